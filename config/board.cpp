@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using namespace config;
 
 constexpr Duration longest_overhead = 1s;
-constexpr unsigned most_copy_engines = 2; // one for each direction
+constexpr unsigned max_copy_engines = 2; // one for each direction
 constexpr unsigned last_ordinal = 63;
 
 std::vector<Key<Board>> keys() {
@@ -33,7 +33,7 @@ std::vector<Key<Board>> keys() {
       key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks",
              &B::capacity),
       key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
-      key<B>("copy_engines", integer<unsigned>(1, most_copy_engines), "2: copies in and out overlap", &B::copy_engines),
+      key<B>("copy_engines", integer<unsigned>(1, max_copy_engines), "2: copies in and out overlap", &B::copy_engines),
       key<B>("unified_memory", boolean(),
              "CPU and device share one memory: task sets swap to a file where they do not say otherwise",
              &B::unified_memory),
@@ -155,19 +155,19 @@ std::vector<Key<MemoryFacts>> memory_keys() {
 
 std::vector<Key<MemoryCosts>> memory_cost_keys() {
   using M = MemoryCosts;
-  constexpr double most_nanos = 1e6, most_percent = 1e6;
+  constexpr double max_nanos = 1e6, max_percent = 1e6;
   const auto per_byte = [&](std::string_view name, std::string_view meaning, double M::*member) {
-    Type<double> type = real(0, most_nanos);
+    Type<double> type = real(0, max_nanos);
     type.unit = "ns per byte";
     return key<M>(name, type, meaning, member);
   };
   const auto per_access = [&](std::string_view name, std::string_view meaning, double M::*member) {
-    Type<double> type = real(0, most_nanos);
+    Type<double> type = real(0, max_nanos);
     type.unit = "ns per access";
     return key<M>(name, type, meaning, member);
   };
   const auto percent = [&](std::string_view name, std::string_view meaning, double M::*member) {
-    Type<double> type = real(0, most_percent);
+    Type<double> type = real(0, max_percent);
     type.unit = "%";
     return key<M>(name, type, meaning, member);
   };

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned most_places = 256;
+constexpr unsigned max_places = 256;
 constexpr Duration shortest_period = 100us;
 constexpr int lowest_priority = 1;
 constexpr int highest_priority = 99;
@@ -34,7 +34,7 @@ std::vector<Key<DaemonOptions>> option_keys() {
                        "where Prometheus reads numbers of the clients, as in \"127.0.0.1:9464\": by HTTP, and who "
                        "reaches the address sees their names, limits and misses",
                        &D::metrics),
-      key<D>("places", integer<unsigned>(1, most_places), "how many clients can be connected at once", &D::places),
+      key<D>("places", integer<unsigned>(1, max_places), "how many clients can be connected at once", &D::places),
       key<D>("order", one_of<Order>(),
              "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",
              &D::order),

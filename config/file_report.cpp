@@ -6,7 +6,7 @@
 namespace rtexec::config {
 namespace {
 
-constexpr std::size_t most_lines = 100; // of one message
+constexpr std::size_t max_lines = 100; // of one message
 
 KeyPath table_of(const KeyPath& place) {
   return {.table = place.table, .index = place.index, .key = {}, .around = place.around};
@@ -49,13 +49,13 @@ Result<> Report::result() const {
   std::vector<Line> sorted = lines_;
   std::ranges::stable_sort(sorted, {}, &Line::at);
   std::string all;
-  for (const Line& line : std::span(sorted).first(std::min(sorted.size(), most_lines))) {
+  for (const Line& line : std::span(sorted).first(std::min(sorted.size(), max_lines))) {
     if (!all.empty()) all += '\n';
     if (!file_.empty())
       all += file_.string() + ":" + std::to_string(line.at.line) + ":" + std::to_string(line.at.column) + ": error: ";
     all += line.text;
   }
-  if (sorted.size() > most_lines) all += "\nand " + std::to_string(sorted.size() - most_lines) + " more";
+  if (sorted.size() > max_lines) all += "\nand " + std::to_string(sorted.size() - max_lines) + " more";
   return fail(Errc::bad_input, all);
 }
 

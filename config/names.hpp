@@ -95,7 +95,7 @@ inline constexpr auto spellings_of<Constants> = std::to_array<Spelling<Constants
 
 template <>
 inline constexpr auto spellings_of<MemoryObjective> = std::to_array<Spelling<MemoryObjective>>(
-    {{"most-slack", MemoryObjective::most_slack}, {"least-memory", MemoryObjective::least_memory}});
+    {{"most-slack", MemoryObjective::max_slack}, {"least-memory", MemoryObjective::min_memory}});
 
 template <>
 inline constexpr auto spellings_of<SwapPolicy> =

@@ -62,7 +62,7 @@ std::vector<Key<DeviceOptions>> device_keys() {
              "a job under D executes beside one under M or H, while that one waits for pages; all memory must fit, and "
              "tasks say wcet_beside and mapping_idle",
              &D::co_run),
-      key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, most_launch_ahead)),
+      key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
              "segments of a job that the device has while one executes: less time between two, and longer until others "
              "can go first; auto: 1 where that proves the set, or takes less of the device",
              &D::launch_ahead),
@@ -116,7 +116,7 @@ std::vector<Key<SwapOptions>> swap_keys() {
 
 constexpr Duration shortest_regulation = 100us;
 constexpr Duration longest_regulation = 1s;
-constexpr Bandwidth least_budget{1000};
+constexpr Bandwidth min_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
 constexpr unsigned largest_picture = 2896;   // whose offsets fit 32 bits
@@ -128,7 +128,7 @@ std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   return {
       key<B>("period", duration(shortest_regulation, longest_regulation),
              "of regulation: budgets are given anew in each", &B::period),
-      key<B>("best_effort", word_or("unlimited", bandwidth(least_budget)),
+      key<B>("best_effort", word_or("unlimited", bandwidth(min_budget)),
              "memory bandwidth of each core that serves no real-time task and not the device, in the time that `while` "
              "says",
              &B::best_effort),
@@ -149,7 +149,7 @@ std::vector<Key<BandwidthOptions>> bandwidth_keys() {
              "wanted at most of device executions, in times of their undisturbed length: a closed loop sets "
              "best_effort by it",
              &B::slowdown),
-      key<B>("floor", bandwidth(least_budget), "the closed loop sets best_effort no lower", &B::floor),
+      key<B>("floor", bandwidth(min_budget), "the closed loop sets best_effort no lower", &B::floor),
       key<B>("counter", one_of<CounterBackEnd>(),
              "who counts, and who stops: core: a counter of each core and a thread that holds it; thread: each thread "
              "of this process stops itself; "
@@ -163,7 +163,7 @@ std::vector<Key<BandwidthOptions>> bandwidth_keys() {
 
 std::vector<Key<CoreBudget>> core_budget_keys() {
   return {key<CoreBudget>("core", integer<unsigned>(0, last_core), required, "unique", &CoreBudget::core),
-          key<CoreBudget>("budget", bandwidth(least_budget), required, "memory bandwidth of this core, in force always",
+          key<CoreBudget>("budget", bandwidth(min_budget), required, "memory bandwidth of this core, in force always",
                           &CoreBudget::budget)};
 }
 
@@ -292,15 +292,15 @@ Key<Task> trigger_key() {
       });
 }
 
-constexpr std::uint32_t most_layers = 4096; // and segments
+constexpr std::uint32_t max_layers = 4096; // and segments
 constexpr std::uint32_t last_level = 99;
-constexpr std::uint32_t most_stream_chunks = 1U << 20U;
+constexpr std::uint32_t max_stream_chunks = 1U << 20U;
 
 /// "auto", "none" or a number: std::nullopt, 1 or the number.
 Key<Task> segments_key() {
   using Given = std::optional<std::optional<std::uint32_t>>; // without a value "auto"; without the inner one "none"
   return key<Task>(
-      "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, most_layers))), "\"auto\"",
+      "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, max_layers))), "\"auto\"",
       "into how many runs of layers the device part may be cut, between which more urgent tasks may have the device; "
       "auto: as many as these need to be proved. Where jobs cannot be preempted (swap policies but pipelined and none, "
       "and co_run) it is not cut",
@@ -330,7 +330,7 @@ Key<Task> level_key() {
 
 /// A number of layers, or how long each takes.
 Type<SyntheticLayers> synthetic_layers() {
-  const auto count = integer<std::uint32_t>(1, most_layers);
+  const auto count = integer<std::uint32_t>(1, max_layers);
   const auto times = list_of(duration(1ns, longest_interval));
   return {.name = count.name + ", or " + times.name,
           .unit = times.unit,
@@ -352,7 +352,7 @@ Type<SyntheticLayers> synthetic_layers() {
               },
           .problem = [=](const SyntheticLayers& layers) -> std::string {
             if (layers.times.empty()) return count.problem(layers.count);
-            if (layers.times.size() > most_layers) return "more than " + std::to_string(most_layers) + " layers";
+            if (layers.times.size() > max_layers) return "more than " + std::to_string(max_layers) + " layers";
             return times.problem(layers.times);
           }};
 }
@@ -471,7 +471,7 @@ std::vector<Key<Task>> task_keys() {
                 "layers read come meanwhile, through a ring of chunks, so that the network may be larger than the "
                 "device; auto: as the plan decides. stream only for dnn tasks, and synthetic ones of class constant",
                 &Task::constants),
-      key<Task>("stream_chunks", integer<std::uint32_t>(1, most_stream_chunks), "planned",
+      key<Task>("stream_chunks", integer<std::uint32_t>(1, max_stream_chunks), "planned",
                 "of memory = \"stream\": the chunks of the ring", &Task::stream_chunks),
       key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
                 "device memory in all; dnn: at least what its network takes", &Task::footprint),

@@ -67,18 +67,17 @@ namespace detail {
 } // namespace detail
 
 template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
-  const std::string least_text = std::to_string(least);
-  const std::string most_text = std::to_string(most);
-  return {
-      .name = "integer, " + least_text + " to " + most_text,
-      .read = [=](const Value& value) -> Read<T> {
-        const auto n = detail::read_integer(value);
-        if (!n) return Unexpected(n.error());
-        if (!std::in_range<T>(*n)) return Unexpected(detail::problem_of_range(false, least_text, most_text));
-        return static_cast<T>(*n);
-      },
-      .write = [](const T& n) { return std::to_string(n); },
-      .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, least_text, most_text); }};
+  const std::string min_text = std::to_string(least);
+  const std::string max_text = std::to_string(most);
+  return {.name = "integer, " + min_text + " to " + max_text,
+          .read = [=](const Value& value) -> Read<T> {
+            const auto n = detail::read_integer(value);
+            if (!n) return Unexpected(n.error());
+            if (!std::in_range<T>(*n)) return Unexpected(detail::problem_of_range(false, min_text, max_text));
+            return static_cast<T>(*n);
+          },
+          .write = [](const T& n) { return std::to_string(n); },
+          .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, min_text, max_text); }};
 }
 
 /// One of the spellings of an enumeration; `all` may leave some out.

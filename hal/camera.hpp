@@ -26,7 +26,7 @@ struct CameraWanted {
   std::optional<PixelFormat> format{};
   /// Absent: what the camera does by itself
   std::optional<Frequency> rate{};
-  /// From one newest() to the next, at the longest: all frames of that time find a buffer (most_buffers at most), so
+  /// From one newest() to the next, at the longest: all frames of that time find a buffer (max_buffers at most), so
   /// that the newest is the camera's own. Beyond it newest() answers with the last that found one
   Duration gap{0};
 };
@@ -67,8 +67,8 @@ struct CameraCounts {
 
 class Camera {
  public:
-  static constexpr unsigned least_buffers = 4; // one with whoever looks at it, and three to be filled
-  static constexpr unsigned most_buffers = 32; // of a driver, by Linux before 6.8
+  static constexpr unsigned min_buffers = 4;  // one with whoever looks at it, and three to be filled
+  static constexpr unsigned max_buffers = 32; // of a driver, by Linux before 6.8
 
   /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and agrees on a format. The size is the nearest that the
   /// camera has, and so is the interval: settings() says which. refused: there is no such device, it is busy, it may

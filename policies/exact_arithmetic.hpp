@@ -1,6 +1,6 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
-// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every
+// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `max_tasks` tasks, and every
 // iteration stops at `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its
 // charges at most 2^57, and a sum over the two parts of 2^10 tasks below 2^126; so are sums of memory lines, of which a
 // part moves at most 2^55.
@@ -21,7 +21,7 @@ __extension__ typedef __int128 Wide;
 
 inline constexpr Nanos longest_time = Nanos{1} << 55; // 417 days: of any period, deadline, WCET or charge
 inline constexpr Nanos unbounded = Nanos{1} << 57;    // iterations that get here have no bound
-inline constexpr std::size_t most_tasks = 1024;
+inline constexpr std::size_t max_tasks = 1024;
 inline constexpr Nanos second = 1'000'000'000;
 
 [[nodiscard]] constexpr Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
@@ -65,11 +65,11 @@ struct FixedPoint {
 };
 
 /// Of one iteration; reached only where the utilisation is within 1e-5 or so of 1
-inline constexpr int most_steps = 200'000;
+inline constexpr int max_steps = 200'000;
 
 /// The least fixed point of a non-decreasing `next` that is not below `from`; `from` must not exceed it.
 template <class Next>
-[[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = most_steps) {
+[[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = max_steps) {
   Nanos value = from;
   for (int step = 0; step < steps && value <= limit && value < unbounded; ++step) {
     const Wide following = next(value);

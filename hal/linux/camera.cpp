@@ -142,7 +142,7 @@ unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
   constexpr Duration usual(33'333'333); // where the driver does not know it
   const Duration between = std::max(interval.value_or(usual), Duration(1));
   const std::int64_t frames = gap / between + (gap % between != Duration(0));
-  return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::least_buffers, Camera::most_buffers));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::min_buffers, Camera::max_buffers));
 }
 
 /// How many of at least `count` the driver has memory for; at most so many that it is content with.
@@ -152,14 +152,14 @@ Result<unsigned> ask_for_buffers(const VideoNode& node, unsigned count) {
   request.type = capture;
   request.memory = V4L2_MEMORY_MMAP;
   const int error = control(node.file(), VIDIOC_REQBUFS, &request);
-  if (error == ENOMEM && count > Camera::least_buffers)
-    return ask_for_buffers(node, std::max(count / 2, Camera::least_buffers));
+  if (error == ENOMEM && count > Camera::min_buffers)
+    return ask_for_buffers(node, std::max(count / 2, Camera::min_buffers));
   if (error != 0) return failed(node, "asking for the buffers", error);
-  if (request.count < Camera::least_buffers)
+  if (request.count < Camera::min_buffers)
     return fail(Errc::refused, "the camera " + node.path() + " gives " + std::to_string(request.count) +
-                                   " buffers, and " + std::to_string(Camera::least_buffers) +
+                                   " buffers, and " + std::to_string(Camera::min_buffers) +
                                    " are needed: its driver has no memory for more (ask for smaller pictures).");
-  return std::min(request.count, Camera::most_buffers);
+  return std::min(request.count, Camera::max_buffers);
 }
 
 Result<Buffers> map_buffers(const VideoNode& node, Bytes picture, unsigned count) {
@@ -368,9 +368,9 @@ class Capture final : public Camera {
   const FileDescriptor waker_;
   std::atomic<bool> gone_{false};
   bool started_ = false;
-  std::optional<std::uint32_t> held_;     // the buffer of the frame that newest() gave
-  std::array<bool, most_buffers> owed_{}; // to the driver
-  Instant looked_{};                      // when newest() was called last
+  std::optional<std::uint32_t> held_;    // the buffer of the frame that newest() gave
+  std::array<bool, max_buffers> owed_{}; // to the driver
+  Instant looked_{};                     // when newest() was called last
   std::optional<std::uint32_t> last_sequence_;
   Instant last_taken_{};
   std::atomic<std::uint64_t> frames_{0}, passed_over_{0}, lost_{0}, broken_{0}, failures_{0};

@@ -11,7 +11,7 @@
 namespace rtexec::hal {
 namespace {
 
-constexpr unsigned most_nodes = 64;
+constexpr unsigned max_nodes = 64;
 
 /// By PixelFormat.
 constexpr std::array fourccs{V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_NV12,
@@ -27,7 +27,7 @@ FileDescriptor open_file(const std::string& path) {
 
 std::string cameras_here() {
   std::string found;
-  for (unsigned number = 0; number < most_nodes; ++number) {
+  for (unsigned number = 0; number < max_nodes; ++number) {
     FileDescriptor file = open_file(node_path(number));
     if (file.number() < 0) continue;
     if (const auto node = VideoNode::identify(node_path(number), std::move(file)))
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> VideoNode::formats() const {
 
 std::vector<Finding> cameras() {
   std::vector<Finding> findings;
-  for (unsigned number = 0; number < most_nodes; ++number) {
+  for (unsigned number = 0; number < max_nodes; ++number) {
     const std::string path = node_path(number);
     FileDescriptor file = open_file(path);
     if (file.number() < 0 && is_missing(errno)) continue;

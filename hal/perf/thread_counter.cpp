@@ -62,7 +62,7 @@ Member*& joined() noexcept {
 
 class ThreadCounter final : public BandwidthCounter {
  public:
-  static constexpr std::size_t most_members = 64;
+  static constexpr std::size_t max_members = 64;
 
   explicit ThreadCounter(const CounterSettings& settings) : settings_(settings) {}
   ~ThreadCounter() override {
@@ -112,7 +112,7 @@ class ThreadCounter final : public BandwidthCounter {
     const auto place = std::ranges::find_if(members_, [](const Member& each) { return each.meter.load() == nullptr; });
     if (place == members_.end())
       return fail(Errc::out_of_memory,
-                  "at most " + std::to_string(most_members) + " threads share the budget of a core");
+                  "at most " + std::to_string(max_members) + " threads share the budget of a core");
     Meter& meter = *opened_.emplace_back(std::make_unique<Meter>(std::move(*opened)));
     place->counter = this;
     joined() = &*place; // before the first signal
@@ -193,7 +193,7 @@ class ThreadCounter final : public BandwidthCounter {
   }
 
   CounterSettings settings_;
-  std::array<Member, most_members> members_;
+  std::array<Member, max_members> members_;
   std::mutex joining_; // of threads that join; never taken by others
   // Until the end: the regulating thread may still look at one whose thread left
   std::vector<std::unique_ptr<Meter>> opened_;

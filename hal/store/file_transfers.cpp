@@ -55,12 +55,12 @@ long FileTransfers::transfer(const FilePart& part) const noexcept {
 }
 
 void FileTransfers::account(Slot& slot, long result) noexcept {
-  constexpr int most_attempts = 100;
+  constexpr int max_attempts = 100;
   if (result > 0) {
     const Bytes moved{static_cast<std::uint64_t>(result)};
     slot.left = {slot.left.at + moved.count, slot.left.size - moved, slot.left.offset + moved};
     slot.attempts = 0;
-  } else if ((result == -EAGAIN || result == -EINTR) && ++slot.attempts < most_attempts) {
+  } else if ((result == -EAGAIN || result == -EINTR) && ++slot.attempts < max_attempts) {
     return;
   } else {
     give_up(slot, result == 0 ? EIO : static_cast<int>(-result));

@@ -29,8 +29,8 @@ class Pause {
  public:
   void operator()() noexcept {
     using namespace std::chrono_literals;
-    constexpr Duration most_spun = 10ms, nap = 50us;
-    if (const Instant time = now(); reserved_ || time > begin_ + most_spun) sleep_until(time + nap);
+    constexpr Duration max_spun = 10ms, nap = 50us;
+    if (const Instant time = now(); reserved_ || time > begin_ + max_spun) sleep_until(time + nap);
     else ::sched_yield();
   }
 
@@ -89,9 +89,9 @@ void IoRing::prepare(io_uring_sqe& entry, bool write, const FilePart& part) cons
 }
 
 int IoRing::submit() noexcept {
-  constexpr int most_attempts = 100; // where the kernel is short of memory for the moment
+  constexpr int max_attempts = 100; // where the kernel is short of memory for the moment
   int error = EAGAIN;
-  for (int attempt = 0; attempt < most_attempts && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
+  for (int attempt = 0; attempt < max_attempts && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
     const int submitted = sys().ring_submit(&ring_);
     if (submitted > 0) return 0;
     error = submitted < 0 ? errno : EAGAIN;

@@ -284,7 +284,7 @@ class PreemptionTrial {
   /// The first plan that is proved, or the one that comes closest; absent: there is none at all. What CPU parts leave
   /// of the deadlines is first guessed, and then what they left of the plan before.
   std::optional<Plan> run() {
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
       // Windows only become shorter.
@@ -296,8 +296,8 @@ class PreemptionTrial {
   }
 
  private:
-  static constexpr int most_attempts = 5;
-  static constexpr int most_rounds = 4; // until the carry of the cuts is what they were chosen with
+  static constexpr int max_attempts = 5;
+  static constexpr int max_rounds = 4; // until the carry of the cuts is what they were chosen with
 
   void learn_windows(const Plan& plan) {
     std::vector<Nanos> learnt;
@@ -313,7 +313,7 @@ class PreemptionTrial {
 
   std::optional<Plan> tried() {
     std::optional<Preemption> preemption;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
       Plan plan = plan_;
       const auto overflow = plan_memory(plan, set_, with_carry(plan, preemption));
       if (!overflow) return std::nullopt;
@@ -548,8 +548,8 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
   if (memory.size() != tasks.tasks.size())
     complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " +
              std::to_string(tasks.tasks.size()));
-  if (tasks.tasks.size() > most_tasks)
-    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
+  if (tasks.tasks.size() > max_tasks)
+    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(max_tasks) + " can be planned");
   for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
     if (!in_range(charge))
       complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");

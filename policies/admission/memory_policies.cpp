@@ -98,7 +98,7 @@ Result<MemoryChoice> choice_for(const ResolvedSet& set, const MemoryProblem& pro
   const auto [shortest, longest] = times_of(problem);
   ResidentAdmission admission(set, {shortest, longest});
   const Admission asked = admission_of(admission);
-  return objective == MemoryObjective::most_slack ? most_slack(problem, asked) : least_memory(problem, asked);
+  return objective == MemoryObjective::max_slack ? max_slack(problem, asked) : min_memory(problem, asked);
 }
 
 Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<MeasuredPolicy>> measured, Places chosen,
@@ -140,7 +140,7 @@ Result<PolicyPlan> choose(const ResolvedSet& set, std::span<const std::vector<Me
 
 /// Of plans that are proved.
 bool better(const Plan& a, const Plan& b, MemoryObjective objective) {
-  if (objective == MemoryObjective::most_slack) return a.end_to_end.slack > b.end_to_end.slack;
+  if (objective == MemoryObjective::max_slack) return a.end_to_end.slack > b.end_to_end.slack;
   return std::pair(a.demand, a.host) < std::pair(b.demand, b.host);
 }
 

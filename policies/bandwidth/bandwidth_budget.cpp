@@ -165,7 +165,7 @@ constexpr double shorter = 63.0 / 64; // by less than this it is noise
 constexpr unsigned relearning = 256;
 constexpr double aim = 7.0 / 8;         // of the slowdown allowed: above this the limit is not raised
 constexpr double deepest_cut = 1.0 / 2; // of the limit, for one execution
-constexpr double least_cut = 15.0 / 16;
+constexpr double min_cut = 15.0 / 16;
 constexpr double steepest = 1.0 / 8;      // of the limit, for one round
 constexpr double longest_step = 1.0 / 32; // of the range, for one round
 
@@ -253,8 +253,7 @@ void BandwidthLoop::control(Kind& kind, Duration execution) noexcept {
 }
 
 void BandwidthLoop::cut(double slowdown) noexcept {
-  set_limit(static_cast<double>(limit_) *
-            std::clamp((settings_.slowdown - 1) / (slowdown - 1), deepest_cut, least_cut));
+  set_limit(static_cast<double>(limit_) * std::clamp((settings_.slowdown - 1) / (slowdown - 1), deepest_cut, min_cut));
 }
 
 void BandwidthLoop::raise(double slowdown) noexcept {

@@ -54,7 +54,7 @@ class SplitSearch {
   }
 
  private:
-  static constexpr int most_evaluations = 2000;
+  static constexpr int max_evaluations = 2000;
   static constexpr std::size_t many = 64; // tasks: of more, a split that cannot be proved is not worth better numbers
   static constexpr Nanos grid = 8;
 
@@ -138,7 +138,7 @@ class SplitSearch {
     const Nanos least = slack(best_);
     for (std::size_t j = 0; j < set_.tasks.size(); ++j)
       for (const Nanos cap : candidates(j)) {
-        if (++evaluations_ > most_evaluations) return false;
+        if (++evaluations_ > max_evaluations) return false;
         const Nanos kept = std::exchange(caps_[j], cap);
         if (auto tried = improved(j, least)) {
           best_ = std::move(*tried);
@@ -175,7 +175,7 @@ class SplitSearch {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
-    const Nanos alone = least_alone(device);
+    const Nanos alone = min_alone(device);
     if (alone <= least) return true;
     // Where a task has no time even alone, nothing else counts.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
@@ -196,7 +196,7 @@ class SplitSearch {
   }
 
   /// What the deadlines leave, if each task is alone.
-  static Nanos least_alone(std::span<const DemandTask> device) {
+  static Nanos min_alone(std::span<const DemandTask> device) {
     Nanos least = unbounded;
     for (const DemandTask& task : device) least = std::min(least, task.deadline - task.load - task.cost);
     return least;

@@ -55,7 +55,7 @@ bool PlacedBounds::moved() const {
 
 std::optional<Nanos> PlacedBounds::most() {
   if (refused_ || off_device_ < 0) return std::nullopt;
-  return by_ == By::priorities ? most_by_priorities() : most_by_split(unbounded);
+  return by_ == By::priorities ? max_by_priorities() : max_by_split(unbounded);
 }
 
 std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
@@ -73,12 +73,12 @@ std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
 bool PlacedBounds::surely_proved() {
   if (by_ == By::any_split) return false;
   if (!glance(0)) return false;
-  return by_ == By::priorities ? most().has_value() : most_by_split(0).has_value();
+  return by_ == By::priorities ? most().has_value() : max_by_split(0).has_value();
 }
 
 // ---- by a split ----
 
-std::optional<Nanos> PlacedBounds::most_by_split(Nanos enough) {
+std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
   const std::vector<StageBounds> windows = moved() ? windows_of(named_.set, by_) : windows_;
   Nanos most = unbounded;
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -158,7 +158,7 @@ void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
 
 // ---- by priorities ----
 
-std::optional<Nanos> PlacedBounds::most_by_priorities() {
+std::optional<Nanos> PlacedBounds::max_by_priorities() {
   const std::vector<StageBounds> bounds = static_priority_bounds(named_.set);
   if (bounds.empty()) return off_device_;
   const auto slack = [&](std::size_t i) { return named_.set.tasks[i].deadline - bounds[i].done; };

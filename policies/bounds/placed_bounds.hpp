@@ -51,8 +51,8 @@ class PlacedBounds {
     std::vector<Load> core, device;
   };
 
-  [[nodiscard]] std::optional<Nanos> most_by_split(Nanos enough);
-  [[nodiscard]] std::optional<Nanos> most_by_priorities();
+  [[nodiscard]] std::optional<Nanos> max_by_split(Nanos enough);
+  [[nodiscard]] std::optional<Nanos> max_by_priorities();
   [[nodiscard]] bool moved() const;
   [[nodiscard]] Nanos left_at(const Instant& instant) const;
   [[nodiscard]] std::vector<DemandTask> device_parts(std::span<const StageBounds> windows) const;

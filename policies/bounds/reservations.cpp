@@ -57,7 +57,7 @@ EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows
   return edf_device(set, std::move(splits));
 }
 
-Nanos least_slack(const StagedSet&, const EdfBounds& bounds) {
+Nanos min_slack(const StagedSet&, const EdfBounds& bounds) {
   return bounds.demand.settled ? bounds.demand.tightest.slack() : -unbounded;
 }
 
@@ -84,7 +84,7 @@ std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::spa
   return bounds;
 }
 
-Nanos least_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
+Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
   Nanos least = unbounded;
   for (std::size_t i = 0; i < bounds.size(); ++i)
     least = std::min(least, set.tasks[i].deadline - bounds[i].done - (bounds[i].settled ? 0 : unbounded));
@@ -110,12 +110,12 @@ template <class Bounds> class WindowSearch {
   Reserved<Bounds> search(Effort effort) {
     best_ = evaluated(shortest_windows(false));
     if (!best_.fits) return evaluated(shortest_windows(true));
-    while (effort != Effort::quick && least_slack(set_, best_.bounds) < 0 && improve()) {}
+    while (effort != Effort::quick && min_slack(set_, best_.bounds) < 0 && improve()) {}
     return std::move(best_);
   }
 
  private:
-  static constexpr int most_evaluations = 400;
+  static constexpr int max_evaluations = 400;
   static constexpr int steps = 1 << 14; // of the whole room
   static constexpr int longest = 64 * steps;
 
@@ -166,10 +166,10 @@ template <class Bounds> class WindowSearch {
   bool improve() {
     for (double& weight : weights_)
       for (const double factor : {0.5, 2.0, 0.8, 1.25}) {
-        if (++evaluations_ > most_evaluations) return false;
+        if (++evaluations_ > max_evaluations) return false;
         const double kept = std::exchange(weight, weight * factor);
         Reserved<Bounds> tried = evaluated(shortest_windows(false));
-        if (tried.fits && least_slack(set_, tried.bounds) > least_slack(set_, best_.bounds)) {
+        if (tried.fits && min_slack(set_, tried.bounds) > min_slack(set_, best_.bounds)) {
           best_ = std::move(tried);
           return true;
         }
@@ -206,16 +206,16 @@ std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
 
 CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic,
                                      Duration hold_up) {
-  const Nanos least_window = std::max<Nanos>(1'000'000, hold_up.count());
-  const Nanos longest = std::max(longest_service, least_window);
+  const Nanos min_window = std::max<Nanos>(1'000'000, hold_up.count());
+  const Nanos longest = std::max(longest_service, min_window);
   constexpr Wide events = 3;       // of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler's: a fifth
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
     return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();
   };
-  const FixedPoint window = least_fixed_point(least_window, traffic ? longest : unbounded, [&](Nanos w) {
-    return std::max<Wide>(least_window, part_of_core * runtime(w));
+  const FixedPoint window = least_fixed_point(min_window, traffic ? longest : unbounded, [&](Nanos w) {
+    return std::max<Wide>(min_window, part_of_core * runtime(w));
   });
   if (!window.settled)
     return {.runtime = Duration(longest / static_cast<Nanos>(part_of_core)), .window = Duration(longest)};

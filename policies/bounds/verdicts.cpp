@@ -46,13 +46,13 @@ std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
   if (named.set.preempts) return least;
-  Nanos least_share = unbounded;
+  Nanos min_share = unbounded;
   for (const Overlap& overlap : named.set.overlapped()) {
     std::vector<Nanos> costs;
     for (const Overlap::Charge& charge : overlap.tasks) costs.push_back(charge.cost);
     const Nanos share = utilisation_of(named, costs).per_second();
-    if (share >= least_share) continue;
-    least_share = share;
+    if (share >= min_share) continue;
+    min_share = share;
     least = std::move(costs);
   }
   return least;
@@ -166,7 +166,7 @@ Finding core_finding(const NamedSet& named, unsigned core, std::span<const Fixed
 
 // ---- end to end ----
 
-std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> bounds) {
+std::size_t min_slack(const NamedSet& named, std::span<const StageBounds> bounds) {
   const auto slack = [&](std::size_t i) { return named.set.tasks[i].deadline - bounds[i].done; };
   std::size_t limiting = 0;
   for (std::size_t i = 1; i < bounds.size(); ++i)
@@ -307,7 +307,7 @@ Refusal refused(const NamedSet& named) {
 
 Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
   if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
-  if (bounds.proved()) return stages_found(named, true, bounds.tasks, least_slack(named, bounds.tasks), true);
+  if (bounds.proved()) return stages_found(named, true, bounds.tasks, min_slack(named, bounds.tasks), true);
   if (const auto late = late_off_device(named, bounds); late && bounds.demand.proved())
     return stages_found(named, false, bounds.tasks, *late, false);
   Finding finding = demand_found(AdmissionTest::end_to_end, named, bounds);
@@ -328,7 +328,7 @@ Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, std::s
   const std::size_t last = bounds.size() - 1;
   const bool proved = bounds.size() == named.names.size() && bounds[last].settled &&
                       bounds[last].done <= named.set.tasks[last].deadline;
-  return stages_found(named, proved, bounds, proved ? least_slack(named, bounds) : last, false);
+  return stages_found(named, proved, bounds, proved ? min_slack(named, bounds) : last, false);
 }
 
 Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved) {

@@ -255,8 +255,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
   analysis.tightest = at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
-  const auto least_slack = [&] { return std::min(analysis.tightest.slack(), enough); };
-  const auto top = device.horizon(least_slack());
+  const auto min_slack = [&] { return std::min(analysis.tightest.slack(), enough); };
+  const auto top = device.horizon(min_slack());
   if (!top) return analysis;
   if (const auto late = impossible(tasks)) {
     analysis.settled = true;
@@ -264,7 +264,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     analysis.slack.assign(tasks.size(), late->slack());
     return analysis;
   }
-  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + least_slack());
+  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + min_slack());
   if (highest >= unbounded) return analysis;
 
   // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
@@ -273,7 +273,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
   Nanos ahead = unbounded;
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     const Nanos instant = step_before(tasks, below);
     for (std::size_t i = 0; i < tasks.size(); ++i)
       if (tasks[i].deadline > instant && tasks[i].deadline <= previous) analysis.slack[i] = analysis.tightest.slack();
@@ -286,7 +286,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
     // What is as tight as that is not passed over.
-    const Nanos least = std::min(least_slack(), ahead + 1);
+    const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;
   }

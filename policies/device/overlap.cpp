@@ -8,9 +8,9 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t most_charges = 4096; // of all tasks for all lambdas, about
+constexpr std::size_t max_charges = 4096; // of all tasks for all lambdas, about
 constexpr std::size_t fewest_lambdas = 8;
-constexpr std::size_t most_lambdas = 64;
+constexpr std::size_t max_lambdas = 64;
 
 /// 0, every C - delta, and every o that is not above the longest C: charges are linear in lambda between these. Of many
 /// tasks some: each is sound by itself.
@@ -23,7 +23,7 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   }
   std::ranges::sort(values);
   values.erase(std::ranges::unique(values).begin(), values.end());
-  const std::size_t enough = std::clamp(most_charges / parts.size(), fewest_lambdas, most_lambdas);
+  const std::size_t enough = std::clamp(max_charges / parts.size(), fewest_lambdas, max_lambdas);
   if (values.size() <= enough) return values;
   std::vector<Nanos> some;
   for (std::size_t k = 0; k < enough; ++k) some.push_back(values[k * (values.size() - 1) / (enough - 1)]);

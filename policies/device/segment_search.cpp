@@ -179,7 +179,7 @@ class Cutter {
     };
     Nanos longest = step;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution + step);
-    const auto most = most_blocking(longest / step, tolerated);
+    const auto most = max_blocking(longest / step, tolerated);
     return !most ? 0 : *most == longest / step ? unbounded : *most * step;
   }
 
@@ -229,9 +229,9 @@ class Search {
   }
 
  private:
-  static constexpr std::size_t most_express_counts = 12;
-  static constexpr std::uint32_t most_volumes = 16;
-  static constexpr std::size_t most_starts = 5;
+  static constexpr std::size_t max_express_counts = 12;
+  static constexpr std::uint32_t max_volumes = 16;
+  static constexpr std::size_t max_starts = 5;
 
   struct Choice {
     std::vector<unsigned> classes;
@@ -243,7 +243,7 @@ class Search {
   [[nodiscard]] bool proved() const { return closest_ && closest_->proved; }
 
   /// Of many tasks each takes longer.
-  [[nodiscard]] std::size_t most_examined() const {
+  [[nodiscard]] std::size_t max_examined() const {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
@@ -265,9 +265,9 @@ class Search {
 
   /// The best of them, which are kept.
   void improve(std::vector<Choice>& choices) {
-    left_ = most_examined();
+    left_ = max_examined();
     std::ranges::stable_sort(choices, {}, &Choice::lateness);
-    choices.resize(std::min(choices.size(), most_starts));
+    choices.resize(std::min(choices.size(), max_starts));
     for (Choice& choice : choices) {
       at_ = std::move(choice);
       while (!proved() && (change_class() || move_chunks() || shorten_runs())) {}
@@ -286,7 +286,7 @@ class Search {
     std::iota(counts.begin(), counts.end(), std::size_t{0});
     std::ranges::stable_sort(counts, {},
                              [&](std::size_t count) { return std::abs(static_cast<std::ptrdiff_t>(count) - late); });
-    counts.resize(std::min(counts.size(), most_express_counts));
+    counts.resize(std::min(counts.size(), max_express_counts));
     return counts;
   }
 
@@ -325,7 +325,7 @@ class Search {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
     for (const bool constants_alone : {true, false})
-      for (std::uint32_t bound = largest, below = largest / most_volumes + 1;; bound -= std::min(bound, below)) {
+      for (std::uint32_t bound = largest, below = largest / max_volumes + 1;; bound -= std::min(bound, below)) {
         Volumes volumes = filled(classes, bound, constants_alone);
         if (fits(set_.device, volumes) && std::ranges::find(found, volumes) == found.end())
           found.push_back(std::move(volumes));
@@ -372,9 +372,9 @@ class Search {
     Preemption preemption{.classes = choice.classes, .volumes = choice.volumes, .cuts = *cuts};
     const Verdict verdict = verdict_of(tested(set_, preemption).set, order_);
     const double lateness = verdict.proved ? 0 : verdict.lateness;
-    if (!closest_ || verdict.proved || (!proved() && lateness < least_lateness_)) {
+    if (!closest_ || verdict.proved || (!proved() && lateness < min_lateness_)) {
       closest_ = PreemptionVerdict{std::move(preemption), verdict.proved, verdict.slack};
-      least_lateness_ = lateness;
+      min_lateness_ = lateness;
     }
     return lateness;
   }
@@ -472,7 +472,7 @@ class Search {
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness
   Choice at_;
   std::optional<PreemptionVerdict> closest_;
-  double least_lateness_ = 0;
+  double min_lateness_ = 0;
 };
 
 } // namespace

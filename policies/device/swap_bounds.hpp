@@ -174,8 +174,8 @@ struct LargestVolumes {
 }
 
 /// The largest x_k for which (M) holds where no other volume exceeds `highest`.
-[[nodiscard]] constexpr std::uint64_t most_with_load_room(std::uint64_t frames, std::uint64_t highest,
-                                                          std::uint64_t beside) {
+[[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
+                                                         std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});
 }
 

@@ -76,7 +76,7 @@ Nanos SwapCharges::swap_out(std::size_t chunks) const {
   return chunks == 0 ? 0 : bounded(operations * out_fixed_ + Wide{out_} * chunks);
 }
 
-std::uint64_t SwapCharges::most_blocking(Nanos time, Nanos execution, Nanos beside) const {
+std::uint64_t SwapCharges::max_blocking(Nanos time, Nanos execution, Nanos beside) const {
   if (time - execution < beside) return 0;
   return std::min(chunks_within(time, bounded(operations * out_fixed_), out_),
                   chunks_within(time - execution, in_fixed_, in_));

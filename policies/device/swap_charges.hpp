@@ -42,7 +42,7 @@ class SwapCharges {
     return {execution, swap_in(chunks), swap_out(chunks), chunks > 0};
   }
   /// The most chunks for which a job blocks no longer than `time` under serial; `beside`: the longest other execution.
-  [[nodiscard]] std::uint64_t most_blocking(Nanos time, Nanos execution, Nanos beside) const;
+  [[nodiscard]] std::uint64_t max_blocking(Nanos time, Nanos execution, Nanos beside) const;
   /// Once in a busy period, what no job is charged for. serial: operations; rt_swap: chunks that leave for jobs that do
   /// not come in.
   [[nodiscard]] Nanos uncharged(SwapRule rule) const;

@@ -76,7 +76,7 @@ class SerialSearch {
         test_(test),
         order_(order),
         filled_first_(least_urgent_first(set, order, test == DeviceTest::baker)),
-        most_(most_of(set)),
+        most_(max_of(set)),
         volumes_(most_.size()),
         caps_(most_.size()) {
     for (const DeviceTask& task : set.tasks) {
@@ -97,16 +97,16 @@ class SerialSearch {
     for (std::uint32_t largest = first; largest <= last && proved_.empty(); largest += step)
       if (holds(largest)) first = largest;
     if (proved_.empty()) return sorted(refused_);
-    std::ptrdiff_t most_resident = std::ranges::count(volumes_, 0U);
+    std::ptrdiff_t max_resident = std::ranges::count(volumes_, 0U);
     if (test_ == DeviceTest::theorem1) return sorted(proved_);
     for (std::uint32_t largest = first + 1, next = first + first / 2 + 1;
-         largest <= last && proved_.size() < most_proved; ++largest) {
+         largest <= last && proved_.size() < max_proved; ++largest) {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
       // Another task stays resident, or much more is swapped
-      if (resident <= most_resident && largest < next) continue;
-      most_resident = std::max(most_resident, resident);
+      if (resident <= max_resident && largest < next) continue;
+      max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
       static_cast<void>(holds(largest));
     }
@@ -120,13 +120,13 @@ class SerialSearch {
     std::ranges::stable_sort(found, std::greater{}, &Found::value_type::first);
     std::vector<Volumes> volumes;
     for (auto& [slack, each] : found)
-      if (volumes.size() < most_refused && std::ranges::find(volumes, each) == volumes.end())
+      if (volumes.size() < max_refused && std::ranges::find(volumes, each) == volumes.end())
         volumes.push_back(std::move(each));
     return volumes;
   }
 
-  static constexpr std::size_t most_refused = 8;
-  static constexpr std::size_t most_proved = 6;
+  static constexpr std::size_t max_refused = 8;
+  static constexpr std::size_t max_proved = 6;
   // Numbers of chunks of each task: beyond it only some are looked at
   static constexpr std::uint64_t many = 8192;
 
@@ -151,8 +151,8 @@ class SerialSearch {
   }
 
   void refuse(Nanos slack) {
-    if (refused_.size() >= 2 * most_refused && slack <= least_refused_) return;
-    least_refused_ = refused_.empty() ? slack : std::min(least_refused_, slack);
+    if (refused_.size() >= 2 * max_refused && slack <= min_refused_) return;
+    min_refused_ = refused_.empty() ? slack : std::min(min_refused_, slack);
     refused_.emplace_back(slack, volumes_);
   }
 
@@ -201,7 +201,7 @@ class SerialSearch {
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       if (!may_block(i, verdict)) continue;
       const Nanos execution = set_.tasks[i].execution;
-      const std::uint64_t cap = swap.most_blocking(room, execution, executions_.beside(execution));
+      const std::uint64_t cap = swap.max_blocking(room, execution, executions_.beside(execution));
       if (cap >= caps_[i]) continue;
       if (!lower(caps_, set_, i, cap)) return round;
       lowered = true;
@@ -233,7 +233,7 @@ class SerialSearch {
   std::vector<double> rates_; // 1 / T
   LongestExecutions executions_;
   Found proved_, refused_;
-  Nanos least_refused_ = 0;
+  Nanos min_refused_ = 0;
 };
 
 // ---- pipelined ----
@@ -241,7 +241,7 @@ class SerialSearch {
 /// Which loads a job beside them may delay: none, which is (M), or those whose delay lambda covers.
 enum class Delays { none, within_lambda };
 
-/// Walks P. Given P and a bound M on all volumes, room for loads is a cap on each task (most_with_load_room). Chunks
+/// Walks P. Given P and a bound M on all volumes, room for loads is a cap on each task (max_with_load_room). Chunks
 /// that are loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at
 /// the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
@@ -264,7 +264,7 @@ class PipelinedSearch {
     Volumes constants;
     for (const DeviceTask& task : set_.tasks)
       constants.push_back(given(task) ? task.most : std::min(task.most, task.constants));
-    const Volumes all = most_of(set_);
+    const Volumes all = max_of(set_);
     walk(all);
     if (constants != all && set_.cost.drop_per_chunk < set_.cost.out_per_chunk) walk(constants);
     std::vector<Volumes> found;
@@ -276,11 +276,11 @@ class PipelinedSearch {
 
  private:
   // Of many tasks fewer are looked at, so that the time does not grow with the square of their number.
-  [[nodiscard]] std::size_t most_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
-  [[nodiscard]] std::uint64_t most_frame_counts() const {
+  [[nodiscard]] std::size_t max_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
+  [[nodiscard]] std::uint64_t max_frame_counts() const {
     return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
   }
-  static constexpr int most_rounds = 4;
+  static constexpr int max_rounds = 4;
 
   struct Scored {
     double score = 0; // left side / right side, at the tightest
@@ -295,8 +295,8 @@ class PipelinedSearch {
     std::uint64_t least = 0;
     for (const DeviceTask& task : set_.tasks) least += task.least;
     const std::uint64_t first = std::max<std::uint64_t>(1, least - std::min<std::uint64_t>(least, set_.overflow));
-    const std::uint64_t last = most_frames();
-    const std::uint64_t step = last > first ? (last - first) / most_frame_counts() + 1 : 1;
+    const std::uint64_t last = max_frames();
+    const std::uint64_t step = last > first ? (last - first) / max_frame_counts() + 1 : 1;
     for (std::uint64_t frames = first; frames <= last; frames += step)
       for (const std::uint64_t quarters : {4U, 2U})
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
@@ -321,7 +321,7 @@ class PipelinedSearch {
   }
 
   /// More frames than these change nothing: no cap depends on them.
-  std::uint64_t most_frames() const {
+  std::uint64_t max_frames() const {
     const std::uint64_t all = total_of(most_);
     const std::uint64_t largest = std::ranges::max(most_);
     if (all <= set_.overflow) return 0;
@@ -334,12 +334,12 @@ class PipelinedSearch {
   void try_shape(std::uint64_t frames, std::uint64_t highest, Nanos lambda) {
     for (std::size_t i = 0; i < caps_.size(); ++i) {
       const DeviceTask& task = set_.tasks[i];
-      const std::uint64_t most = most_with_load_room(frames, highest, room_beside(task, lambda));
+      const std::uint64_t most = max_with_load_room(frames, highest, room_beside(task, lambda));
       caps_[i] =
           given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, most}));
     }
     const std::uint64_t free = chunks_within(lambda, swap_->load_start(1), alpha_);
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
       if (!fill(volumes_, set_, filled_first_, caps_, free, frames + set_.overflow)) return;
       const double scored = score(lambda, frames);
       keep(best_, scored);
@@ -350,11 +350,11 @@ class PipelinedSearch {
 
   /// The lowest scores, each volumes once.
   void keep(std::vector<Scored>& list, double score) {
-    if (list.size() == most_found() && score >= list.back().score) return;
+    if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
     if (std::ranges::any_of(list, same)) return;
     if (!fits(set_, volumes_) || (delays_ == Delays::none && without_load_room(set_, volumes_))) return;
-    if (list.size() == most_found()) list.pop_back();
+    if (list.size() == max_found()) list.pop_back();
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
 
@@ -460,7 +460,7 @@ Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-Volumes most_of(const DeviceSet& set) {
+Volumes max_of(const DeviceSet& set) {
   Volumes most;
   for (const DeviceTask& task : set.tasks) most.push_back(task.most);
   return most;
@@ -480,7 +480,7 @@ std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes
 
 std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order) {
   if (set.tasks.empty()) return {Volumes{}};
-  const Volumes most = most_of(set);
+  const Volumes most = max_of(set);
   if (set.overflow == 0) {
     Volumes none;
     for (const DeviceTask& task : set.tasks) none.push_back(task.least);
@@ -494,7 +494,7 @@ std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order or
 }
 
 std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order) {
-  if (set.tasks.empty() || set.overflow == 0 || !fits(set, most_of(set))) return {};
+  if (set.tasks.empty() || set.overflow == 0 || !fits(set, max_of(set))) return {};
   return PipelinedSearch(set, order, Delays::within_lambda).run();
 }
 

@@ -20,7 +20,7 @@ namespace rtexec::policies {
 [[nodiscard]] Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes);
 
 /// The largest volumes.
-[[nodiscard]] Volumes most_of(const DeviceSet& set);
+[[nodiscard]] Volumes max_of(const DeviceSet& set);
 
 /// (1c). Where any volumes fit, the largest do.
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);

@@ -49,7 +49,7 @@ Use both(const Use& a, const Use& b) {
   return {{a.own.first + b.own.first, a.own.second + b.own.second}, std::max(a.shared, b.shared)};
 }
 
-Use least_of(const Use& a, const Use& b) {
+Use min_of(const Use& a, const Use& b) {
   return {{std::min(a.own.first, b.own.first), std::min(a.own.second, b.own.second)}, std::min(a.shared, b.shared)};
 }
 
@@ -109,7 +109,7 @@ void set_ideal(Branch& branch) {
   for (const Candidate& each : branch.candidates) {
     branch.ideal = shorter(branch.ideal, each.wcet);
     branch.longest = longer(branch.longest, each.wcet);
-    branch.least = least_of(branch.least, each.use);
+    branch.least = min_of(branch.least, each.use);
   }
 }
 
@@ -157,7 +157,7 @@ std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   return branches;
 }
 
-/// All that is asked, up to `most_questions`.
+/// All that is asked, up to `max_questions`.
 class Questions {
  public:
   explicit Questions(const Admission& admission) : admission_(admission) {}
@@ -184,7 +184,7 @@ class Questions {
 
  private:
   bool may_ask() {
-    exhausted_ = exhausted_ || asked_ == most_questions;
+    exhausted_ = exhausted_ || asked_ == max_questions;
     asked_ += !exhausted_;
     return !exhausted_;
   }
@@ -215,21 +215,21 @@ class Search {
         chosen_(branches_.size()) {}
 
   /// The least memory with `needed` slack or more, the first of it.
-  std::optional<Incumbent> least_memory(Nanos needed) {
+  std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
-    if (narrow(~std::uint32_t{0} >> (most_ways - questions_.ways()))) descend(0, {}, root_);
+    if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
     return std::move(best_);
   }
 
   /// The most slack, with any memory that fits; way by way, since with what is found less is left to look at.
-  std::optional<Incumbent> most_slack() {
+  std::optional<Incumbent> max_slack() {
     begin(0);
-    most_slack_ = true;
+    max_slack_ = true;
     const std::vector<Branch> branches = branches_;
     for (std::size_t way = 0; way < questions_.ways(); ++way) {
       branches_ = branches;
       if (!narrow(std::uint32_t{1} << way)) continue;
-      most_reaching_first();
+      max_reaching_first();
       descend(0, {}, root_);
     }
     branches_ = branches;
@@ -248,16 +248,14 @@ class Search {
 
   void begin(Nanos needed) {
     needed_ = needed;
-    most_slack_ = false;
+    max_slack_ = false;
     best_.reset();
   }
 
   /// Drops options that do not fit, and those with which not even ideal others have the slack that is needed by one of
   /// `ways`. Whether every task has one left.
   bool narrow(std::uint32_t ways) {
-    const auto fits = [&](const Branch& branch, const Candidate& each) {
-      return least_with(branch, each) <= capacity_;
-    };
+    const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
     root_ = {ways, unbounded};
     if (!keep(fits) || !promises(root_, By::bound, {})) return false;
     for (Branch& branch : branches_) {
@@ -285,7 +283,7 @@ class Search {
   }
 
   /// The task whose options differ most in what they reach chooses first, and takes the one that reaches most.
-  void most_reaching_first() {
+  void max_reaching_first() {
     const auto reach = [](const Candidate& each) { return -each.reach.slack; };
     for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);
     const auto least = [](const Branch& branch) { return branch.candidates.back().reach.slack; };
@@ -294,7 +292,7 @@ class Search {
   }
 
   /// The memory of the task's option, with the least that all others can take.
-  [[nodiscard]] Wide least_with(const Branch& branch, const Candidate& candidate) const {
+  [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
       if (&other != &branch) use = both(use, other.least);
@@ -329,7 +327,7 @@ class Search {
   }
 
   [[nodiscard]] bool fits(const Amount& memory) const {
-    return memory.first <= capacity_ && (most_slack_ || !best_ || memory < best_->memory);
+    return memory.first <= capacity_ && (max_slack_ || !best_ || memory < best_->memory);
   }
 
   /// Whether a glance had promised too much.
@@ -360,7 +358,7 @@ class Search {
     const std::optional<Nanos> slack = questions_.monotone() ? std::optional(reach.slack) : questions_.slack(shortest_);
     if (!slack || *slack < needed_) return false;
     best_ = Incumbent{chosen_, memory, *slack};
-    if (most_slack_) needed_ = *slack + 1;
+    if (max_slack_) needed_ = *slack + 1;
     return false;
   }
 
@@ -372,7 +370,7 @@ class Search {
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;
-  bool most_slack_ = false; // each that is found raises what is needed; otherwise it takes less memory
+  bool max_slack_ = false; // each that is found raises what is needed; otherwise it takes less memory
   std::optional<Incumbent> best_;
 };
 
@@ -440,21 +438,21 @@ std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> task
   return policies;
 }
 
-Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admission& admission) {
+Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission) {
   if (const auto valid = check(problem); !valid) return Unexpected(valid.error());
   Questions questions(admission);
-  std::optional<Incumbent> best = Search(problem, questions).least_memory(0);
+  std::optional<Incumbent> best = Search(problem, questions).min_memory(0);
   if (!best) return Unexpected(not_admitted(questions));
   return choice_of(std::move(*best), problem, questions);
 }
 
-Result<MemoryChoice> most_slack(const MemoryProblem& problem, const Admission& admission) {
+Result<MemoryChoice> max_slack(const MemoryProblem& problem, const Admission& admission) {
   if (const auto valid = check(problem); !valid) return Unexpected(valid.error());
   Questions questions(admission);
   Search search(problem, questions);
-  std::optional<Incumbent> best = search.most_slack();
+  std::optional<Incumbent> best = search.max_slack();
   if (!best) return Unexpected(not_admitted(questions));
-  if (auto smallest = search.least_memory(best->slack)) best = std::move(smallest);
+  if (auto smallest = search.min_memory(best->slack)) best = std::move(smallest);
   return choice_of(std::move(*best), problem, questions);
 }
 

@@ -64,13 +64,13 @@ struct MemoryChoice {
   std::vector<std::size_t> options; // by task
   Bytes device{0};
   Bytes host{0};
-  Nanos slack = 0;           // of most_slack
+  Nanos slack = 0;           // of max_slack
   std::size_t questions = 0; // put to the test
-  bool exact = true;         // false: there were more than `most_questions`, and this is the best that they found
+  bool exact = true;         // false: there were more than `max_questions`, and this is the best that they found
 };
 
 /// Enough for every combination of eight tasks with three options each, and of all that they begin with.
-inline constexpr std::size_t most_questions = 1 << 16;
+inline constexpr std::size_t max_questions = 1 << 16;
 
 /// The slack with these execution times, one for each task; absent: they are not admitted.
 using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
@@ -98,12 +98,12 @@ struct TimesBetween {
 struct Admission {
   using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
   SlackOf slack;
-  std::size_t ways = 1; // at most `most_ways`
+  std::size_t ways = 1; // at most `max_ways`
   BoundOf bound{}, glance{};
   std::function<bool(std::size_t way, std::span<const Wcet> longest)> surely{};
 };
 
-inline constexpr std::size_t most_ways = 32;
+inline constexpr std::size_t max_ways = 32;
 
 /// The least memory of all combinations that fit and are admitted, by branch and bound.
 ///
@@ -113,9 +113,9 @@ inline constexpr std::size_t most_ways = 32;
 /// the least memory (of equal ones the first), but last those for which another takes no more of anything.
 ///
 /// bad_input: a task without options. not_proved: no combination fits and is admitted.
-[[nodiscard]] Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admission& admission);
+[[nodiscard]] Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission);
 
 /// The most slack of all combinations that fit and are admitted. Of equal ones that of the least memory, as above.
-[[nodiscard]] Result<MemoryChoice> most_slack(const MemoryProblem& problem, const Admission& admission);
+[[nodiscard]] Result<MemoryChoice> max_slack(const MemoryProblem& problem, const Admission& admission);
 
 } // namespace rtexec::policies

@@ -203,10 +203,10 @@ void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
 /// The least of x'ax - 2b'x for x >= 0, by an active set (Lawson and Hanson, Solving Least Squares Problems, 1974).
 Vector non_negative(const Matrix& a, const Vector& b) {
   constexpr double nothing = 1e-12;
-  constexpr int most_rounds = 3 * parameters;
+  constexpr int max_rounds = 3 * parameters;
   Vector x{};
   std::vector<std::size_t> in;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     std::size_t best = parameters;
     double steepest = nothing;
     for (std::size_t i = 0; i < parameters; ++i) {
@@ -413,13 +413,13 @@ Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasuremen
     return fail(Errc::bad_input, "the costs of memory policies were measured with " + std::to_string(traffics) +
                                      " kinds of traffic; it takes 2 or more to fit them and to hold some out");
 
-  constexpr std::size_t most_turns = 5;
+  constexpr std::size_t max_turns = 5;
   const Fitted best = fitted_to_all(costs, measurements);
   MemoryFit found{.costs = with_numbers(costs, best.values, best.cached), .error = {}, .held_out = {}};
   std::vector<double> errors;
   for (const MemoryMeasurement& each : measurements) errors.push_back(error_of(each, costs.unified, best));
   found.error = summary(errors);
-  found.held_out = held_out(costs, measurements, groups, std::min(traffics, most_turns));
+  found.held_out = held_out(costs, measurements, groups, std::min(traffics, max_turns));
   return found;
 }
 

@@ -167,7 +167,7 @@ Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t o
   if (const auto valid = check_given(plan, tasks); !valid) return valid;
   DeviceSet device{.tasks = {}, .overflow = overflow, .cost = {}};
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) device.tasks.push_back(device_task(plan, set, i));
-  const Volumes most = most_of(device);
+  const Volumes most = max_of(device);
   if (fits(device, most)) return {};
   const bool by_hand = std::ranges::any_of(tasks.tasks, [](const Task& task) { return task.swap_volume.has_value(); });
   return fail(Errc::not_proved,

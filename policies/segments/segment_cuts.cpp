@@ -103,9 +103,9 @@ struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
-  std::array<Nanos, most_launch_ahead> recent{}; // the time of the last segment, the last two, ..
-  Nanos longest_run = 0;                         // decides between labels of equal costs
-  std::size_t boundary = 0, index = 0;           // of the label that it goes on from
+  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, the last two, ..
+  Nanos longest_run = 0;                        // decides between labels of equal costs
+  std::size_t boundary = 0, index = 0;          // of the label that it goes on from
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
 };
@@ -291,7 +291,7 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   return within(layers, enough);
 }
 
-std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated) {
+std::optional<Nanos> max_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated) {
   if (!tolerated(0)) return std::nullopt;
   if (tolerated(longest)) return longest;
   Nanos least = 0;

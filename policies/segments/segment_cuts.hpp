@@ -58,7 +58,7 @@ struct CutChoice {
   std::vector<std::uint32_t> too_long;
 };
 
-/// All ways whose longest run is within `tolerance`; `launch_ahead` is at most `most_launch_ahead`.
+/// All ways whose longest run is within `tolerance`; `launch_ahead` is at most `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
 /// The ways to cut into at most `segments` >= 1 segments whose longest run is least, by rising number of cuts. There is
@@ -67,7 +67,7 @@ struct CutChoice {
 
 /// The longest run for which `tolerated(run)`, of those from 0 to `longest`; every run shorter than one that is
 /// tolerated is tolerated, too. Absent: not even 0.
-[[nodiscard]] std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
+[[nodiscard]] std::optional<Nanos> max_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
 
 /// Of tasks: the times of the segments of each.
 using SetSegments = std::span<const std::vector<Nanos>>;

@@ -8,7 +8,7 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t most_choices = 256; // that are looked at further, for each chunk
+constexpr std::size_t max_choices = 256; // that are looked at further, for each chunk
 
 std::uint32_t chunks_of(std::span<const StreamLayer> layers) { return layers.empty() ? 0 : layers.back().end; }
 
@@ -139,7 +139,7 @@ class ResidentSearch {
     choices_.clear();
     for (Choice& choice : next) {
       if (std::ranges::any_of(choices_, [&](const Choice& other) { return dominates(other, choice); })) continue;
-      if (choices_.size() < most_choices && choice.least <= longest_) choices_.push_back(std::move(choice));
+      if (choices_.size() < max_choices && choice.least <= longest_) choices_.push_back(std::move(choice));
       else dropped_ = std::min(dropped_, choice.least);
     }
   }
@@ -172,7 +172,7 @@ std::optional<StreamTimes> stream_times(std::span<const StreamLayer> layers, con
   return StreamTimes{end, copies(chunk - ring, costs)};
 }
 
-std::optional<std::uint32_t> least_ring(std::span<const StreamLayer> layers, const StreamCosts& costs, Nanos longest) {
+std::optional<std::uint32_t> min_ring(std::span<const StreamLayer> layers, const StreamCosts& costs, Nanos longest) {
   const auto within = [&](std::uint32_t ring) {
     const auto times = stream_times(layers, costs, ring);
     return times && times->execution <= longest;
@@ -201,7 +201,7 @@ std::optional<StreamPlan> keep_resident(std::span<const StreamLayer> layers, con
   return ResidentSearch(layers, costs, ring, std::min(resident, chunks_of(layers)), unbounded).result();
 }
 
-std::optional<StreamPlan> least_memory(std::span<const StreamLayer> layers, const StreamCosts& costs, Nanos longest) {
+std::optional<StreamPlan> min_memory(std::span<const StreamLayer> layers, const StreamCosts& costs, Nanos longest) {
   const auto within = [&](std::uint32_t memory) -> std::optional<StreamPlan> {
     for (std::uint32_t ring = 0; ring <= memory; ++ring)
       if (auto plan = ResidentSearch(layers, costs, ring, memory - ring, longest).result();

@@ -45,8 +45,8 @@ struct StreamTimes {
                                                       std::uint32_t ring);
 
 /// The fewest frames of a ring with which the execution is within `longest`. Absent: it is not even with all chunks.
-[[nodiscard]] std::optional<std::uint32_t> least_ring(std::span<const StreamLayer> layers, const StreamCosts& costs,
-                                                      Nanos longest);
+[[nodiscard]] std::optional<std::uint32_t> min_ring(std::span<const StreamLayer> layers, const StreamCosts& costs,
+                                                    Nanos longest);
 
 /// The layers as those of a task without these chunks (ascending), which are always on the device.
 [[nodiscard]] std::vector<StreamLayer> without(std::span<const StreamLayer> layers,
@@ -69,7 +69,7 @@ struct StreamPlan {
 
 /// The least memory with which the execution is found to be within `longest`, and of it the smallest ring, since each
 /// job waits for that to be loaded. Absent: none.
-[[nodiscard]] std::optional<StreamPlan> least_memory(std::span<const StreamLayer> layers, const StreamCosts& costs,
-                                                     Nanos longest);
+[[nodiscard]] std::optional<StreamPlan> min_memory(std::span<const StreamLayer> layers, const StreamCosts& costs,
+                                                   Nanos longest);
 
 } // namespace rtexec::policies

@@ -20,7 +20,7 @@ hal::cuda::DevicePointer pointer(const std::byte* at) { return reinterpret_cast<
 } // namespace
 
 Bytes tile_size(const Tiling& tiling, Bytes buffer) {
-  const Bytes least{(buffer.count + most_tiles - 1) / most_tiles};
+  const Bytes least{(buffer.count + max_tiles - 1) / max_tiles};
   return round_up(std::max({tiling.tile, least, page}), page);
 }
 

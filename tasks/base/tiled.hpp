@@ -29,7 +29,7 @@ struct Tiling {
 };
 
 /// Tiles are larger than asked where there would be more of them.
-inline constexpr std::size_t most_tiles = 64;
+inline constexpr std::size_t max_tiles = 64;
 /// Of a buffer; whole pages of the GPU, 64 KiB, but for the last tile.
 [[nodiscard]] Bytes tile_size(const Tiling& tiling, Bytes buffer);
 

@@ -57,7 +57,7 @@ Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed
 /// What stb_image takes at most for a picture of this size: a damaged file, or one made to do harm, asks for more. For
 /// a pixel that is an interlaced PNG of 16 bits and four channels: its data, which grow once; the pixels of each pass,
 /// and of all; without transparency; in 8 bits. A JPEG pads its sides to 32 pixels at most.
-std::size_t most_memory(Extent size, std::size_t compressed) {
+std::size_t max_memory(Extent size, std::size_t compressed) {
   constexpr std::size_t kBytesPerPixel = 8 + 16 + 8 + 8 + 6 + 3, kPadding = 32;
   constexpr std::size_t kGrowth = 4; // all blocks of a buffer that doubles until it holds the file
   const auto padded = [](int side) { return (static_cast<std::size_t>(side) + kPadding - 1) / kPadding * kPadding; };
@@ -106,7 +106,7 @@ Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compresse
   if (std::max(size->width, size->height) > kLargestSide || std::int64_t{size->width} * size->height > kMostPixels)
     return refuse("has " + pixels + "; at most " + std::to_string(kMostPixels) + " are accepted, and " +
                   std::to_string(kLargestSide) + " on a side");
-  const std::size_t most = most_memory(*size, compressed.size());
+  const std::size_t most = max_memory(*size, compressed.size());
   if (arena_.capacity() == 0) arena_.reserve(kFirstArena);
   for (;;) {
     const auto view = decode(compressed);

@@ -359,7 +359,7 @@ class Timed final : public hal::BandwidthCounter {
   std::uint64_t crossing_ = 0;
 };
 
-constexpr std::size_t most_samples = 1 << 20;
+constexpr std::size_t max_samples = 1 << 20;
 
 struct Stops {
   std::vector<double> latency; // ns
@@ -368,7 +368,7 @@ struct Stops {
 
 Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& locks) {
   Stops stops;
-  stops.latency.reserve(most_samples);
+  stops.latency.reserve(max_samples);
   const GreedyThread* watched = nullptr;
   const auto open = [&](const hal::CounterSettings& settings) -> Result<std::unique_ptr<hal::BandwidthCounter>> {
     auto counter = hal::open_counter(settings);
@@ -389,7 +389,7 @@ Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& 
 /// again.
 Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   Stops stops;
-  stops.latency.reserve(most_samples);
+  stops.latency.reserve(max_samples);
   GreedyThread greedy(options, 10, true, nullptr, options.core);
   auto thread = hal::Thread::start({.name = "bare", .core = options.core, .fifo_priority = 99, .reservation = {}}, [&] {
     const auto event = hal::find_event(options.event);
@@ -411,8 +411,7 @@ Stops bare(const Options& options, std::uint64_t budget, double seconds) {
       const Duration left = next - hal::now();
       const timespec timeout{.tv_sec = 0, .tv_nsec = std::max<long>(left.count(), 0)};
       pollfd waits{.fd = file, .events = POLLIN, .revents = 0};
-      if (::ppoll(&waits, 1, &timeout, nullptr) > 0 && greedy.steps() >= crossing &&
-          stops.latency.size() < most_samples)
+      if (::ppoll(&waits, 1, &timeout, nullptr) > 0 && greedy.steps() >= crossing && stops.latency.size() < max_samples)
         stops.latency.push_back(static_cast<double>((hal::now() - greedy.stamp(crossing)).count()));
       while (hal::now() < next) {}
     }

@@ -306,9 +306,8 @@ void memory_policies(benchmark::State& state) {
     const bool most = state.range(2) != 0;
     choice.problem.capacity = Bytes{most ? all / 10 * 9 : policies::MemoryProblem::unlimited};
     const auto begin = std::chrono::steady_clock::now();
-    found +=
-        (most ? policies::most_slack(choice.problem, admission) : policies::least_memory(choice.problem, admission))
-            .has_value();
+    found += (most ? policies::max_slack(choice.problem, admission) : policies::min_memory(choice.problem, admission))
+                 .has_value();
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
     shortest[next] = std::min(shortest[next], taken.count());
     ++searches;
@@ -369,7 +368,7 @@ void choose_memory_policies(benchmark::State& state) {
   std::vector<PolicySet> sets;
   for (std::uint64_t seed = 0; seed < 128; ++seed)
     sets.push_back(policy_set(state.range(0), order_of(state), state.range(3) != 0, seed));
-  const auto objective = state.range(2) != 0 ? MemoryObjective::most_slack : MemoryObjective::least_memory;
+  const auto objective = state.range(2) != 0 ? MemoryObjective::max_slack : MemoryObjective::min_memory;
   std::vector<double> shortest(sets.size(), 1e9);
   std::size_t next = 0, proved = 0, searches = 0;
   for (auto _ : state) {

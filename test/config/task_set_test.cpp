@@ -55,7 +55,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.device.capacity, Bytes{64u << 20});
   EXPECT_EQ(set.device.chunk, std::nullopt);
   EXPECT_EQ(set.device.completion, Completion::spin);
-  EXPECT_EQ(set.device.memory_objective, MemoryObjective::least_memory);
+  EXPECT_EQ(set.device.memory_objective, MemoryObjective::min_memory);
   EXPECT_EQ(set.device.launch_ahead, 3u);
   const SwapCostOptions& cost = set.device.swap_cost;
   EXPECT_EQ(cost.in_per_chunk, Duration{5660us});

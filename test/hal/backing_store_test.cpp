@@ -1158,7 +1158,7 @@ TEST(FileStore, TransfersTakeTheRegisteredFileAndMemory) {
 
 // ---- overlap ----
 
-std::atomic<int> submitted, least_ahead, copied;
+std::atomic<int> submitted, min_ahead, copied;
 
 TEST(FileStore, WhileAPartIsCopiedTheNextAreBeingRead) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
@@ -1172,13 +1172,13 @@ TEST(FileStore, WhileAPartIsCopiedTheNextAreBeingRead) {
   bench.open_file(1);
   bench.device.on_copy = [] {
     ++copied;
-    least_ahead = std::min<int>(least_ahead, submitted - std::min<int>(parts, depth + copied - 1));
+    min_ahead = std::min<int>(min_ahead, submitted - std::min<int>(parts, depth + copied - 1));
   };
-  submitted = copied = least_ahead = 0;
+  submitted = copied = min_ahead = 0;
   EXPECT_TRUE(bench.load(0, 0));
   EXPECT_EQ(submitted, parts);
   EXPECT_EQ(copied, parts);
-  EXPECT_EQ(least_ahead, 0) << "at the n-th copy, n + 3 reads have been begun";
+  EXPECT_EQ(min_ahead, 0) << "at the n-th copy, n + 3 reads have been begun";
 }
 
 TEST(FileStore, WhatIsDoneBesideIsDoneWhileTheFileIsRead) {

@@ -123,7 +123,7 @@ TEST(CameraFormat, DriversThatContradictThemselvesAreRefused) {
   fake.field = V4L2_FIELD_ALTERNATE;
   EXPECT_TRUE(refuses(small, Errc::unsupported, "odd and the even lines"));
   fake.field = V4L2_FIELD_NONE;
-  fake.most_buffers = 3;
+  fake.max_buffers = 3;
   EXPECT_TRUE(refuses(small, Errc::refused, "gives 3 buffers, and 4 are needed"));
 }
 
@@ -179,7 +179,7 @@ TEST(CameraOpen, EachRefusalOfTheDriverIsToldAndNothingStaysOpen) {
 }
 
 TEST(CameraOpen, MappingsAndFilesThatFailAreTold) {
-  for (int nth = 1; nth <= static_cast<int>(Camera::least_buffers); ++nth) {
+  for (int nth = 1; nth <= static_cast<int>(Camera::min_buffers); ++nth) {
     FakeCamera fake;
     static System failing;
     static int left;
@@ -218,7 +218,7 @@ TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
   EXPECT_TRUE(fails(camera->start(), Errc::refused, "starting"));
   EXPECT_EQ(fake.queued(), 0u);
   EXPECT_TRUE(camera->start());
-  EXPECT_EQ(fake.queued(), Camera::least_buffers);
+  EXPECT_EQ(fake.queued(), Camera::min_buffers);
 }
 
 // ---- which frame ----
@@ -271,22 +271,22 @@ TEST(CameraNewest, HasAsManyBuffersAsTheReaderNeedsOrTheDriverHas) {
   EXPECT_EQ(buffers(66ms), 4u);
   EXPECT_EQ(buffers(67ms), 5u);
   EXPECT_EQ(buffers(200ms), 9u);
-  EXPECT_EQ(buffers(1h), Camera::most_buffers);
-  fake.most_buffers = 6;
+  EXPECT_EQ(buffers(1h), Camera::max_buffers);
+  fake.max_buffers = 6;
   EXPECT_EQ(buffers(200ms), 6u);
   fake.fail(VIDIOC_REQBUFS, ENOMEM, 2);
   EXPECT_EQ(buffers(1h), 6u) << "of 32, 16 and 8";
   fake.fail(VIDIOC_REQBUFS, ENOMEM, 4);
   EXPECT_TRUE(refuses({.width = 64, .height = 48, .gap = 1h}, Errc::refused, "asking for the buffers"));
   fake.fail(VIDIOC_G_PARM, ENOTTY, -1);
-  fake.most_buffers = 32;
+  fake.max_buffers = 32;
   EXPECT_EQ(buffers(200ms), 9u) << "as of 30 Hz";
 }
 
 /// What it cannot hold is lost, and counted; the next look finds all buffers free.
 TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
   FakeCamera fake;
-  fake.most_buffers = 10;
+  fake.max_buffers = 10;
   const auto camera = started({.width = 64, .height = 48, .gap = 1s});
   fake.set_time(now() - 10s);
   fake.make_frames(30);
@@ -349,7 +349,7 @@ TEST(CameraNewest, PassesOverWhatIsBroken) {
   fake.skip(1);
   fake.make_frames(3);
   EXPECT_TRUE(nothing_new(*camera));
-  EXPECT_EQ(fake.queued(), Camera::least_buffers - 1);
+  EXPECT_EQ(fake.queued(), Camera::min_buffers - 1);
 }
 
 /// Each compressed picture has another length.
@@ -406,7 +406,7 @@ TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
   fake.fail(VIDIOC_QBUF, EIO); // the buffer of frame 1 is not taken back
   EXPECT_TRUE(shows(newest(*camera), 2));
   EXPECT_TRUE(nothing_new(*camera)); // now it is
-  EXPECT_EQ(fake.queued(), Camera::least_buffers - 1);
+  EXPECT_EQ(fake.queued(), Camera::min_buffers - 1);
   EXPECT_EQ(camera->counts().failures, 2u);
   fake.spoil = [](v4l2_buffer& buffer) { buffer.index = 77; };
   fake.make_frames(1);
@@ -438,7 +438,7 @@ TEST(CameraNewest, AfterAnotherStartBeginsAnew) {
   EXPECT_EQ(camera->newest().error(), Errc::bad_input);
   EXPECT_EQ(camera->await(now() + 10s).error(), Errc::bad_input);
   ASSERT_TRUE(camera->start());
-  EXPECT_EQ(fake.queued(), Camera::least_buffers);
+  EXPECT_EQ(fake.queued(), Camera::min_buffers);
   EXPECT_TRUE(nothing_new(*camera));
   fake.make_frames(1);
   EXPECT_TRUE(shows(newest(*camera), 3));

@@ -43,7 +43,7 @@ TEST(CoreClock, IsNotKnownWithoutCpufreq) {
 
 struct Played {
   int users = 0;
-  int clock_error = 0, most_error = 0, limits_error = 0;
+  int clock_error = 0, max_error = 0, limits_error = 0;
   unsigned long long reasons = 0;
   int temperature_error = 0;
   unsigned slowdown = 89, most = 87; // thresholds; 0: refused
@@ -57,7 +57,7 @@ ManagementLibrary library() {
       .device = [](const char* bus, void** handle) { return *handle = &played, std::string_view(bus) == "01" ? 0 : 6; },
       .clock = [](void*, int which,
                   unsigned* megahertz) { return *megahertz = which == 1 ? 1500 : 2600, played.clock_error; },
-      .most = [](void*, int, unsigned* megahertz) { return *megahertz = 1980, played.most_error; },
+      .most = [](void*, int, unsigned* megahertz) { return *megahertz = 1980, played.max_error; },
       .limits = [](void*, unsigned long long* reasons) { return *reasons = played.reasons, played.limits_error; },
       .temperature = [](void*, int sensor,
                         unsigned* celsius) { return *celsius = 37, sensor == 0 ? played.temperature_error : 2; },
@@ -91,7 +91,7 @@ TEST(ManagedGpu, WhatTheLibraryRefusesIsNotKnown) {
   EXPECT_EQ(played.users, 0);
   const auto gpu = ManagedGpu::open(of, "01");
   played.reasons = 0x4;
-  played.most_error = played.limits_error = 3;
+  played.max_error = played.limits_error = 3;
   EXPECT_EQ(gpu->clocks()->most, Frequency{});
   EXPECT_EQ(gpu->clocks()->limits, 0u);
   played.clock_error = 3;

@@ -42,7 +42,7 @@ class FakeCamera {
   std::uint32_t image_size = 0;        // 0: stride times lines
   std::uint32_t field = V4L2_FIELD_NONE;
   std::optional<std::uint32_t> answers_format{}; // whatever is asked
-  std::uint32_t most_buffers = 32;
+  std::uint32_t max_buffers = 32;
   bool sets_rate = true;
   v4l2_fract interval{.numerator = 1, .denominator = 30};
   std::optional<v4l2_fract> only_interval{};
@@ -242,7 +242,7 @@ class FakeCamera {
   }
 
   int make_buffers(v4l2_requestbuffers& request) {
-    request.count = std::min(request.count, most_buffers);
+    request.count = std::min(request.count, max_buffers);
     buffers_.assign(request.count, {});
     queued_.reserve(request.count);
     ready_.reserve(request.count);

@@ -71,7 +71,7 @@ TEST(ChainBounds, AreMissingWhereNothingSaysWhenTheNextJobComes) {
 }
 
 TEST(ChainBounds, ThatCannotBeComputedAreMissing) {
-  const std::vector<ChainTask> chain(most_tasks, timer(longest_time, longest_time));
+  const std::vector<ChainTask> chain(max_tasks, timer(longest_time, longest_time));
   EXPECT_EQ(chain_bounds(chain).reaction, std::nullopt);
   EXPECT_EQ(davare_bound(chain), std::nullopt);
 }

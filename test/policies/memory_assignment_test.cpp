@@ -295,16 +295,16 @@ void expect_same(const Result<MemoryChoice>& found, const std::optional<Best>& r
 
 void compare(MemoryProblem problem, const Admission& admission, Problems& problems, Counts& counts) {
   const auto least = best_by_trying(problem, admission, false);
-  expect_same(least_memory(problem, admission), least, problem);
+  expect_same(min_memory(problem, admission), least, problem);
   problem.capacity = Bytes{static_cast<std::uint64_t>(
       problems.draw(0, least ? static_cast<std::int64_t>(least->memory.first) * 3 / 2 : 1000))};
-  expect_same(least_memory(problem, admission), best_by_trying(problem, admission, false), problem);
-  expect_same(most_slack(problem, admission), best_by_trying(problem, admission, true), problem);
+  expect_same(min_memory(problem, admission), best_by_trying(problem, admission, false), problem);
+  expect_same(max_slack(problem, admission), best_by_trying(problem, admission, true), problem);
   ++(least ? counts.admitted : counts.refused);
 }
 
 /// With the shortest times that there are.
-Nanos least_weighted(const MemoryProblem& problem) {
+Nanos min_weighted(const MemoryProblem& problem) {
   Nanos least = 0;
   for (std::size_t i = 0; i < problem.options.size(); ++i) {
     Nanos shortest = unbounded;
@@ -322,7 +322,7 @@ TEST(MemoryAssignment, IsTheBestOfAllCombinations) {
     const std::int64_t tasks = round % 20 == 0 ? 8 : problems.draw(1, 6);
     const bool equal = round % 2 == 0;
     const MemoryProblem problem = equal ? problems.equal(tasks) : problems.likely(tasks);
-    const Nanos least = least_weighted(problem);
+    const Nanos least = min_weighted(problem);
     compare(problem, {.slack = weighted(problems.draw(least * 9 / 10, least * 2))}, problems, counts);
     if (testing::Test::HasFailure()) return;
   }
@@ -359,7 +359,7 @@ TEST(MemoryAssignment, IsTheBestOfAllWays) {
     const MemoryProblem problem = round % 2 == 0 ? problems.equal(tasks) : problems.likely(tasks);
     std::vector<SlackOf> ways;
     for (std::int64_t k = problems.draw(1, 4); k > 0; --k) {
-      const Nanos least = least_weighted(problem);
+      const Nanos least = min_weighted(problem);
       ways.push_back(weighted(problems.draw(least * 7 / 10, least * 3 / 2),
                               static_cast<std::size_t>(problems.draw(0, round % 4 < 2 ? 0 : tasks - 1))));
     }
@@ -375,7 +375,7 @@ TEST(MemoryAssignment, OptionsThatNoOneNeedsChangeNoAmount) {
   for (int round = 0; round < 300; ++round) {
     const MemoryProblem problem = problems.equal(problems.draw(1, 5));
     const SlackOf slack = weighted(problems.draw(1, 60));
-    const auto found = least_memory(problem, {.slack = slack});
+    const auto found = min_memory(problem, {.slack = slack});
     std::optional<Memory> least;
     std::vector<std::size_t> digits(problem.options.size(), 0);
     for (std::size_t k = 1; k > 0;) {
@@ -398,11 +398,11 @@ TEST(MemoryAssignment, TiesGoToTheTaskWithMoreToGain) {
   const MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)},
                                           {option(5, 1ns), option(2, 2ns)},
                                           {option(5, 1ns), option(2, 2ns)}}};
-  const auto found = least_memory(problem, {.slack = [](std::span<const Wcet> all) {
-                                    Duration sum{0};
-                                    for (const Wcet& each : all) sum += each.device;
-                                    return sum <= 4ns ? std::optional<Nanos>(0) : std::nullopt;
-                                  }});
+  const auto found = min_memory(problem, {.slack = [](std::span<const Wcet> all) {
+                                  Duration sum{0};
+                                  for (const Wcet& each : all) sum += each.device;
+                                  return sum <= 4ns ? std::optional<Nanos>(0) : std::nullopt;
+                                }});
   ASSERT_TRUE(found);
   EXPECT_THAT(found->options, ElementsAre(0, 1, 0));
   EXPECT_EQ(found->device, Bytes{12});
@@ -415,24 +415,24 @@ TEST(MemoryAssignment, SharedMemoryCountsOnce) {
   const MemoryOption owns{D, Bytes{6}, {}, {}, Wcet{.device = 1ns}};
   const Admission all{.slack = always};
   const MemoryProblem two{.options = {{shares, owns}, {shares, owns}}}, one{.options = {{shares, owns}}};
-  EXPECT_EQ(least_memory(one, all)->device, Bytes{6});
-  EXPECT_EQ(least_memory(two, all)->device, Bytes{12});
+  EXPECT_EQ(min_memory(one, all)->device, Bytes{6});
+  EXPECT_EQ(min_memory(two, all)->device, Bytes{12});
   const MemoryProblem three{.options = {{shares, owns}, {shares, owns}, {shares, owns}}};
-  EXPECT_EQ(least_memory(three, all)->device, Bytes{13});
+  EXPECT_EQ(min_memory(three, all)->device, Bytes{13});
 }
 
 TEST(MemoryAssignment, TellsWhatIsImpossible) {
   MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)}}};
-  const auto never = least_memory(problem, {.slack = [](auto) { return std::optional<Nanos>(); }});
+  const auto never = min_memory(problem, {.slack = [](auto) { return std::optional<Nanos>(); }});
   EXPECT_EQ(never.error().code, Errc::not_proved);
   EXPECT_THAT(never.error().what, HasSubstr("no choice of memory policies fits and is admitted"));
   problem.capacity = Bytes{3};
-  for (const auto& small : {most_slack(problem, {.slack = always}), least_memory(problem, {.slack = always})})
+  for (const auto& small : {max_slack(problem, {.slack = always}), min_memory(problem, {.slack = always})})
     EXPECT_EQ(small.error().code, Errc::not_proved);
   const MemoryProblem none{.options = {{option(5, 1ns)}, {}}};
-  EXPECT_EQ(least_memory(none, {.slack = always}).error().code, Errc::bad_input);
-  EXPECT_EQ(most_slack(none, {.slack = always}).error().code, Errc::bad_input);
-  EXPECT_TRUE(least_memory({}, {.slack = always})->options.empty());
+  EXPECT_EQ(min_memory(none, {.slack = always}).error().code, Errc::bad_input);
+  EXPECT_EQ(max_slack(none, {.slack = always}).error().code, Errc::bad_input);
+  EXPECT_TRUE(min_memory({}, {.slack = always})->options.empty());
 }
 
 TEST(MemoryAssignment, TellsWhereItGaveUp) {
@@ -445,15 +445,15 @@ TEST(MemoryAssignment, TellsWhereItGaveUp) {
       return time <= limit ? std::optional(limit - time) : std::nullopt;
     };
   };
-  const auto found = most_slack(problem, {.slack = left(60)});
+  const auto found = max_slack(problem, {.slack = left(60)});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->exact) << "all are fast";
   // Some of what is left, whatever it is
   for (std::size_t i = 0; i < 40; ++i) problem.options[i][1].device = Bytes{50 + i * i % 7};
-  const auto half = least_memory(problem, {.slack = left(60)});
+  const auto half = min_memory(problem, {.slack = left(60)});
   ASSERT_TRUE(half);
   EXPECT_FALSE(half->exact);
-  EXPECT_EQ(half->questions, most_questions);
+  EXPECT_EQ(half->questions, max_questions);
   EXPECT_EQ(std::ranges::count(half->options, std::size_t{1}), 20) << "admitted, and good all the same";
 }
 

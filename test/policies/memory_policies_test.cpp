@@ -50,10 +50,10 @@ class MemoryPolicies : public testing::Test {
     for (Task& task : tasks.tasks) task.memory_policy = MemoryPolicy::automatic;
     known = {three(10, 2ms, 3ms, 4ms), three(4, 2ms, 3ms, 4ms)};
   }
-  [[nodiscard]] Result<PolicyPlan> chosen(MemoryObjective objective = MemoryObjective::least_memory) const {
+  [[nodiscard]] Result<PolicyPlan> chosen(MemoryObjective objective = MemoryObjective::min_memory) const {
     return choose_memory_policies(resolved(tasks, board), known, objective);
   }
-  [[nodiscard]] std::vector<std::size_t> picked(MemoryObjective objective = MemoryObjective::least_memory) const {
+  [[nodiscard]] std::vector<std::size_t> picked(MemoryObjective objective = MemoryObjective::min_memory) const {
     return chosen(objective)->chosen;
   }
 
@@ -71,7 +71,7 @@ TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
   EXPECT_EQ(chosen()->plan.tasks[0].wcet.device, 4ms);
 }
 
-TEST_F(MemoryPolicies, MostSlackIsD) { EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(0, 0)); }
+TEST_F(MemoryPolicies, MostSlackIsD) { EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(0, 0)); }
 
 TEST_F(MemoryPolicies, ATaskIsAsSlowAsBesideAnother) {
   tasks.device.co_run = true;
@@ -92,10 +92,10 @@ TEST_F(MemoryPolicies, OneThatIsInNoPairIsNotSlow) {
   tasks.device.co_run = true;
   for (auto& task : known)
     for (MeasuredPolicy& each : task) each.wcet_beside = each.policy == H ? 4ms : 9ms;
-  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(0, 0)) << "nobody waits so long";
-  EXPECT_FALSE(chosen(MemoryObjective::most_slack)->plan.co_runs());
+  EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(0, 0)) << "nobody waits so long";
+  EXPECT_FALSE(chosen(MemoryObjective::max_slack)->plan.co_runs());
   for (auto& task : known) task[1].mapping_idle = 9ms;
-  EXPECT_TRUE(chosen(MemoryObjective::most_slack)->plan.proved);
+  EXPECT_TRUE(chosen(MemoryObjective::max_slack)->plan.proved);
   EXPECT_THAT(picked(), ElementsAre(2, 2));
 }
 
@@ -116,9 +116,9 @@ TEST_F(MemoryPolicies, OneMemoryCountsBoth) {
   board.unified_memory = true;
   EXPECT_THAT(picked(), ElementsAre(1, 1)) << "M and H take the same, and M less time";
   board.capacity = chunk * 29;
-  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(1, 1));
+  EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(1, 1));
   board.capacity = chunk * 32;
-  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(1, 0));
+  EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(1, 0));
 }
 
 TEST_F(MemoryPolicies, WhatIsAskedForIsGiven) {
@@ -158,7 +158,7 @@ TEST_F(MemoryPolicies, ScratchIsSharedByTasksOfAllPolicies) {
   for (auto& task : known)
     for (MeasuredPolicy& each : task) each.memory.scratch = chunk * 80;
   EXPECT_EQ(chosen()->plan.demand, chunk * 94);
-  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(2, 0)) << "10 + 8 + 80 of 100";
+  EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(2, 0)) << "10 + 8 + 80 of 100";
 }
 
 // ---- random sets ----
@@ -304,8 +304,8 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
     const Measured known = random_policies(random, tasks, GetParam().other_parts);
     const ResolvedSet set = resolved(tasks, board, {0, 1});
     const Best best = best_of_all_plans(set, known);
-    const auto small = choose_memory_policies(set, known, MemoryObjective::least_memory);
-    const auto fast = choose_memory_policies(set, known, MemoryObjective::most_slack);
+    const auto small = choose_memory_policies(set, known, MemoryObjective::min_memory);
+    const auto fast = choose_memory_policies(set, known, MemoryObjective::max_slack);
     ASSERT_TRUE(small.has_value() == fast.has_value());
     if (!best.least) {
       if (small) {
@@ -335,7 +335,7 @@ TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {
       known.push_back({{D, memory[i], *tasks.tasks[i].wcet}, {M, {}, Wcet{.device = 1ns}}});
     const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
     const auto right = make_plan(set, memory);
-    for (const MemoryObjective objective : {MemoryObjective::least_memory, MemoryObjective::most_slack}) {
+    for (const MemoryObjective objective : {MemoryObjective::min_memory, MemoryObjective::max_slack}) {
       const auto found = choose_memory_policies(set, known, objective);
       ASSERT_EQ(found.has_value(), right.has_value());
       if (!right) continue;
@@ -413,14 +413,14 @@ TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
     if (round % 7 == 0) tasks.tasks[0].criticality = Criticality::best_effort;
     const bool same_parts = round % 4 < 2;
     const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
-    std::vector<Wcet> least, most_of_all;
+    std::vector<Wcet> least, max_of_all;
     for (const Task& task : tasks.tasks) {
       const Wcet& wcet = *task.wcet;
       const int shorter = same_parts ? 1 : 2, longer = same_parts ? 1 : 3;
       least.push_back({wcet.before / shorter, wcet.device * 30 / 100, wcet.after / shorter});
-      most_of_all.push_back({longer * wcet.before, 3 * wcet.device, longer * wcet.after});
+      max_of_all.push_back({longer * wcet.before, 3 * wcet.device, longer * wcet.after});
     }
-    ResidentAdmission admission(set, {least, most_of_all});
+    ResidentAdmission admission(set, {least, max_of_all});
     for (int question = 0; question < 4; ++question) {
       std::vector<Wcet> shortest;
       for (const Task& task : tasks.tasks) {

@@ -138,7 +138,7 @@ TEST(SegmentCuts, AreThoseOfTryingAll) {
   Random random(1);
   std::size_t possible = 0, impossible = 0, several = 0, networks = 0;
   std::map<Mistake, std::size_t> seen;
-  for (unsigned launch_ahead = 0; launch_ahead <= most_launch_ahead; ++launch_ahead)
+  for (unsigned launch_ahead = 0; launch_ahead <= max_launch_ahead; ++launch_ahead)
     for (int round = 0; round < 1500; ++round, ++networks) {
       const auto count = static_cast<std::size_t>(round < 100 ? 12 : draw(random, 1, 9));
       const Layers layers = network(random, count);
@@ -253,7 +253,7 @@ TEST(SegmentCuts, IntoSoManySegmentsMakeTheLongestRunShortest) {
   for (int round = 0; round < 2000; ++round) {
     const Layers layers = network(random, static_cast<std::size_t>(draw(random, 1, 8)));
     const auto segments = static_cast<std::uint32_t>(draw(random, 1, 8));
-    const auto launch_ahead = static_cast<unsigned>(draw(random, 0, most_launch_ahead));
+    const auto launch_ahead = static_cast<unsigned>(draw(random, 0, max_launch_ahead));
     Nanos shortest = unbounded;
     for (const Cuts& cuts : all_cuts(layers))
       if (cuts.size() < segments) shortest = std::min(shortest, run_of(layers, cuts, launch_ahead));
@@ -277,10 +277,10 @@ TEST(SegmentCuts, IntoSoManySegmentsMakeTheLongestRunShortest) {
 
 TEST(SegmentCuts, TheMostBlockingIsTheLastThatIsTolerated) {
   for (Nanos limit = 0; limit <= 20; ++limit)
-    EXPECT_EQ(most_blocking(20, [&](Nanos run) { return run <= limit; }), limit);
-  EXPECT_EQ(most_blocking(20, [](Nanos) { return true; }), 20);
-  EXPECT_EQ(most_blocking(20, [](Nanos) { return false; }), std::nullopt);
-  EXPECT_EQ(most_blocking(0, [](Nanos) { return true; }), 0);
+    EXPECT_EQ(max_blocking(20, [&](Nanos run) { return run <= limit; }), limit);
+  EXPECT_EQ(max_blocking(20, [](Nanos) { return true; }), 20);
+  EXPECT_EQ(max_blocking(20, [](Nanos) { return false; }), std::nullopt);
+  EXPECT_EQ(max_blocking(0, [](Nanos) { return true; }), 0);
 }
 
 // ---- sets ----

@@ -42,7 +42,7 @@ int CutDevice::head(unsigned device_class, bool resident_only) const {
 }
 
 unsigned CutDevice::active(unsigned from) const {
-  unsigned least = most_levels;
+  unsigned least = max_levels;
   for (int i = 0; i < tasks(); ++i)
     if (pending_[at(i)] && level_of(i) >= from) least = std::min(least, level_of(i));
   return least;
@@ -50,7 +50,7 @@ unsigned CutDevice::active(unsigned from) const {
 
 int CutDevice::choose() {
   if (const int job = head(0); job != none) return job;
-  for (unsigned level = active(); level < most_levels; level = active(level + 1)) {
+  for (unsigned level = active(); level < max_levels; level = active(level + 1)) {
     const int job = choose_in(level);
     if (job != none || !faults_->back_fill) return job;
   }
@@ -100,7 +100,7 @@ bool CutDevice::would_go_on(int index) const {
 
 bool CutDevice::stage() {
   bool changed = false;
-  for (unsigned level = 1; level < most_levels; ++level) {
+  for (unsigned level = 1; level < max_levels; ++level) {
     int& stage = staged_[level];
     const int first = head(level);
     if (first == none || (stage != none && !(faults_->displaces && more_urgent(first, stage)))) continue;
@@ -122,7 +122,7 @@ int CutDevice::free_frames() const {
 
 bool CutDevice::load(Choices& choices) {
   bool changed = false;
-  for (unsigned level = active(); level < most_levels; level = active(level + 1)) {
+  for (unsigned level = active(); level < max_levels; level = active(level + 1)) {
     changed = load_in(level, choices);
     if (changed || !faults_->loads_go_on) break;
   }

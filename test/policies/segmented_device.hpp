@@ -25,7 +25,7 @@ struct RuleFaults {
 
 class CutDevice {
  public:
-  static constexpr std::size_t most_tasks = 10, most_levels = 4;
+  static constexpr std::size_t max_tasks = 10, max_levels = 4;
   static constexpr int none = -1;
 
   struct Flight {
@@ -91,7 +91,7 @@ class CutDevice {
   [[nodiscard]] bool more_urgent(int a, int b) const;
   /// The most urgent unfinished job of a class that is neither begun in its level nor staged.
   [[nodiscard]] int head(unsigned device_class, bool resident_only = false) const;
-  /// The smallest with an unfinished job; most_levels: none.
+  /// The smallest with an unfinished job; max_levels: none.
   [[nodiscard]] unsigned active(unsigned from = 1) const;
   [[nodiscard]] int missing(int index) const; // and not in flight
   [[nodiscard]] bool complete(int index) const { return resident_[at(index)] == static_cast<int>(task(index).chunks); }
@@ -113,12 +113,12 @@ class CutDevice {
 
   const CutSet* set_;
   const RuleFaults* faults_;
-  std::array<bool, most_tasks> pending_{};
-  std::array<std::int8_t, most_tasks> done_{};               // segments
-  std::array<std::int8_t, most_tasks> resident_{};           // chunks
-  std::array<std::int8_t, most_tasks> coming_{}, leaving_{}; // chunks
-  std::array<long long, most_tasks> urgency_{};
-  std::array<int, most_levels> current_{}, staged_{};
+  std::array<bool, max_tasks> pending_{};
+  std::array<std::int8_t, max_tasks> done_{};               // segments
+  std::array<std::int8_t, max_tasks> resident_{};           // chunks
+  std::array<std::int8_t, max_tasks> coming_{}, leaving_{}; // chunks
+  std::array<long long, max_tasks> urgency_{};
+  std::array<int, max_levels> current_{}, staged_{};
   int running_ = none, left_ = 0, committed_ = 0;
   Flights ins_, outs_;
   // The load whose fixed costs have been paid
@@ -133,7 +133,7 @@ template <class Add> void CutDevice::describe(const Add& add) const {
     add(pending_[i] + 2 * done_[i]);
     add(resident_[i] + 8 * coming_[i] + 64 * leaving_[i]);
   }
-  for (std::size_t level = 1; level < most_levels; ++level) {
+  for (std::size_t level = 1; level < max_levels; ++level) {
     add(current_[level]);
     add(staged_[level]);
   }

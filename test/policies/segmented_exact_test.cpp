@@ -18,7 +18,7 @@ std::uint64_t asked(const char* name, std::uint64_t otherwise) {
   return value ? std::strtoull(value, nullptr, 10) : otherwise;
 }
 
-constexpr std::size_t most_states = 20'000;
+constexpr std::size_t max_states = 20'000;
 
 class SegmentedExact : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(Orders, SegmentedExact, testing::Values(Order::edf, Order::static_priority),
@@ -32,7 +32,7 @@ TEST_P(SegmentedExact, BoundsCoverEverySchedule) {
     const auto set = random_tiny_cut_set(random, GetParam(), bounds_of);
     if (!set) continue;
     const std::vector<long long> bounds = bounds_of(*set);
-    const CutExploration found = explore(*set, bounds, {}, most_states);
+    const CutExploration found = explore(*set, bounds, {}, max_states);
     ASSERT_FALSE(found.exceeded) << described(*set);
     if (!found.complete) {
       ++undecided;
@@ -81,7 +81,7 @@ TEST_P(SegmentedExactSees, TheError) {
     const auto set = random_tiny_cut_set(random, GetParam().order, broken);
     if (!set) continue;
     ++sets;
-    if (explore(*set, broken(*set), GetParam().rule, most_states).exceeded) { return; }
+    if (explore(*set, broken(*set), GetParam().rule, max_states).exceeded) { return; }
   }
   FAIL() << "not seen";
 }

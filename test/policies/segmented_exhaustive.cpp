@@ -45,20 +45,20 @@ class Script : public CutDevice::Choices {
 
 struct Node {
   CutDevice device;
-  std::array<std::int8_t, CutDevice::most_tasks> since{}; // the last nominal release, at most period + jitter
+  std::array<std::int8_t, CutDevice::max_tasks> since{}; // the last nominal release, at most period + jitter
   Time now = 0;
 };
 
 class Explorer {
  public:
-  Explorer(const CutSet& set, const std::vector<long long>& bounds, const RuleFaults& faults, std::size_t most_states)
-      : set_(set), bounds_(bounds), faults_(faults), most_states_(most_states) {
+  Explorer(const CutSet& set, const std::vector<long long>& bounds, const RuleFaults& faults, std::size_t max_states)
+      : set_(set), bounds_(bounds), faults_(faults), max_states_(max_states) {
     found_.worst.assign(set.tasks.size(), 0);
   }
 
   CutExploration run() {
     begin();
-    while (!open_.empty() && seen_.size() <= most_states_ && !found_.exceeded) {
+    while (!open_.empty() && seen_.size() <= max_states_ && !found_.exceeded) {
       const Node node = std::move(open_.back());
       open_.pop_back();
       expand(node);
@@ -169,7 +169,7 @@ class Explorer {
   const CutSet& set_;
   const std::vector<long long>& bounds_;
   const RuleFaults& faults_;
-  std::size_t most_states_;
+  std::size_t max_states_;
   CutExploration found_;
   std::unordered_set<std::string> seen_;
   std::vector<Node> open_;
@@ -178,8 +178,8 @@ class Explorer {
 } // namespace
 
 CutExploration explore(const CutSet& set, const std::vector<long long>& bounds, const RuleFaults& faults,
-                       std::size_t most_states) {
-  return Explorer(set, bounds, faults, most_states).run();
+                       std::size_t max_states) {
+  return Explorer(set, bounds, faults, max_states).run();
 }
 
 std::optional<CutSet> random_tiny_cut_set(std::mt19937_64& random, Order order, const CutTest& test) {

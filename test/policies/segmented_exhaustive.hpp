@@ -21,7 +21,7 @@ struct CutExploration {
 
 /// Begins with frames filled in every order of the tasks; ends where a bound is exceeded.
 [[nodiscard]] CutExploration explore(const CutSet& set, const std::vector<long long>& bounds, const RuleFaults& faults,
-                                     std::size_t most_states);
+                                     std::size_t max_states);
 
 /// A set that `test` just accepts. Nothing: not with periods that are tiny.
 [[nodiscard]] std::optional<CutSet> random_tiny_cut_set(std::mt19937_64& random, Order order, const CutTest& test);

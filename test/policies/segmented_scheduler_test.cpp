@@ -36,7 +36,7 @@ void let_stream(PlannedTask& task, std::uint32_t ring, Random& random) {
 }
 
 Plan random_segmented_plan(Random& random) {
-  const std::uint64_t count = 1 + random() % 10, levels = 1 + random() % 3, most_segments = 1 + random() % 5;
+  const std::uint64_t count = 1 + random() % 10, levels = 1 + random() % 3, max_segments = 1 + random() % 5;
   const std::uint64_t most = random() % 2 == 0 ? 8 : 3;
   const bool streams = random() % 2 == 0;
   const bool edf = random() % 2 == 0, express = random() % 4 > 0, crowded = random() % 2 == 0;
@@ -56,7 +56,7 @@ Plan random_segmented_plan(Random& random) {
   plan.launch_ahead = static_cast<std::uint32_t>(random() % 4 / 2 * (1 + random() % 2));
   for (std::size_t i = 0; i < count; ++i) {
     plan.tasks[i].device_class = classes[i];
-    plan.tasks[i].segments = static_cast<std::uint32_t>(1 + random() % most_segments);
+    plan.tasks[i].segments = static_cast<std::uint32_t>(1 + random() % max_segments);
     plan.tasks[i].period = Duration(1 + random() % 300);
     plan.tasks[i].device_done_by = Duration(1 + random() % 100);
     if (streams && random() % 2 == 0 && tasks[i].volume > 0) let_stream(plan.tasks[i], tasks[i].volume, random);

@@ -203,7 +203,7 @@ class Simulation : private CutDevice::Choices {
   /// The most harmful: of begun jobs, of staged ones, or of either; those of the nearest level first, or of any.
   int victim(const CutDevice& device, unsigned tasks) override {
     unsigned harmed = 0;
-    for (unsigned level = 1; level < CutDevice::most_levels && (harmed == 0 || spreads_); ++level) {
+    for (unsigned level = 1; level < CutDevice::max_levels && (harmed == 0 || spreads_); ++level) {
       if (harm_ != Harm::staged && device.current(level) != CutDevice::none) harmed |= 1U << device.current(level);
       if (harm_ != Harm::begun && device.staged(level) != CutDevice::none) harmed |= 1U << device.staged(level);
       harmed &= tasks;

@@ -221,7 +221,7 @@ std::vector<UnderWay> history(OnOverrun policy, Duration period, Random& random)
 }
 
 /// The most jobs that are under way in any half-open window of this length.
-int most_in(const std::vector<UnderWay>& jobs, Duration window) {
+int max_in(const std::vector<UnderWay>& jobs, Duration window) {
   std::size_t most = 0;
   for (const UnderWay& first : jobs)
     for (const Instant from : {first.end, first.begin, first.end - window + 1ns}) {
@@ -251,7 +251,7 @@ TEST(ServiceCore, NoMoreJobsOfALateBestEffortTaskThanCharged) {
     for (int run = 0; run < 4000; ++run) {
       const std::vector<UnderWay> jobs = history(policy, task.period, random);
       for (const Nanos window : {1, 5, 20, 39, 40, 41, 60, 79, 80, 81, 100}) {
-        const int found = most_in(jobs, Duration(window));
+        const int found = max_in(jobs, Duration(window));
         ASSERT_LE(found, static_cast<int>(jobs_in(load, window))) << window << " of " << run;
         attained = attained || found == static_cast<int>(jobs_in(load, window));
       }

@@ -25,13 +25,13 @@ bool one_in(Random& random, Nanos n) { return draw(random, 1, n) == 1; }
 // ---- random streams ----
 
 /// A layer may read the last chunk of the one before.
-std::vector<StreamLayer> network(Random& random, Nanos count, Nanos most_chunks, Nanos most_time = 20) {
+std::vector<StreamLayer> network(Random& random, Nanos count, Nanos max_chunks, Nanos max_time = 20) {
   std::vector<StreamLayer> layers;
   std::uint32_t chunk = 0;
   for (Nanos j = 0; j < count; ++j) {
     const std::uint32_t shared = chunk > 0 && one_in(random, 3) ? 1 : 0;
-    const auto chunks = static_cast<std::uint32_t>(one_in(random, 4) ? 0 : draw(random, 0, most_chunks));
-    layers.push_back({draw(random, 0, most_time), chunk - shared, chunk + chunks});
+    const auto chunks = static_cast<std::uint32_t>(one_in(random, 4) ? 0 : draw(random, 0, max_chunks));
+    layers.push_back({draw(random, 0, max_time), chunk - shared, chunk + chunks});
     chunk += chunks;
   }
   return layers;
@@ -425,9 +425,9 @@ TEST(Streaming, CopiesHideBehindLayers) {
   EXPECT_EQ(stream_times(layers, {.copy = 15, .begin = 1, .resume = 4, .in_flight = 2}, 2),
             (StreamTimes{10 + 3 + 15 + 15 + 10, 2 * 20}))
       << "bound by copies, which follow each other";
-  EXPECT_EQ(least_ring(layers, costs, 40), 2U);
-  EXPECT_EQ(least_ring(layers, costs, 67), 1U);
-  EXPECT_EQ(least_ring(layers, costs, 39), std::nullopt);
+  EXPECT_EQ(min_ring(layers, costs, 40), 2U);
+  EXPECT_EQ(min_ring(layers, costs, 67), 1U);
+  EXPECT_EQ(min_ring(layers, costs, 39), std::nullopt);
 }
 
 TEST(Streaming, ALayerNeedsFramesForAllItsChunks) {
@@ -521,7 +521,7 @@ TEST(Streaming, TakesTheLeastMemory) {
     for (std::uint32_t frames = 0; frames <= chunks && !memory; ++frames)
       for (std::uint32_t some = 0; some <= frames && !memory; ++some)
         if (shortest(layers, costs, some, frames - some) <= longest) memory = frames, ring = some;
-    const auto plan = least_memory(layers, costs, longest);
+    const auto plan = min_memory(layers, costs, longest);
     ASSERT_EQ(plan.has_value(), memory.has_value());
     if (!plan) continue;
     ++decided;

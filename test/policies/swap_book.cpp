@@ -7,7 +7,7 @@
 namespace rtexec::policies::test {
 namespace {
 
-constexpr std::size_t most_in_flight = DeviceScheduler::transfers_per_direction;
+constexpr std::size_t max_in_flight = DeviceScheduler::transfers_per_direction;
 
 } // namespace
 
@@ -289,7 +289,7 @@ void Book::check_staged(const std::optional<DeviceScheduler::Placed>& claimed, c
 
 void Book::check_flights() {
   const bool one = !pipelined() || !plan_.swap || plan_.swap->copy_engines == 1;
-  require(one ? ins_.size() + outs_.size() <= 1 : std::max(ins_.size(), outs_.size()) <= most_in_flight,
+  require(one ? ins_.size() + outs_.size() <= 1 : std::max(ins_.size(), outs_.size()) <= max_in_flight,
           "too many transfers in flight");
   for (const auto& [transfer, job, needless] : outs_) {
     require(!running_ || running_->task != transfer.task, "the victim executes");
@@ -318,8 +318,8 @@ void Book::check_loader_is_eager() {
   if (!staged_ || !staged_will_execute()) return;
   const std::size_t missing = count(staged_->task, Residence::missing), free = free_frames();
   const bool one = plan_.swap && plan_.swap->copy_engines == 1;
-  const bool may_load = one ? ins_.empty() && outs_.empty() : ins_.size() < most_in_flight;
-  const bool may_save = one ? ins_.empty() && outs_.empty() : outs_.size() < most_in_flight;
+  const bool may_load = one ? ins_.empty() && outs_.empty() : ins_.size() < max_in_flight;
+  const bool may_save = one ? ins_.empty() && outs_.empty() : outs_.size() < max_in_flight;
   require(!may_load || missing == 0 || free == 0, "a chunk could be loaded");
   require(!may_save || missing <= free + outs_.size() || !victim_for(*staged_), "a chunk could be saved");
 }

@@ -19,13 +19,13 @@ class SwapExact : public testing::TestWithParam<Way> {};
 
 TEST_P(SwapExact, BoundsCoverEverySchedule) {
   constexpr int wanted = 30;
-  constexpr std::size_t most_states = 8'000;
+  constexpr std::size_t max_states = 8'000;
   std::mt19937_64 random(21);
   int sets = 0, reached = 0;
   while (sets < wanted) {
     const auto promise = rtexec::test::random_tiny(random, GetParam().way);
     if (!promise) continue;
-    const rtexec::test::SwapExploration found = rtexec::test::explore(promise->set, most_states);
+    const rtexec::test::SwapExploration found = rtexec::test::explore(promise->set, max_states);
     if (!found.complete) continue;
     ++sets;
     for (std::size_t i = 0; i < promise->bounds.size(); ++i) {

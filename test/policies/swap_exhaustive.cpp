@@ -68,13 +68,13 @@ struct Node {
 
 class Explorer {
  public:
-  Explorer(const TinySwapSet& set, std::size_t most_states) : set_(set), most_states_(most_states) {
+  Explorer(const TinySwapSet& set, std::size_t max_states) : set_(set), max_states_(max_states) {
     found_.worst.assign(set.tasks.size(), 0);
   }
 
   SwapExploration run() {
     begin();
-    while (!open_.empty() && seen_.size() <= most_states_) {
+    while (!open_.empty() && seen_.size() <= max_states_) {
       Node node = std::move(open_.back());
       open_.pop_back();
       expand(std::move(node));
@@ -288,7 +288,7 @@ class Explorer {
   }
 
   const TinySwapSet& set_;
-  std::size_t most_states_;
+  std::size_t max_states_;
   SwapExploration found_;
   std::unordered_set<std::string> seen_;
   std::vector<Node> open_;
@@ -296,6 +296,6 @@ class Explorer {
 
 } // namespace
 
-SwapExploration explore(const TinySwapSet& set, std::size_t most_states) { return Explorer(set, most_states).run(); }
+SwapExploration explore(const TinySwapSet& set, std::size_t max_states) { return Explorer(set, max_states).run(); }
 
 } // namespace rtexec::test

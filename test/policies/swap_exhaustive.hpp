@@ -38,6 +38,6 @@ struct SwapExploration {
 };
 
 /// Begins with frames filled in every order of the tasks.
-[[nodiscard]] SwapExploration explore(const TinySwapSet& set, std::size_t most_states);
+[[nodiscard]] SwapExploration explore(const TinySwapSet& set, std::size_t max_states);
 
 } // namespace rtexec::test

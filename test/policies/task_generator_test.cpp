@@ -255,7 +255,7 @@ DeviceSet set_with(MemoryModel memory, Bytes capacity, Order order = Order::edf)
   return device_set_of(two_tasks(), {.capacity = capacity, .chunk = mib(64), .cost = {}}, memory, 2, order);
 }
 
-std::vector<std::uint32_t> most_of_each(const DeviceSet& set) {
+std::vector<std::uint32_t> max_of_each(const DeviceSet& set) {
   std::vector<std::uint32_t> most;
   for (const DeviceTask& task : set.tasks) most.push_back(task.most);
   return most;
@@ -263,7 +263,7 @@ std::vector<std::uint32_t> most_of_each(const DeviceSet& set) {
 
 TEST(TaskGenerator, FootprintsAreRoundedUpAndSwappableMemoryDown) {
   const DeviceSet set = set_with(MemoryModel::state, mib(400)); // six chunks
-  EXPECT_THAT(most_of_each(set), ElementsAre(3, 4));
+  EXPECT_THAT(max_of_each(set), ElementsAre(3, 4));
   EXPECT_EQ(set.overflow, 6U + 5 - 6);
   EXPECT_EQ(set.tasks[0].constants, 0U);
   EXPECT_EQ(set.tasks[0].deadline, set.tasks[0].period);
@@ -273,7 +273,7 @@ TEST(TaskGenerator, FootprintsAreRoundedUpAndSwappableMemoryDown) {
 
 TEST(TaskGenerator, ClassesShareTheLargestScratch) {
   const DeviceSet set = set_with(MemoryModel::classes, mib(64));
-  EXPECT_THAT(most_of_each(set), ElementsAre(2, 1));
+  EXPECT_THAT(max_of_each(set), ElementsAre(2, 1));
   EXPECT_EQ(set.tasks[0].constants, 2U);
   // Constants, what is not swappable, scratch, less the capacity
   EXPECT_EQ(set.overflow, 2U + 1 + 2 + 1 + 3 - 1);
@@ -309,7 +309,7 @@ TEST(TaskGenerator, LayersGoWithTheirTasks) {
 TEST(TaskGenerator, UnderStaticPriorityTheShortestPeriodComesFirst) {
   const DeviceSet set = set_with(MemoryModel::state, mib(400), Order::static_priority);
   EXPECT_EQ(set.tasks[0].period, Nanos{3'000'000'000});
-  EXPECT_THAT(most_of_each(set), ElementsAre(4, 3));
+  EXPECT_THAT(max_of_each(set), ElementsAre(4, 3));
 }
 
 } // namespace

@@ -75,7 +75,7 @@ TinyPromise promise_of(const DeviceSet& set, const DeviceWay& way, const policie
 
 std::optional<TinyPromise> random_tiny(std::mt19937_64& random, const DeviceWay& way) {
   DeviceSet original = random_set(random, way);
-  const Volumes volumes = policies::most_of(original);
+  const Volumes volumes = policies::max_of(original);
   const auto all = std::accumulate(volumes.begin(), volumes.end(), 0U);
   const auto largest = std::ranges::max(volumes);
   const bool early = draw(random, 0, 5) == 0;

@@ -207,13 +207,13 @@ class World final : public daemon::Outlet {
   std::vector<Wish> random_wishes() {
     std::vector<Wish> wishes(static_cast<std::size_t>(draw(random_, 2, 5)));
     longest_execution_ = draw(random_, 0, 2) == 0 ? 6 : draw(random_, 10, 60);
-    most_chunks_ = draw(random_, 0, 9) == 0 ? 0 : draw(random_, 1, 8);
+    max_chunks_ = draw(random_, 0, 9) == 0 ? 0 : draw(random_, 1, 8);
     for (Wish& wish : wishes) wish = random_wish();
     return wishes;
   }
   Wish random_wish() {
     return {.wcet = Duration(unit * draw(random_, 1, longest_execution_)),
-            .slots = chance(random_, 25) ? 0 : static_cast<std::uint32_t>(draw(random_, 0, most_chunks_)),
+            .slots = chance(random_, 25) ? 0 : static_cast<std::uint32_t>(draw(random_, 0, max_chunks_)),
             .percent = chance(random_, 50) ? 100 : draw(random_, 50, 100),
             .gap = Duration(chance(random_, 75) ? 0 : unit * draw(random_, 1, 4)),
             .priority = static_cast<int>(draw(random_, 1, 99))};
@@ -884,7 +884,7 @@ class World final : public daemon::Outlet {
   ExchangeWay way_;
   Mistake mistake_;
   const std::function<void(const std::string&)>& tell_;
-  std::int64_t longest_execution_ = 1, most_chunks_ = 0;
+  std::int64_t longest_execution_ = 1, max_chunks_ = 0;
   std::vector<Wish> wishes_;
   SwapCost cost_;
   Duration best_effort_wcet_{0};

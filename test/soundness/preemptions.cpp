@@ -78,7 +78,7 @@ void swap_levels(Random& random, JitteredSet& set, Preemption& preemption) {
   }
   const auto most = static_cast<std::int64_t>(all - largest);
   set.device.overflow = static_cast<std::uint32_t>(most == 0 ? 0 : chance(random, 40) ? most : draw(random, 1, most));
-  preemption.volumes = policies::most_of(set.device);
+  preemption.volumes = policies::max_of(set.device);
 }
 
 JitteredSet random_set(Random& random, const Way& way) {

@@ -21,7 +21,7 @@ constexpr Bytes chunk{4096};
 /// How many tasks, how large, and how their periods relate.
 struct Shape {
   std::int64_t tasks = 3;
-  std::int64_t most_chunks = 7;
+  std::int64_t max_chunks = 7;
   std::int64_t longest_execution = 30;
   enum class Periods { narrow, wide, harmonic } periods = Periods::narrow;
   int without_chunks = 25; // percent of the tasks
@@ -34,7 +34,7 @@ Shape random_shape(Random& random) {
   // Many chunks
   case 0:
     shape = {.tasks = draw(random, 2, 3),
-             .most_chunks = 20,
+             .max_chunks = 20,
              .longest_execution = 20,
              .periods = shape.periods,
              .without_chunks = 10};
@@ -42,7 +42,7 @@ Shape random_shape(Random& random) {
   // Many tasks
   case 1:
     shape = {.tasks = draw(random, 6, 10),
-             .most_chunks = 4,
+             .max_chunks = 4,
              .longest_execution = 20,
              .periods = shape.periods,
              .without_chunks = 40};
@@ -50,7 +50,7 @@ Shape random_shape(Random& random) {
   // Device-bound
   case 2:
     shape = {.tasks = draw(random, 3, 6),
-             .most_chunks = 6,
+             .max_chunks = 6,
              .longest_execution = 60,
              .periods = shape.periods,
              .without_chunks = 25};
@@ -58,7 +58,7 @@ Shape random_shape(Random& random) {
   // Small
   case 3:
     shape = {.tasks = draw(random, 2, 5),
-             .most_chunks = 3,
+             .max_chunks = 3,
              .longest_execution = 6,
              .periods = shape.periods,
              .without_chunks = 25};
@@ -144,7 +144,7 @@ DeviceSet random_device(Random& random, const Way& way) {
   for (std::int64_t i = 0; i < shape.tasks; ++i) {
     DeviceTask task{.execution = draw(random, 1, shape.longest_execution)};
     if (!chance(random, shape.without_chunks))
-      task.most = static_cast<std::uint32_t>(draw(random, 1, shape.most_chunks));
+      task.most = static_cast<std::uint32_t>(draw(random, 1, shape.max_chunks));
     task.constants = classes == 0   ? 0
                      : classes == 1 ? task.most
                                     : static_cast<std::uint32_t>(draw(random, 0, task.most));
@@ -268,7 +268,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     const bool uses_device = i == 0 || !chance(random, 12);
     if (!uses_device) task.wcet->device = Duration(0);
     const auto chunks = swaps && uses_device && !chance(random, shape.without_chunks)
-                            ? static_cast<std::uint64_t>(draw(random, 1, shape.most_chunks))
+                            ? static_cast<std::uint64_t>(draw(random, 1, shape.max_chunks))
                             : 0;
     const std::uint64_t constants =
         classes == 0   ? 0

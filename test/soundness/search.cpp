@@ -210,7 +210,7 @@ void enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
 }
 
 void refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
-  constexpr std::uint64_t most_draws = 200'000;
+  constexpr std::uint64_t max_draws = 200'000;
   const std::vector<Subject> subjects = broken_tests();
   std::vector<Score> scores(subjects.size());
   std::atomic<std::size_t> begun = 0;
@@ -219,7 +219,7 @@ void refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
     in_turn(wanted, subjects.size(), [&](std::uint64_t which) {
       ++begun;
       Score& score = scores[which];
-      while (score.broken == 0 && score.drawn < most_draws) {
+      while (score.broken == 0 && score.drawn < max_draws) {
         Random random = random_of(wanted.seed, 2000 + which, score.drawn++);
         const auto found = tried(
             subjects[which], random, [&](const Claim& claim) { return !claim.plan.swap || (score.sets + 1) % 16 == 0; },

@@ -110,7 +110,7 @@ std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judg
 
 /// Some load may have to wait for the job beside it.
 bool is_tight(const DeviceSet& set) {
-  const Volumes volumes = policies::most_of(set);
+  const Volumes volumes = policies::max_of(set);
   return policies::fits(set, volumes) && policies::without_load_room(set, volumes);
 }
 
@@ -119,7 +119,7 @@ bool all_given(const DeviceSet& set) {
 }
 
 std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
-  const DeviceVerdict verdict = all_given(set) ? policies::test_device(set, way.test, way.order, policies::most_of(set))
+  const DeviceVerdict verdict = all_given(set) ? policies::test_device(set, way.test, way.order, policies::max_of(set))
                                                : policies::test_device(set, way.test, way.order);
   if (!verdict.proved) return std::nullopt;
   return Promise{verdict.volumes, verdict.responses};
@@ -145,7 +145,7 @@ Subject device_subject(const Way& way, unsigned weight) {
 // ---- deliberate errors ----
 
 std::optional<Promise> by_serial_formula(const DeviceSet& set, const Way& way, const SerialFaults& faults) {
-  const Volumes volumes = policies::most_of(set);
+  const Volumes volumes = policies::max_of(set);
   if (way.order == Order::edf) {
     if (!test::reference_serial_edf(set, volumes, way.test == DeviceTest::demand, faults)) return std::nullopt;
     return Promise{volumes, {}};
@@ -156,7 +156,7 @@ std::optional<Promise> by_serial_formula(const DeviceSet& set, const Way& way, c
 }
 
 std::optional<Promise> by_pipelined_formula(const DeviceSet& set, const Way& way, const PipelinedFaults& faults) {
-  const Volumes volumes = policies::most_of(set);
+  const Volumes volumes = policies::max_of(set);
   const auto in = set.cost.in_per_chunk.count();
   const auto out = (set.copies_out(volumes) ? set.cost.out_per_chunk : set.cost.drop_per_chunk).count();
   const auto others = std::ranges::count_if(volumes, [](std::uint32_t each) { return each > 0; }) - 1;
@@ -187,7 +187,7 @@ Subject broken_device(const std::string& name, const Way& way,
                       Wrong wrong = Wrong::formula) {
   return {name, 1, [way, judge, wrong](Random& random) {
             const auto given = [&](const DeviceSet& set, bool broken) {
-              if (!all_given(set) || !policies::fits(set, policies::most_of(set))) return std::optional<Promise>();
+              if (!all_given(set) || !policies::fits(set, policies::max_of(set))) return std::optional<Promise>();
               return judge(broken && wrong == Wrong::costs ? set : charged(set), broken);
             };
             const bool of_rt_swap = way.policy == SwapPolicy::rt_swap;

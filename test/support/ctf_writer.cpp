@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::array<unsigned char, 16> uuid{0x2a, 0x64, 0x22, 0xd0, 0x6c, 0xee, 0x41, 0xe0,
                                              0x8c, 0x08, 0xcb, 0x07, 0xd3, 0x05, 0xb8, 0x46};
 constexpr std::size_t page = 4096;
-constexpr std::size_t head = 84;       // of a packet
-constexpr std::size_t most_event = 14; // of an event's header
+constexpr std::size_t head = 84;      // of a packet
+constexpr std::size_t max_event = 14; // of an event's header
 
 constexpr const char* preamble = R"(/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
@@ -166,7 +166,7 @@ class CtfWriter::Stream {
   void write(const CtfEvent& event, std::uint32_t id, std::uint64_t time, std::span<const CtfValue> values) {
     std::size_t texts = 0;
     for (const CtfValue& value : values) texts += value.text.size() + 9;
-    if (used_ > 0 && used_ + most_event + texts > packet_.size()) end(last_);
+    if (used_ > 0 && used_ + max_event + texts > packet_.size()) end(last_);
     if (used_ == 0) begin(time);
     if (time >> 32 == last_ >> 32) {
       put(static_cast<std::uint16_t>(id));

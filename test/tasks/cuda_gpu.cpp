@@ -15,10 +15,10 @@ namespace {
 namespace emulation = test::emulation;
 using Dimensions = hal::test::FakeCudaDriver::Dimensions;
 
-constexpr unsigned most_shared = 227 << 10;
+constexpr unsigned max_shared = 227 << 10;
 
 void launch(emulation::EmulatedKernel kernel, Dimensions grid, Dimensions block, void** arguments, unsigned cluster) {
-  kernel({"", grid.x, grid.y, grid.z, block.x, most_shared, cluster}, arguments);
+  kernel({"", grid.x, grid.y, grid.z, block.x, max_shared, cluster}, arguments);
 }
 
 void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t size) {

@@ -84,7 +84,7 @@ TEST_P(CudaConvTile, AgreesWithItsDefinition) {
       *offset = random.chance(0.2) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
     ASSERT_TRUE(applies(variant, conv));
     check_choice({&variant, 1, false}, conv, check);
-    const int splits = std::min(random.whole(2, most_in_cluster), most_splits(variant, conv));
+    const int splits = std::min(random.whole(2, max_in_cluster), max_splits(variant, conv));
     if (splits == 1) continue;
     check_choice({&variant, splits, false}, conv, check);
     check_choice({&variant, splits, true}, conv, check);

@@ -265,7 +265,7 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
   conv.height = conv.out_height = 64;
   conv.channels = conv.x_stride = 4;
   const auto expect_all_fit = [&] {
-    const auto fits = [](unsigned y, unsigned z) { return y <= cuda::most_blocks && z <= cuda::most_blocks; };
+    const auto fits = [](unsigned y, unsigned z) { return y <= cuda::max_blocks && z <= cuda::max_blocks; };
     const auto simple = cuda::launch_of(conv, cuda::Storage::f32);
     EXPECT_TRUE(fits(simple.grid_y, simple.grid_z)) << simple.name;
     auto choices = cuda::conv_candidates(Precision::fp32, 90, 132, conv);
@@ -276,8 +276,8 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
     }
     for (const auto& variant : cuda::conv_variants()) {
       // That a profile may choose
-      const int splits = cuda::applies(variant, conv) ? cuda::most_splits(variant, conv) : 0;
-      EXPECT_LE(conv.groups * splits, cuda::most_blocks) << variant.kernel;
+      const int splits = cuda::applies(variant, conv) ? cuda::max_splits(variant, conv) : 0;
+      EXPECT_LE(conv.groups * splits, cuda::max_blocks) << variant.kernel;
     }
     return choices.size();
   };

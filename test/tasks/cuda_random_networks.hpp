@@ -28,7 +28,7 @@ class RandomNetwork {
 
  private:
   using Kind = Activation::Kind;
-  static constexpr std::int64_t most_channels = 48, longest_side = 12;
+  static constexpr std::int64_t max_channels = 48, longest_side = 12;
 
   std::int64_t up_to(std::int64_t most) {
     return 1 + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most));
@@ -134,7 +134,7 @@ class RandomNetwork {
     auto channels = shape(x)[1];
     for (int i = 0; i < 3; ++i) {
       const auto part = maybe() ? same_convolution(beside(x)) : beside(x);
-      if (channels + shape(part)[1] > most_channels) continue;
+      if (channels + shape(part)[1] > max_channels) continue;
       channels += shape(part)[1];
       parts.push_back(part);
     }
@@ -146,7 +146,7 @@ class RandomNetwork {
     auto to = shape(x);
     std::vector<std::int64_t> before(4, 0);
     for (std::size_t d = 1; d < 4; ++d) {
-      if (to[d] + 2 > (d == 1 ? most_channels : longest_side)) continue;
+      if (to[d] + 2 > (d == 1 ? max_channels : longest_side)) continue;
       before[d] = up_to(2) - 1;
       to[d] += before[d] + up_to(2) - 1;
     }

@@ -108,7 +108,7 @@ TEST(Initialise, TilesAreWholePagesAndNotTooMany) {
   EXPECT_EQ(initialise::tile_size({.tile = Bytes{1}}, large), page);
   EXPECT_EQ(initialise::tile_size({.tile = page + Bytes{1}}, large), page * 2);
   const Bytes huge{std::uint64_t{1} << 30};
-  EXPECT_EQ(initialise::tile_size({.tile = page}, huge) * initialise::most_tiles, huge);
+  EXPECT_EQ(initialise::tile_size({.tile = page}, huge) * initialise::max_tiles, huge);
 }
 
 /// Definitions of the fills, once more.
@@ -366,7 +366,7 @@ TEST(Initialiser, TunesByMeasuringAndUsesWhatItFound) {
   EXPECT_EQ(*choice, initialiser.choice());
   EXPECT_GE(choice->tiling.tile, page);
   EXPECT_GT(choice->tiling.blocks, 0U);
-  EXPECT_LE(asked, Initialiser::most_measurements);
+  EXPECT_LE(asked, Initialiser::max_measurements);
   EXPECT_TRUE(test::fails(initialiser.tune(one.buffer(), [] { return false; }), Errc::cancelled, "stopped"));
   one.driver().fail<&Driver::launch>(Code::invalid_value);
   EXPECT_TRUE(test::fails(initialiser.tune(one.buffer(), {}), Errc::device_fault, "fills memory"));

@@ -102,7 +102,7 @@ TEST(NetworkSegments, WhatIsLostOfTheCarryIsMissed) {
 // ---- memory
 
 /// What lives at once at most of what lives across a cut.
-Bytes least_carry(const Network& network, const Cuts& cuts) {
+Bytes min_carry(const Network& network, const Cuts& cuts) {
   Bytes most{0};
   const auto ranges = network.live_ranges();
   for (std::uint32_t layer = 0; layer < network.layers().size(); ++layer) {
@@ -124,12 +124,12 @@ TEST(NetworkSegments, CarryIsOfWhatLivesAcrossTheCuts) {
     const auto network = on_host(random.graph(), policies[seed % 3]);
     for (unsigned each = 1; each < 6; ++each) {
       const Cuts cuts = random_cuts(*network, engine, each);
-      const Bytes least = least_carry(*network, cuts);
+      const Bytes least = min_carry(*network, cuts);
       ASSERT_EQ(test::problem(network->cut(cuts)), "none");
       EXPECT_EQ(Bytes{network->plan().carry.lower_bound}, least);
       EXPECT_GE(network->carry(), least);
       EXPECT_EQ(network->memory().carry, network->carry());
-      EXPECT_EQ(least_carry(*network, cuts), least) << "cuts do not change what lives";
+      EXPECT_EQ(min_carry(*network, cuts), least) << "cuts do not change what lives";
     }
   }
 }

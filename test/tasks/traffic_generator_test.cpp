@@ -379,11 +379,11 @@ TEST(TrafficPacer, KeepsTheGridWhereItDrops) {
   const Instant start(1s);
   Pacer pacer({64 * 10'000}, line, start); // a line in each step
   EXPECT_EQ(pacer.next(start).due, start);
-  EXPECT_EQ(pacer.next(start + Pacer::most_behind + 100us).due, start + 100us) << "just not too late";
+  EXPECT_EQ(pacer.next(start + Pacer::max_behind + 100us).due, start + 100us) << "just not too late";
   const auto burst = pacer.next(start + 1s + 30us);
   EXPECT_EQ((burst.due - start) % Pacer::grid, Duration(0));
-  EXPECT_GE(burst.due, start + 1s + 30us - Pacer::most_behind);
-  EXPECT_LT(burst.due, start + 1s + 30us - Pacer::most_behind + Pacer::grid);
+  EXPECT_GE(burst.due, start + 1s + 30us - Pacer::max_behind);
+  EXPECT_LT(burst.due, start + 1s + 30us - Pacer::max_behind + Pacer::grid);
   const auto steps = static_cast<std::uint64_t>((burst.due - start) / Pacer::grid);
   EXPECT_EQ(pacer.dropped(), line * (steps - 2));
   EXPECT_EQ(burst.size, line);

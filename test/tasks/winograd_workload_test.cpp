@@ -79,7 +79,7 @@ TEST(WinogradWorkload, ComputesTheConvolution) {
 }
 
 TEST(WinogradWorkload, IsWinogradsOnTheHostAtEveryResolution) {
-  for (const unsigned resolution : {WinogradWorkload::least_resolution, 256U, 2048U}) {
+  for (const unsigned resolution : {WinogradWorkload::min_resolution, 256U, 2048U}) {
     const auto graph = winograd_graph(resolution);
     EXPECT_TRUE(kernels::winograd_applies(kernels::conv_geometry(graph, graph.nodes.front()))) << resolution;
   }
@@ -113,8 +113,8 @@ TEST(WinogradWorkload, FingerprintFollowsResolutionAndDevice) {
 
 TEST(WinogradWorkload, LargestPictureFitsATensor) {
   const auto elements = [](std::int64_t side) { return channels * side * side; };
-  EXPECT_LE(elements(WinogradWorkload::most_resolution), max_elements);
-  EXPECT_GT(elements(WinogradWorkload::most_resolution + 1), max_elements);
+  EXPECT_LE(elements(WinogradWorkload::max_resolution), max_elements);
+  EXPECT_GT(elements(WinogradWorkload::max_resolution + 1), max_elements);
 }
 
 TEST(WinogradWorkload, IsMadeByName) {

@@ -418,7 +418,7 @@ TEST(GanttWindows, ALongRecordingIsShownAtItsMissesAndLongestJobsAndItsBeginning
   GanttCollector collector(windows, analysis.from);
   static_cast<void>(script.analyze({&collector}));
   for (const Gantt& gantt : collector.take()) {
-    EXPECT_LE(gantt.bars.size() + gantt.marks.size(), GanttCollector::most_in_window);
+    EXPECT_LE(gantt.bars.size() + gantt.marks.size(), GanttCollector::max_in_window);
     EXPECT_THAT(gantt.bars, testing::Not(IsEmpty()));
     for (const GanttBar& bar : gantt.bars) EXPECT_TRUE(bar.end > gantt.from && bar.begin < gantt.to);
   }

@@ -31,7 +31,7 @@ TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
     const auto x = samples(4096, random, [](Random& r) { return pareto(uniform(r), 0); });
     const Growth found = growth(x);
     EXPECT_EQ(found.longest, *std::ranges::max_element(x));
-    EXPECT_EQ(found.halvings, most_halvings);
+    EXPECT_EQ(found.halvings, max_halvings);
     sum += found.per_doubling;
   }
   // The largest of three estimates, of which the one by the longest alone is by chance.
@@ -40,19 +40,19 @@ TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
 }
 
 TEST(Growth, IsNotCarriedOnFurtherThanItWasSeen) {
-  std::vector<double> x(16 * least_piece);
+  std::vector<double> x(16 * min_piece);
   std::iota(x.begin(), x.end(), 1.0);
   const Growth found = growth(x);
   EXPECT_EQ(found.halvings, 4);
   EXPECT_GT(found.per_doubling, 0);
   EXPECT_EQ(found.after(4), found.after(100));
   EXPECT_LT(found.after(3), found.after(4));
-  EXPECT_EQ(found.after(-1), 16 * least_piece);
+  EXPECT_EQ(found.after(-1), 16 * min_piece);
 }
 
 TEST(Growth, OfFewSamplesIsNotKnown) {
   std::vector<double> x;
-  for (std::size_t i = 1; i < 2 * least_piece; ++i) {
+  for (std::size_t i = 1; i < 2 * min_piece; ++i) {
     x.push_back(static_cast<double>(i));
     EXPECT_EQ(growth(x).halvings, 0);
     EXPECT_EQ(growth(x).after(6), x.back());

@@ -212,7 +212,7 @@ class Run {
               "; 70.0 ms in its own swap-in (usually 6.60 ms)";
     example_.gantt.marks.push_back({GanttMark::Kind::miss, b.job, now});
     ++example_.analysis.misses;
-    if (example_.analysis.missed_jobs.size() < Analysis::most_misses) example_.analysis.missed_jobs.push_back(b);
+    if (example_.analysis.missed_jobs.size() < Analysis::max_misses) example_.analysis.missed_jobs.push_back(b);
   }
 
   static FactorAnalysis example_factor() {

@@ -319,12 +319,12 @@ struct Analysis {
   std::vector<StolenAnalysis> stolen;
   std::optional<SwapAnalysis> swap;
   std::uint64_t misses = 0;
-  std::vector<JobBreakdown> missed_jobs; // the first `most_misses`
+  std::vector<JobBreakdown> missed_jobs; // the first `max_misses`
   std::vector<Breach> breaches;
   std::uint64_t excesses = 0;
-  std::vector<Excess> above_wcet; // the first `most_excesses`
+  std::vector<Excess> above_wcet; // the first `max_excesses`
   ReplayAnalysis replay;
-  static constexpr std::size_t most_misses = 1000, most_excesses = 200;
+  static constexpr std::size_t max_misses = 1000, max_excesses = 200;
 };
 
 } // namespace rtexec::traces

@@ -440,7 +440,7 @@ void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) con
 
 void Analyzer::keep_miss(const JobBreakdown& job) {
   ++misses_;
-  if (missed_jobs_.size() < Analysis::most_misses) missed_jobs_.push_back(job);
+  if (missed_jobs_.size() < Analysis::max_misses) missed_jobs_.push_back(job);
 }
 
 /// What no job can ask for any more.

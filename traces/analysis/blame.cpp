@@ -8,7 +8,7 @@ namespace {
 
 using Where = Share::Where;
 
-constexpr std::size_t most_named = 4;
+constexpr std::size_t max_named = 4;
 
 std::string what(const Share& share, policies::JobId job, const std::vector<TaskStatistics>& tasks) {
   const std::string who =
@@ -115,7 +115,7 @@ void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   std::size_t named = 0;
   for (const Share& share : job.shares) {
     const bool worth = excess(share) > job.response / 100;
-    if (named == most_named || (named > 0 && !worth)) break;
+    if (named == max_named || (named > 0 && !worth)) break;
     job.blame += (named++ == 0 ? ": " : "; ") + worded(share, job, tasks);
   }
   job.blame += worded(job.preemptions, tasks);

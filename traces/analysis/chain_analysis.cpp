@@ -9,7 +9,7 @@ namespace rtexec::traces {
 namespace {
 
 constexpr std::size_t most_recent = 65'536; // jobs of a task, where the chain does not get on
-constexpr std::size_t most_longest = 4096;  // reactions whose division is kept
+constexpr std::size_t max_longest = 4096;   // reactions whose division is kept
 constexpr std::uint64_t share_of_longest = 100;
 
 } // namespace
@@ -134,7 +134,7 @@ void ChainFollower::divide(Instant event, Duration reaction) {
   ++ways_;
   sums_.resize(divided.pieces.size());
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += divided.pieces[i];
-  if (longest_.size() == most_longest) {
+  if (longest_.size() == max_longest) {
     if (reaction <= longest_.front().reaction) return;
     std::ranges::pop_heap(longest_, shorter);
     longest_.pop_back();

@@ -6,7 +6,7 @@ namespace rtexec::traces {
 namespace {
 
 constexpr std::uint64_t step = 100'000'000; // Hz
-constexpr unsigned most_cores = 8192;       // a damaged recording may name any
+constexpr unsigned max_cores = 8192;        // a damaged recording may name any
 constexpr std::uint32_t of_board = 8 | 16 | 32;
 
 constexpr std::uint32_t class_of(Frequency frequency) {
@@ -43,7 +43,7 @@ void Clocks::Clock::see(Frequency frequency) {
 
 void Clocks::see(const Record& record) {
   if (record.kind == RecordKind::core_clock) {
-    if (record.core < most_cores) cores_[record.core].see(record.frequency);
+    if (record.core < max_cores) cores_[record.core].see(record.frequency);
     return;
   }
   device_.see(record.frequency);

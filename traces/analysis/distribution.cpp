@@ -14,7 +14,7 @@ void DistributionBuilder::add(Duration value, std::uint64_t job, Instant at) {
   built_.max = counted;
   built_.max_job = job;
   built_.max_at = at;
-  if (built_.high_water.size() == most_marks) built_.high_water.pop_back();
+  if (built_.high_water.size() == max_marks) built_.high_water.pop_back();
   built_.high_water.push_back({built_.count, counted});
 }
 

@@ -25,7 +25,7 @@ class DistributionBuilder {
   static constexpr std::size_t row = std::size_t{1} << log_linear::sub_bits;
   static constexpr std::size_t rows = log_linear::classes / row;
   /// Rises are remembered until then; later ones replace the last.
-  static constexpr std::size_t most_marks = 1000;
+  static constexpr std::size_t max_marks = 1000;
 
   [[nodiscard]] std::uint64_t count_of(std::size_t index) const noexcept;
   [[nodiscard]] std::vector<Distribution::Class> classes() const;

@@ -6,7 +6,7 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t most_missed = 8;
+constexpr std::size_t max_missed = 8;
 
 /// A job, with half its response time on either side.
 Window around(const JobBreakdown& job, const Analysis& analysis) {
@@ -38,11 +38,11 @@ Window beginning(const Analysis& analysis, double part) {
 } // namespace
 
 std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces) {
-  if (pieces <= GanttCollector::most_whole)
+  if (pieces <= GanttCollector::max_whole)
     return {{.title = "the whole recording", .from = analysis.from, .to = analysis.to, .job = {}}};
   std::vector<Window> windows;
   for (const JobBreakdown& job : analysis.missed_jobs) {
-    if (windows.size() == most_missed) break;
+    if (windows.size() == max_missed) break;
     windows.push_back(around(job, analysis));
   }
   for (const TaskAnalysis& task : analysis.tasks)
@@ -51,12 +51,12 @@ std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces) {
   for (const ChainAnalysis& chain : analysis.chains)
     if (chain.worst) windows.push_back(around(chain, analysis));
   windows.push_back(
-      beginning(analysis, static_cast<double>(GanttCollector::most_in_window) / static_cast<double>(pieces)));
+      beginning(analysis, static_cast<double>(GanttCollector::max_in_window) / static_cast<double>(pieces)));
   return windows;
 }
 
 GanttCollector::GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most)
-    : most_(windows.size() > 1 ? most_in_window : most) {
+    : most_(windows.size() > 1 ? max_in_window : most) {
   for (const Window& window : windows) {
     Gantt& gantt = gantts_.emplace_back();
     gantt.title = window.title;

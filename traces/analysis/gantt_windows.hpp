@@ -29,17 +29,17 @@ class PieceCounter final : public AnalysisObserver {
   std::uint64_t count_ = 0;
 };
 
-/// The whole recording where it has at most `most_whole` pieces; else its beginning, its first missed jobs, and the
+/// The whole recording where it has at most `max_whole` pieces; else its beginning, its first missed jobs, and the
 /// longest job of each task.
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
-/// Fills a Gantt for each window; one that has more than `most_in_window` pieces ends where they are used up.
+/// Fills a Gantt for each window; one that has more than `max_in_window` pieces ends where they are used up.
 class GanttCollector final : public AnalysisObserver {
  public:
-  static constexpr std::uint64_t most_whole = 60'000;
-  static constexpr std::size_t most_in_window = 20'000;
+  static constexpr std::uint64_t max_whole = 60'000;
+  static constexpr std::size_t max_in_window = 20'000;
 
-  GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most = most_whole);
+  GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most = max_whole);
   void setup(const RunSetup& setup) override;
   void bar(const GanttBar& bar) override;
   void mark(const GanttMark& mark) override;

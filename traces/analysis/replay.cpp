@@ -40,7 +40,7 @@ Plan plan_of(const RunSetup& setup) {
 }
 
 // A damaged trace may name any number
-constexpr std::uint32_t most_chunks = 16'777'216, most_segments = 65'536;
+constexpr std::uint32_t max_chunks = 16'777'216, max_segments = 65'536;
 
 bool can_stream(const TaskSetup& task) {
   const std::vector<SlotRange>& reads = task.stream->reads;
@@ -64,7 +64,7 @@ std::string why_not(const RunSetup& setup) {
       return "task '" + task.name + "' holds more chunks at the start than it has";
     resident += task.resident_slots.value_or(0);
     if (task.segments == 0) return "task '" + task.name + "' has no segments";
-    if (task.segments > most_segments) return "task '" + task.name + "' has more segments than there can be";
+    if (task.segments > max_segments) return "task '" + task.name + "' has more segments than there can be";
     if (task.device_class > setup.tasks.size())
       return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
     if (task.device_class == 0 && task.swap_slots > 0)
@@ -72,7 +72,7 @@ std::string why_not(const RunSetup& setup) {
     if (task.stream && !can_stream(task)) return "task '" + task.name + "' streams in a way that cannot be";
     if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
   }
-  if (chunks > most_chunks)
+  if (chunks > max_chunks)
     return "the recording names " + std::to_string(chunks) + " chunks and frames, more than there can be";
   if (setup.swap && resident > setup.swap->frames) return "tasks hold more chunks at the start than there are frames";
   return {};

@@ -8,8 +8,8 @@ namespace rtexec::traces {
 namespace {
 
 constexpr Duration idle = std::chrono::milliseconds(10);
-constexpr std::size_t most_groups = 64;
-constexpr std::size_t most_cores = 8192;     // a damaged recording may name any
+constexpr std::size_t max_groups = 64;
+constexpr std::size_t max_cores = 8192;      // a damaged recording may name any
 constexpr std::uint32_t others = UINT32_MAX; // what more groups there would be
 // Neighbours
 constexpr std::uint32_t nobody = 0, preempted = 1, first_neighbour = 2;
@@ -83,7 +83,7 @@ void Surroundings::add(const PartExecution& execution, const Timeline& timeline)
 void Surroundings::count(const PartExecution& execution, Factor factor, Key key, bool above_wcet) {
   auto& groups = account(execution.job.task, execution.part).groups[static_cast<std::size_t>(factor)];
   auto group = std::ranges::find(groups, key, &Group::key);
-  if (group == groups.end() && groups.size() >= most_groups)
+  if (group == groups.end() && groups.size() >= max_groups)
     group = std::ranges::find(groups, key = others, &Group::key);
   if (group == groups.end()) group = groups.insert(group, Group{.key = key, .above_wcet = 0, .times = {}});
   group->times.add(execution.took, execution.job.number, execution.end);
@@ -118,7 +118,7 @@ Surroundings::Key Surroundings::neighbour_of(const PartExecution& execution) con
 
 void Surroundings::keep_excess(const PartExecution& execution, Duration wcet, const Keys& keys) {
   ++excesses_;
-  if (above_wcet_.size() == Analysis::most_excesses) return;
+  if (above_wcet_.size() == Analysis::max_excesses) return;
   Excess& kept = above_wcet_.emplace_back(Excess{.job = execution.job,
                                                  .part = std::string(name(execution.part)),
                                                  .begin = execution.begin,
@@ -132,7 +132,7 @@ void Surroundings::keep_excess(const PartExecution& execution, Duration wcet, co
 }
 
 void Surroundings::see_theft(const Record& record) {
-  if (stolen_.size() == most_cores && !stolen_.contains(record.core)) return;
+  if (stolen_.size() == max_cores && !stolen_.contains(record.core)) return;
   stolen_[record.core] += record.stolen;
   for (std::size_t i = 0; i < exceeding_.size(); ++i) {
     const PartExecution& execution = exceeding_[i];

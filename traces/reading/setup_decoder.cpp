@@ -8,8 +8,8 @@ namespace rtexec::traces {
 namespace {
 
 /// A damaged trace may name any.
-constexpr std::uint32_t most_tasks = 4096, most_chains = 4096, most_layers = 65'536, most_buffers = 256,
-                        most_tiles = 256, most_clients = 65'536;
+constexpr std::uint32_t max_tasks = 4096, max_chains = 4096, max_layers = 65'536, max_buffers = 256, max_tiles = 256,
+                        max_clients = 65'536;
 constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
 constexpr Duration longest = std::chrono::hours(1);
 
@@ -26,7 +26,7 @@ bool follows(const TileSetup& tile, const std::vector<TileSetup>& tiles) {
 } // namespace
 
 TaskSetup* SetupDecoder::task(std::uint32_t index) {
-  if (index >= most_tasks) return nullptr;
+  if (index >= max_tasks) return nullptr;
   if (index >= setup_.tasks.size()) setup_.tasks.resize(index + 1);
   return &setup_.tasks[index];
 }
@@ -120,7 +120,7 @@ void SetupDecoder::take(const event::task_tuning& event) {
 }
 
 void SetupDecoder::take(const event::chain_info& event) {
-  if (event.chain >= most_chains) return;
+  if (event.chain >= max_chains) return;
   if (event.chain >= setup_.chains.size()) setup_.chains.resize(event.chain + 1);
   ChainSetup& chain = setup_.chains[event.chain];
   chain.name = event.name;
@@ -139,12 +139,12 @@ void SetupDecoder::take(const event::chain_info& event) {
 void SetupDecoder::take(const event::chain_task& event) {
   if (event.chain >= setup_.chains.size()) return;
   auto& places = setup_.chains[event.chain].places;
-  if (event.task < most_tasks && places.size() < most_tasks) places.push_back({event.task, event.waits, event.takes});
+  if (event.task < max_tasks && places.size() < max_tasks) places.push_back({event.task, event.waits, event.takes});
 }
 
 void SetupDecoder::take(const event::layer_info& event) {
   TaskSetup* task = this->task(event.task);
-  if (!task || event.layer >= most_layers) return;
+  if (!task || event.layer >= max_layers) return;
   if (event.layer >= task->layers.size()) task->layers.resize(event.layer + 1);
   task->layers[event.layer] = event.name;
 }
@@ -156,7 +156,7 @@ void SetupDecoder::take(const event::task_load& event) {
 
 ContentsSetup* SetupDecoder::contents(std::uint32_t task, std::uint32_t buffer) {
   TaskSetup* of = this->task(task);
-  if (!of || buffer >= most_buffers) return nullptr;
+  if (!of || buffer >= max_buffers) return nullptr;
   if (buffer >= of->contents.size()) of->contents.resize(buffer + 1);
   return &of->contents[buffer];
 }
@@ -175,8 +175,7 @@ void SetupDecoder::take(const event::first_contents_tile& event) {
   const TileSetup tile{event.bytes, {event.prefetch_begin, event.prefetch_end}, {event.make_begin, event.make_end}};
   ContentsSetup* contents =
       sane(tile.prefetched) && sane(tile.made) ? this->contents(event.task, event.buffer) : nullptr;
-  if (contents && contents->tiles.size() < most_tiles && follows(tile, contents->tiles))
-    contents->tiles.push_back(tile);
+  if (contents && contents->tiles.size() < max_tiles && follows(tile, contents->tiles)) contents->tiles.push_back(tile);
 }
 
 void SetupDecoder::take(const event::degraded& event) { setup_.degraded.emplace_back(event.what); }
@@ -196,7 +195,7 @@ void SetupDecoder::take(const event::swap_plan& event) {
 }
 
 void SetupDecoder::take(const event::client_change& event) {
-  if (setup_.clients.size() < most_clients)
+  if (setup_.clients.size() < max_clients)
     setup_.clients.push_back({event.task, event.place, event.process, event.name, event.what, event.at});
 }
 

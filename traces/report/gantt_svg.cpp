@@ -16,9 +16,9 @@ namespace {
 
 using policies::JobId;
 
-constexpr double least_left = 130, right = 28, top = 34, chart = 1250;
+constexpr double min_left = 130, right = 28, top = 34, chart = 1250;
 constexpr double task_lane = 26, resource_lane = 24, memory_lane = 48, gap = 6, axis = 26, legend_line = 20;
-constexpr std::size_t most_legend_columns = 8, longest_name = 48;
+constexpr std::size_t max_legend_columns = 8, longest_name = 48;
 constexpr double letter = 7.2; // of a name, at most
 constexpr double swatch = 17;  // with the gap beside it
 
@@ -64,9 +64,9 @@ class Page {
     std::size_t lanes = 0, tasks = 0;
     for (const GanttLane& lane : gantt_.lanes) lanes = std::max(lanes, shown(lane.name).size());
     for (const std::string& task : gantt_.tasks) tasks = std::max(tasks, shown(task).size());
-    left_ = std::max(least_left, letter * static_cast<double>(lanes) + 12);
+    left_ = std::max(min_left, letter * static_cast<double>(lanes) + 12);
     const double column = letter * static_cast<double>(tasks) + 2 * swatch;
-    legend_columns_ = std::clamp<std::size_t>(static_cast<std::size_t>(chart / column), 1, most_legend_columns);
+    legend_columns_ = std::clamp<std::size_t>(static_cast<std::size_t>(chart / column), 1, max_legend_columns);
   }
   static std::string shown(const std::string& name) { return config::shortened(name, longest_name); }
 

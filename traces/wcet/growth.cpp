@@ -24,10 +24,10 @@ double Growth::after(double doublings) const {
 
 Growth growth(std::span<const double> samples, std::uint64_t block) {
   const auto halvings = [](std::uint64_t count) { return static_cast<int>(std::bit_width(count)) - 1; };
-  const std::uint64_t samples_of_piece = std::max<std::uint64_t>(least_piece / block, 1);
+  const std::uint64_t samples_of_piece = std::max<std::uint64_t>(min_piece / block, 1);
   Growth found{.longest = *std::ranges::max_element(samples),
                .per_doubling = 0,
-               .halvings = std::clamp(halvings(samples.size() / samples_of_piece), 0, most_halvings)};
+               .halvings = std::clamp(halvings(samples.size() / samples_of_piece), 0, max_halvings)};
   const int half = found.halvings / 2;
   const double middle = mean_longest(samples, std::size_t{1} << half);
   const double least = mean_longest(samples, std::size_t{1} << found.halvings);

@@ -11,8 +11,8 @@
 
 namespace rtexec::traces {
 
-constexpr int most_halvings = 6;
-constexpr std::uint64_t least_piece = 8; // jobs: of fewer, the longest is not yet a tail's
+constexpr int max_halvings = 6;
+constexpr std::uint64_t min_piece = 8; // jobs: of fewer, the longest is not yet a tail's
 
 struct Growth {
   double longest = 0;

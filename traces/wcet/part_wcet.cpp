@@ -12,12 +12,12 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t most_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
-constexpr std::size_t least_half = 8;
-constexpr double widest_limit = 2;      // of the models, times the longest
-constexpr double widest_growth = 1.5;   // times the longest
-constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
-constexpr double short_part = 100'000;  // ns; so short that most of what varies is interruptions
+constexpr std::size_t max_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
+constexpr std::size_t min_half = 8;
+constexpr double widest_limit = 2;     // of the models, times the longest
+constexpr double widest_growth = 1.5;  // times the longest
+constexpr double min_claiming = 1000;  // jobs, of fewer a drift is not found
+constexpr double short_part = 100'000; // ns; so short that most of what varies is interruptions
 
 std::vector<double> numbers(const std::vector<Duration>& times) {
   std::vector<double> all;
@@ -45,7 +45,7 @@ std::optional<double> upper_limit(const Pwcet& pwcet) {
 
 double claimed(std::span<const double> samples, std::uint64_t block) {
   const auto jobs = static_cast<double>(block);
-  if (static_cast<double>(samples.size()) * jobs < least_claiming) return 0;
+  if (static_cast<double>(samples.size()) * jobs < min_claiming) return 0;
   const auto [shortest, longest] = std::ranges::minmax(samples);
   if (shortest < longest && !kpss(samples).holds) return 0;
   return -std::expm1(std::log(0.05) / (independent_samples(samples) * jobs));
@@ -66,7 +66,7 @@ void allow_interruptions(std::span<Found> parts) {
   for (Found& found : parts) found.wcet = std::max(found.wcet, found.shortest + longest(found));
 }
 
-bool enough(const SampleSeries& executions) { return executions.samples().size() >= 2 * least_half; }
+bool enough(const SampleSeries& executions) { return executions.samples().size() >= 2 * min_half; }
 
 std::span<const double> first_half(const SampleSeries& executions) {
   return executions.samples().first(executions.samples().size() / 2);
@@ -120,14 +120,14 @@ std::vector<MeasuredPart> measured_parts(const ProfileEntry& entry) {
   std::vector<MeasuredPart> parts;
   for (const Part part : {Part::before, Part::device, Part::after})
     if (const PartBasis& basis = entry.basis(part); entry.observed.of(part) > Duration(0))
-      parts.push_back({.part = part, .executions = {2 * most_kept, basis.block, numbers(basis.longest)}});
+      parts.push_back({.part = part, .executions = {2 * max_kept, basis.block, numbers(basis.longest)}});
   return parts;
 }
 
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
                     const WcetOptions& options) {
   PartBasis& basis = entry.basis(part);
-  SampleSeries kept(most_kept, basis.block, numbers(basis.longest));
+  SampleSeries kept(max_kept, basis.block, numbers(basis.longest));
   const bool first = kept.samples().empty();
   kept.append(executions);
   Duration& observed = entry.observed.of(part);

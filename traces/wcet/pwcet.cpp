@@ -10,7 +10,7 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t least_samples = 2000;
+constexpr std::size_t min_samples = 2000;
 
 /// Empty: all samples and options are such that figures can be computed.
 std::string not_computable(std::span<const double> samples, const PwcetOptions& options) {
@@ -33,11 +33,11 @@ DistributionFreeBound distribution_free(std::span<const double> samples, std::ui
 
 /// Empty: enough, and different enough.
 std::string too_few(const Samples& samples) {
-  if (samples.size() < least_samples)
-    return number(samples.size()) + " samples: at least " + number(least_samples) + " are needed; record longer";
-  if (samples.distinct_in_top < least_distinct)
+  if (samples.size() < min_samples)
+    return number(samples.size()) + " samples: at least " + number(min_samples) + " are needed; record longer";
+  if (samples.distinct_in_top < min_distinct)
     return "only " + number(samples.distinct_in_top) + " different values among the largest " +
-           number(in_top(samples.size())) + ": at least " + number(least_distinct) +
+           number(in_top(samples.size())) + ": at least " + number(min_distinct) +
            " are needed; measure with a finer clock, or longer";
   return "";
 }

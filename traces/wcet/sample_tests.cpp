@@ -126,7 +126,7 @@ double independent_samples(std::span<const double> samples) {
   if (!(variance > 0)) return n;
   double correlations = 0;
   std::size_t quiet = 0;
-  for (std::size_t lag = 1; lag < std::min(x.size() / 2, most_lags) && quiet < quiet_lags; ++lag) {
+  for (std::size_t lag = 1; lag < std::min(x.size() / 2, max_lags) && quiet < quiet_lags; ++lag) {
     const double correlation = lagged_product(x, lag) / variance;
     const bool significant = correlation > 2 / std::sqrt(n);
     quiet = significant ? 0 : quiet + 1;

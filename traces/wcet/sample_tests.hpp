@@ -33,10 +33,10 @@ constexpr double tolerated_correlation = 0.05;
 [[nodiscard]] ApplicabilityTest rescaled_range(std::span<const double> samples);
 
 /// How many independent samples say as much of the mean: n / (1 + 2 sum of autocorrelations), of those that are
-/// significant, up to `quiet_lags` in a row that are not and `most_lags` in all. At least 1.
+/// significant, up to `quiet_lags` in a row that are not and `max_lags` in all. At least 1.
 [[nodiscard]] double independent_samples(std::span<const double> samples);
 constexpr std::size_t quiet_lags = 20;
-constexpr std::size_t most_lags = 1000;
+constexpr std::size_t max_lags = 1000;
 
 /// P(W > x), W the integral of a squared Brownian bridge: the limit of the KPSS statistic (Anderson and Darling 1952,
 /// equation 4.35).

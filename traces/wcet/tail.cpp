@@ -21,7 +21,7 @@ namespace {
 constexpr double steepest = 0.5;
 
 std::size_t growing(double factor, std::size_t samples) {
-  return std::max(least_used, static_cast<std::size_t>(factor * std::pow(static_cast<double>(samples), 0.3)));
+  return std::max(min_used, static_cast<std::size_t>(factor * std::pow(static_cast<double>(samples), 0.3)));
 }
 
 void spread_ties(std::span<double> ascending, double granule) {
@@ -41,7 +41,7 @@ std::vector<double> excesses(const Samples& samples, std::size_t used) {
 }
 
 std::vector<double> evenly_ranked(const std::vector<double>& ascending) {
-  const std::size_t some = std::min(ascending.size(), most_tested);
+  const std::size_t some = std::min(ascending.size(), max_tested);
   std::vector<double> ranked(some);
   for (std::size_t i = 0; i < some; ++i) ranked[i] = ascending[(2 * i + 1) * ascending.size() / (2 * some)];
   return ranked;
@@ -89,8 +89,8 @@ struct Peaks {
   static constexpr Law law = Law::gpd;
   static constexpr const char* name = "gpd";
   static constexpr const char* used_are = "exceedances";
-  static constexpr const char* most_are = "max(100, 10 n^0.3)";
-  static std::size_t most(std::size_t samples) { return most_exceedances(samples); }
+  static constexpr const char* max_are = "max(100, 10 n^0.3)";
+  static std::size_t most(std::size_t samples) { return max_exceedances(samples); }
   explicit Peaks(const Samples& all, std::size_t used)
       : data(excesses(all, used)), origin(all.ascending[all.size() - 1 - used]) {
     rate = static_cast<double>(used) / static_cast<double>(all.size());
@@ -109,8 +109,8 @@ struct Maxima {
   static constexpr Law law = Law::gev;
   static constexpr const char* name = "gev";
   static constexpr const char* used_are = "blocks";
-  static constexpr const char* most_are = "max(100, 6 n^0.3)";
-  static std::size_t most(std::size_t samples) { return most_blocks(samples); }
+  static constexpr const char* max_are = "max(100, 6 n^0.3)";
+  static std::size_t most(std::size_t samples) { return max_blocks(samples); }
   explicit Maxima(const Samples& all, std::size_t used) : size(all.size() / used) {
     const auto last = all.measured.end();
     for (std::size_t i = used; i > 0; --i) {
@@ -218,7 +218,7 @@ std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, cons
 
 template <typename Source> std::string choice(std::size_t used, std::size_t most, std::size_t samples) {
   return number(used) + " " + Source::used_are + " of " + number(samples) + " samples: of " + number(most) + ", " +
-         Source::most_are + ", and its halves down to " + number(least_used) +
+         Source::max_are + ", and its halves down to " + number(min_used) +
          " the first where the fit holds and the shape agrees with that of half as many; intervals are hulls of both";
 }
 
@@ -250,7 +250,7 @@ template <typename Source> TailModel modelled(const Samples& samples, const Pwce
   TailModel model;
   model.name = Source::name;
   const std::size_t most = Source::most(samples.size());
-  for (std::size_t used = most; used >= least_used; used /= 2) {
+  for (std::size_t used = most; used >= min_used; used /= 2) {
     const Candidate<Source> candidate(samples, used);
     model.choice = choice<Source>(used, most, samples.size());
     model.refused = candidate.refused();
@@ -265,12 +265,12 @@ template <typename Source> TailModel modelled(const Samples& samples, const Pwce
 
 } // namespace
 
-std::size_t most_exceedances(std::size_t samples) { return growing(10, samples); }
+std::size_t max_exceedances(std::size_t samples) { return growing(10, samples); }
 
-std::size_t most_blocks(std::size_t samples) { return growing(6, samples); }
+std::size_t max_blocks(std::size_t samples) { return growing(6, samples); }
 
 std::size_t in_top(std::size_t samples) {
-  return std::min(samples, std::max(least_used, static_cast<std::size_t>(top * static_cast<double>(samples))));
+  return std::min(samples, std::max(min_used, static_cast<std::size_t>(top * static_cast<double>(samples))));
 }
 
 Samples::Samples(std::span<const double> samples) : measured(samples), ascending(samples.begin(), samples.end()) {

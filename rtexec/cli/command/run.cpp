@@ -42,7 +42,7 @@ struct Outcome {
 };
 
 /// How many jobs of each task --jobs keeps.
-constexpr std::size_t most_records = 100'000;
+constexpr std::size_t max_records = 100'000;
 
 std::string outcome_of(const JobRecord& job) {
   if (job.failure)
@@ -63,7 +63,7 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
     out << ',' << job.executed.device.count() << ',' << outcome_of(job) << '\n';
   }
   if (records.lost > 0)
-    std::cerr << "rtexec: " << name << " has the first " << most_records << " jobs of each task; " << records.lost
+    std::cerr << "rtexec: " << name << " has the first " << max_records << " jobs of each task; " << records.lost
               << " are left out\n";
   return file.finish();
 }
@@ -147,7 +147,7 @@ int run(RunOptions options) {
   executive::Setup setup;
   setup.force = options.force;
   setup.trace_layers = options.trace_layers;
-  setup.record_jobs = options.jobs.empty() ? 0 : most_records;
+  setup.record_jobs = options.jobs.empty() ? 0 : max_records;
   setup.record = [&recording] { return recording.start(); };
   setup.service_manager = must(executive::ServiceManager::of_environment());
   if (!options.show.empty()) setup.tap = std::make_shared<channels::Tap>(options.show);

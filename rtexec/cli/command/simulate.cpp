@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
 }
 
 void print_worst(std::ostream& out, const SimulateOptions& options, const simulator::WorstCase& worst) {
-  constexpr std::size_t most_listed = 400;
+  constexpr std::size_t max_listed = 400;
   const Task& task = worst.tasks.tasks[worst.job.task];
   out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took "
       << readable(worst.response) << " of " << readable(worst.bound) << "; others may be later\n";
@@ -50,11 +50,11 @@ void print_worst(std::ostream& out, const SimulateOptions& options, const simula
   if (options.scenario.execution == "uniform")
     out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not "
            "repeat it\n";
-  else if (listed > most_listed) out << listed << " releases repeat it: --json FILE lists them\n";
+  else if (listed > max_listed) out << listed << " releases repeat it: --json FILE lists them\n";
   else
     out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon)
         << "\"\n";
-  if (options.scenario.execution == "uniform" || listed > most_listed) return;
+  if (options.scenario.execution == "uniform" || listed > max_listed) return;
   for (const Task& each : worst.tasks.tasks) {
     if (!each.releases) continue;
     out << "  " << each.name << ": releases = [";

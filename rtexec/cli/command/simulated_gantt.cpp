@@ -52,7 +52,7 @@ std::uint32_t GanttRecorder::lane_of_core(unsigned core) const {
 }
 
 /// What does not fit any more ends the picture.
-bool GanttRecorder::room() const { return seen_.bars.size() + seen_.marks.size() + seen_.memory.size() < most_marks; }
+bool GanttRecorder::room() const { return seen_.bars.size() + seen_.marks.size() + seen_.memory.size() < max_marks; }
 
 void GanttRecorder::add(const Bar& bar) {
   if (bar.end <= seen_.from || bar.begin >= seen_.to) return;

@@ -17,7 +17,7 @@ namespace rtexec::command {
 class GanttRecorder {
  public:
   /// At most so many bars, marks and steps are kept; the picture ends where they are used up.
-  static constexpr std::size_t most_marks = 20'000;
+  static constexpr std::size_t max_marks = 20'000;
 
   /// Keeps what happens from `from` to `to`. `tasks` and `plan` outlive it.
   GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);

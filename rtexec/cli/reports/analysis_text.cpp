@@ -341,7 +341,7 @@ void print_model(std::ostream& out, const char* title, const TailModel& model) {
 
 } // namespace
 
-void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t most_misses) {
+void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t max_misses) {
   print_head(out, analysis);
   if (analysis.tasks.empty()) return;
   print_responses(out, analysis);
@@ -353,7 +353,7 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_inputs(out, analysis);
   print_chains(out, analysis);
   print_resources(out, analysis);
-  print_misses(out, analysis, most_misses);
+  print_misses(out, analysis, max_misses);
   print_tails(out, analysis);
 }
 

@@ -8,10 +8,10 @@
 
 namespace rtexec::command {
 
-/// `most_misses` are named.
-void print_analysis(std::ostream& out, const traces::Analysis& analysis, std::size_t most_misses);
-/// What surrounded executions that took long; `most_excesses` above their WCETs are named.
-void print_factors(std::ostream& out, const traces::Analysis& analysis, std::size_t most_excesses);
+/// `max_misses` are named.
+void print_analysis(std::ostream& out, const traces::Analysis& analysis, std::size_t max_misses);
+/// What surrounded executions that took long; `max_excesses` above their WCETs are named.
+void print_factors(std::ostream& out, const traces::Analysis& analysis, std::size_t max_excesses);
 /// Whether a model of the tail holds.
 [[nodiscard]] bool estimated(const traces::Pwcet& pwcet);
 /// Of samples without a trace.

@@ -20,7 +20,7 @@ using traces::FactorGroup;
 using traces::StageAnalysis;
 
 constexpr double worth_showing = 1.1;
-constexpr std::size_t most_factors = 2, most_groups = 4; // of a part, of a factor
+constexpr std::size_t max_factors = 2, max_groups = 4; // of a part, of a factor
 
 std::string worded(Factor factor) {
   static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};
@@ -34,7 +34,7 @@ std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
     return group.count >= FactorGroup::enough || group.above_wcet > 0;
   });
   std::ranges::stable_sort(groups, std::ranges::greater(), &FactorGroup::p90);
-  if (groups.size() > most_groups) groups.erase(groups.begin() + most_groups - 1, groups.end() - 1);
+  if (groups.size() > max_groups) groups.erase(groups.begin() + max_groups - 1, groups.end() - 1);
   return groups;
 }
 
@@ -51,7 +51,7 @@ void add_rows(Table& table, std::string task, std::string part, const FactorAnal
 bool add_part(Table& table, const std::string& task, const StageAnalysis& part) {
   std::size_t added = 0;
   for (const FactorAnalysis& factor : part.factors) {
-    if (factor.ratio < worth_showing || added == most_factors) break;
+    if (factor.ratio < worth_showing || added == max_factors) break;
     add_rows(table, added == 0 ? task : "", added == 0 ? part.name : "", factor);
     ++added;
   }
@@ -81,7 +81,7 @@ void print_excesses(std::ostream& out, const Analysis& analysis, std::size_t mos
 
 } // namespace
 
-void print_factors(std::ostream& out, const Analysis& analysis, std::size_t most_excesses) {
+void print_factors(std::ostream& out, const Analysis& analysis, std::size_t max_excesses) {
   out << "\nWhat execution times depend on (x: how many times longer 90 % of one group are than of another)\n";
   Table table({"task", "part", "", "x", "", "jobs", "p50", "p99", "max", "above WCET"}, {0, 1, 2, 4});
   std::size_t rows = 0;
@@ -94,7 +94,7 @@ void print_factors(std::ostream& out, const Analysis& analysis, std::size_t most
     }
   if (rows > 0) table.print(out);
   if (!steady.empty()) out << "  On none of it (x below " << worth_showing << "): " << steady.text() << '\n';
-  print_excesses(out, analysis, most_excesses);
+  print_excesses(out, analysis, max_excesses);
 }
 
 } // namespace rtexec::command

@@ -72,18 +72,18 @@ void print_recognised(std::ostream& out, const Workload& workload) {
 }
 
 void print_values(std::ostream& out, const Workload& workload) {
-  constexpr std::size_t most_shown = 8;
+  constexpr std::size_t max_shown = 8;
   constexpr int digits = 4;
   report::Table table({"output", "shape", "min", "mean", "max", "values"});
   for (const Tensor& output : workload.outputs()) {
     const std::vector<float> floats = floats_of(output);
     const Values values = values_of(floats);
     std::string first;
-    for (const float value : std::span(floats).first(std::min(floats.size(), most_shown)))
+    for (const float value : std::span(floats).first(std::min(floats.size(), max_shown)))
       first += (first.empty() ? "" : " ") + config::significant(static_cast<double>(value), digits);
     table.add({config::printable(output.name), tasks::to_string(output.shape), config::significant(values.min, digits),
                config::significant(values.mean, digits), config::significant(values.max, digits),
-               first + (floats.size() > most_shown ? " ..." : "")});
+               first + (floats.size() > max_shown ? " ..." : "")});
   }
   table.print(out);
 }

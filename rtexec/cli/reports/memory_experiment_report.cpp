@@ -196,19 +196,19 @@ void print_mix(std::ostream& out, const MemoryMix& mix) {
 
 /// Over all sizes.
 void print_choice(std::ostream& out, const MemoryExperiment& found) {
-  double most_memory = 0, slowest = 0, slowest_task = 0;
+  double max_memory = 0, slowest = 0, slowest_task = 0;
   std::size_t chosen = 0;
   bool within = true;
   for (const MemoryMix& mix : found.mixes) {
     const auto* choice = mix.of("CO");
     if (choice == nullptr) continue;
     within = within && mix.within;
-    most_memory = std::max(most_memory, of_device_memory(mix, *choice));
+    max_memory = std::max(max_memory, of_device_memory(mix, *choice));
     slowest_task = std::max(slowest_task, slower_task(mix));
     slowest = chosen++ == 0 ? slower(mix, *choice) : std::max(slowest, slower(mix, *choice));
   }
   if (chosen == 0) return;
-  out << "CO takes at most " << config::fixed(most_memory, 1) << " % of D's memory"
+  out << "CO takes at most " << config::fixed(max_memory, 1) << " % of D's memory"
       << (within ? "" : ", which is the least") << ", and is at worst " << config::fixed(std::abs(slowest), 1) << " % "
       << (slowest > 0 ? "slower" : "faster") << " than the faster of D and MO; no task responds more than "
       << config::fixed(slowest_task, 1) << " % later than under the better of both\n";
@@ -220,7 +220,7 @@ void print_mixes(std::ostream& out, const MemoryExperimentSetup& setup, const Me
   const std::size_t tasks = found.mixes.front().kinds.size();
   out << tasks << (tasks == 1 ? " task" : " tasks") << " released together (Fig. 9, Table V): all under D, all under "
       << text(small_policy(setup.study)) << " (MO), and co-optimised (CO) within "
-      << config::fixed(100 * setup.study.most_memory, 0)
+      << config::fixed(100 * setup.study.max_memory, 0)
       << " % of D's memory: of the most promising choices the one that " << (setup.simulated ? "the model runs" : "ran")
       << " fastest, in which the scheduler core starts some in pairs\n";
   report::Table table(

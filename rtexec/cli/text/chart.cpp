@@ -20,7 +20,7 @@ using traces::SvgWriter;
 constexpr double left = 70, top = 64, panel_width = 400, height = 320, right = 80, bottom = 76, legend = 150,
                  legend_line = 18, between_curves = 3;
 constexpr double wide = 900;
-constexpr std::size_t columns = 450, most_ticks = 16; // of an envelope; of a panel
+constexpr std::size_t columns = 450, max_ticks = 16; // of an envelope; of a panel
 constexpr double ticks = 6;
 constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}.s{font-size:10px}";
 constexpr const char* frame = "stroke=\"#222\"";
@@ -106,7 +106,7 @@ void draw_axes(SvgWriter& page, const Panel& panel, const PanelArea& place, cons
   draw_vertical(page, axis, x0, x0 + width, true);
   if (!panel.right_label.empty()) draw_vertical(page, right_axis, x0, x0 + width, false);
   draw_frame(page, x0, width);
-  const std::size_t step = std::max<std::size_t>(1, (panel.categories.size() + most_ticks - 1) / most_ticks);
+  const std::size_t step = std::max<std::size_t>(1, (panel.categories.size() + max_ticks - 1) / max_ticks);
   for (std::size_t i = 0; i < panel.categories.size(); i += step)
     page.text(place.x(i), top + height + 18, panel.categories[i], middle);
   page.text(x0 + width / 2, top + height + 42, panel.x_label, middle);

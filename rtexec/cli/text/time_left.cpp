@@ -6,13 +6,13 @@ namespace rtexec::report {
 
 namespace {
 
-constexpr std::size_t most_points = 256;
+constexpr std::size_t max_points = 256;
 constexpr Duration shortest = std::chrono::seconds(1);
 
 } // namespace
 
 std::optional<Duration> TimeLeft::operator()(Instant now, std::uint64_t done, std::uint64_t wanted) {
-  if (points_.size() == most_points) {
+  if (points_.size() == max_points) {
     std::size_t place = 0;
     std::erase_if(points_, [&](const Point&) { return place++ % 2 == 1; });
   }

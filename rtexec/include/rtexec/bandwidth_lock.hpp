@@ -34,7 +34,7 @@ struct BandwidthHolders {
 
 class RTEXEC_API BandwidthLocks {
  public:
-  static constexpr std::size_t most_processes = 64;
+  static constexpr std::size_t max_processes = 64;
   /// The page of the machine, made where there is none, for this user and group. Whoever may write it can end those who
   /// use it. refused: it cannot be used, belongs to a user who is neither this one nor root, or all places are taken.
   /// One for each process is enough; any thread may use it. A forked child opens its own; until it does, or ends, it

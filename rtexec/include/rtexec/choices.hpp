@@ -168,8 +168,8 @@ enum class Constants {
 
 /// What the policies of tasks that leave theirs open are chosen for, of all with which the set is proved and fits.
 enum class MemoryObjective {
-  most_slack,   // end to end
-  least_memory, // of device and host where they share one memory, otherwise of the device
+  max_slack,  // end to end
+  min_memory, // of device and host where they share one memory, otherwise of the device
 };
 
 /// Arithmetic of a network on a GPU. The host device computes in fp32.

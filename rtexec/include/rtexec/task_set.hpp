@@ -192,7 +192,7 @@ struct SwapCostOptions {
   std::optional<Duration> in_per_chunk, out_per_chunk, in_fixed, out_fixed, drop_per_chunk;
 };
 
-inline constexpr std::uint32_t most_launch_ahead = 3;
+inline constexpr std::uint32_t max_launch_ahead = 3;
 
 struct DeviceOptions {
   /// How much device memory is used, at most what the board has. Absent: all of it.
@@ -203,11 +203,11 @@ struct DeviceOptions {
   Completion completion = Completion::block;
   /// Whether a job under D executes beside one under M or H, while that one waits for pages. All memory must fit.
   bool co_run = false;
-  /// How many further segments of a job are given to the device while one executes, at most `most_launch_ahead`: less
+  /// How many further segments of a job are given to the device while one executes, at most `max_launch_ahead`: less
   /// time between two of them, and so many segments more before others can go first. Absent: as the plan decides.
   std::optional<std::uint32_t> launch_ahead;
   /// What tasks' memory policies are chosen for, where these are automatic.
-  MemoryObjective memory_objective = MemoryObjective::most_slack;
+  MemoryObjective memory_objective = MemoryObjective::max_slack;
   SwapCostOptions swap_cost;
 };
 

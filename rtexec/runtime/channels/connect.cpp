@@ -52,7 +52,7 @@ Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
 
-constexpr std::size_t most_kept = 1024; // values of one output
+constexpr std::size_t max_kept = 1024; // values of one output
 
 /// "out/" for "out", "./out" and "out/".
 std::filesystem::path normal(const std::string& folder) {
@@ -102,11 +102,11 @@ class Connector {
   /// Under logical execution time.
   void limit_kept(const Task& writer, const Task& reader) {
     const std::size_t kept = values_to_keep(Communication::let, writer, reader);
-    if (kept <= most_kept) return;
+    if (kept <= max_kept) return;
     const std::string line =
         "task '" + writer.name + "': " + std::to_string(kept) + " of its values would be kept for '" + reader.name +
         "', which may read what was there a deadline of " + to_string(reader.deadline) + " ago (at most " +
-        std::to_string(most_kept) + ": shorten that deadline, or have the chain communicate = \"immediate\")";
+        std::to_string(max_kept) + ": shorten that deadline, or have the chain communicate = \"immediate\")";
     if (!errors_.contains(line)) config::add_line(errors_, line);
   }
 

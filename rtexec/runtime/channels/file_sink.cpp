@@ -17,7 +17,7 @@
 namespace rtexec::channels {
 namespace {
 
-constexpr std::size_t most_kept = 8; // jobs
+constexpr std::size_t max_kept = 8; // jobs
 
 Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
   return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));
@@ -40,7 +40,7 @@ FileSink::FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Wo
       workload_(workload),
       tensors_(std::move(tensors)),
       file_names_(file_names_of(workload_, tensors_)),
-      kept_(most_kept) {}
+      kept_(max_kept) {}
 
 void FileSink::close() {
   ending_.store(true);
@@ -52,7 +52,7 @@ Result<> FileSink::open() {
   if (folder_)
     if (const auto made = make_files(); !made) return made;
   for (Kept& kept : kept_) {
-    kept.detections.resize(most_boxes);
+    kept.detections.resize(max_boxes);
     for (const std::size_t tensor : tensors_) kept.tensors.emplace_back(workload_.outputs()[tensor].bytes.size());
   }
   auto thread = hal::Thread::start({.name = "results", .core = {}, .reservation = {}}, [this] { write_all(); });

@@ -129,7 +129,7 @@ std::string MessageSource::failure() const {
 }
 
 Result<> MessageSink::open() {
-  const std::size_t largest = output_.is_detections() ? most_boxes * numbers_of_box * sizeof(float)
+  const std::size_t largest = output_.is_detections() ? max_boxes * numbers_of_box * sizeof(float)
                                                       : size_of_values(workload_.outputs()[output_.tensor()]);
   auto publisher = iceoryx::Publisher::open(service_, Bytes{largest});
   if (!publisher) return Unexpected(publisher.error());
@@ -143,7 +143,7 @@ Status MessageSink::fill(const OutputJob& results, rtexec_message& header) noexc
   header.job = results.job;
   std::size_t size = 0;
   if (output_.is_detections()) {
-    const std::size_t boxes = std::min(results.detections.size(), most_boxes);
+    const std::size_t boxes = std::min(results.detections.size(), max_boxes);
     header.element = RTEXEC_ELEMENT_FLOAT32;
     header.rank = 2;
     header.shape[0] = boxes;

@@ -41,7 +41,7 @@ Duration Tap::longest_copy(std::size_t size) {
   constexpr std::size_t caches = 32 << 20;
   constexpr int tries = 12;
   const std::vector<std::byte> input(size);
-  const std::vector<Box> boxes(most_boxes);
+  const std::vector<Box> boxes(max_boxes);
   const std::vector<RankedClass> classes(Head().ranked.size());
   std::vector<std::byte> others(caches);
   Latest to(sizeof(Head) + size, 1, 1);

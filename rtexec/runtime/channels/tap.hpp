@@ -67,7 +67,7 @@ class Tap {
     std::uint64_t job = 0;
     Instant taken{};
     std::size_t boxes = 0, classes = 0;
-    std::array<Box, most_boxes> box{};
+    std::array<Box, max_boxes> box{};
     std::array<RankedClass, 5> ranked{};
   };
 

@@ -16,7 +16,7 @@ inline constexpr std::string_view detections = "detections";
 /// Left, top, right, bottom, score, class.
 inline constexpr std::size_t numbers_of_box = 6;
 /// Of one job that are handed on, at most.
-inline constexpr std::size_t most_boxes = 256;
+inline constexpr std::size_t max_boxes = 256;
 [[nodiscard]] std::array<float, numbers_of_box> numbers(const Box& box) noexcept;
 
 /// In bytes, also where the device has not given the buffer yet.

@@ -444,7 +444,7 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
 
 /// On a compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
-  return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.most_not_executed), passed);
+  return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
 
 void DeviceDriver::wanted(TaskLink& link) noexcept {

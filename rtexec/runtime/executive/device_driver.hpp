@@ -75,7 +75,7 @@ class DeviceDriver {
     TransferObserver observer = {};
     /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
     /// admission charges beside the WCET, so that no delay beyond it goes unseen
-    Duration most_not_executed{0};
+    Duration max_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
     /// Told when an event found its queue full, which would be an error of the executive: from then on every job is
     /// cancelled. Any thread; neither blocks nor allocates.

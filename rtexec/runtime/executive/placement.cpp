@@ -19,7 +19,7 @@ constexpr int scheduler_priority = 98;
 // Below the CPU parts of tasks: a host device's engines copy by themselves, for long
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
-constexpr int most_on_core = highest_task_priority - copy_priority; // real-time tasks, each above the copy engines
+constexpr int max_on_core = highest_task_priority - copy_priority; // real-time tasks, each above the copy engines
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
@@ -105,10 +105,10 @@ class Placer {
   /// Admission rests on a priority of its own for each task of a core.
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) {
-      if (!is_real_time(i) || rank_on_core(i) < most_on_core) continue;
+      if (!is_real_time(i) || rank_on_core(i) < max_on_core) continue;
       lacks("priorities",
             "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
-                std::to_string(most_on_core) + " real-time tasks, and the kernel no more priorities",
+                std::to_string(max_on_core) + " real-time tasks, and the kernel no more priorities",
             "Move some to another core.");
       placement_.needs.back().indispensable = true;
     }
@@ -209,7 +209,7 @@ Duration longest_window(const Placement& placement) {
   return longest;
 }
 
-Duration most_not_executed(const Placement& placement, const Board& board) {
+Duration max_not_executed(const Placement& placement, const Board& board) {
   if (!board.computes_on_core()) return 2 * board.dispatch + board.hold_up;
   const auto core = placement.compute.core;
   const auto shares = [&](const hal::ThreadSettings& thread) { return !thread.core || thread.core == core; };

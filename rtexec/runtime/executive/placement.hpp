@@ -37,7 +37,7 @@ struct Placement {
 /// How much of an execution's time from its begin to its end may be other than execution (DeviceDriver::Options). On a
 /// host device, all that others take of the compute engine's core, unless this run shares it: its own work there is the
 /// job's to pay. On any other, what admission charges beside the WCET for the way there and back.
-[[nodiscard]] Duration most_not_executed(const Placement& placement, const Board& board);
+[[nodiscard]] Duration max_not_executed(const Placement& placement, const Board& board);
 
 /// Where real-time parts execute, and the threads that feed the device.
 [[nodiscard]] std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks);

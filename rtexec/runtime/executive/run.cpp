@@ -166,22 +166,22 @@ Result<> Run::start_thread(const hal::ThreadSettings& settings, std::function<vo
 Result<> Run::start_threads(const Placement& placement) {
   std::vector<DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
-  driver_ = std::make_unique<DeviceDriver>(
-      std::move(scheduler_), *device_, *memory_, clients,
-      DeviceDriver::Options{.exercise = exercises(),
-                            .co_run = co_run_policies(plan_),
-                            .segments = segments_of(plan_),
-                            .launch_ahead = plan_.launch_ahead,
-                            .observer = setup_.observe_transfers,
-                            .most_not_executed = most_not_executed(placement, set_.board),
-                            .bandwidth = bandwidth_.get(),
-                            .failed =
-                                [](void* self) noexcept {
-                                  auto& control = *static_cast<RunControl*>(self);
-                                  control.driver_failed.store(true);
-                                  control.over.raise();
-                                },
-                            .self = &control_});
+  driver_ =
+      std::make_unique<DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
+                                     DeviceDriver::Options{.exercise = exercises(),
+                                                           .co_run = co_run_policies(plan_),
+                                                           .segments = segments_of(plan_),
+                                                           .launch_ahead = plan_.launch_ahead,
+                                                           .observer = setup_.observe_transfers,
+                                                           .max_not_executed = max_not_executed(placement, set_.board),
+                                                           .bandwidth = bandwidth_.get(),
+                                                           .failed =
+                                                               [](void* self) noexcept {
+                                                                 auto& control = *static_cast<RunControl*>(self);
+                                                                 control.driver_failed.store(true);
+                                                                 control.over.raise();
+                                                               },
+                                                           .self = &control_});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     TaskRun& run = *runs_[i];

@@ -25,9 +25,9 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
 constexpr std::uint32_t version = 5;                // another one for each change of the structs in a page
 constexpr const char* file_prefix = "rtexec.";
-constexpr std::uint32_t most_tasks = 4096; // and chains, in a page that is read
+constexpr std::uint32_t max_tasks = 4096; // and chains, in a page that is read
 constexpr Duration retry_after = 5ms;
-constexpr int most_tries = 400;
+constexpr int max_tries = 400;
 
 /// Behind it: RunStatus, then a TaskStatus for each task and a ChainStatus for each chain. All in whole words.
 struct PageHeader {
@@ -99,8 +99,8 @@ std::string problem_of(const PageHeader& header) {
   if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
       header.chain_size != sizeof(ChainStatus))
     return "its parts have other sizes than those of this version";
-  if (header.tasks > most_tasks) return "it claims " + std::to_string(header.tasks) + " tasks";
-  if (header.chains > most_tasks) return "it claims " + std::to_string(header.chains) + " chains";
+  if (header.tasks > max_tasks) return "it claims " + std::to_string(header.tasks) + " tasks";
+  if (header.chains > max_tasks) return "it claims " + std::to_string(header.chains) + " chains";
   if (header.size != size_of_page(header.tasks, header.chains)) return "its size is not that of its tasks and chains";
   return {};
 }
@@ -332,7 +332,7 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
 
 Result<Snapshot> StatusPage::read() const {
   std::string problem;
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < max_tries; ++tries) {
     const bool last = is_last();
     auto snapshot = decode(open_);
     if (snapshot && possible(*snapshot)) return std::move(*snapshot);

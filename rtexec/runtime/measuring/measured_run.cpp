@@ -10,10 +10,10 @@ namespace rtexec::executive {
 namespace {
 
 // For WCETs that hold: after 1, 1.5 and 2 times as long
-constexpr int most_looks = 3;
+constexpr int max_looks = 3;
 constexpr int longest_look = 2;
 // Jobs of each task; where more ended, the longest of the others counts all the same
-constexpr std::size_t most_recorded = std::size_t{1} << 16U;
+constexpr std::size_t max_recorded = std::size_t{1} << 16U;
 
 /// Jobs that a task with this period can end.
 std::size_t jobs_within(Duration time, Duration period) { return static_cast<std::size_t>(time / period) + 1; }
@@ -21,7 +21,7 @@ std::size_t jobs_within(Duration time, Duration period) { return static_cast<std
 std::size_t records_for(const TaskSet& tasks, const Enough& enough) {
   const Duration shortest = std::ranges::min_element(tasks.tasks, {}, &Task::period)->period;
   const Duration longest = enough.time * (enough.settled ? longest_look : 1);
-  return std::min(std::max<std::size_t>(2 * enough.jobs, jobs_within(longest, shortest)), most_recorded);
+  return std::min(std::max<std::size_t>(2 * enough.jobs, jobs_within(longest, shortest)), max_recorded);
 }
 
 std::uint64_t fewest_jobs(const Report& report) {
@@ -61,10 +61,10 @@ void await(Executive& executive, const Enough& enough, const Watch& watch) {
     watch(fewest_jobs(report), elapsed, wanted);
     check_faults(report);
     if (fewest_jobs(report) < enough.jobs || elapsed < wanted) continue;
-    if (!enough.settled || looks == most_looks) return;
+    if (!enough.settled || looks == max_looks) return;
     if (settled(executive.job_records().jobs, report.tasks.size(), *enough.settled)) return;
     ++looks;
-    wanted += enough.time * (longest_look - 1) / (most_looks - 1);
+    wanted += enough.time * (longest_look - 1) / (max_looks - 1);
   }
 }
 

@@ -125,9 +125,9 @@ Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup se
 void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
                   std::span<const Wcet> observed, const std::function<Setup()>& make_setup, const Enough& enough,
                   const Watch& watch) {
-  constexpr int most_runs = 4, longer = 4;
+  constexpr int max_runs = 4, longer = 4;
   Duration holds = 1ms + 2 * first_parts(observed);
-  for (int runs = 0; runs < most_runs; ++runs, holds *= longer) {
+  for (int runs = 0; runs < max_runs; ++runs, holds *= longer) {
     const MeasuredRun run = measured_run(paired(tasks, pair, observed, holds), make_setup(), enough, watch);
     for (const std::size_t task : {pair.computing, pair.waiting}) add(measured[task], run.of_task(task));
     if (mostly_accompanied(run.of_task(pair.computing)) && mostly_accompanied(run.of_task(pair.waiting))) return;

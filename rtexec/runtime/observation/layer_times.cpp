@@ -38,7 +38,7 @@ void LayerTimes::layer_ends(std::uint32_t layer, Instant at) noexcept {
   const Duration took = time(at) - layer_begun_;
   in_layers_ += took;
   in_piece_ += took;
-  if (!shortest_) last_[layer] = in_piece_ >= least_piece || layer + 1 == last_.size();
+  if (!shortest_) last_[layer] = in_piece_ >= min_piece || layer + 1 == last_.size();
   if (last_[layer]) longest_[layer] = std::max(longest_[layer], std::exchange(in_piece_, Duration(0)));
 }
 

@@ -1,5 +1,5 @@
 // How long the layers of one task's executions on the device take, for who measures: the longest of each, seen in
-// whatever jobs, where short ones are taken together with those before them, in pieces that take `least_piece` in the
+// whatever jobs, where short ones are taken together with those before them, in pieces that take `min_piece` in the
 // first execution. Set up and read by whoever owns it, before and after the run; in between by the compute engine's
 // thread alone. Allocates nothing after construction.
 #pragma once
@@ -21,7 +21,7 @@ class LayerTimes {
     thread, // of the engine's thread, which executes the layers: what preempts it belongs to no layer
     told,   // the instants that the workload tells
   };
-  static constexpr Duration least_piece{100'000};
+  static constexpr Duration min_piece{100'000};
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers), last_(layers) {}
 
   /// For Workload::observe(). Told outside of an execution it counts nothing.

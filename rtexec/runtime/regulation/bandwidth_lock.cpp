@@ -38,7 +38,7 @@ struct alignas(64) BandwidthLocks::Place {
 struct BandwidthLocks::Page {
   std::atomic<std::uint64_t> layout{0};
   std::atomic<std::uint32_t> used{0}; // places that anyone ever had: regulating threads look at no others
-  std::array<Place, most_processes> places;
+  std::array<Place, max_processes> places;
 };
 
 namespace {
@@ -123,7 +123,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   std::uint64_t layout = 0;
   if (!locks.page_->layout.compare_exchange_strong(layout, this_layout) && layout != this_layout)
     return failed(file, "it is of another version of rtexec; end its users and delete it");
-  for (std::size_t i = 0; i < most_processes; ++i) {
+  for (std::size_t i = 0; i < max_processes; ++i) {
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
     locks.place_->clear(); // of one that died
@@ -132,7 +132,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
     locks.forget_dead();
     return locks;
   }
-  return failed(file, std::to_string(most_processes) + " processes hold a place already");
+  return failed(file, std::to_string(max_processes) + " processes hold a place already");
 }
 
 BandwidthLocks::~BandwidthLocks() {
@@ -164,7 +164,7 @@ void BandwidthLocks::gpu_not_busy() noexcept { count_down(place_->busy, place_->
 
 BandwidthHolders BandwidthLocks::holders() const noexcept {
   BandwidthHolders held;
-  const std::size_t used = std::min<std::size_t>(page_->used.load(std::memory_order_acquire), most_processes);
+  const std::size_t used = std::min<std::size_t>(page_->used.load(std::memory_order_acquire), max_processes);
   for (const Place& place : std::span(page_->places).first(used)) {
     if (place.process.load(std::memory_order_relaxed) == 0) continue;
     held.locks += place.locks.load(std::memory_order_acquire);
@@ -176,7 +176,7 @@ BandwidthHolders BandwidthLocks::holders() const noexcept {
 }
 
 void BandwidthLocks::forget_dead() noexcept {
-  for (std::size_t i = 0; i < most_processes; ++i) {
+  for (std::size_t i = 0; i < max_processes; ++i) {
     Place& place = page_->places[i];
     if (&place == place_ || place.process.load() == 0 || !own(file_, i, F_WRLCK)) continue;
     place.clear();

@@ -37,7 +37,7 @@ class SpinLock {
 
 constexpr Duration shortest_rest = std::chrono::microseconds(100);
 constexpr Duration time_paused = std::chrono::milliseconds(20);
-constexpr std::uint64_t most_paused = 16;
+constexpr std::uint64_t max_paused = 16;
 
 /// What all domains share.
 struct Shared {
@@ -57,7 +57,7 @@ struct Shared {
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
   /// Periods in which nobody looks at a domain that moves little.
   const std::uint64_t longest_pause =
-      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, most_paused);
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, max_paused);
   BandwidthLocks& locks;
   SpinLock lock; // of the regulator
   policies::BandwidthRegulator regulator;

@@ -24,7 +24,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto patience = std::chrono::seconds(5);
-constexpr std::size_t most_sessions = 32;
+constexpr std::size_t max_sessions = 32;
 
 /// "localhost:8080"; a browser names what its user typed.
 bool names_loopback(std::string_view host) {
@@ -119,7 +119,7 @@ class LoopbackServer::Impl {
         return pause_.async_wait([this](error_code) { accept(); });
       }
       accept();
-      if (sessions_ < most_sessions) std::make_shared<Session>(std::move(socket), respond_, sessions_)->read();
+      if (sessions_ < max_sessions) std::make_shared<Session>(std::move(socket), respond_, sessions_)->read();
     });
   }
 

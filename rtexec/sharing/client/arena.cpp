@@ -8,7 +8,7 @@ namespace rtexec::client {
 namespace {
 
 /// Gaps that are looked at, from the smallest that has room on.
-constexpr int most_candidates = 16;
+constexpr int max_candidates = 16;
 
 std::uint64_t aligned_up(std::uint64_t value, std::uint64_t unit) noexcept { return (value + unit - 1) / unit * unit; }
 
@@ -107,7 +107,7 @@ std::optional<Arena::Choice> Arena::choose(std::uint64_t size, std::uint64_t ali
     }
   };
   auto gap = gaps_.lower_bound({size, 0});
-  for (int seen = 0; gap != gaps_.end() && seen < most_candidates; ++gap, ++seen) look_at(gap->first, gap->second);
+  for (int seen = 0; gap != gaps_.end() && seen < max_candidates; ++gap, ++seen) look_at(gap->first, gap->second);
   // Gaps that alignment makes too small are not to hide one that has room for any.
   if (!best && gap != gaps_.end()) {
     for (gap = gaps_.lower_bound({size + alignment, 0}); gap != gaps_.end() && !best; ++gap) {

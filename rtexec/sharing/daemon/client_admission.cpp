@@ -57,7 +57,7 @@ ClientAdmission::ClientAdmission(AdmissionOptions options)
     : options_(std::move(options)), clients_(options_.places), reported_(options_.places) {
   const Bytes capacity = options_.device.tasks.device.capacity.value_or(options_.device.board.capacity);
   frames_ = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(capacity.count / options_.device.chunk.count, protocol::most_slots));
+      std::min<std::uint64_t>(capacity.count / options_.device.chunk.count, protocol::max_slots));
 }
 
 const config::ClientRule* ClientAdmission::rule_for(const Identity& who) const {

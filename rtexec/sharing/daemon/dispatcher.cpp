@@ -15,7 +15,7 @@ using protocol::EntryKind;
 using protocol::Verdict;
 
 /// Both directions.
-constexpr std::size_t most_flights = 2 * DeviceScheduler::transfers_per_direction;
+constexpr std::size_t max_flights = 2 * DeviceScheduler::transfers_per_direction;
 
 Plan empty_plan(const DispatcherOptions& options) {
   Plan plan;
@@ -46,7 +46,7 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
       statistics_(options.places),
       free_frames_(options.frames),
       moves_(options.chunk) {
-  flights_.reserve(most_flights);
+  flights_.reserve(max_flights);
   // At most one for each action of the event before, which is taken out first, and those of one death
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
 }
@@ -178,13 +178,13 @@ void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noex
 }
 
 void Dispatcher::violated(std::uint32_t place) noexcept {
-  if (++clients_[place].statistics.violations > options_.most_violations) expel(place, Expelled::violations);
+  if (++clients_[place].statistics.violations > options_.max_violations) expel(place, Expelled::violations);
 }
 
 void Dispatcher::ask(std::uint32_t place, const Entry& entry) noexcept {
   Client& client = clients_[place];
   if ((client.stage != Stage::none && client.stage != Stage::lingering) || entry.job <= client.job ||
-      entry.job >= protocol::most_jobs)
+      entry.job >= protocol::max_jobs)
     return violated(place);
   client.job = entry.job;
   if (client.stage == Stage::lingering) {
@@ -361,7 +361,7 @@ void Dispatcher::obey(const Action& action) noexcept {
 void Dispatcher::order(const Action& action, bool in) noexcept {
   const auto& [place, slot, frame] = action.transfer;
   if (clients_[place].freed) return feed(ended(action.transfer, in, in, now_));
-  assert(flights_.size() < most_flights);
+  assert(flights_.size() < max_flights);
   Action recorded = action;
   recorded.job = clients_[action.job.task].record.job();
   recorded.transfer.task = clients_[place].contract.recorded_task;

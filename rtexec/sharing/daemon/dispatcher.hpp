@@ -64,7 +64,7 @@ struct DispatcherOptions {
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration patience = std::chrono::milliseconds(500); // for one command
   Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET, while others wait
-  std::uint32_t most_violations = 100;                // of one client
+  std::uint32_t max_violations = 100;                 // of one client
   /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // for recordings

@@ -17,7 +17,7 @@
 namespace rtexec::daemon {
 namespace {
 
-constexpr int most_waiting = 16;
+constexpr int max_waiting = 16;
 
 Unexpected<Error> refused(const std::string& what) {
   return fail(Errc::refused, what + ": " + std::strerror(errno) + ".");
@@ -84,7 +84,7 @@ Result<config::Descriptor> listen_in(const std::filesystem::path& directory, con
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return refused("listening at " + path.string());
   if (auto given = give(path, group.empty() ? 0600 : 0660, group); !given) return Unexpected(given.error());
-  if (::listen(listener.get(), most_waiting) != 0) return refused("listening at " + path.string());
+  if (::listen(listener.get(), max_waiting) != 0) return refused("listening at " + path.string());
   return listener;
 }
 

@@ -580,7 +580,7 @@ void Server::said(std::uint32_t place, const protocol::Entry& entry) noexcept {
 
 void Server::broken(std::uint32_t place) noexcept {
   drive([&] {
-    for (std::uint32_t i = 0; i <= options_.dispatcher.most_violations; ++i) dispatcher_.violated(place);
+    for (std::uint32_t i = 0; i <= options_.dispatcher.max_violations; ++i) dispatcher_.violated(place);
   });
 }
 

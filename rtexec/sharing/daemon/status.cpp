@@ -62,7 +62,7 @@ protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admissi
           .policy = protocol::text<32>(spelling(asked.swap.policy)),
           .chunk_bytes = admission.device.chunk.count,
           .frames = static_cast<std::uint32_t>(
-              std::min<std::uint64_t>(capacity.count / admission.device.chunk.count, protocol::most_slots)),
+              std::min<std::uint64_t>(capacity.count / admission.device.chunk.count, protocol::max_slots)),
           .free_frames = free_frames,
           .places = admission.places,
           .mode = mode,
@@ -105,7 +105,7 @@ Result<ServerStatus> StatusReader::read() {
     }
     if (const auto part = protocol::read<protocol::StatusPart>(letter.bytes())) {
       status.clients.push_back(*part);
-      if (status.clients.size() <= protocol::most_places) continue;
+      if (status.clients.size() <= protocol::max_places) continue;
     }
     if (const auto end = protocol::read<protocol::StatusEnd>(letter.bytes())) {
       status.daemon = *end;

@@ -32,9 +32,9 @@ namespace rtexec::protocol {
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::size_t longest_message = 512;
 /// Limits of what a message may say, whoever says it.
-inline constexpr std::uint32_t most_slots = 1u << 20;
-inline constexpr std::uint32_t most_places = 1024;
-inline constexpr std::uint64_t least_chunk = 4096, largest_chunk = std::uint64_t{1} << 40;
+inline constexpr std::uint32_t max_slots = 1u << 20;
+inline constexpr std::uint32_t max_places = 1024;
+inline constexpr std::uint64_t min_chunk = 4096, largest_chunk = std::uint64_t{1} << 40;
 inline constexpr std::int64_t shortest_time = 1'000, longest_time = 1'000'000'000'000; // ns
 
 enum class MessageKind : std::uint16_t {
@@ -256,11 +256,11 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 [[nodiscard]] constexpr bool valid(const Hello& m) noexcept {
   return detail::printable(m.name) && m.name[0] != '\0' && detail::power_of_two(m.granularity) &&
          m.granularity <= largest_chunk && m.chunk_bytes <= largest_chunk && detail::flag(m.can_export) &&
-         m.slots <= most_slots;
+         m.slots <= max_slots;
 }
 [[nodiscard]] constexpr bool valid(const Welcome& m) noexcept {
-  return least_chunk <= m.chunk_bytes && m.chunk_bytes <= largest_chunk && m.place < most_places &&
-         m.frames <= most_slots && m.limit_slots <= most_slots && m.mode <= Mode::shared_chunks &&
+  return min_chunk <= m.chunk_bytes && m.chunk_bytes <= largest_chunk && m.place < max_places &&
+         m.frames <= max_slots && m.limit_slots <= max_slots && m.mode <= Mode::shared_chunks &&
          detail::flag(m.declared) && m.agent_priority <= 99 && detail::flag(m.awake) && m.reserved == 0;
 }
 [[nodiscard]] constexpr bool valid(const Refused& m) noexcept {
@@ -272,20 +272,20 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
          m.on_overrun <= OnOverrun::stop && m.reserved == std::array<std::uint8_t, 3>{};
 }
 [[nodiscard]] constexpr bool valid(const Declared& m) noexcept { return detail::time(m.response_bound_ns); }
-[[nodiscard]] constexpr bool valid(const Grow& m) noexcept { return m.slots <= most_slots && detail::flag(m.holds); }
-[[nodiscard]] constexpr bool valid(const Grown& m) noexcept { return m.slots <= most_slots && m.reserved == 0; }
-[[nodiscard]] constexpr bool valid(const Frame& m) noexcept { return m.frame < most_slots && m.reserved == 0; }
-[[nodiscard]] constexpr bool valid(const NeedFrame& m) noexcept { return m.frame < most_slots && m.reserved == 0; }
+[[nodiscard]] constexpr bool valid(const Grow& m) noexcept { return m.slots <= max_slots && detail::flag(m.holds); }
+[[nodiscard]] constexpr bool valid(const Grown& m) noexcept { return m.slots <= max_slots && m.reserved == 0; }
+[[nodiscard]] constexpr bool valid(const Frame& m) noexcept { return m.frame < max_slots && m.reserved == 0; }
+[[nodiscard]] constexpr bool valid(const NeedFrame& m) noexcept { return m.frame < max_slots && m.reserved == 0; }
 [[nodiscard]] constexpr bool valid(const Status&) noexcept { return true; }
 [[nodiscard]] constexpr bool valid(const StatusPart& m) noexcept {
   return detail::printable(m.name) && detail::printable(m.executable) && detail::flag(m.declared) &&
-         m.activity <= Activity::leaves && m.place < most_places && m.slots <= most_slots && m.resident <= most_slots &&
-         m.limit_slots <= most_slots && m.period_ns >= 0 && m.deadline_ns >= 0 && m.response_bound_ns >= 0;
+         m.activity <= Activity::leaves && m.place < max_places && m.slots <= max_slots && m.resident <= max_slots &&
+         m.limit_slots <= max_slots && m.period_ns >= 0 && m.deadline_ns >= 0 && m.response_bound_ns >= 0;
 }
 [[nodiscard]] constexpr bool valid(const StatusEnd& m) noexcept {
   return detail::printable(m.release) && detail::printable(m.order) && detail::printable(m.policy) &&
-         m.chunk_bytes <= largest_chunk && m.frames <= most_slots && m.free_frames <= m.frames &&
-         m.places <= most_places && m.mode <= Mode::shared_chunks && m.reserved == 0 && m.started_ns <= m.now_ns;
+         m.chunk_bytes <= largest_chunk && m.frames <= max_slots && m.free_frames <= m.frames &&
+         m.places <= max_places && m.mode <= Mode::shared_chunks && m.reserved == 0 && m.started_ns <= m.now_ns;
 }
 
 template <class M>

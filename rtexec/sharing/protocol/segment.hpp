@@ -33,7 +33,7 @@ struct JobVerdict {
   Verdict verdict{};
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
 };
-inline constexpr std::uint64_t most_jobs = std::uint64_t{1} << 56;
+inline constexpr std::uint64_t max_jobs = std::uint64_t{1} << 56;
 
 /// Written by the daemon alone; a client maps it read-only, so that a stray pointer does not write it.
 struct State {

@@ -185,7 +185,7 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
   return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);
 }
 
-constexpr std::int64_t least_headroom = 10'000; // thousandths of a degree
+constexpr std::int64_t min_headroom = 10'000; // thousandths of a degree
 
 /// The file beside a power sensor's that tells the rail's voltage, in millivolts; empty: none does.
 std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
@@ -275,7 +275,7 @@ Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {
     };
     const std::string text = name + " " + celsius(value) + " of " + celsius(limit);
     add(state, text);
-    if (limit - value < least_headroom) add(hot, text);
+    if (limit - value < min_headroom) add(hot, text);
     figures.push_back({.name = "headroom of " + name,
                        .value = static_cast<double>(limit - value) / 1e3,
                        .unit = "C",

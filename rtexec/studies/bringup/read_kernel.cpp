@@ -80,7 +80,7 @@ class NoSlack {
 };
 
 /// By how much the shortest of some sleeps was too long.
-Duration least_oversleep() {
+Duration min_oversleep() {
   const NoSlack no_slack;
   constexpr int sleeps = 40;
   const auto now = [] {
@@ -159,7 +159,7 @@ Answer timers(const Subject& subject) {
   const std::string state = "steps of " + readable(step);
   if (step > std::chrono::microseconds(1)) return failed(state, advice);
   if (subject.emulated) return by_tick ? passed(state + ", high resolution on each core") : skipped_in_emulator();
-  const Duration late = least_oversleep();
+  const Duration late = min_oversleep();
   std::vector<Figure> figures{
       {.name = "least oversleep", .value = std::chrono::duration<double, std::micro>(late).count(), .unit = "us"}};
   const std::string slept =

@@ -22,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration period = 1ms;
-constexpr int priority = 90;           // of the most urgent task of a core
-constexpr std::size_t releases = 500;  // of each core, in a turn
-constexpr std::size_t most_turns = 10; // of each of the two
+constexpr int priority = 90;          // of the most urgent task of a core
+constexpr std::size_t releases = 500; // of each core, in a turn
+constexpr std::size_t max_turns = 10; // of each of the two
 constexpr Duration head_start = 20ms;
 
 // ---- where ----
@@ -363,7 +363,7 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   if (scheduling->partition != nullptr) measured.no_peer = "threads may not be SCHED_FIFO";
   hal::StolenTime stolen(std::set(chosen.begin(), chosen.end()));
   const auto turns = std::clamp<std::size_t>(
-      static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, most_turns);
+      static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, max_turns);
   hal::sleep_until(hal::now() + 100ms);                // the load settles
   const Instant end = hal::now() + 3 * subject.length; // a machine that is far behind needs no more
   for (std::size_t i = 0; i < turns && (i == 0 || hal::now() < end); ++i) {

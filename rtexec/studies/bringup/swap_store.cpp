@@ -23,11 +23,11 @@ namespace {
 
 using hal::EngineKind;
 
-constexpr double least_ratio = 0.8;
+constexpr double min_ratio = 0.8;
 constexpr Bytes wanted{std::uint64_t{64} << 20}; // moved each way in a round
-constexpr std::size_t least_chunks = 4, least_rounds = 4, most_rounds = 50;
+constexpr std::size_t min_chunks = 4, min_rounds = 4, max_rounds = 50;
 
-std::size_t chunks_of(Bytes chunk) { return std::max<std::size_t>(least_chunks, wanted.count / chunk.count); }
+std::size_t chunks_of(Bytes chunk) { return std::max<std::size_t>(min_chunks, wanted.count / chunk.count); }
 
 // ---- measuring ----
 
@@ -131,7 +131,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
   }
   Pair out, in;
   const Instant end = hal::now() + 2 * subject.length;
-  for (std::size_t round = 0; round < least_rounds || (hal::now() < end && round < most_rounds); ++round) {
+  for (std::size_t round = 0; round < min_rounds || (hal::now() < end && round < max_rounds); ++round) {
     if (!subject.going_on()) give_up(Errc::cancelled, "cancelled");
     out.add([&] { move_all(EngineKind::copy_out, save); }, [&] { plain.write(); });
     in.add([&] { move_all(EngineKind::copy_in, load); }, [&] { plain.read(); });
@@ -174,7 +174,7 @@ Answer judge(const StoreRates& rates, const Subject& subject) {
   std::string without = rates.fallback;
   std::ranges::replace(without, '\n', ';');
   if (!without.empty()) state += "; it does without: " + without;
-  if (out >= least_ratio && in >= least_ratio)
+  if (out >= min_ratio && in >= min_ratio)
     return unless_emulated(subject, passed(std::move(state), std::move(figures)));
   const std::string advice =
       without.empty() ? "Other programs use the disk: end them. Or the chunk is small: a GPU's last parts "

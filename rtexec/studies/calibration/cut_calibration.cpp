@@ -38,7 +38,7 @@ Status execute(tasks::Network& network, std::uint32_t segments) noexcept {
   return {};
 }
 
-std::uint32_t most_segments(const tasks::Network& network) {
+std::uint32_t max_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
@@ -48,7 +48,7 @@ class Bench {
  public:
   Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
     MemoryDemand demand = whole_->memory();
-    for (std::uint32_t segments = fewest; segments <= most_segments(*whole_); segments *= 2) {
+    for (std::uint32_t segments = fewest; segments <= max_segments(*whole_); segments *= 2) {
       cut(*cut_, segments);
       demand.scratch = std::max(demand.scratch, cut_->scratch());
       demand.carry = std::max(demand.carry, cut_->carry());
@@ -111,7 +111,7 @@ std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
   (void)bench.run(); // warms up
   const Duration whole = bench.run().whole;
   std::vector<std::uint32_t> counts;
-  for (std::uint32_t count = fewest; count <= most_segments(bench.network()); count *= 2)
+  for (std::uint32_t count = fewest; count <= max_segments(bench.network()); count *= 2)
     if (whole / count >= 2 * dispatch) counts.push_back(count);
   if (counts.empty())
     give_up(Errc::bad_input, "the network has " + std::to_string(bench.network().layers().size()) +

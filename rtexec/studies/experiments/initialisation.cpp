@@ -15,20 +15,20 @@ namespace {
 
 using tasks::initialise::TileTimes;
 
-constexpr unsigned most_tiles = 32;
-constexpr Bytes least_small{4096};
+constexpr unsigned max_tiles = 32;
+constexpr Bytes min_small{4096};
 
 std::vector<unsigned> counts_of(const InitialisationStudy& study) {
   if (study.tiles) return {*study.tiles};
   std::vector<unsigned> counts;
-  for (unsigned count = 1; count <= most_tiles; count *= 2) counts.push_back(count);
+  for (unsigned count = 1; count <= max_tiles; count *= 2) counts.push_back(count);
   return counts;
 }
 
 /// Sizes to look for the crossover at.
 std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   std::vector<Bytes> sizes;
-  for (Bytes size = least_small; size < study.sizes.back(); size = size * 2) sizes.push_back(size);
+  for (Bytes size = min_small; size < study.sizes.back(); size = size * 2) sizes.push_back(size);
   sizes.push_back(study.sizes.back());
   return sizes;
 }

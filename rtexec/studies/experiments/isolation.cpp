@@ -128,7 +128,7 @@ class ModelledPlant final : public IsolationPlant {
 
   std::string name() const override { return std::string(mode_.name); }
   std::string description() const override { return std::string(mode_.description); }
-  unsigned most_corunners() const override { return static_cast<unsigned>(model_.memory.cores.size()) - 1; }
+  unsigned max_corunners() const override { return static_cast<unsigned>(model_.memory.cores.size()) - 1; }
 
   std::vector<IsolationWorkload> workloads() const override {
     std::vector<IsolationWorkload> facts;
@@ -260,9 +260,9 @@ IsolationRuns measure_runs(IsolationPlant& plant, const IsolationStudy& study, c
 }
 
 Isolation isolation_on(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
-  if (study.corunners > plant.most_corunners())
+  if (study.corunners > plant.max_corunners())
     give_up(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
-                                 std::to_string(plant.most_corunners()));
+                                 std::to_string(plant.max_corunners()));
   std::vector<IsolationWorkload> workloads;
   for (const std::string& name : study.workloads) workloads.push_back(workload_named(plant, name));
   Isolation isolation{.name = plant.name(), .description = plant.description()};

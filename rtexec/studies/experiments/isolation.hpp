@@ -43,7 +43,7 @@ class IsolationPlant {
   virtual ~IsolationPlant() = default;
   [[nodiscard]] virtual std::string name() const = 0;        // of the mode: "thesis", "rtexec"
   [[nodiscard]] virtual std::string description() const = 0; // what it is, and whom it limits, in one line
-  [[nodiscard]] virtual unsigned most_corunners() const = 0;
+  [[nodiscard]] virtual unsigned max_corunners() const = 0;
   [[nodiscard]] virtual std::vector<IsolationWorkload> workloads() const = 0;
   [[nodiscard]] virtual Result<IsolationMeasure> measure(const IsolationCase& wanted) = 0;
   /// What 1..n sweeps move together, nothing else running and without a limit (Fig. 17).

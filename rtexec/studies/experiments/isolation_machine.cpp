@@ -63,7 +63,7 @@ class MachinePlant final : public IsolationPlant {
            (machine_.stand_in ? ", a stand-in: no memory traffic is counted" : "");
   }
 
-  unsigned most_corunners() const override { return static_cast<unsigned>(machine_.corunners.size()); }
+  unsigned max_corunners() const override { return static_cast<unsigned>(machine_.corunners.size()); }
   std::vector<IsolationWorkload> workloads() const override { return machine_.workloads; }
 
   Result<IsolationMeasure> measure(const IsolationCase& wanted) override {

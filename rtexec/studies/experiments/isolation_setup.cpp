@@ -41,7 +41,7 @@ Bandwidth limit_of(const std::string& option, const std::string& text) {
 /// `runs`: where none are asked for.
 IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& plant, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
-                       .corunners = options.corunners.value_or(plant.most_corunners()),
+                       .corunners = options.corunners.value_or(plant.max_corunners()),
                        .runs = options.runs.value_or(runs)};
   if (study.workloads.empty())
     for (const IsolationWorkload& each : plant.workloads()) study.workloads.push_back(each.name);

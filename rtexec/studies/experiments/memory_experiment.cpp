@@ -288,7 +288,7 @@ class Experiment {
       all += memory_of({mix.kinds[i], mix.sizes[i], MemoryPolicy::device});
       least += std::ranges::min(alternatives, {}, &MemoryAlternative::memory).memory;
     }
-    const Bytes limit{static_cast<std::uint64_t>(study_.most_memory * static_cast<double>(all.count))};
+    const Bytes limit{static_cast<std::uint64_t>(study_.max_memory * static_cast<double>(all.count))};
     mix.within = least <= limit;
     std::vector<MemorySet> sets{small};
     for (const MemoryChoice& each : promising_choices(tasks, executions, std::max(limit, least))) {

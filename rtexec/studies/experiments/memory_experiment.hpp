@@ -79,7 +79,7 @@ struct MemoryStudy {
   std::vector<MemoryPolicy> policies; // of the plant, D first
   MemoryRounds rounds = {};           // of a median
   unsigned spread = 10;               // rounds of two tasks together (Fig. 5)
-  double most_memory = 0.6;           // of what all take under D, for the choice
+  double max_memory = 0.6;            // of what all take under D, for the choice
 };
 
 /// An estimate, and how far it is from the shortest time that was measured, in percent of that.
@@ -143,7 +143,7 @@ struct MemoryMix {
   std::vector<WorkloadKind> kinds; // in the order of their deadlines
   std::vector<unsigned> sizes;
   std::vector<MemoryConfiguration> configurations; // those that can be had
-  bool within = true;                              // a choice within `most_memory` exists
+  bool within = true;                              // a choice within `max_memory` exists
 
   [[nodiscard]] const MemoryConfiguration* of(std::string_view name) const;
 };

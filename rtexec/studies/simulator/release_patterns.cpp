@@ -40,8 +40,8 @@ Duration part_of(Duration whole, double of) {
 }
 
 Duration uniform(Duration most, double least, std::uint64_t number) {
-  const Duration least_time = part_of(most, least);
-  return least_time + part_of(most - least_time + Duration(1), share(number));
+  const Duration min_time = part_of(most, least);
+  return min_time + part_of(most - min_time + Duration(1), share(number));
 }
 
 // ---- the record of a run ----

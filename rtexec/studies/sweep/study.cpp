@@ -60,7 +60,7 @@ bool possible(const policies::DeviceSet& set, Necessary condition) {
   double utilisation = 0;
   for (const policies::DeviceTask& task : set.tasks)
     utilisation += static_cast<double>(task.execution) / static_cast<double>(task.period);
-  return utilisation <= 1 && (condition == Necessary::utilisation || policies::fits(set, policies::most_of(set)));
+  return utilisation <= 1 && (condition == Necessary::utilisation || policies::fits(set, policies::max_of(set)));
 }
 
 bool proves(const Study& study, const Column& column, std::span<const policies::GeneratedTask> tasks,

@@ -16,9 +16,9 @@ namespace {
 
 using policies::Distribution;
 
-constexpr std::size_t most_rows = 1000;
-constexpr std::size_t most_items = 100'000'000;
-constexpr std::size_t most_layers = 1000;
+constexpr std::size_t max_rows = 1000;
+constexpr std::size_t max_items = 100'000'000;
+constexpr std::size_t max_layers = 1000;
 
 /// "A" or "A..B"
 std::pair<std::string, std::string> ends_of(const std::string& text) {
@@ -36,8 +36,8 @@ std::vector<double> values_of(const std::string& option, const std::string& text
              step = colon == text.size() ? std::optional(1.0) : number(text.substr(colon + 1));
   if (!least || !most || !step || !(*step > 0) || !(*least <= *most))
     give_up(Errc::bad_input, option + " " + text + ": use a number, FROM..TO or FROM..TO:STEP, ascending");
-  if ((*most - *least) / *step >= most_rows)
-    give_up(Errc::bad_input, option + " " + text + ": more than " + std::to_string(most_rows) + " rows");
+  if ((*most - *least) / *step >= max_rows)
+    give_up(Errc::bad_input, option + " " + text + ": more than " + std::to_string(max_rows) + " rows");
   std::vector<double> values;
   // As their texts have them, so that they do not depend on where the range began.
   for (std::size_t i = 0; *least + static_cast<double>(i) * *step <= *most + *step * 1e-9; ++i)
@@ -61,8 +61,8 @@ template <class T> void take(const char* option, const std::string& text, Parser
 
 Result<std::size_t> parse_layers(std::string_view text) {
   const auto count = config::number<std::size_t>(text);
-  if (count && *count >= 1 && *count <= most_layers) return *count;
-  return fail(Errc::bad_input, "use a whole number from 1 to " + std::to_string(most_layers));
+  if (count && *count >= 1 && *count <= max_layers) return *count;
+  return fail(Errc::bad_input, "use a whole number from 1 to " + std::to_string(max_layers));
 }
 
 struct Given {
@@ -154,7 +154,7 @@ struct Variable {
 };
 
 void take_values(const SweepOptions& options, Study& study) {
-  const double highest = static_cast<double>(policies::most_tasks),
+  const double highest = static_cast<double>(policies::max_tasks),
                start = static_cast<double>(std::max<std::size_t>(study.source.start, 1));
   std::array<Variable, 4> variables{
       {{"--n", options.tasks, Axis::tasks, start, highest, true, {static_cast<double>(study.point.tasks)}},
@@ -209,8 +209,8 @@ void take_tests(const SweepOptions& options, Study& study) {
 }
 
 void check_size(const Study& study) {
-  if (study.values.size() * study.sets > most_items)
-    give_up(Errc::bad_input, "more than " + std::to_string(most_items) + " sets in all; lower --sets");
+  if (study.values.size() * study.sets > max_items)
+    give_up(Errc::bad_input, "more than " + std::to_string(max_items) + " sets in all; lower --sets");
   Bytes largest = study.source.footprint.most;
   for (const policies::NetworkSizes& sizes : study.source.networks)
     for (const policies::DeviceNeed& need : sizes) largest = std::max(largest, need.footprint);

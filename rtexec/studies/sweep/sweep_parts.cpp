@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::size_t most_parts = 100'000;
+constexpr std::size_t max_parts = 100'000;
 constexpr std::size_t longest_file = 1 << 16;
 constexpr const char* how_to_make = "`rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one";
 
@@ -156,8 +156,8 @@ Result<Part> parse_part(std::string_view text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const auto number = config::number<std::size_t>(text.substr(0, slash));
   const auto of = config::number<std::size_t>(text.substr(std::min(slash + 1, text.size())));
-  if (!number || !of || *of < 1 || *of > most_parts || *number < 1 || *number > *of)
-    return fail(Errc::bad_input, "use K/N, part K of N from 1/N to N/N, with N at most " + std::to_string(most_parts));
+  if (!number || !of || *of < 1 || *of > max_parts || *number < 1 || *number > *of)
+    return fail(Errc::bad_input, "use K/N, part K of N from 1/N to N/N, with N at most " + std::to_string(max_parts));
   return Part{.number = *number, .of = *of};
 }
 

@@ -6,8 +6,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int most_shared = 99 << 10; // bytes that a block can have on every architecture with matrix units
-constexpr int many_blocks = 128;      // which keep a large device busy
+constexpr int max_shared = 99 << 10; // bytes that a block can have on every architecture with matrix units
+constexpr int many_blocks = 128;     // which keep a large device busy
 
 struct Row {
   int element, chunk; // bytes; elements in 16 bytes
@@ -54,12 +54,12 @@ std::optional<Launch> plan_attention(const AttentionArguments& a, Precision prec
   const int size = longest <= 32 ? 32 : longest <= 64 ? 64 : 128;
   int batches = 1;
   for (int d = 0; d < a.q_batch.rank; ++d) batches *= a.q_batch.shape[d];
-  if (batches > most_blocks) return std::nullopt;
+  if (batches > max_blocks) return std::nullopt;
   std::optional<Launch> best;
   for (const int key_warps : {1, 2, 4}) {
     const int own_rows = attention_warps / key_warps * 16, blocks = (a.m + own_rows - 1) / own_rows;
     const int shared = shared_for(size, key_warps, precision);
-    if (shared > most_shared) continue;
+    if (shared > max_shared) continue;
     best = Launch{attention_kernel(precision, size, key_warps),
                   static_cast<unsigned>(blocks),
                   static_cast<unsigned>(batches),

@@ -13,7 +13,7 @@ constexpr std::array activation_names{
     "none",  "relu",  "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp",  "tanh",     "sqrt",
     "swish", "scale", "elu",        "selu",    "softplus",     "softsign",   "mish", "gelu", "gelu_tanh"};
 static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // of those that follow convolutions
-constexpr std::size_t most_workspace = std::size_t{4} << 30;
+constexpr std::size_t max_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const MemoryLocation& place) {
   return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
@@ -35,7 +35,7 @@ bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at,
   if (words.size() != at + 2 || words[at] != "workspace") return false;
   const auto bytes = config::number<std::size_t>(words[at + 1]);
   method.workspace = bytes.value_or(0);
-  return bytes && *bytes <= most_workspace;
+  return bytes && *bytes <= max_workspace;
 }
 
 bool parse_cudnn(const std::vector<std::string_view>& words, ConvMethod& method) {
@@ -127,7 +127,7 @@ bool computes(const ConvMethod& method, Precision precision, const ConvCall& cal
     const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
     const bool fits = arguments.whole ? whole : !whole && half == (precision == Precision::fp16) && precise;
     return fits && applies(*method.own.variant, arguments) &&
-           method.own.splits <= most_splits(*method.own.variant, arguments);
+           method.own.splits <= max_splits(*method.own.variant, arguments);
   }
   case ConvMethod::Kind::cudnn:
     return !arguments.whole && !is_depthwise(arguments) && (!method.fused || can_fuse(call));

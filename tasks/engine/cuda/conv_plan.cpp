@@ -13,10 +13,10 @@ constexpr int alignment = 16;    // of what is copied
 constexpr int matrix_units = 80; // first architectures that have them
 constexpr int clusters = 90;
 
-constexpr int least_shared = 48 << 10; // bytes that a block has on every architecture
+constexpr int min_shared = 48 << 10; // bytes that a block has on every architecture
 
 /// Bytes of shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities).
-int most_shared(int architecture) {
+int max_shared(int architecture) {
   switch (architecture) {
   case 72: return 96 << 10;
   case 75: return 64 << 10;
@@ -30,7 +30,7 @@ int most_shared(int architecture) {
   case 100:
   case 101:
   case 103: return 227 << 10;
-  default: return least_shared;
+  default: return min_shared;
   }
 }
 
@@ -102,7 +102,7 @@ bool computes(const ConvVariant& variant, Precision precision, const ConvArgumen
 
 /// As many blocks as fill the device about once, twice and four times.
 std::vector<int> splits_to_try(const ConvVariant& variant, const ConvArguments& conv, int multiprocessors) {
-  const int most = most_splits(variant, conv);
+  const int most = max_splits(variant, conv);
   std::vector<int> splits{1};
   for (const int waves : {1, 2, 3, 4}) {
     const int wanted = std::clamp(waves * multiprocessors / tiles(variant, conv), 1, most);
@@ -134,7 +134,7 @@ Result<ConvChoice> parse_conv_choice(std::string_view text) {
   words >> clustered >> more;
   choice.variant = find_conv_variant(kernel);
   choice.in_cluster = clustered == "clustered";
-  const int most = choice.in_cluster ? most_in_cluster : 64;
+  const int most = choice.in_cluster ? max_in_cluster : 64;
   if (!read || separator != "splits" || !choice.variant || choice.splits < 1 || choice.splits > most ||
       (!clustered.empty() && !choice.in_cluster) || !more.empty())
     return fail(Errc::bad_input, "there is no convolution kernel '" + std::string(text) + "'");
@@ -144,13 +144,13 @@ Result<ConvChoice> parse_conv_choice(std::string_view text) {
 bool applies(const ConvVariant& variant, const ConvArguments& conv) {
   const int size = storage_size(variant.math);
   const auto whole = [&](int elements) { return elements * size % alignment == 0; };
-  const bool in_grid = up(conv.out_channels, variant.columns) <= most_blocks && conv.groups <= most_blocks;
+  const bool in_grid = up(conv.out_channels, variant.columns) <= max_blocks && conv.groups <= max_blocks;
   return whole(conv.channels) && whole(conv.x_stride) && aligned(conv.x) && aligned(conv.weights) && in_grid;
 }
 
-int most_splits(const ConvVariant& variant, const ConvArguments& conv) {
-  constexpr int least_pieces = 2; // of one split
-  return std::clamp(std::min(pieces(variant, conv) / least_pieces, most_blocks / conv.groups), 1, 64);
+int max_splits(const ConvVariant& variant, const ConvArguments& conv) {
+  constexpr int min_pieces = 2; // of one split
+  return std::clamp(std::min(pieces(variant, conv) / min_pieces, max_blocks / conv.groups), 1, 64);
 }
 
 ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv) {
@@ -177,11 +177,11 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
   const bool matrix = architecture >= matrix_units;
   for (const ConvVariant& variant : table) {
     if (!applies(variant, conv) || !fits(variant, conv)) continue;
-    if (variant.minimum_architecture > architecture || variant.shared > most_shared(architecture)) continue;
+    if (variant.minimum_architecture > architecture || variant.shared > max_shared(architecture)) continue;
     if (!computes(variant, precision, conv, matrix)) continue;
     for (const int splits : splits_to_try(variant, conv, multiprocessors)) {
       candidates.push_back({&variant, splits, false});
-      if (architecture >= clusters && splits > 1 && splits <= most_in_cluster)
+      if (architecture >= clusters && splits > 1 && splits <= max_in_cluster)
         candidates.push_back({&variant, splits, true});
     }
   }
@@ -194,9 +194,9 @@ ConvChoice default_conv(Precision precision, const ConvArguments& conv) {
   ConvChoice best;
   int best_blocks = 0;
   for (const ConvVariant& variant : table) {
-    if (variant.math != math || variant.shared > least_shared || !applies(variant, conv) || !fits(variant, conv))
+    if (variant.math != math || variant.shared > min_shared || !applies(variant, conv) || !fits(variant, conv))
       continue;
-    const ConvChoice choice{&variant, std::clamp(multiprocessors / tiles(variant, conv), 1, most_splits(variant, conv)),
+    const ConvChoice choice{&variant, std::clamp(multiprocessors / tiles(variant, conv), 1, max_splits(variant, conv)),
                             false};
     const int blocks = tiles(variant, conv) * choice.splits;
     if (!best.variant || (best_blocks < multiprocessors && blocks > best_blocks)) {

@@ -50,10 +50,10 @@ struct ConvVariant {
 struct ConvChoice {
   const ConvVariant* variant = nullptr;
   int splits = 1;
-  /// Sm_90 on, up to `most_in_cluster` splits: they meet in shared memory, without partial and counters
+  /// Sm_90 on, up to `max_in_cluster` splits: they meet in shared memory, without partial and counters
   bool in_cluster = false;
 };
-inline constexpr int most_in_cluster = 8;
+inline constexpr int max_in_cluster = 8;
 
 /// "conv_tf32_64x64 splits 3 clustered", and back; bad_input: there is no such variant or number.
 [[nodiscard]] std::string to_string(const ConvChoice& choice);
@@ -67,7 +67,7 @@ struct ConvLaunch {
 /// `choice` goes into ConvArguments::splits and in_cluster as well.
 [[nodiscard]] ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv);
 /// Largest useful number of splits.
-[[nodiscard]] int most_splits(const ConvVariant& variant, const ConvArguments& conv);
+[[nodiscard]] int max_splits(const ConvVariant& variant, const ConvArguments& conv);
 
 /// What is worth measuring for `conv`; empty where no variant applies. `architecture` as 10 * major + minor.
 [[nodiscard]] std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors,

@@ -18,7 +18,7 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr std::size_t most_workspace = std::size_t{256} << 20;
+constexpr std::size_t max_workspace = std::size_t{256} << 20;
 constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
 // Floating-point operations: beyond it the simple kernels are never the fastest
@@ -381,7 +381,7 @@ std::size_t operand_bytes(const Program& program) {
 Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program) {
   auto constants = Allocation::make(device, program.constants.size());
   if (!constants) return Unexpected(constants.error());
-  for (std::size_t workspace = most_workspace;; workspace /= 2) {
+  for (std::size_t workspace = max_workspace;; workspace /= 2) {
     auto scratch = Allocation::make(device, operand_bytes(program) + workspace);
     if (scratch) return Workplace{std::move(*constants), std::move(*scratch), workspace};
     if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having)

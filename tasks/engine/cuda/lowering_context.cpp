@@ -49,10 +49,10 @@ const std::vector<float>& LoweringContext::constant_of(TensorId id, const char* 
 
 ActivationArguments LoweringContext::activation_of(const Activation& activation) const {
   static_assert(static_cast<int>(Activation::Kind::logit) == ActivationArguments::logit);
-  constexpr float least_half = 0x1p-24F;
+  constexpr float min_half = 0x1p-24F;
   const bool vanishes = storage() == Storage::f16 && activation.kind == Activation::Kind::clip && activation.a > 0 &&
-                        activation.a < least_half;
-  return {static_cast<int>(activation.kind), vanishes ? least_half : activation.a, activation.b};
+                        activation.a < min_half;
+  return {static_cast<int>(activation.kind), vanishes ? min_half : activation.a, activation.b};
 }
 
 void LoweringContext::emit(std::variant<KernelCall, ConvCall> what) {

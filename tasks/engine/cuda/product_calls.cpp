@@ -422,8 +422,8 @@ void lower(LoweringContext& context, const Node& node, const Attention& attentio
     mask = value.place;
     set(value, a.mask_row, a.mask_column, a.mask_batch);
   }
-  if (a.e > attention_most_columns || element_count({y.shape.begin(), y.shape.end() - 2}) > most_blocks)
-    throw Unsupported{"node '" + node.name + "': attention of more than " + std::to_string(most_blocks) +
+  if (a.e > attention_most_columns || element_count({y.shape.begin(), y.shape.end() - 2}) > max_blocks)
+    throw Unsupported{"node '" + node.name + "': attention of more than " + std::to_string(max_blocks) +
                       " heads, or with values of more than " + std::to_string(attention_most_columns) +
                       " elements; supported on a GPU: up to that many"};
   using A = AttentionArguments;

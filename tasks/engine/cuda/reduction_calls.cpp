@@ -72,7 +72,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   static_assert(static_cast<int>(Reduce::Kind::last_maximum) == ReduceArguments::last_maximum);
   const auto& x = context.shape(node.inputs[0]);
   if (mean.kind == Reduce::Kind::mean && node.activation.kind == Activation::Kind::none && x.size() == 4 &&
-      x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
+      x[0] <= max_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
     if (auto y = context.tensors.destination(node.output); reshape(y.shape, y.strides, {x[0], x[1]})) {
       global_average(context, node, y);
       return;
@@ -264,8 +264,8 @@ void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
   TopIndicesArguments t;
   t.x_view = around(top.outer, top.count, top.inner);
   t.y_view = around(top.outer, top.kept, top.inner);
-  if (top.outer * top.inner > most_blocks)
-    throw Unsupported{"node '" + node.name + "': the largest elements of more than " + std::to_string(most_blocks) +
+  if (top.outer * top.inner > max_blocks)
+    throw Unsupported{"node '" + node.name + "': the largest elements of more than " + std::to_string(max_blocks) +
                       " rows; supported on a GPU: up to that many"};
   t.count = narrow(top.count);
   t.kept = narrow(top.kept);

@@ -105,7 +105,7 @@ void lower(LoweringContext& context, const Node& node, const GridSample& sample)
 }
 
 void lower(LoweringContext& context, const Node& node, const DeformableAttention& attention) {
-  static_assert(DeformableAttention::most_images == most_sampled_images);
+  static_assert(DeformableAttention::max_images == max_sampled_images);
   using A = DeformableArguments;
   const auto scores = context.stored(node.inputs[0], context.storage());
   const auto y = attended(context, node);

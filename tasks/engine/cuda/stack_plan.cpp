@@ -112,7 +112,7 @@ class Planner {
       inputs = std::max(inputs, shape(layer.product->inputs[0]).back());
       hidden = std::max(hidden, shape(layer.recurrent->output).back());
     }
-    return stack.size() <= StackArguments::most_layers &&
+    return stack.size() <= StackArguments::max_layers &&
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 

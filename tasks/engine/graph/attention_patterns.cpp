@@ -172,8 +172,8 @@ class AttentionFusion {
   }
   /// What attention over channels has in rows is long, and its scores are few.
   [[nodiscard]] static bool fits_kernels(std::int64_t columns, const Shape& heads) {
-    constexpr std::int64_t most_columns = 1024, most_heads = 65535;
-    return columns <= most_columns && element_count(heads) <= most_heads;
+    constexpr std::int64_t max_columns = 1024, max_heads = 65535;
+    return columns <= max_columns && element_count(heads) <= max_heads;
   }
 
   /// Leading dimensions along which it is the same are of one element.

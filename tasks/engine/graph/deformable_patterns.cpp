@@ -48,7 +48,7 @@ class DeformableFusion {
   [[nodiscard]] std::optional<Samples> samples(TensorId id) const {
     const auto* node = unshaped(id);
     const auto* concat = node ? std::get_if<Concat>(&node->operation) : nullptr;
-    if (!concat || node->inputs.size() > DeformableAttention::most_images) return std::nullopt;
+    if (!concat || node->inputs.size() > DeformableAttention::max_images) return std::nullopt;
     const auto& together = p_.shape(node->output);
     const auto rows = element_count({together.begin(), together.begin() + static_cast<std::ptrdiff_t>(concat->axis)});
     Samples found{{}, 0, 0, 0};

@@ -416,7 +416,7 @@ struct GridSample {
 /// then of each image, the first one first, x [n,c,h,w] and a grid [n,q,points,2] as GridSample has them; `count` is
 /// that of all points. y [n,q,c]: what stands at q's positions, each times what softmax makes of its score.
 struct DeformableAttention {
-  static constexpr std::size_t most_images = 8;
+  static constexpr std::size_t max_images = 8;
   GridSample sample;
   bool operator==(const DeformableAttention&) const = default;
 };
@@ -426,7 +426,7 @@ struct DeformableAttention {
 struct RegionAlign {
   enum class Kind { average, maximum }; // of the places; the largest one of the weighted pixels around them
   Kind kind = Kind::average;
-  static constexpr std::int64_t most_samples = 4096;
+  static constexpr std::int64_t max_samples = 4096;
   std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most so many
   float scale = 1;          // from regions to pixels
   bool half_pixel = true;   // pixel 0 is centred on 0.5, and regions may be smaller than a pixel

@@ -395,7 +395,7 @@ class Checker {
     need_output_shape(out);
   }
   void fits(const DeformableAttention&) const {
-    need_inputs(3, 1 + 2 * DeformableAttention::most_images);
+    need_inputs(3, 1 + 2 * DeformableAttention::max_images);
     const auto images = static_cast<std::int64_t>(inputs() / 2);
     need_output(inputs() % 2 == 1 && y().size() == 3, "be [batch, queries, channels] of images with a grid each");
     const auto &out = y(), &grid = shape(2);
@@ -414,8 +414,8 @@ class Checker {
     const auto regions = shape(1)[0];
     need_shape(2, {regions});
     need_output(y().size() == 4 && y()[0] == regions && y()[1] == shape(0)[1], "have the channels of each region");
-    need(0, align.samples >= 0 && align.samples <= RegionAlign::most_samples,
-         "be sampled at most " + std::to_string(RegionAlign::most_samples) + " times in each direction");
+    need(0, align.samples >= 0 && align.samples <= RegionAlign::max_samples,
+         "be sampled at most " + std::to_string(RegionAlign::max_samples) + " times in each direction");
   }
   void fits(const NonMaxSuppression& suppression) const {
     need_inputs(2, 2);

@@ -376,7 +376,7 @@ void columns_to_image(NodeContext& node) {
   const auto image = node.checked(node.ints(1, "the image's shape")),
              block = node.checked(node.ints(2, "the block's shape"));
   const auto count = image.size();
-  node.require(count >= 1 && count <= most_directions && block.size() == count, "its image and block do not fit");
+  node.require(count >= 1 && count <= max_directions && block.size() == count, "its image and block do not fit");
   const auto strides = extents(node, "strides", count, 1, "a stride");
   const auto dilations = extents(node, "dilations", count, 1, "a dilation");
   const auto pads = extents(node, "pads", 2 * count, 0, "a padding");

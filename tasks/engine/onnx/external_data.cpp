@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
 [[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
 
-constexpr std::size_t most_path = 1000; // of it in a message
+constexpr std::size_t max_path = 1000; // of it in a message
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -66,7 +66,7 @@ fs::path resolved(const std::vector<fs::path>& folders, const std::string& locat
     const auto file = fs::canonical(root / relative, error);
     if (error) continue;
     if (std::ranges::any_of(roots, [&](const fs::path& each) { return is_inside(file, each); })) return file;
-    bad(in_file + "is a link to " + config::printable(file.string(), most_path) +
+    bad(in_file + "is a link to " + config::printable(file.string(), max_path) +
         "; only files of the model's folder are read: copy the folder with what its links lead to (cp -rL)");
   }
   bad(in_file + "cannot be found in " + roots.front().string() + ": " + error.message() +
@@ -86,7 +86,7 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   if (fd_ >= 0 && location == location_) return;
   close();
   const auto file = resolved(folders_, location, what);
-  const auto in_file = what + " keeps its data in " + config::printable(file.string(), most_path) + ", which ";
+  const auto in_file = what + " keeps its data in " + config::printable(file.string(), max_path) + ", which ";
   // Nor waits for the writer of a pipe
   fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));

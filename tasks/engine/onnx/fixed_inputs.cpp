@@ -112,7 +112,7 @@ class Shapes {
 
   [[noreturn]] void refuse_open() const {
     std::string all, table, options;
-    for (const auto& [input, what] : std::span(open_).first(std::min(open_.size(), most_told))) {
+    for (const auto& [input, what] : std::span(open_).first(std::min(open_.size(), max_told))) {
       const bool first = all.empty();
       all += (first ? "" : "; ") + std::string("input ") + config::quoted(input->name) + ": " + what;
       table += (first ? "" : ", ") + key_of(input->name) + " = [" +
@@ -120,7 +120,7 @@ class Shapes {
       options += " --shape " + config::printable(config::shell_word(input->name)) + "=" +
                  (input->has_shape ? with_gaps(*input, "x") : "?x...");
     }
-    if (open_.size() > most_told) all += "; and " + std::to_string(open_.size() - most_told) + " more inputs";
+    if (open_.size() > max_told) all += "; and " + std::to_string(open_.size() - max_told) + " more inputs";
     throw Refusal(Errc::bad_input, model_.file + ": " + all +
                                        ": not fixed in the file; fix it with a number for each '?': by shape = { " +
                                        table + " } in a task set, by" + options + " on a command line");
@@ -147,7 +147,7 @@ class Shapes {
     const Input* input;
     std::string what; // of it
   };
-  static constexpr std::size_t most_told = 8;
+  static constexpr std::size_t max_told = 8;
 
   const Model& model_;
   std::map<std::string, Size> sizes_; // by symbol

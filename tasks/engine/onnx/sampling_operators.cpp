@@ -427,9 +427,9 @@ void region_align(NodeContext& node) {
   RegionAlign align;
   if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RegionAlign::Kind::maximum;
   align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);
-  if (align.samples < 0 || align.samples > RegionAlign::most_samples)
+  if (align.samples < 0 || align.samples > RegionAlign::max_samples)
     node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
-                     std::to_string(RegionAlign::most_samples));
+                     std::to_string(RegionAlign::max_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
   // Before opset 16 there is no such attribute, and the positions are those of output_half_pixel
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",

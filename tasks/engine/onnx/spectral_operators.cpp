@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-constexpr std::int64_t most_terms = std::int64_t{1} << 24; // of the matrix
+constexpr std::int64_t max_terms = std::int64_t{1} << 24; // of the matrix
 
 struct Transform {
   std::int64_t samples = 0, parts = 1; // of a signal; parts: real, or real and imaginary
@@ -22,9 +22,9 @@ struct Transform {
 TensorId matrix_of(NodeContext& node, const Transform& transform) {
   const auto [samples, parts, length, inverse, one_sided] = transform;
   const auto bins = transform.bins();
-  if (length > most_terms || samples > most_terms / (2 * parts * bins))
+  if (length > max_terms || samples > max_terms / (2 * parts * bins))
     node.unsupported("it transforms " + std::to_string(samples) + " samples to " + std::to_string(bins) +
-                     " frequencies, and more than " + std::to_string(most_terms / 2) +
+                     " frequencies, and more than " + std::to_string(max_terms / 2) +
                      " of both are not supported; transform shorter frames");
   (void)node.reserve({samples, parts, bins, 2});
   const double turn = (inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(length);

@@ -42,7 +42,7 @@ std::int64_t Direction::outputs(bool ceil) const {
 }
 
 void require_images(const NodeContext& node, const Shape& x) {
-  if (x.size() < 3 || x.size() > 2 + most_directions)
+  if (x.size() < 3 || x.size() > 2 + max_directions)
     node.unsupported("its input has " + dimensions(x) + "; supported: 3, 4 and 5 dimensions");
 }
 

@@ -9,7 +9,7 @@
 
 namespace rtexec::tasks::onnx_source {
 
-inline constexpr std::size_t most_directions = 3;
+inline constexpr std::size_t max_directions = 3;
 
 /// Of kernels, strides, paddings and dilations: refuses what is below `least`, or so large that sizes could overflow.
 std::int64_t checked_extent(NodeContext& node, std::int64_t value, std::int64_t least, const char* what);

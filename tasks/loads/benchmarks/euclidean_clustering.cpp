@@ -19,7 +19,7 @@ constexpr std::size_t rounds = 16;
 
 /// Without a branch, so that it vectorises: floats that are not negative are in the order of their bits, and the label
 /// of a point that is too far becomes the largest integer.
-RTEXEC_VECTORISED int least_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
+RTEXEC_VECTORISED int min_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
   constexpr int none = std::numeric_limits<int>::max();
   const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];
   const int most = std::bit_cast<int>(p.reach * p.reach);
@@ -33,7 +33,7 @@ RTEXEC_VECTORISED int least_label(const cuda::ClusteringArguments& p, unsigned p
 }
 
 void join(const cuda::ClusteringArguments& p) noexcept {
-  for (unsigned point = 0; point < p.count; ++point) p.labels[point] = least_label(p, point);
+  for (unsigned point = 0; point < p.count; ++point) p.labels[point] = min_label(p, point);
 }
 
 std::vector<ArrayDemand> arrays(unsigned size) {

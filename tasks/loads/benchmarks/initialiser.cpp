@@ -15,9 +15,9 @@ namespace {
 
 using initialise::Tiling;
 
-constexpr unsigned blocks_of_multiprocessor = 4, most_blocks_of_multiprocessor = 16;
+constexpr unsigned blocks_of_multiprocessor = 4, max_blocks_of_multiprocessor = 16;
 constexpr std::size_t repetitions = 5;
-constexpr Bytes least_size{4096};
+constexpr Bytes min_size{4096};
 constexpr std::size_t word = 4;
 constexpr cuda::Fill measured{.kind = cuda::Fill::fractions, .seed = 1};
 constexpr std::array<std::string_view, 3> names{"initialise tile ", " blocks ", " threshold "};
@@ -66,8 +66,8 @@ Result<InitialiserChoice> parse_initialiser(std::string_view line) {
     good = error == std::errc();
     left.remove_prefix(static_cast<std::size_t>(end - left.data()));
   }
-  constexpr std::uint64_t most_blocks = 1U << 20U;
-  if (!good || !left.empty() || values[1] > most_blocks)
+  constexpr std::uint64_t max_blocks = 1U << 20U;
+  if (!good || !left.empty() || values[1] > max_blocks)
     return fail(Errc::bad_input, "'" + std::string(line) + "' is no choice of how memory is initialised");
   return InitialiserChoice{{Bytes{values[0]}, static_cast<unsigned>(values[1])}, Bytes{values[2]}};
 }
@@ -173,7 +173,7 @@ Result<Tiling> Initialiser::fastest(const Buffer& buffer, std::span<const Tiling
 Result<InitialiserChoice> Initialiser::tune(const Buffer& buffer, const std::function<bool()>& going_on) {
   if (gpu_ == nullptr) return choice_;
   std::vector<Tiling> tilings;
-  for (std::uint64_t tiles = 1; tiles <= initialise::most_tiles; tiles *= 2) {
+  for (std::uint64_t tiles = 1; tiles <= initialise::max_tiles; tiles *= 2) {
     const Tiling tiling{.tile = initialise::tile_size({Bytes{(buffer.size.count + tiles - 1) / tiles}}, buffer.size)};
     if (tilings.empty() || tilings.back() != tiling) tilings.push_back(tiling);
   }
@@ -181,12 +181,12 @@ Result<InitialiserChoice> Initialiser::tune(const Buffer& buffer, const std::fun
   if (!by_tile) return Unexpected(by_tile.error());
   tilings.clear();
   const auto multiprocessors = static_cast<unsigned>(gpu_->multiprocessors());
-  for (unsigned blocks = 1; blocks <= most_blocks_of_multiprocessor; blocks *= 2)
+  for (unsigned blocks = 1; blocks <= max_blocks_of_multiprocessor; blocks *= 2)
     tilings.push_back({.tile = by_tile->tile, .blocks = blocks * multiprocessors});
   const auto tiling = fastest(buffer, tilings, going_on);
   if (!tiling) return Unexpected(tiling.error());
   std::vector<InitialisationTimes> times;
-  for (Bytes size = std::min(least_size, buffer.size); size <= buffer.size; size = size * 2) {
+  for (Bytes size = std::min(min_size, buffer.size); size <= buffer.size; size = size * 2) {
     if (going_on && !going_on()) return Unexpected(stopped().error());
     const auto host = median_on_host(first_part(buffer, size)), gpu = median_on_gpu(first_part(buffer, size), *tiling);
     if (!host || !gpu) return Unexpected((host ? gpu : host).error());

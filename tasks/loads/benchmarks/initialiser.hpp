@@ -60,7 +60,7 @@ class Initialiser {
   /// which size on the GPU is faster than the host, each from pages on the GPU, where allocating leaves them; uses that
   /// from then on. cancelled: `going_on` returned false.
   [[nodiscard]] Result<InitialiserChoice> tune(const Buffer& buffer, const std::function<bool()>& going_on);
-  static constexpr std::size_t most_measurements = 31; // on at most 1 GiB: how often `going_on` is asked
+  static constexpr std::size_t max_measurements = 31; // on at most 1 GiB: how often `going_on` is asked
   [[nodiscard]] const InitialiserChoice& choice() const { return choice_; }
   /// Of one that is 0: what it stands for.
   [[nodiscard]] unsigned blocks(const initialise::Tiling& tiling) const;

@@ -140,7 +140,7 @@ Result<std::vector<std::string>> KernelWorkload::tune(Device& device, const Tuni
   if (!array) return Unexpected(array.error());
   std::size_t measured = 0;
   const auto choice = initialiser->tune(
-      array->buffer(), [&] { return !progress || progress(measured++, Initialiser::most_measurements); });
+      array->buffer(), [&] { return !progress || progress(measured++, Initialiser::max_measurements); });
   if (!choice) return Unexpected(choice.error());
   first_contents_ = *choice;
   return std::vector{line_of(*choice)};

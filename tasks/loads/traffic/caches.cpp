@@ -10,10 +10,10 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr Bytes mebi{1 << 20};
-constexpr Bytes least_sweep = mebi * 16;
-constexpr Bytes most_sweep = mebi * 256;
+constexpr Bytes min_sweep = mebi * 16;
+constexpr Bytes max_sweep = mebi * 256;
 constexpr Bytes usual_sweep = mebi * 64;
-constexpr unsigned most_indices = 16; // of a core's caches
+constexpr unsigned max_indices = 16; // of a core's caches
 
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
@@ -48,7 +48,7 @@ CacheFacts cache_facts(const hal::Machine& machine) {
   CacheFacts facts;
   for (const auto core : machine.online_cores()) {
     Cache last;
-    for (unsigned index = 0; index < most_indices; ++index)
+    for (unsigned index = 0; index < max_indices; ++index)
       if (const auto cache = read_cache(machine, core, index); cache && cache->level >= last.level) last = *cache;
     if (last.size <= facts.last_level) continue;
     facts.last_level = last.size;
@@ -59,7 +59,7 @@ CacheFacts cache_facts(const hal::Machine& machine) {
 
 Bytes sweep_size(const CacheFacts& caches) {
   if (caches.last_level == Bytes{0}) return usual_sweep;
-  return std::clamp(caches.last_level * 4, least_sweep, std::max(most_sweep, caches.last_level * 2));
+  return std::clamp(caches.last_level * 4, min_sweep, std::max(max_sweep, caches.last_level * 2));
 }
 
 } // namespace rtexec::tasks

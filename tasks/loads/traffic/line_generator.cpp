@@ -14,7 +14,7 @@ using Wide = volatile std::uint64_t;
 using Link = std::byte* volatile;
 
 constexpr std::uint32_t written = 0x5ca1ab1e;
-constexpr std::uint64_t least_line = sizeof(std::uint64_t);
+constexpr std::uint64_t min_line = sizeof(std::uint64_t);
 
 Word& word_at(std::byte* line) noexcept { return *reinterpret_cast<Word*>(line); }
 Link& link_at(std::byte* line) noexcept { return *reinterpret_cast<Link*>(line); }
@@ -27,9 +27,9 @@ void copy_line(std::byte* to, std::byte* from, std::uint64_t line) noexcept {
 } // namespace
 
 Result<std::unique_ptr<LineGenerator>> LineGenerator::make(TrafficPattern pattern, Bytes buffer, Bytes line) {
-  if (!std::has_single_bit(line.count) || line.count < least_line || line > hal::page_size())
+  if (!std::has_single_bit(line.count) || line.count < min_line || line > hal::page_size())
     return fail(Errc::bad_input, "a line of " + to_string(line) + " cannot be swept: it must be a power of two, from " +
-                                     to_string(Bytes{least_line}) + " to " + to_string(hal::page_size()));
+                                     to_string(Bytes{min_line}) + " to " + to_string(hal::page_size()));
   const Bytes size = round_up(buffer, hal::page_size());
   if (size < line * 2)
     return fail(Errc::bad_input,

@@ -23,7 +23,7 @@ Bytes Pacer::take(std::uint64_t steps) noexcept {
 }
 
 Pacer::Burst Pacer::next(Instant now) noexcept {
-  if (const auto late = now - most_behind - due_; late > Duration(0)) {
+  if (const auto late = now - max_behind - due_; late > Duration(0)) {
     const auto steps = (late + grid - Duration(1)) / grid;
     dropped_ += take(static_cast<std::uint64_t>(steps));
     due_ += steps * grid;

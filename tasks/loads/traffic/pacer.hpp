@@ -14,7 +14,7 @@ class Pacer {
   /// A tenth of the usual period of regulation
   static constexpr Duration grid = std::chrono::microseconds(100);
   /// What is later is dropped, so that lost time is not made up for by a flood
-  static constexpr Duration most_behind = std::chrono::milliseconds(10);
+  static constexpr Duration max_behind = std::chrono::milliseconds(10);
 
   /// `rate` and `unit` are more than 0.
   Pacer(Bandwidth rate, Bytes unit, Instant start);
@@ -23,7 +23,7 @@ class Pacer {
     Instant due;
     Bytes size; // whole units, at least one
   };
-  /// The first burst that holds a unit, after those that were taken. What is more than `most_behind` late at `now` is
+  /// The first burst that holds a unit, after those that were taken. What is more than `max_behind` late at `now` is
   /// dropped and counted.
   [[nodiscard]] Burst next(Instant now) noexcept;
   [[nodiscard]] Bytes dropped() const noexcept { return dropped_; }

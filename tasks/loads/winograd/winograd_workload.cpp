@@ -18,7 +18,7 @@ constexpr std::uint64_t weights_seed = 1, picture_seed = 2;
 constexpr std::int64_t side = 3; // of a filter
 // CudnnConvolutionFwdAlgo_t: WINOGRAD, WINOGRAD_NONFUSED; the first that cuDNN takes
 constexpr std::array algorithms{6, 7};
-constexpr std::size_t most_workspace = std::size_t{4} << 30; // that a line of tuning may ask for
+constexpr std::size_t max_workspace = std::size_t{4} << 30; // that a line of tuning may ask for
 // Begins a line that says something and chooses nothing
 constexpr std::string_view note = "# ";
 
@@ -58,10 +58,10 @@ Graph winograd_graph(unsigned resolution) {
 
 Result<std::unique_ptr<WinogradWorkload>> WinogradWorkload::make(unsigned resolution, DeviceKind kind,
                                                                  const CudnnWinograd::Options& options) {
-  if (resolution < least_resolution || resolution > most_resolution)
+  if (resolution < min_resolution || resolution > max_resolution)
     return fail(Errc::bad_input, "resolution = " + std::to_string(resolution) + ": a winograd task convolves " +
                                      std::to_string(channels) + " channels of a picture with a side of " +
-                                     std::to_string(least_resolution) + " to " + std::to_string(most_resolution));
+                                     std::to_string(min_resolution) + " to " + std::to_string(max_resolution));
   auto network = make_network(winograd_graph(resolution), kind, Precision::fp32, options.policy);
   if (!network) return Unexpected(network.error());
   return std::unique_ptr<WinogradWorkload>(new WinogradWorkload(resolution, kind, options, std::move(*network)));
@@ -133,7 +133,7 @@ std::string WinogradWorkload::choose(const CudnnConvolution& convolution) const 
   std::string refusals;
   for (const int algorithm : algorithms) {
     const auto workspace = convolution.workspace(algorithm);
-    if (workspace && *workspace <= most_workspace)
+    if (workspace && *workspace <= max_workspace)
       return key_of(resolution_) +
              to_text(cuda::ConvMethod{cuda::ConvMethod::Kind::cudnn, {}, algorithm, false, *workspace});
     const auto why = workspace ? "it needs a workspace of " + readable(Bytes{*workspace}) : workspace.error().what;

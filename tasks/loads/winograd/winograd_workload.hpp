@@ -29,9 +29,9 @@ namespace rtexec::tasks {
 class WinogradWorkload final : public Workload {
  public:
   static constexpr std::int64_t channels = 32; // in, and out
-  static constexpr unsigned least_resolution = 16;
+  static constexpr unsigned min_resolution = 16;
   /// Beyond, the picture has too many elements for a tensor (graph.hpp)
-  static constexpr unsigned most_resolution = 2896;
+  static constexpr unsigned max_resolution = 2896;
 
   /// bad_input: a resolution out of bounds. out_of_memory. But for the policy, `options` matter on a GPU.
   [[nodiscard]] static Result<std::unique_ptr<WinogradWorkload>> make(unsigned resolution, DeviceKind kind,

@@ -216,12 +216,12 @@ TEST_F(Locks, AreNeverTakenFromTheLiving) {
 
 TEST_F(Locks, HaveACertainNumberOfPlaces) {
   std::vector<BandwidthLocks> all;
-  while (all.size() < BandwidthLocks::most_processes) all.push_back(opened());
+  while (all.size() < BandwidthLocks::max_processes) all.push_back(opened());
   for (auto& each : all) each.lock();
-  EXPECT_TRUE(held(all.front(), BandwidthLocks::most_processes, 0));
+  EXPECT_TRUE(held(all.front(), BandwidthLocks::max_processes, 0));
   EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "64 processes hold a place already"));
   all.pop_back();
-  EXPECT_TRUE(held(opened(), BandwidthLocks::most_processes - 1, 0));
+  EXPECT_TRUE(held(opened(), BandwidthLocks::max_processes - 1, 0));
 }
 
 // ---- the page ----
@@ -241,9 +241,9 @@ TEST_F(Locks, GrowAPageThatIsEmptyOrTooShort) {
   }
   std::filesystem::resize_file(page(), 100);
   std::vector<BandwidthLocks> all;
-  while (all.size() < BandwidthLocks::most_processes) all.push_back(opened()); // to the last byte of it
+  while (all.size() < BandwidthLocks::max_processes) all.push_back(opened()); // to the last byte of it
   for (auto& each : all) each.lock();
-  EXPECT_TRUE(held(all.back(), BandwidthLocks::most_processes, 0));
+  EXPECT_TRUE(held(all.back(), BandwidthLocks::max_processes, 0));
 }
 
 TEST_F(Locks, HaveTheMemoryOfTheirPage) {

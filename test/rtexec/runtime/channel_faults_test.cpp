@@ -150,7 +150,7 @@ TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
 TEST(CameraFault, OfTooFewBuffersIsToldWithWhatHelps) {
   hal::test::FakeCamera camera;
   camera.interval = {.numerator = 1, .denominator = 1000};
-  camera.most_buffers = 6;
+  camera.max_buffers = 6;
   camera.set_time(hal::now());
   Executive executive = started(set_with(from(SourceKind::camera)));
   const auto failure = [&] { return channel(executive.progress(), "v4l2").failure; };

@@ -38,7 +38,7 @@ namespace iceoryx = channels::iceoryx;
 
 constexpr int side = 64;
 constexpr std::size_t numbers = std::size_t{3} * side * side;
-constexpr std::size_t most_boxes = 16;
+constexpr std::size_t max_boxes = 16;
 
 tasks::Picture known_picture() {
   tasks::Picture picture{.size = {side, side}, .rgb = std::vector<std::uint8_t>(numbers)};
@@ -98,7 +98,7 @@ class Known {
     const auto boxes = alone->workload().detections();
     expected_.boxes.assign(boxes.begin(), boxes.end());
     EXPECT_GE(expected_.boxes.size(), 2u);
-    EXPECT_LE(expected_.boxes.size(), most_boxes);
+    EXPECT_LE(expected_.boxes.size(), max_boxes);
   }
   [[nodiscard]] const std::string& board() const { return board_; }
   [[nodiscard]] std::string model() const { return (folder_ / "net.onnx").string(); }
@@ -126,13 +126,13 @@ class Keeper {
  public:
   explicit Keeper(std::vector<std::size_t> sizes) {
     for (const std::size_t size : sizes) kept_.tensors.emplace_back(size);
-    kept_.boxes.resize(most_boxes);
+    kept_.boxes.resize(max_boxes);
   }
   void take(const OutputJob& job) noexcept {
     if (job.job == 0 || there_.load()) return;
     for (std::size_t i = 0; i < kept_.tensors.size(); ++i)
       std::ranges::copy(job.outputs[i].bytes, kept_.tensors[i].begin());
-    boxes_ = std::min(job.detections.size(), most_boxes);
+    boxes_ = std::min(job.detections.size(), max_boxes);
     std::ranges::copy(job.detections.first(boxes_), kept_.boxes.begin());
     there_.store(true);
   }
@@ -308,7 +308,7 @@ struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
     std::optional<hal::test::FakeCamera> camera;
     if (is_camera(from())) set_up(camera.emplace(), known);
     Keeper results({known.expected().tensors[0].size(), known.expected().tensors[1].size()}),
-        behind({most_boxes * 6 * sizeof(float)});
+        behind({max_boxes * 6 * sizeof(float)});
     Executive executive = started(known, messages, results, behind);
     const Sender sender(from(), known, camera ? &*camera : nullptr);
     std::unique_ptr<iceoryx::Subscriber> subscriber;
@@ -365,8 +365,8 @@ struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
     setup.force = true;
     const OwnWorkload::Values picture{"x", ElementType::float32, {1, 3, side, side}};
     setup.workloads["behind"] = std::make_unique<OwnWorkload>(
-        std::vector<OwnWorkload::Values>{{"b", ElementType::float32, {most_boxes, 6}}},
-        std::vector<OwnWorkload::Values>{{"c", ElementType::float32, {most_boxes, 6}}},
+        std::vector<OwnWorkload::Values>{{"b", ElementType::float32, {max_boxes, 6}}},
+        std::vector<OwnWorkload::Values>{{"c", ElementType::float32, {max_boxes, 6}}},
         [](std::uint64_t, auto in, auto out) { std::ranges::copy(in[0].bytes, out[0].bytes.begin()); });
     const auto fill = [values = known.values()](InputJob& job) -> Status {
       std::ranges::copy(values, job.inputs[0].as<float>().begin());

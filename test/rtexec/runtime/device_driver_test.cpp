@@ -118,13 +118,13 @@ class DriverTest : public testing::Test {
   void await_executions(std::size_t count) {
     while (log_.begun() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  void make_driver(Duration most_not_executed) {
+  void make_driver(Duration max_not_executed) {
     Plan plan;
     plan.tasks.resize(clients_.size());
     driver_ = std::make_unique<DeviceDriver>(
         policies::DeviceScheduler(plan), *device_, *memory_,
         std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
-        DeviceDriver::Options{.most_not_executed = most_not_executed,
+        DeviceDriver::Options{.max_not_executed = max_not_executed,
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
   }
@@ -488,7 +488,7 @@ class PairTest : public DriverTest {
         policies::DeviceScheduler(plan), *device_, *memory_,
         std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
         DeviceDriver::Options{.co_run = rehearsed_,
-                              .most_not_executed = Duration::max(),
+                              .max_not_executed = Duration::max(),
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
   }

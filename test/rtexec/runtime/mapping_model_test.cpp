@@ -106,7 +106,7 @@ class World {
     hal::EngineKind engine;
     std::deque<Flight> flights{};
   };
-  static constexpr std::size_t most_in_flight = policies::DeviceScheduler::transfers_per_direction;
+  static constexpr std::size_t max_in_flight = policies::DeviceScheduler::transfers_per_direction;
 
   std::uint32_t below(std::uint64_t end) { return static_cast<std::uint32_t>(random_() % end); }
   void require(bool holds, const char* what) {
@@ -206,7 +206,7 @@ class World {
   bool ask_save() {
     const std::uint32_t number = below(tasks_.size());
     Task& task = tasks_[number];
-    if (task.slots.empty() || running_ == number || staged_ == number || out_.flights.size() == most_in_flight)
+    if (task.slots.empty() || running_ == number || staged_ == number || out_.flights.size() == max_in_flight)
       return false;
     const std::uint32_t index = below(task.slots.size());
     Slot& slot = task.slots[index];
@@ -216,7 +216,7 @@ class World {
     return true;
   }
   bool ask_load() {
-    if (!staged_ || tasks_[*staged_].slots.empty() || free_.empty() || in_.flights.size() == most_in_flight)
+    if (!staged_ || tasks_[*staged_].slots.empty() || free_.empty() || in_.flights.size() == max_in_flight)
       return false;
     const std::uint32_t index = below(tasks_[*staged_].slots.size());
     Slot& slot = tasks_[*staged_].slots[index];

@@ -17,13 +17,13 @@ namespace {
 
 using namespace test;
 
-constexpr std::size_t most_jobs = 64;
+constexpr std::size_t max_jobs = 64;
 
 /// What each of the first jobs gave. One thread takes, another one looks.
 class Digests {
  public:
   void take(const OutputJob& job) noexcept {
-    if (job.job >= most_jobs) return;
+    if (job.job >= max_jobs) return;
     std::uint64_t digest = 1;
     for (const float value : job.outputs[0].as<const float>()) {
       std::uint32_t bits = 0;
@@ -35,7 +35,7 @@ class Digests {
   [[nodiscard]] std::uint64_t of(std::size_t job) const { return of_[job].load(); }
 
  private:
-  std::array<std::atomic<std::uint64_t>, most_jobs> of_{};
+  std::array<std::atomic<std::uint64_t>, max_jobs> of_{};
 };
 
 Task network(const std::string& name, const std::filesystem::path& model, MemoryPolicy policy) {

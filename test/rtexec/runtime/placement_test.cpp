@@ -274,7 +274,7 @@ struct MostNotExecuted : testing::Test {
   }
   Duration on(DeviceKind device) {
     board.device = device;
-    return most_not_executed(placement, board);
+    return max_not_executed(placement, board);
   }
   Board board;
   Placement placement;

@@ -183,7 +183,7 @@ TEST_F(OpenMemoryPolicy, IsTheFastestThatWasMeasured) {
 }
 
 TEST_F(OpenMemoryPolicy, IsThatOfTheLeastMemoryWhereThatIsAsked) {
-  set_.device.memory_objective = MemoryObjective::least_memory;
+  set_.device.memory_objective = MemoryObjective::min_memory;
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
   set_.tasks[0].deadline = 19ms;
   EXPECT_EQ(task().memory_policy, MemoryPolicy::managed) << "which takes none of the host's";

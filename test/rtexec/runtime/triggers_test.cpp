@@ -66,7 +66,7 @@ struct Seen {
                   if (std::exchange(rehearsed_out, true)) ends[ended++] = hal::now();
                 }};
   }
-  [[nodiscard]] Duration least_distance() const {
+  [[nodiscard]] Duration min_distance() const {
     Duration least = Duration::max();
     for (std::size_t i = 1; i < begun; ++i) least = std::min(least, Duration(releases[i] - releases[i - 1]));
     return least;
@@ -207,7 +207,7 @@ TEST_P(ByInput, EachReleasesAJobAndWaitingCostsNextToNothing) {
     const Report report = executive.stop();
     EXPECT_EQ(report.tasks[0].completed, 20u);
     EXPECT_EQ(report.tasks[0].failed + report.tasks[0].skipped, 0u);
-    EXPECT_GE(seen.least_distance(), 20ms);
+    EXPECT_GE(seen.min_distance(), 20ms);
   });
 }
 
@@ -224,7 +224,7 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     outside.send(), ++sent; // what was lost is known by what comes then
     EXPECT_TRUE(eventually([&] { return answered(executive.progress().tasks[0]) == sent; }));
     const Report report = executive.stop();
-    EXPECT_GE(seen.least_distance(), 20ms);
+    EXPECT_GE(seen.min_distance(), 20ms);
     EXPECT_GE(seen.begun, 5u);
     EXPECT_EQ(report.channels.front().moved, report.tasks[0].released);
     EXPECT_EQ(answered(report.tasks[0]), sent);
@@ -326,7 +326,7 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
   const Report report = executive.stop();
   const TaskReport& task = report.tasks[0];
   EXPECT_EQ(answered(task), calls.load());
-  EXPECT_GE(seen.least_distance(), period);
+  EXPECT_GE(seen.min_distance(), period);
   EXPECT_GT(task.dropped_triggers, 0u);
 }
 
@@ -366,7 +366,7 @@ TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
     return;
   }
   EXPECT_EQ(answered(report.tasks[0]), calls);
-  EXPECT_GE(seen.least_distance(), 10ms);
+  EXPECT_GE(seen.min_distance(), 10ms);
   EXPECT_GE(report.tasks[0].completed, 5u);
   EXPECT_EQ(report.tasks[0].skipped > 0, GetParam() == OnOverrun::skip);
 }
@@ -395,7 +395,7 @@ TEST(Followers, AreReleasedAtEachEndInTheirOrder) {
     const std::uint64_t answered = answers(report, task);
     EXPECT_LE(answered, before.ended.load());
     EXPECT_GE(answered + 1, before.ended.load()) << "the end of the run may cut the last one off";
-    EXPECT_GE(own.least_distance(), 20ms);
+    EXPECT_GE(own.min_distance(), 20ms);
     if (own.begun != before.ended) continue; // held up: no longer one by one
     for (std::size_t job = 0; job < own.begun; ++job) EXPECT_GE(own.releases[job], before.ends[job]) << job;
   }

@@ -927,7 +927,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
     Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 1'000'000}, outlet);
+    Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 1'000'000}, outlet);
     Instant now{1s};
     const Contract contract{.task = {.slots = 6}, .real_time = true, .period = 1ms, .wcet = 1ms};
     for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, contract, now));
@@ -965,7 +965,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
 
 TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 3}, outlet);
+  Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 3}, outlet);
   ASSERT_TRUE(dispatcher.attach(2, {.task = {.slots = 1}}, Instant{}));
   for (int i = 0; i < 3; ++i) dispatcher.take(2, {}, Instant{});
   EXPECT_FALSE(outlet.expelled[2]);

@@ -70,7 +70,7 @@ TEST(ProtocolMessages, BeyondLimitsAreNone) {
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.granularity = 3; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.granularity = largest_chunk * 2; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.can_export = 2; }));
-  EXPECT_FALSE(with(hello(), [](Hello& m) { m.slots = most_slots + 1; }));
+  EXPECT_FALSE(with(hello(), [](Hello& m) { m.slots = max_slots + 1; }));
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.wcet_ns = m.deadline_ns + 1; }));
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.deadline_ns = m.period_ns + 1; }));
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.wcet_ns = -1; }));
@@ -78,14 +78,14 @@ TEST(ProtocolMessages, BeyondLimitsAreNone) {
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.priority = 100; }));
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.on_overrun = static_cast<OnOverrun>(3); }));
   EXPECT_FALSE(with(declaration(), [](Declare& m) { m.reserved[2] = 1; }));
-  EXPECT_FALSE(with(Grow{.header = {}, .slots = most_slots + 1}, [](Grow&) {}));
-  EXPECT_FALSE(with(Frame{.header = {}, .frame = most_slots}, [](Frame&) {}));
+  EXPECT_FALSE(with(Grow{.header = {}, .slots = max_slots + 1}, [](Grow&) {}));
+  EXPECT_FALSE(with(Frame{.header = {}, .frame = max_slots}, [](Frame&) {}));
   EXPECT_FALSE(with(Refused{.header = {}, .code = static_cast<Refusal>(0)}, [](Refused&) {}));
   EXPECT_FALSE(with(Refused{.header = {}, .code = static_cast<Refusal>(10)}, [](Refused&) {}));
   EXPECT_TRUE(with(Refused{.header = {}, .code = Refusal::later}, [](Refused&) {}));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.executable[0] = '\x1b'; }));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.activity = static_cast<Activity>(5); }));
-  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.place = most_places; }));
+  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.place = max_places; }));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.period_ns = -1; }));
   EXPECT_FALSE(with(StatusEnd{}, [](StatusEnd& m) { m.release.fill('x'); }));
   EXPECT_FALSE(with(StatusEnd{}, [](StatusEnd& m) { m.started_ns = 1; }));

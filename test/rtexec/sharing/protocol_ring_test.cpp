@@ -158,8 +158,8 @@ TEST(ProtocolSegment, IsSharedAndItsStateIsReadOnlyForTheClient) {
   auto client = SharedSegment::open(copy_of(*daemon));
   ASSERT_TRUE(client) << client.error().what;
   EXPECT_EQ((*client)->state.job(), (JobVerdict{0, Verdict::waiting}));
-  (*daemon)->state.set_job({most_jobs - 1, Verdict::failed});
-  EXPECT_EQ((*client)->state.job(), (JobVerdict{most_jobs - 1, Verdict::failed}));
+  (*daemon)->state.set_job({max_jobs - 1, Verdict::failed});
+  EXPECT_EQ((*client)->state.job(), (JobVerdict{max_jobs - 1, Verdict::failed}));
   (*client)->to_daemon_bell.raise();
   EXPECT_EQ((*daemon)->to_daemon_bell.value(), 1u);
 
@@ -171,7 +171,7 @@ TEST(ProtocolSegment, IsSharedAndItsStateIsReadOnlyForTheClient) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "it could write";
-  EXPECT_EQ((*daemon)->state.job().job, most_jobs - 1);
+  EXPECT_EQ((*daemon)->state.job().job, max_jobs - 1);
 }
 
 TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {

@@ -53,7 +53,7 @@ class Machine : public IsolatedWorkload {
                               const regulation::RegulationSettings& how, BandwidthLocks&) { return start(given, how); };
     machine.now = [this] { return memory.now(); };
     machine.rest = [this](Duration length) { memory.advance(length); };
-    machine.going_on = [this] { return jobs < most_jobs; };
+    machine.going_on = [this] { return jobs < max_jobs; };
   }
 
   Result<> run(BandwidthLocks& page, const std::function<bool(Duration)>& more) override {
@@ -112,7 +112,7 @@ class Machine : public IsolatedWorkload {
   std::optional<regulation::RegulationSettings> settings;
   std::set<std::uint32_t> held; // while jobs execute: ten times bw_lock, and gpu_busy
   bool limited = false, loses = false, works = true;
-  std::size_t jobs = 0, most_jobs = SIZE_MAX;
+  std::size_t jobs = 0, max_jobs = SIZE_MAX;
 };
 
 const IsolationCase beside_two{.workload = "network", .corunners = 2, .limit = {}};
@@ -170,7 +170,7 @@ TEST(MachinePlant, LimitsEveryCoreInTheThesisMode) {
 TEST(MachinePlant, SweepsWithoutWorkloadAndLimit) {
   Machine machine({1, 2, 3});
   const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_EQ(plant->most_corunners(), 3u);
+  EXPECT_EQ(plant->max_corunners(), 3u);
   EXPECT_EQ(plant->sweep(1).value(), MB(4000));
   EXPECT_EQ(plant->sweep(3).value(), MB(9000));
   EXPECT_THAT(machine.prepared, IsEmpty());
@@ -215,7 +215,7 @@ TEST(MachinePlant, TellsWhatFailed) {
 
 TEST(MachinePlant, EndsWhenTheUserWantsNoMore) {
   Machine machine({1, 2});
-  machine.most_jobs = 5;
+  machine.max_jobs = 5;
   const auto plant = machine.plant(MachineMode::rtexec);
   EXPECT_TRUE(fails(plant->executions(1'000'000, {}), Errc::cancelled, "cancelled"));
   EXPECT_TRUE(fails(plant->measure(limited_beside_two), Errc::cancelled, "cancelled"));

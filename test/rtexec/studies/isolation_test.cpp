@@ -28,7 +28,7 @@ class PlainPlant : public IsolationPlant {
  public:
   std::string name() const override { return "plain"; }
   std::string description() const override { return "by hand"; }
-  unsigned most_corunners() const override { return 2; }
+  unsigned max_corunners() const override { return 2; }
   std::vector<IsolationWorkload> workloads() const override {
     return {{.name = "network", .title = "Network", .unit = "FPS"}};
   }

@@ -59,7 +59,7 @@ class PlainPlant final : public MemoryPlant {
   Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                     const MemoryRounds& rounds) override {
     runs.emplace_back(sets.begin(), sets.end());
-    if (sets.size() > most_sets) return fail(Errc::out_of_memory, "too many sets");
+    if (sets.size() > max_sets) return fail(Errc::out_of_memory, "too many sets");
     std::vector<std::vector<MemoryRound>> ran;
     for (const MemorySet& set : sets) {
       for (const MemoryCase& each : set)
@@ -95,7 +95,7 @@ class PlainPlant final : public MemoryPlant {
   double noise = 0;
   int together_under_host = 1; // times are so many times as long
   MemoryPolicy missing = MemoryPolicy::automatic;
-  std::size_t most_sets = 99;
+  std::size_t max_sets = 99;
   Errc why = Errc::out_of_memory;
   std::vector<std::vector<MemorySet>> runs;
 };
@@ -326,7 +326,7 @@ TEST(MemoryExperiment, ConfigurationsRunInTurn) {
     }
   EXPECT_EQ(in_turn, 8u);
 
-  plant.most_sets = 1; // not enough memory for all at once
+  plant.max_sets = 1; // not enough memory for all at once
   const auto apart = run_memory_experiment(plant, two, always);
   ASSERT_TRUE(apart);
   for (std::size_t size = 0; size < 8; ++size) {

@@ -25,10 +25,10 @@ constinit thread_local Position position{};
 namespace {
 
 constexpr std::size_t stack_size = 256U << 10U;
-constexpr std::size_t most_shared = 227U << 10U; // what a block may have on sm_90
-constexpr unsigned most_blocks_yz = 65535;
-constexpr unsigned most_in_cluster = 8;
-constexpr int most_idle_turns = 1 << 20;
+constexpr std::size_t max_shared = 227U << 10U; // what a block may have on sm_90
+constexpr unsigned max_blocks_yz = 65535;
+constexpr unsigned max_in_cluster = 8;
+constexpr int max_idle_turns = 1 << 20;
 constexpr int warp = 32;
 constexpr unsigned char poison = 0xff; // NaN, as float and as half
 
@@ -125,7 +125,7 @@ class Block {
     for (const auto& slot : slots_)
       if (slot.key == key) return slot.memory;
     const auto at = (static_used_ + alignment - 1) / alignment * alignment;
-    if (at + size > most_shared) return nullptr;
+    if (at + size > max_shared) return nullptr;
     static_used_ = at + size;
     slots_.push_back({key, static_.begin() + at});
     return slots_.back().memory;
@@ -150,9 +150,9 @@ class Block {
     const void* key;
     void* memory;
   };
-  Guarded static_{most_shared}, dynamic_{most_shared};
+  Guarded static_{max_shared}, dynamic_{max_shared};
   std::vector<Slot> slots_;
-  std::size_t static_used_ = most_shared; // at first, and by the block before
+  std::size_t static_used_ = max_shared; // at first, and by the block before
   std::size_t dynamic_size_ = 0;
 };
 
@@ -193,7 +193,7 @@ class Machine {
   void cluster_barrier() { meet(at_cluster_barrier_, threads_ * cluster_); }
 
   void let_others_run() {
-    if (++idle_turns_ > most_idle_turns) fail("it waits for what nobody writes");
+    if (++idle_turns_ > max_idle_turns) fail("it waits for what nobody writes");
     ready_.push_back(running_);
     suspend();
   }
@@ -417,17 +417,17 @@ const char* unavailable() { return sanitized ? "the sanitizers cannot follow the
 void set_order(Order order) { machine().order = order; }
 void set_others(std::span<std::byte> memory) { machine().others = memory; }
 
-void run(const Launch& launch, const char* name, int most_threads, Body body, const void* arguments) {
+void run(const Launch& launch, const char* name, int max_threads, Body body, const void* arguments) {
   const auto refuse = [&](const char* what) { throw std::logic_error("kernel " + std::string(name) + ": " + what); };
   if (const auto* reason = unavailable()) refuse(reason);
-  if (launch.threads < 1 || launch.threads > static_cast<unsigned>(most_threads))
+  if (launch.threads < 1 || launch.threads > static_cast<unsigned>(max_threads))
     refuse("launched with more threads than it was compiled for, or none");
   if (launch.grid_x < 1 || launch.grid_y < 1 || launch.grid_z < 1) refuse("launched without blocks");
-  if (launch.grid_y > most_blocks_yz || launch.grid_z > most_blocks_yz || launch.grid_x > 0x7fffffffU)
+  if (launch.grid_y > max_blocks_yz || launch.grid_z > max_blocks_yz || launch.grid_x > 0x7fffffffU)
     refuse("launched with more blocks than a grid may have");
-  if (launch.cluster_z < 1 || launch.cluster_z > most_in_cluster || launch.grid_z % launch.cluster_z != 0)
+  if (launch.cluster_z < 1 || launch.cluster_z > max_in_cluster || launch.grid_z % launch.cluster_z != 0)
     refuse("launched with clusters that are too large, or do not fill the grid");
-  if (launch.shared > most_shared) refuse("launched with more shared memory than a block may have");
+  if (launch.shared > max_shared) refuse("launched with more shared memory than a block may have");
   machine().run(launch, name, body, arguments);
 }
 

@@ -49,7 +49,7 @@ struct Registration {
 
 /// A kernel's code for one thread.
 using Body = void (*)(const void* arguments);
-void run(const Launch& launch, const char* name, int most_threads, Body body, const void* arguments);
+void run(const Launch& launch, const char* name, int max_threads, Body body, const void* arguments);
 
 struct Position {
   Launch launch;

@@ -14,15 +14,15 @@
 #define SHARED static thread_local
 #define RTEXEC_MATRIX_UNITS 1
 #define RTEXEC_CLUSTERS 1
-#define KERNEL(name, most_threads, Arguments)                                                        \
-  static void emulated_##name(const Arguments& arguments);                                           \
-  static const ::rtexec::test::emulation::Registration registration_##name{                          \
-      #name, [](const ::rtexec::tasks::cuda::Launch& launch, void** given) {                         \
-        const Arguments copied = *static_cast<const Arguments*>(given[0]);                           \
-        ::rtexec::test::emulation::run(                                                              \
-            launch, #name, most_threads,                                                             \
-            [](const void* own) { emulated_##name(*static_cast<const Arguments*>(own)); }, &copied); \
-      }};                                                                                            \
+#define KERNEL(name, max_threads, Arguments)                                                                           \
+  static void emulated_##name(const Arguments& arguments);                                                             \
+  static const ::rtexec::test::emulation::Registration registration_##name{                                            \
+      #name, [](const ::rtexec::tasks::cuda::Launch& launch, void** given) {                                           \
+        const Arguments copied = *static_cast<const Arguments*>(given[0]);                                             \
+        ::rtexec::test::emulation::run(                                                                                \
+            launch, #name, max_threads, [](const void* own) { emulated_##name(*static_cast<const Arguments*>(own)); }, \
+            &copied);                                                                                                  \
+      }};                                                                                                              \
   static void emulated_##name([[maybe_unused]] const Arguments& arguments)
 
 namespace rtexec::hal::cuda {

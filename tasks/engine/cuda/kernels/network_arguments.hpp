@@ -43,7 +43,7 @@ struct Levels {
 enum class Outside : int { f32, f16, bytes, booleans };
 
 /// Of a grid, along y and z.
-constexpr int most_blocks = 65535;
+constexpr int max_blocks = 65535;
 
 /// A kernel, and how many threads it is launched with.
 struct Launch {
@@ -544,7 +544,7 @@ struct GridSampleArguments {
   Sampling sampling;
 };
 
-constexpr int most_sampled_images = 8;
+constexpr int max_sampled_images = 8;
 constexpr int sampling_lanes = 4; // threads that share the points of some channels
 
 /// y[n, query, c], as graph.hpp's DeformableAttention says. Each image has `points` for each query, and channels side
@@ -555,11 +555,11 @@ struct DeformableArguments {
     long long strides[3] = {};      // n, h, w
     long long grid_strides[4] = {}; // n, query, point, and from across to down
   };
-  const void* x[most_sampled_images] = {};
-  const void* grid[most_sampled_images] = {};
+  const void* x[max_sampled_images] = {};
+  const void* grid[max_sampled_images] = {};
   const void* scores = nullptr;
   void* y = nullptr;
-  Image image[most_sampled_images];
+  Image image[max_sampled_images];
   int images = 1, points = 1;
   int batch = 1, queries = 1, channels = 1;
   long long scores_strides[3] = {}; // n, query, point of all images
@@ -589,15 +589,15 @@ struct RecurrentArguments {
 /// Recurrent layers of one kind, each of which reads the states of the one before; the gates are sigmoids, the rest
 /// hyperbolic tangents, and of gru the reset gate is late. Without clips and peepholes.
 struct StackArguments {
-  static constexpr int most_layers = 8;  // a block for each, in a cluster
-  static constexpr int columns = 16;     // of a lane
-  const void* x = nullptr;               // [steps, batch, inputs[0]]
-  const void* weights[most_layers] = {}; // [gates * hidden, 2, lanes * columns]: of the input, of the state
-  const float* bias[most_layers] = {};   // [4, hidden]: of the gates; of gru of the hidden one's product, then its own
-  const void* state[most_layers] = {};   // [batch, hidden]
-  const void* cell[most_layers] = {};    // lstm: [batch, hidden]
-  void* y[most_layers] = {};             // as of RecurrentArguments
-  int inputs[most_layers] = {}, hidden[most_layers] = {};
+  static constexpr int max_layers = 8;  // a block for each, in a cluster
+  static constexpr int columns = 16;    // of a lane
+  const void* x = nullptr;              // [steps, batch, inputs[0]]
+  const void* weights[max_layers] = {}; // [gates * hidden, 2, lanes * columns]: of the input, of the state
+  const float* bias[max_layers] = {};   // [4, hidden]: of the gates; of gru of the hidden one's product, then its own
+  const void* state[max_layers] = {};   // [batch, hidden]
+  const void* cell[max_layers] = {};    // lstm: [batch, hidden]
+  void* y[max_layers] = {};             // as of RecurrentArguments
+  int inputs[max_layers] = {}, hidden[max_layers] = {};
   int layers = 1, steps = 1, batch = 1;
   int lanes = 1;   // of a hidden unit
   int at_once = 1; // steps whose inputs lie in shared memory

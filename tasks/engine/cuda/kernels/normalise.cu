@@ -5,9 +5,9 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int most_normalising_warps = 8;
+constexpr int max_normalising_warps = 8;
 struct NormaliseParts {
-  float of[most_normalising_warps];
+  float of[max_normalising_warps];
 };
 
 namespace {
@@ -26,7 +26,7 @@ DEVICE float total(float value) {
   return value;
 }
 
-constexpr unsigned most_own = 4; // items that a thread keeps
+constexpr unsigned max_own = 4; // items that a thread keeps
 
 /// What makes a row normal: (x - mean) * factor.
 struct Normal {
@@ -105,19 +105,19 @@ template <class Scalar, int count, class Lie> struct Row {
 template <class Scalar, int count> DEVICE void normalise_short(const NormaliseArguments& p, unsigned items) {
   const Row<Scalar, count, Evenly> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
-  Elements<Scalar, count> own[most_own];
+  Elements<Scalar, count> own[max_own];
 #pragma unroll
-  for (unsigned j = 0; j < most_own; ++j)
+  for (unsigned j = 0; j < max_own; ++j)
     if (first + j * step < items) row.load_x(own[j], first + j * step);
   const auto normal = normal_of(p, items * static_cast<unsigned>(count), [&](auto f) {
 #pragma unroll
-    for (unsigned j = 0; j < most_own; ++j)
+    for (unsigned j = 0; j < max_own; ++j)
       if (first + j * step < items)
 #pragma unroll
         for (int i = 0; i < count; ++i) f(own[j].values[i]);
   });
 #pragma unroll
-  for (unsigned j = 0; j < most_own; ++j)
+  for (unsigned j = 0; j < max_own; ++j)
     if (first + j * step < items) row.finish(own[j], first + j * step, normal);
 }
 
@@ -162,7 +162,7 @@ template <class Scalar> DEVICE void normalise_rows(const NormaliseArguments& p) 
   constexpr int chunk = chunk_elements<Scalar>;
   const unsigned elements = element_count(p.reduced), chunks = elements / static_cast<unsigned>(chunk);
   if (!in_chunks<Scalar>(p)) return normalise_long<Scalar, 1, Anyhow>(p, elements);
-  if (chunks <= most_own * static_cast<unsigned>(block_threads())) normalise_short<Scalar, chunk>(p, chunks);
+  if (chunks <= max_own * static_cast<unsigned>(block_threads())) normalise_short<Scalar, chunk>(p, chunks);
   else normalise_long<Scalar, chunk, Evenly>(p, chunks);
 }
 

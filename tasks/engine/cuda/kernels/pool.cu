@@ -62,8 +62,8 @@ template <class Scalar> DEVICE void pool(const PoolArguments& p) {
 
 /// 32 channels a block, one for each lane; warps share the pixels of this block's split.
 template <class Scalar> DEVICE void global_average(const GlobalAverageArguments& p) {
-  constexpr int most_warps = 16;
-  using Sums = float[most_warps][32];
+  constexpr int max_warps = 16;
+  using Sums = float[max_warps][32];
   auto& sums = shared_memory<Sums>();
   auto& last_block = shared_memory<bool>();
   let_next_start();

@@ -268,7 +268,7 @@ Launch launch_of(const LrnArguments& p, Storage storage) {
 Launch launch_of(const GemmArguments& p, Storage storage) {
   if (holds_integers(storage)) return blocks_for("gemm_i", elements(p.y_batch) * p.m * p.n);
   return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)),
-          count(std::min(elements(p.a_batch), static_cast<long long>(most_blocks))), static_cast<unsigned>(block)};
+          count(std::min(elements(p.a_batch), static_cast<long long>(max_blocks))), static_cast<unsigned>(block)};
 }
 Launch launch_of(const NormaliseArguments& p, Storage storage) {
   const auto chunks = elements(p.reduced) / chunk_of(storage);
@@ -342,19 +342,19 @@ Launch launch_of(const DeformableArguments& p, Storage storage) {
                     chunk_of(storage));
 }
 Launch launch_of(const RecurrentArguments& p, Storage storage) {
-  constexpr long long most_warps = 16;
+  constexpr long long max_warps = 16;
   return {name(storage, "recurrent_f", "recurrent_h"),
           count(p.batch),
           1,
           1,
-          count(warp * std::clamp(static_cast<long long>(p.hidden), 1LL, most_warps)),
+          count(warp * std::clamp(static_cast<long long>(p.hidden), 1LL, max_warps)),
           count(4LL * p.hidden * static_cast<long long>(sizeof(float)))};
 }
-std::optional<int> lanes_of_stack(int most_inputs, int most_hidden) {
-  constexpr int most_threads = 256, fewest_lanes = 4;
+std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
+  constexpr int max_threads = 256, fewest_lanes = 4;
   int lanes = fewest_lanes;
-  while (lanes * StackArguments::columns < std::max(most_inputs, most_hidden)) lanes *= 2;
-  if (lanes > warp || most_hidden * lanes > most_threads) return std::nullopt;
+  while (lanes * StackArguments::columns < std::max(max_inputs, max_hidden)) lanes *= 2;
+  if (lanes > warp || max_hidden * lanes > max_threads) return std::nullopt;
   return lanes;
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
@@ -375,12 +375,12 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
                        : gru ? name(storage, "resident_gru_f", "resident_gru_h")
                              : name(storage, "resident_simple_f", "resident_simple_h");
   const long long columns = lstm || gru ? 16 : 64; // of a lane
-  constexpr long long most_threads = 512, fewest_lanes = 4;
+  constexpr long long max_threads = 512, fewest_lanes = 4;
   long long lanes = fewest_lanes;
   while (lanes * columns < p.hidden) lanes *= 2;
   for (const long long blocks : {1, 2, 4, 8}) {
     const auto threads = up(up(p.hidden, blocks) * lanes, warp) * warp;
-    if (threads > most_threads || lanes > warp) continue;
+    if (threads > max_threads || lanes > warp) continue;
     const auto states = 2 * columns * lanes * static_cast<long long>(sizeof(float));
     return ResidentLaunch{{kernel, count(p.batch), 1, count(blocks), count(threads), count(states), count(blocks)},
                           static_cast<int>(lanes)};
@@ -388,8 +388,8 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
   return std::nullopt;
 }
 Launch clustered(const RecurrentArguments& p, Launch launch) {
-  constexpr long long least_units = 8, most_clustered = 8;
-  launch.grid_z = launch.cluster_z = count(std::clamp(p.hidden / least_units, 1LL, most_clustered));
+  constexpr long long min_units = 8, max_clustered = 8;
+  launch.grid_z = launch.cluster_z = count(std::clamp(p.hidden / min_units, 1LL, max_clustered));
   return launch;
 }
 
@@ -425,7 +425,7 @@ Launch launch_of(const ConvArguments& p, Storage storage) {
   if (is_depthwise(p)) return depthwise_launch(p, storage);
   if (pixels_of(p) <= few_pixels) return conv_rows_launch(p, storage);
   const auto launch = conv_direct_launch(p, storage);
-  return launch.grid_y <= most_blocks && launch.grid_z <= most_blocks ? launch : conv_rows_launch(p, storage);
+  return launch.grid_y <= max_blocks && launch.grid_z <= max_blocks ? launch : conv_rows_launch(p, storage);
 }
 
 GlobalAverageSplits split(const GlobalAverageArguments& p) {

@@ -59,7 +59,7 @@ struct ResidentLaunch {
 [[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
 /// How many lanes a hidden unit has in a stack, of whose layers none has more of either: nothing where the weights of a
 /// layer do not fit into the registers of a block.
-[[nodiscard]] std::optional<int> lanes_of_stack(int most_inputs, int most_hidden);
+[[nodiscard]] std::optional<int> lanes_of_stack(int max_inputs, int max_hidden);
 /// By a cluster, its blocks side by side. With `lanes`; sets `at_once`. In a grid of one block along z the layers are
 /// computed one after the other.
 [[nodiscard]] Launch stack_launch(StackArguments& arguments, int kind, Storage storage);

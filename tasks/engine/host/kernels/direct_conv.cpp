@@ -10,11 +10,11 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr int channels_at_once = 4;
-constexpr std::int64_t most_channels = 16, most_pairs = 256; // of a group: beyond, matrix products win
-constexpr std::int64_t most_stride = 4, most_reach_h = 64, most_reach_w = lanes; // bound the padded copy of the input
+constexpr std::int64_t max_channels = 16, max_pairs = 256;                    // of a group: beyond, matrix products win
+constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // bound the padded copy of the input
 constexpr std::int64_t band_floats = 4096; // of inputs at once, which stay in the first-level cache
-constexpr std::int64_t most_groups = 8;    // computed at once
-constexpr std::int64_t least_rows = 16;    // of outputs in a band
+constexpr std::int64_t max_groups = 8;     // computed at once
+constexpr std::int64_t min_rows = 16;      // of outputs in a band
 constexpr std::int64_t slack = 4 * lanes;  // behind what is read or written in whole vectors
 
 struct Taps {
@@ -116,8 +116,8 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
 /// So few channels that a panel of windows would be read too few times.
 bool is_thin(const ConvGeometry& g) {
   const auto in = g.group_in(), out = g.group_out();
-  if (g.groups > 1) return in * out <= most_pairs;
-  return out <= most_channels ? in <= 16 * most_channels : in >= most_channels && in * out <= 4 * most_pairs;
+  if (g.groups > 1) return in * out <= max_pairs;
+  return out <= max_channels ? in <= 16 * max_channels : in >= max_channels && in * out <= 4 * max_pairs;
 }
 
 bool shares_rows(const ConvGeometry& g) {
@@ -221,7 +221,7 @@ class DirectConv final : public Step {
     width_ = w.stride_w == 1 ? g_.in_w + std::max(w.pad_left, w.pad_right) : g_.out_w + reach_w / w.stride_w;
     const auto phases = w.stride_h * w.stride_w;
     rows_ = band_floats / (g_.group_in() * phases * width_) - reach_h / w.stride_h;
-    rows_ = std::min(g_.out_h, std::max(rows_, least_rows) / 4 * 4);
+    rows_ = std::min(g_.out_h, std::max(rows_, min_rows) / 4 * 4);
     phase_ = width_ * (rows_ + reach_h / w.stride_h) + slack;
     plane_ = phases * phase_;
     for (std::int64_t kh = 0; kh < w.kernel_h; ++kh)
@@ -235,7 +235,7 @@ class DirectConv final : public Step {
     pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
     line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes) + slack;
     if (g_.group_in() == 1 && g_.group_out() == 1)
-      groups_at_once_ = std::clamp<std::int64_t>(band_floats / plane_, 1, most_groups);
+      groups_at_once_ = std::clamp<std::int64_t>(band_floats / plane_, 1, max_groups);
   }
 
   std::size_t workspace() const override {
@@ -361,8 +361,8 @@ class DirectConv final : public Step {
 
 bool direct_applies(const ConvGeometry& g) {
   const auto& w = g.window;
-  return is_thin(g) && g.taps() > 1 && std::max(w.stride_h, w.stride_w) <= most_stride &&
-         (w.kernel_h - 1) * w.dilation_h <= most_reach_h && (w.kernel_w - 1) * w.dilation_w <= most_reach_w;
+  return is_thin(g) && g.taps() > 1 && std::max(w.stride_h, w.stride_w) <= max_stride &&
+         (w.kernel_h - 1) * w.dilation_h <= max_reach_h && (w.kernel_w - 1) * w.dilation_w <= max_reach_w;
 }
 
 std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry) { return std::make_unique<DirectConv>(geometry); }

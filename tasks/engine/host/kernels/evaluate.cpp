@@ -43,7 +43,7 @@ double work(const Graph& graph, const Node& node) {
   if (const auto* top = std::get_if<TopIndices>(&node.operation))
     moved *= 1 + std::log2(static_cast<double>(top->count));
   if (const auto* align = std::get_if<RegionAlign>(&node.operation)) {
-    const auto samples = static_cast<double>(align->samples > 0 ? align->samples : RegionAlign::most_samples);
+    const auto samples = static_cast<double>(align->samples > 0 ? align->samples : RegionAlign::max_samples);
     moved *= samples * samples;
   }
   if (const auto* suppression = std::get_if<NonMaxSuppression>(&node.operation))

@@ -68,14 +68,14 @@ class RecurrentStep final : public Step {
     if (packed_) return run_packed(given);
     float* const packed = given.workspace + sums_size() + products_.workspace();
     products_.pack(packed, given.input(1));
-    std::array<const void*, most_inputs> inputs{};
+    std::array<const void*, max_inputs> inputs{};
     std::ranges::copy(given.inputs, inputs.begin());
     inputs[1] = packed;
     run_packed({std::span(inputs).first(given.inputs.size()), given.output(), given.workspace});
   }
 
  private:
-  static constexpr std::size_t most_inputs = 6;
+  static constexpr std::size_t max_inputs = 6;
 
   void run_packed(const Operands& o) const noexcept {
     const auto size = batch_ * hidden_;

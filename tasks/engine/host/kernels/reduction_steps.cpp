@@ -153,7 +153,7 @@ class NormaliseStep final : public Step {
     const auto mean = static_cast<float>(n_.centred ? sum(x, n) / count : 0.0);
     const double variance = sum_of_squares(x, mean, n) / count;
     const auto factor = static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(n_.epsilon)));
-    if (std::abs(mean) * factor < most_offset) return scale_shift({}, y, x, factor, -mean * factor, n);
+    if (std::abs(mean) * factor < max_offset) return scale_shift({}, y, x, factor, -mean * factor, n);
     combine(Binary::Kind::subtract, y, x, 1, &mean, 0, n);
     scale_shift({}, y, y, factor, 0, n);
   }
@@ -165,7 +165,7 @@ class NormaliseStep final : public Step {
     });
   }
 
-  static constexpr float most_offset = 16; // of the mean, in deviations: its product with the factor is rounded
+  static constexpr float max_offset = 16; // of the mean, in deviations: its product with the factor is rounded
 
   Normalise n_;
   Activation activation_;

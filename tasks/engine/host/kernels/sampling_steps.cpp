@@ -300,7 +300,7 @@ class RegionAlignStep final : public Step {
     const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
     const float extent = (high - low) * a_.scale;
     const float size = (a_.half_pixel ? extent : std::max(extent, 1.0F)) / static_cast<float>(bins);
-    constexpr auto most = static_cast<float>(RegionAlign::most_samples);
+    constexpr auto most = static_cast<float>(RegionAlign::max_samples);
     const auto count = a_.samples > 0 ? a_.samples
                        : size > 0     ? static_cast<std::int64_t>(std::min(std::ceil(size), most))
                                       : 0;

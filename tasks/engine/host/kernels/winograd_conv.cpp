@@ -11,10 +11,10 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t points = 16;                // of a 4x4 tile
-constexpr std::int64_t least_channels = 16;        // in the harmonic mean; below, transforms cost more than they save
+constexpr std::int64_t min_channels = 16;          // in the harmonic mean; below, transforms cost more than they save
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products at once
 constexpr std::int64_t block_tiles = 64;           // at least, where there are as many: thinner products are slow
-constexpr std::int64_t least_tiles = 40;           // below, im2col is faster
+constexpr std::int64_t min_tiles = 40;             // below, im2col is faster
 
 /// G g G^T of each 3x3 filter g, as 16 matrices [out, in].
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
@@ -211,8 +211,8 @@ bool winograd_applies(const ConvGeometry& g) {
   const auto& w = g.window;
   return g.groups == 1 && w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 &&
          w.dilation_h == 1 && w.dilation_w == 1 && w.pad_left <= 1 && w.pad_right <= 1 && w.pad_top <= 1 &&
-         w.pad_bottom <= 1 && g.in_channels * g.out_channels >= least_channels * (g.in_channels + g.out_channels) &&
-         ((g.out_h + 1) / 2) * ((g.out_w + 1) / 2) >= least_tiles;
+         w.pad_bottom <= 1 && g.in_channels * g.out_channels >= min_channels * (g.in_channels + g.out_channels) &&
+         ((g.out_h + 1) / 2) * ((g.out_w + 1) / 2) >= min_tiles;
 }
 
 std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry) {
