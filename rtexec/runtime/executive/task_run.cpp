@@ -43,22 +43,16 @@ void TaskRun::release_loop() noexcept {
   traces::prepare_thread();
   join_regulation();
   warm_up_once();
-  if (const auto start = await_start()) {
+  if (const auto start = waits_.for_start()) {
     const Instant end{Duration(control_.end.load())};
     policies::ReleaseGrid grid(task_.on_overrun, task_.period, *start + task_.offset, task_.on_wcet_exceeded);
     observer_ = &statistics_;
     release_jobs(grid, end);
     count_unserved(grid.next(), end);
   }
-  while (!control_.stopping.load()) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (!control_.stopping.load()) releasing_.wait(handshake_.for_release, seen);
-  }
+  waits_.for_stop();
   if (handshake_.outstanding()) withdraw();
-  while (handshake_.outstanding()) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (handshake_.outstanding()) releasing_.wait(handshake_.for_release, seen);
-  }
+  waits_.for_last_job_end();
   leave_regulation();
   no_releases();
 }
@@ -82,30 +76,17 @@ void TaskRun::warm_up_once() noexcept {
   const Begin begin{.at = now, .executed = hal::execution_time()};
   start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
             io_.read(0, now, channels::TaskIo::For::rehearsal));
-  const bool ended = await_end();
+  const bool ended = waits_.for_job_end();
   if (ended) workload_.begin_to_keep();
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
   control_.warmed_up.fetch_add(1);
   control_.warm_up_ended.raise();
 }
 
-/// Others may warm up for long: what comes meanwhile is not to be what the first job finds.
-std::optional<Instant> TaskRun::await_start() noexcept {
-  constexpr Duration shortest = std::chrono::milliseconds(10);
-  for (;;) {
-    const std::uint32_t seen = control_.started.value();
-    if (control_.stopping.load()) return std::nullopt;
-    if (const auto start = control_.start.load(std::memory_order_acquire)) return Instant(Duration(start));
-    const bool again = io_.keep_up();
-    if (again) releasing_.wait_until(control_.started, seen, hal::now() + std::max(task_.period, shortest));
-    else releasing_.wait(control_.started, seen);
-  }
-}
-
 /// Whoever stops the run at its end may come late: no job begins meanwhile.
 void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
-  while (grid.next() < end && await_next(grid) && hal::now() < end) {
+  while (grid.next() < end && waits_.for_release(grid) && hal::now() < end) {
     const bool ended = handshake_.ended_by(grid.next());
     ReleaseDecision decision = grid.at_release(!ended, ended && exceeded_);
     if (!ended) statistics_.overrun(job_, decision.kind);
@@ -114,10 +95,10 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
       withdraw();
     }
     if (decision.kind == Kind::wait || decision.kind == Kind::abort_and_wait) {
-      if (!await_end()) return;
+      if (!waits_.for_job_end()) return;
       decision = grid.after_wait(hal::now(), exceeded_);
     }
-    if (gate_) gate_->release(decision.nominal);
+    waits_.released(decision.nominal);
     statistics_.skipped(grid.skipped());
     if (decision.kind == Kind::skip) statistics_.skip(index_, decision);
     if (decision.kind == Kind::stop) return control_.stop(overrun_);
@@ -128,7 +109,7 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
 /// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were
 /// being caught up: cut off by the end of the run, and missed where their deadline passed before it.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
-  if (gate_) return;
+  if (waits_.is_triggered()) return;
   // The policy would have answered for them
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
@@ -145,9 +126,8 @@ void TaskRun::begin_job(policies::ReleaseGrid& grid, const ReleaseDecision& deci
     return statistics_.skipped(grid.skipped());
   }
   if (read.outcome) statistics_.sampled(decision.nominal, read.sampled);
-  const ChainPlace::Reading reading{.at = let_ ? decision.nominal : begin.at,
-                                    .event = gate_ ? gate_->asked() : decision.nominal,
-                                    .sampled = read.sampled};
+  const ChainPlace::Reading reading{
+      .at = let_ ? decision.nominal : begin.at, .event = waits_.event_of(decision.nominal), .sampled = read.sampled};
   for (ChainPlace* chain : chains_) chain->read(reading);
   start_job({.id = {.task = index_, .number = decision.job},
              .nominal = decision.nominal,
@@ -194,58 +174,6 @@ void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet)
 void TaskRun::withdraw() noexcept {
   if (!uses_device_) return;
   driver_->post({.kind = Event::Kind::job_withdrawn, .job = job_.id, .now = hal::now(), .deadline = {}});
-}
-
-/// False when the run stops before.
-bool TaskRun::await_next(policies::ReleaseGrid& grid) noexcept {
-  return gate_ ? await_trigger(grid) : await_release(grid.next());
-}
-
-/// While one waits, nobody looks for another: a job takes the newest that is there. Where its source has failed there
-/// is a job each period, so that the fault is told.
-bool TaskRun::await_trigger(policies::ReleaseGrid& grid) noexcept {
-  for (;;) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (control_.stopping.load()) return false;
-    Instant first{};
-    for (std::uint64_t more = triggers_.take(first); more > 0; --more) gate_->trigger(first);
-    statistics_.dropped_triggers(gate_->dropped() + (task_.trigger == Trigger::input ? io_.passed_over() : 0));
-    if (const auto next = gate_->next()) {
-      const Instant release = std::max(*next, grid.next());
-      if (hal::now() >= release) return grid.postpone(release), true;
-      releasing_.wait_until(handshake_.for_release, seen, release);
-    } else if (task_.trigger == Trigger::input) {
-      if (const auto fresh = releasing_.wait_elsewhere([this] { return io_.await(); }); !fresh || *fresh)
-        gate_->trigger(hal::now());
-    } else {
-      releasing_.wait(handshake_.for_release, seen);
-    }
-  }
-}
-
-void TaskRun::trigger(Instant at) noexcept {
-  triggers_.add(at);
-  handshake_.for_release.raise();
-}
-
-/// False when the run stops before.
-bool TaskRun::await_release(Instant when) noexcept {
-  for (;;) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (control_.stopping.load()) return false;
-    if (hal::now() >= when) return true;
-    releasing_.wait_until(handshake_.for_release, seen, when);
-  }
-}
-
-/// False when the run stops before.
-bool TaskRun::await_end() noexcept {
-  while (handshake_.outstanding()) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (control_.stopping.load()) return false;
-    if (handshake_.outstanding()) releasing_.wait(handshake_.for_release, seen);
-  }
-  return true;
 }
 
 void TaskRun::interrupt() noexcept {
@@ -356,7 +284,7 @@ Status TaskRun::execute_after() noexcept {
 
 void TaskRun::watch(Heartbeat& heartbeat, bool proved) const {
   heartbeat.watch("the release thread of task '" + task_.name + "'",
-                  [this](Instant now) { return releasing_.progress(now); });
+                  [this](Instant now) { return waits_.progress(now); });
   heartbeat.watch("the completion thread of task '" + task_.name + "'",
                   [this](Instant now) { return completing_.progress(now); });
   if (proved) heartbeat.watch("a job of task '" + task_.name + "'", [this](Instant) { return handshake_.progress(); });

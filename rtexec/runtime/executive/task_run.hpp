@@ -7,17 +7,16 @@
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"
-#include "policies/scheduler/sporadic_gate.hpp"
 #include "rtexec/runtime/channels/task_io.hpp"
 #include "rtexec/runtime/executive/chain_runs.hpp"
 #include "rtexec/runtime/executive/device_driver.hpp"
 #include "rtexec/runtime/executive/job_handshake.hpp"
+#include "rtexec/runtime/executive/release_wait.hpp"
 #include "rtexec/runtime/observation/layer_times.hpp"
 #include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/executive/run_control.hpp"
 #include "rtexec/runtime/executive/status_page.hpp"
 #include "rtexec/runtime/executive/task_statistics.hpp"
-#include "rtexec/runtime/executive/trigger_inbox.hpp"
 #include <rtexec/workload.hpp>
 
 #include <atomic>
@@ -38,9 +37,9 @@ class TaskRun final : public DeviceClient {
         io_(io),
         uses_device_(workload.uses_device()),
         control_(control),
-        gate_(task.trigger == Trigger::timer ? std::nullopt : std::optional(policies::SporadicGate(task.period))),
         let_(let),
-        statistics_(task, plan, control.noticed) {}
+        statistics_(task, plan, control.noticed),
+        waits_(task, io, control, handshake_, statistics_) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
   /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
@@ -71,8 +70,8 @@ class TaskRun final : public DeviceClient {
   void completion_loop() noexcept;
   /// Lets completion_loop() return where the release thread could not be started.
   void no_releases() noexcept;
-  /// Any thread: asks for a job from `at` on, where triggers release the task.
-  void trigger(Instant at) noexcept;
+  /// Any thread: asks for a job from `at` on, if triggers release the task.
+  void trigger(Instant at) noexcept { waits_.trigger(at); }
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
@@ -106,7 +105,6 @@ class TaskRun final : public DeviceClient {
   void join_regulation() noexcept;
   void leave_regulation() noexcept;
   void warm_up_once() noexcept;
-  std::optional<Instant> await_start() noexcept;
   void release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
   /// The begin of a job's first part.
@@ -114,12 +112,8 @@ class TaskRun final : public DeviceClient {
     Instant at{};
     Duration executed{0}; // by its thread so far
   };
-  bool await_next(policies::ReleaseGrid& grid) noexcept;
-  bool await_trigger(policies::ReleaseGrid& grid) noexcept;
   void begin_job(policies::ReleaseGrid& grid, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
-  bool await_release(Instant when) noexcept;
-  bool await_end() noexcept;
   void part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept;
   void withdraw() noexcept;
   void end_job() noexcept;
@@ -146,12 +140,10 @@ class TaskRun final : public DeviceClient {
   Duration waited_{0};             // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
-  ProgressCounter releasing_ = ProgressCounter::of_thread(), completing_ = ProgressCounter::of_thread();
+  ProgressCounter completing_ = ProgressCounter::of_thread();
   std::atomic<bool> releases_over_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<std::uint64_t> suspect_job_{0};
-  TriggerInbox triggers_;
-  std::optional<policies::SporadicGate> gate_; // release thread; none: a timer releases the task
   std::vector<TaskRun*> followers_;
   std::vector<ChainPlace*> chains_;
   const bool let_;
@@ -167,6 +159,7 @@ class TaskRun final : public DeviceClient {
   WarmUp warm_up_;
   TaskStatistics statistics_;
   TaskStatistics* observer_ = nullptr; // of the job in progress; null in the warm-up
+  ReleaseWait waits_;                  // of the release thread
 };
 
 } // namespace rtexec::executive
