@@ -90,10 +90,10 @@ wait $run
 # A run that is killed leaves its page behind, which is removed.
 begin
 page=$(ls /dev/shm/rtexec.$run.*)
-"$rtexec" top $run --interval 100ms >listed 2>&1 & list=$!
-await '[ -s listed ]'; kill -KILL $run; wait $run 2>/dev/null
+"$rtexec" top $run --interval 100ms >followed 2>&1 & list=$!
+await '[ -s followed ]'; kill -KILL $run; wait $run 2>/dev/null
 wait $list; status=$?
-expect 0 'process is gone' bash -c "cat listed; exit $status"
+expect 0 'process is gone' bash -c "cat followed; exit $status"
 [ -e $page ] || { echo "$page was not left behind"; bad=1; }
 expect 2 "removed $page, which a run that was killed left behind" "$rtexec" top $run --once
 [ ! -e $page ] || { echo "$page is still there"; bad=1; }
