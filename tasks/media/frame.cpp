@@ -125,10 +125,12 @@ Result<bool> is_planar(const Shape& shape, std::optional<TensorLayout> layout) {
 Result<FrameSampler> FrameSampler::make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing) {
   const auto planar = is_planar(tensor.shape, preprocessing.layout);
   if (!planar) return Unexpected(planar.error());
+  if (std::ranges::min(tensor.shape) < 1)
+    return fail(Errc::bad_input, "pictures need an input with pixels, but the network's is " + to_string(tensor.shape));
   if (std::ranges::max(tensor.shape) > kLargestSide)
     return fail(Errc::bad_input, "pictures need an input of at most " + std::to_string(kLargestSide) +
                                      " pixels on a side, but the network's is " + to_string(tensor.shape));
-  if (tensor.type == ElementType::int32 || tensor.type == ElementType::int64)
+  if (!holds_pixels(tensor.type))
     return fail(Errc::bad_input, "pictures need an input of uint8, float16 or float32, but the network's is of " +
                                      std::string(name(tensor.type)));
   if (tensor.type == ElementType::uint8 && normalises(preprocessing))

@@ -32,8 +32,8 @@ class FrameSampler {
  public:
   /// For an input that is like `tensor`: [1, 3, height, width], or else [1, height, width, 3], where `preprocessing`,
   /// a valid one, does not say which. Floats are (value in [0, 1] - mean) / deviation, of the tensor, or as
-  /// `preprocessing` says; uint8 are the pixels themselves, rounded to the nearest. bad_input: another shape, more than
-  /// 16384 pixels on a side, int32 or int64, uint8 that are to be normalised.
+  /// `preprocessing` says; uint8 are the pixels themselves, rounded to the nearest. bad_input: another shape or
+  /// type (holds_pixels()), no pixel, more than 16384 pixels on a side, uint8 that are to be normalised.
   [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
   /// Of the network's input.

@@ -12,6 +12,10 @@ double of_channel(const std::vector<double>& values, std::size_t channel, double
 
 } // namespace
 
+bool holds_pixels(ElementType type) {
+  return type == ElementType::uint8 || type == ElementType::float16 || type == ElementType::float32;
+}
+
 bool normalises(const Preprocessing& preprocessing) {
   return !preprocessing.mean.empty() || !preprocessing.deviation.empty() || !preprocessing.scale.empty();
 }

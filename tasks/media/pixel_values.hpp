@@ -15,6 +15,8 @@ struct PixelValues {
   float offset;
 };
 
+/// True if a tensor of this type can hold a picture: uint8, float16 and float32.
+[[nodiscard]] bool holds_pixels(ElementType type);
 /// Whether `preprocessing` says so itself, and the tensor's normalisation does not count.
 [[nodiscard]] bool normalises(const Preprocessing& preprocessing);
 /// Of channel `channel`, of three, of inputs that are like `tensor`: bytes themselves where it is of uint8.

@@ -35,10 +35,11 @@ Result<TensorPicture> TensorPicture::of(const rtexec::Tensor& tensor, const Prep
                 "a picture has the shape [1, channels, height, width] or [1, height, width, channels] "
                 "with 3 channels or 1, and " +
                     found);
+  if (std::ranges::min(shape) < 1) return fail(Errc::bad_input, "a picture has pixels, and " + found);
   if (std::ranges::max(shape) > largest_side)
     return fail(Errc::bad_input,
                 "pictures have at most " + std::to_string(largest_side) + " pixels on a side, and " + found);
-  if (tensor.type == ElementType::int32 || tensor.type == ElementType::int64)
+  if (!holds_pixels(tensor.type))
     return fail(Errc::bad_input, "pictures are of uint8, float16 or float32, and " + found);
   return TensorPicture(tensor, preprocessing, planar);
 }

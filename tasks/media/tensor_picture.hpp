@@ -16,8 +16,8 @@ namespace rtexec::tasks {
 class TensorPicture {
  public:
   /// Of inputs that are like `tensor` and filled as `preprocessing` says: [1, 3, height, width], or else [1, height,
-  /// width, 3], or one channel in the same places. bad_input: another shape, more than 16384 pixels on a side, int32 or
-  /// int64.
+  /// width, 3], or one channel in the same places. bad_input: another shape or type (holds_pixels()), no pixel, more
+  /// than 16384 pixels on a side.
   [[nodiscard]] static Result<TensorPicture> of(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
   /// Pixels of the tensor's `bytes`, in memory of `picture` where it has as much. One channel becomes grey; what the

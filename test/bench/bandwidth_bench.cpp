@@ -140,7 +140,7 @@ class GreedyThread {
   static constexpr std::size_t stamps = 1 << 20;
 
   GreedyThread(const Options& options, int fifo, bool stamped, regulation::Regulation* regulation, unsigned core)
-      : stamped_(stamped) {
+      : stamped_(stamped), regulation_(regulation) {
     if (stamped) stamps_.resize(stamps);
     auto thread = hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}},
                                      [&options, this, regulation, core] {
@@ -159,6 +159,7 @@ class GreedyThread {
   }
   ~GreedyThread() {
     stop_.store(true);
+    if (regulation_ != nullptr) regulation_->end(); // which may hold the thread
     thread_.join();
     if (failed_.load()) skip("the greedy thread cannot be counted");
   }
@@ -169,6 +170,7 @@ class GreedyThread {
   std::atomic<std::uint64_t> steps_{0};
   std::atomic<bool> stop_{false}, failed_{false};
   bool stamped_;
+  regulation::Regulation* regulation_; // ends before the thread is joined
   std::vector<std::int64_t> stamps_;
   hal::Thread thread_;
 };

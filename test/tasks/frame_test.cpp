@@ -450,7 +450,12 @@ TEST(Frames, WhatDoesNotFitIsRefused) {
   for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {3}, {1, 4, 8, 8}, {2, 3, 8, 8}, {3, 8, 8}})
     EXPECT_TRUE(test::fails(FrameSampler::make(tensor(shape)), Errc::bad_input, "[1, 3, height, width] or"));
   EXPECT_TRUE(test::fails(FrameSampler::make(tensor({1, 3, 8, 16385})), Errc::bad_input, "16384"));
-  EXPECT_TRUE(test::fails(FrameSampler::make(tensor({1, 3, 8, 8}, ElementType::int32)), Errc::bad_input, "of int32"));
+  for (const auto& shape : std::vector<std::vector<std::int64_t>>{{1, 3, 0, 8}, {1, 3, 8, 0}, {1, 0, 8, 3}})
+    EXPECT_TRUE(test::fails(FrameSampler::make(tensor(shape)), Errc::bad_input, "an input with pixels"));
+  using enum ElementType;
+  for (const ElementType type : {int8, boolean, uint16, int16, int32, uint32, int64, uint64, float64})
+    EXPECT_TRUE(
+        test::fails(FrameSampler::make(tensor({1, 3, 8, 8}, type)), Errc::bad_input, "of " + std::string(name(type))));
 }
 
 TEST(Frames, SampleDoesNotAllocate) {

@@ -115,7 +115,11 @@ TEST(TensorPicture, RefusesWhatIsNoPicture) {
   for (const auto& shape : {std::vector<std::int64_t>{}, {8}, {1, 3, 4}, {2, 3, 4, 4}, {1, 4, 4, 4}, {1, 2, 8, 8}})
     EXPECT_THAT(refused(ElementType::float32, shape), HasSubstr("a picture has the shape"));
   EXPECT_THAT(refused(ElementType::float32, {1, 4, 4, 2}), HasSubstr("'image' is float32 1x4x4x2"));
-  EXPECT_THAT(refused(ElementType::int32, {1, 3, 4, 4}), HasSubstr("uint8, float16 or float32"));
+  using enum ElementType;
+  for (const ElementType type : {int8, boolean, uint16, int16, int32, uint32, int64, uint64, float64})
+    EXPECT_THAT(refused(type, {1, 3, 4, 4}), HasSubstr("uint8, float16 or float32"));
+  for (const auto& shape : {std::vector<std::int64_t>{1, 3, 0, 4}, {1, 3, 4, 0}, {1, 0, 4, 3}})
+    EXPECT_THAT(refused(uint8, shape), HasSubstr("a picture has pixels"));
   EXPECT_THAT(refused(ElementType::uint8, {1, 3, 4, 16385}), HasSubstr("at most 16384"));
 }
 
