@@ -11,7 +11,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// x of 0.5 x (1 + erf(x / sqrt 2)), or of the same with tanh(sqrt(2 / pi) (x + 0.044715 x^3)).
+/// The input x of 0.5 x (1 + erf(x / sqrt 2)), or of the tanh approximation with tanh(sqrt(2 / pi) (x + 0.044715 x^3)).
 struct Gelu {
   TensorId x;
   Function kind;
@@ -54,7 +54,7 @@ std::optional<Gelu> gelu_of(const Patterns& p, TensorId y) {
   return std::nullopt;
 }
 
-/// log(p / (1 - p)) of a probability p, which is clipped, and so may be either part of the quotient.
+/// log(p / (1 - p)) of a clipped probability p. Numerator and denominator may also be clipped to at least `least`.
 struct Logit {
   TensorId p;
   float least;
@@ -116,7 +116,7 @@ void merge_logit(Graph& graph) {
     if (const auto logit = logit_of(p, graph.nodes[i])) {
       const auto* range = p.activation(logit->p, Function::clip);
       const auto& bounds = std::get<Activation>(range->operation);
-      const bool whole = bounds.a == 0 && bounds.b == 1; // which it does itself
+      const bool whole = bounds.a == 0 && bounds.b == 1; // logit clips to [0, 1] itself
       p.replace(i, Activation{Function::logit, logit->least, 0}, {whole ? range->inputs[0] : logit->p});
     }
   remove_unused(graph);

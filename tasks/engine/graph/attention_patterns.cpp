@@ -11,12 +11,12 @@
 namespace rtexec::tasks {
 namespace {
 
-/// How scores become what softmax reads: factor * scores + mask.
+/// The computation between the product q k^T and its softmax: factor * scores + mask.
 class Scores {
  public:
   Scores(const Patterns& patterns, TensorId end) : p_(patterns), end_(end) {}
 
-  /// Walks back to the product; false where something else lies between.
+  /// Walks back to the product. Returns false if other operations lie between.
   bool find() {
     for (auto id = end_; p_.uses.single_reader(id);) {
       const auto* node = p_.writer(id);
@@ -32,8 +32,8 @@ class Scores {
 
   const Node* product = nullptr;
   float factor = 1;
-  std::optional<TensorId> mask;     // that is computed
-  std::vector<float> constant_mask; // shaped as the scores
+  std::optional<TensorId> mask;     // a computed mask
+  std::vector<float> constant_mask; // a constant mask, broadcast to the shape of the scores
 
  private:
   bool pass(const Node& node, TensorId& id) {
@@ -49,7 +49,7 @@ class Scores {
     }
     const auto* pair = std::get_if<Binary>(&node.operation);
     if (!pair || pair->kind != Pair::add) return false;
-    // Scores are what is as large as the sum.
+    // The operand with the shape of the sum is the scores.
     const bool swapped = p_.is_constant(node.inputs[0]) || p_.shape(node.inputs[0]) != p_.shape(node.output);
     const auto added = node.inputs[swapped ? 0 : 1];
     id = node.inputs[swapped ? 1 : 0];
@@ -77,7 +77,7 @@ class Scores {
   bool reshaped_ = false;
 };
 
-/// The same matrices with those dimensions swapped, by a View.
+/// Adds a View that swaps the last two dimensions of `x`.
 TensorId swapped(Graph& graph, std::vector<Node>& before, TensorId x, const std::string& name) {
   auto shape = graph.tensors[x].shape;
   auto strides = dense_strides(shape);
@@ -88,7 +88,7 @@ TensorId swapped(Graph& graph, std::vector<Node>& before, TensorId x, const std:
   return y;
 }
 
-/// One attention in place of the nodes from a product to the next but one.
+/// Replaces each group of nodes from the product q k^T to the product with v by one Attention.
 class AttentionFusion {
  public:
   explicit AttentionFusion(Graph& graph) : p_(graph) {}
@@ -110,12 +110,12 @@ class AttentionFusion {
     return {shape.begin(), shape.end() - 2};
   }
 
-  /// Softmax times values, or the transpose of that: values times softmax.
+  /// Softmax times values, or its transpose: values times softmax.
   struct Weighted {
     const Node* softmax = nullptr;
     TensorId v = 0;
-    bool v_transposed = false; // as the softmax is multiplied by it
-    bool turned = false;       // the result is
+    bool v_transposed = false; // in the product with the softmax
+    bool turned = false;       // true: the result is transposed
   };
   std::optional<Weighted> weighted(const Node& last) const {
     const auto* product = std::get_if<Product>(&last.operation);
@@ -165,18 +165,18 @@ class AttentionFusion {
     return {attention.name, View{0, std::move(strides)}, {attention.output}, to, {}, {}};
   }
 
-  /// Of the matrix that is multiplied.
+  /// Returns the number of columns of the operand's matrices, after an optional transposition.
   [[nodiscard]] std::int64_t row_of(TensorId id, bool transpose) const {
     const auto& shape = p_.shape(id);
     return shape[shape.size() - (transpose ? 2 : 1)];
   }
-  /// What attention over channels has in rows is long, and its scores are few.
+  /// Excludes attention over channels, whose rows are long and whose scores are few.
   [[nodiscard]] static bool fits_kernels(std::int64_t columns, const Shape& heads) {
     constexpr std::int64_t max_columns = 1024, max_heads = 65535;
     return columns <= max_columns && element_count(heads) <= max_heads;
   }
 
-  /// Leading dimensions along which it is the same are of one element.
+  /// Adds a constant mask. Leading dimensions along which it does not vary are reduced to size 1.
   TensorId mask(const Node& node, Shape shape, std::vector<float> values) {
     for (std::size_t d = 0; d + 2 < shape.size(); ++d) {
       const auto inner =

@@ -1,4 +1,4 @@
-// Which part of a network's constants each of its layers reads (Workload::constant_ranges).
+// Finds the part of a network's constants that each of its layers reads (Workload::constant_ranges).
 #pragma once
 
 #include <rtexec/memory.hpp>
@@ -12,11 +12,11 @@ namespace rtexec::tasks {
 
 class ConstantRanges {
  public:
-  /// `constants` are in the order of their offsets, and outlive it.
+  /// `constants` must be sorted by offset and outlive this object.
   ConstantRanges(std::span<const MemoryObject> constants, std::size_t layers)
       : constants_(constants), ranges_(layers) {}
 
-  /// The layer reads the object that holds this offset.
+  /// Records that the layer reads the object that contains this offset.
   void read(std::size_t layer, std::size_t offset);
   [[nodiscard]] std::vector<ConstantRange> result() && { return std::move(ranges_); }
 

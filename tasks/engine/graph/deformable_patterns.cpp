@@ -25,16 +25,16 @@ class DeformableFusion {
 
  private:
   struct Samples {
-    std::vector<const Node*> of;      // GridSample of each image
-    std::int64_t n, c, q, points = 0; // points of each
+    std::vector<const Node*> of;      // the GridSample of each image
+    std::int64_t n, c, q, points = 0; // points of each image
   };
   struct Found {
     Samples samples;
-    TensorId scores = 0; // [n,1,q,count], once `softmax` is gone
+    TensorId scores = 0; // [n,1,q,count], after `softmax` is removed
     const Node* softmax = nullptr;
   };
 
-  /// What writes `id`, which nobody else reads, under whatever shape.
+  /// Returns the node that writes `id`, skipping Reshapes, if its output has no other reader; else nullptr.
   [[nodiscard]] const Node* unshaped(TensorId id) const {
     const auto* node = p_.uses.single_reader(id) ? p_.writer(id) : nullptr;
     return node && std::holds_alternative<Reshape>(node->operation) ? unshaped(node->inputs[0]) : node;
@@ -44,7 +44,7 @@ class DeformableFusion {
     return a.mode == b.mode && a.padding == b.padding && a.align_corners == b.align_corners;
   }
 
-  /// `id`: [n, c, q, count], in which the points of the images follow each other.
+  /// Matches `id` as samples [n, c, q, count] in which the points of the images follow each other.
   [[nodiscard]] std::optional<Samples> samples(TensorId id) const {
     const auto* node = unshaped(id);
     const auto* concat = node ? std::get_if<Concat>(&node->operation) : nullptr;
@@ -65,7 +65,7 @@ class DeformableFusion {
     return found;
   }
 
-  /// How many last dimensions hold `count` elements; 0 where none do.
+  /// Returns how many of the last dimensions hold `count` elements together; 0 if none do.
   [[nodiscard]] static std::size_t last_dimensions(const Shape& shape, std::int64_t count) {
     std::int64_t held = 1;
     for (std::size_t d = shape.size(); d-- > 0;)
@@ -73,7 +73,7 @@ class DeformableFusion {
     return 0;
   }
 
-  /// Whether `count` elements that follow each other still do so behind it.
+  /// True if every run of `count` consecutive elements is still consecutive after the move.
   [[nodiscard]] bool keeps(const Node& move, std::int64_t count) const {
     const auto& to = p_.shape(move.output);
     const auto last = last_dimensions(to, count);
@@ -85,7 +85,7 @@ class DeformableFusion {
                                            view->strides.end() - static_cast<std::ptrdiff_t>(last));
   }
 
-  /// The Softmax whose result `id` is, if what it normalises together was moved together since.
+  /// Returns the Softmax that computes `id`, if all moves in between keep its rows together; else nullptr.
   [[nodiscard]] const Node* softmax(TensorId id) const {
     const auto count = p_.shape(id).back();
     for (const auto* node = p_.writer(id); node && p_.uses.single_reader(node->output);
@@ -118,7 +118,7 @@ class DeformableFusion {
   }
 
   void append(std::vector<Node>& nodes, const Found& found, const Node& last) {
-    for (auto& node : nodes) // what moved shares moves scores
+    for (auto& node : nodes) // moves of the softmax's output now move its input
       std::ranges::replace(node.inputs, found.softmax->output, found.softmax->inputs[0]);
     const auto& s = found.samples;
     const auto name = p_.graph.tensors[last.output].name;

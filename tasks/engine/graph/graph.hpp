@@ -1,7 +1,7 @@
-// The engine's picture of a network: static shapes, typed tensors, NCHW, few operations. Integers of every width and
-// booleans are computed in their own type, modulo 2^n; floats in the network's precision.
-// Read from ONNX by onnx_reader.hpp, simplified by passes.hpp, executed by network.hpp. Plain values that can
-// be compared; owns its constants.
+// The engine's representation of a network: static shapes, typed tensors, NCHW layout, few operations. Integers of
+// every width and booleans are computed in their own type, modulo 2^n; floats are computed in the network's precision.
+// onnx_reader.hpp reads a graph from ONNX, passes.hpp simplifies it, and network.hpp executes it. A graph is a plain
+// value: it can be compared, and it owns its constants.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -22,18 +22,18 @@
 
 namespace rtexec::tasks {
 
-/// What a model's file leaves to its user, by the names of inputs.
+/// Shapes and constants that the user supplies because the model file leaves them open, keyed by the name of the input.
 struct GivenInputs {
-  std::map<std::string, Shape> shapes;                  // all dimensions, where the file leaves some of them open
-  std::map<std::string, std::vector<double>> constants; // of all elements, or one for all: no inputs any more
+  std::map<std::string, Shape> shapes;                  // all dimensions of an input that has open ones in the file
+  std::map<std::string, std::vector<double>> constants; // all elements, or one value for all; no longer an input
 };
 
 using TensorId = std::uint32_t; // index in Graph::tensors
 
-/// What a constant was before it was dequantised: integers of eight bits, and the scale that each was multiplied by.
+/// The source of a dequantized constant: 8-bit integers and the scales that multiply each of them.
 struct QuantizedConstant {
-  std::vector<std::int8_t> values; // in the order of the constant's
-  std::vector<float> scales;       // one of all, or one for each index of `axis`
+  std::vector<std::int8_t> values; // in the element order of the constant
+  std::vector<float> scales;       // one for all elements, or one for each index of `axis`
   std::size_t axis = 0;
   bool operator==(const QuantizedConstant&) const = default;
 };
@@ -42,7 +42,7 @@ struct QuantizedConstant {
 [[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
   return type != ElementType::float32 && type != ElementType::float16 && type != ElementType::float64;
 }
-/// The bytes of one element in the host engine's memory: floats of every precision are stored as float32.
+/// Returns the bytes of one element in the host engine's memory. Floats of every precision are stored as float32.
 [[nodiscard]] constexpr std::size_t stored_size(ElementType type) noexcept {
   return is_integer(type) ? size_of(type) : sizeof(float);
 }
@@ -50,47 +50,47 @@ struct QuantizedConstant {
 struct Tensor {
   std::string name;
   Shape shape;
-  std::vector<float> values; // of a constant of floats, in row-major order; empty for what is computed
+  std::vector<float> values; // a float constant's elements in row-major order; empty if the tensor is computed
   ElementType type = ElementType::float32;
-  Integers integers = {};                                  // of a constant of integers or booleans, of `type`
-  std::shared_ptr<const QuantizedConstant> quantized = {}; // where `values` are known to come from such
+  Integers integers = {};                                  // the elements of an integer or boolean constant, of `type`
+  std::shared_ptr<const QuantizedConstant> quantized = {}; // set if `values` are known to be dequantized 8-bit integers
 
   [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
   bool operator==(const Tensor&) const = default;
 };
 
-/// y = f(x), element by element. Truth is 1 and 0.
+/// y = f(x), element by element. True is 1, false is 0.
 struct Activation {
   enum class Kind {
     none,
     relu,
-    leaky_relu,       // a: slope below zero
+    leaky_relu,       // a: slope for x < 0
     sigmoid,          //
-    hard_sigmoid,     // a x + b, between 0 and 1
+    hard_sigmoid,     // a x + b, clamped to [0, 1]
     hard_swish,       //
-    clip,             // between a and b
+    clip,             // x clamped to [a, b]
     exp,              //
     tanh,             //
     sqrt,             //
     swish,            // x * sigmoid(x)
     scale,            // a x + b
-    elu,              // below zero a (e^x - 1)
+    elu,              // x < 0: a (e^x - 1); else x
     selu,             // b times elu
     softplus,         //
     softsign,         //
     mish,             //
     gelu,             // x Phi(x)
-    gelu_tanh,        // the same, approximated by tanh
+    gelu_tanh,        // x Phi(x), approximated by tanh
     erf,              //
-    thresholded_relu, // x where above a
-    shrink,           // towards zero by b, where further from it than a
+    thresholded_relu, // x if x > a, else 0
+    shrink,           // x moved towards zero by b if |x| > a, else 0
     absolute,         //
     logarithm,        //
     reciprocal,       //
     sign,             //
     floor,            //
     ceil,             //
-    round,            // to even
+    round,            // to the nearest integer, ties to even
     truncate,         //
     sine,             //
     cosine,           //
@@ -104,11 +104,11 @@ struct Activation {
     arc_cosh,         //
     arc_tanh,         //
     is_nan,           //
-    is_infinite,      // a: where below zero, b: where above
+    is_infinite,      // a: true for minus infinity, b: true for plus infinity
     is_zero,          //
     is_not_zero,
     scaled_tanh, // a tanh(b x)
-    logit,       // log(x / (1 - x)) for x between 0 and 1, neither of the two below a
+    logit,       // log(x / (1 - x)) for x clamped to [0, 1]; x and 1 - x are at least a
   };
   Kind kind = Kind::none;
   float a = 0;
@@ -116,13 +116,13 @@ struct Activation {
   bool operator==(const Activation&) const = default;
 };
 
-/// What follows layers in networks: kernels of layers have these in them.
+/// True for the functions that commonly follow a layer: the layers' kernels can apply them to their results.
 [[nodiscard]] constexpr bool is_common(Activation::Kind kind) {
   using enum Activation::Kind;
   return kind <= selu || kind == mish || kind == gelu || kind == gelu_tanh;
 }
 
-/// A window that moves over height and width.
+/// A sliding window over height and width.
 struct Window {
   std::int64_t kernel_h = 1, kernel_w = 1;
   std::int64_t stride_h = 1, stride_w = 1;
@@ -131,7 +131,7 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-/// y = clip(round(x / scale) + zero, low, high), rounded to even.
+/// y = clip(round(x / scale) + zero, low, high), ties to even.
 struct Quantise {
   float scale = 1, zero = 0;
   float low = 0, high = 255;
@@ -144,15 +144,15 @@ struct Dequantise {
   bool operator==(const Dequantise&) const = default;
 };
 
-/// Inputs x [n,c,h,w], weights [m, c/groups, kh, kw], and a bias [m] where there is one.
+/// Inputs: x [n,c,h,w], weights [m, c/groups, kh, kw], and optionally a bias [m].
 struct Conv {
   Window window;
   std::int64_t groups = 1;
   bool operator==(const Conv&) const = default;
 };
 
-/// alpha * op(a) * op(b) + beta * c. Inputs a, b, and c [m,n], [1,n], [n], [m,1] or scalar where there is one. Where a
-/// is no transpose it may have more than two dimensions: all but the last are its rows.
+/// alpha * op(a) * op(b) + beta * c. Inputs: a, b, and optionally c of [m,n], [1,n], [n], [m,1] or a scalar. Without
+/// `transpose_a`, a may have more than two dimensions: all but the last are its rows.
 struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -161,8 +161,8 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
-/// x [n,c,h,w]. The output shape decides how many windows there are (ceil_mode); what lies outside x is never the
-/// maximum.
+/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows (ceil_mode). Padding is
+/// never the maximum.
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
@@ -171,8 +171,8 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
-/// a [..., m, k] times b [..., k, n], whose leading dimensions are broadcast as NumPy does; each may be the transpose
-/// of what it says, in its last two dimensions. Times alpha.
+/// Matrix product (ONNX MatMul) alpha * op(a) * op(b) of a [..., m, k] and b [..., k, n]. Leading dimensions are
+/// broadcast as in NumPy. Either operand may be stored with its last two dimensions transposed.
 struct Product {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -180,28 +180,28 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
-/// softmax(scale * q k^T + mask) v, of q [..., m, d], k [..., n, d], v [..., n, e], and a mask broadcast to [..., m, n]
-/// where there is one; their leading dimensions are equal. The scores never lie in memory all at once.
+/// softmax(scale * q k^T + mask) v, of q [..., m, d], k [..., n, d] and v [..., n, e], whose leading dimensions are
+/// equal. The optional mask is broadcast to [..., m, n]. The complete score matrix is never in memory.
 struct Attention {
   float scale = 1;
-  bool may_be_nothing = false; // as of Softmax
+  bool may_be_nothing = false; // see Softmax
   bool operator==(const Attention&) const = default;
 };
 
-/// Two inputs of one type, broadcast as NumPy does; comparisons write booleans.
+/// Two inputs of one type, broadcast as in NumPy. Comparisons produce booleans.
 struct Binary {
   enum class Kind {
     add,
     subtract,
     multiply,
     divide,
-    divide_whole, // towards zero
+    divide_whole, // integer division, rounded towards zero
     minimum,
     maximum,
     power,
-    modulo,    // with the sign of the second
-    remainder, // with the sign of the first
-    slope,     // the first, below zero times the second
+    modulo,    // with the sign of the divisor
+    remainder, // with the sign of the dividend
+    slope,     // PRelu: a if a >= 0, else a * b
     equal,
     not_equal,
     less,
@@ -221,51 +221,50 @@ struct Binary {
   return kind >= Binary::Kind::equal && kind <= Binary::Kind::less_or_equal;
 }
 
-/// Converts to the output's type. Floats are truncated towards zero to integers, of which they become the nearest (NaN:
-/// 0); integers become narrower modulo 2^n; to a boolean: whether it is not zero.
+/// Converts to the output's type. Floats are truncated towards zero and saturate at the integer type's range; NaN
+/// becomes 0. Integers are narrowed modulo 2^n. A boolean is true if the value is not zero.
 struct Cast {
   bool operator==(const Cast&) const = default;
 };
 
-/// a [..., m, k] times b [..., k, n] of integers, modulo 2^n; leading dimensions are broadcast as NumPy does. Operands
-/// of int16, which are bytes less their zero points (-255 to 255), have a product of int32, others one of their own
-/// type.
+/// Integer matrix product of a [..., m, k] and b [..., k, n], modulo 2^n; leading dimensions are broadcast as in NumPy.
+/// int16 operands are bytes minus their zero points (-255 to 255), and their product is int32. The product of other
+/// operands has their own type.
 struct IntegerMatMul {
   bool operator==(const IntegerMatMul&) const = default;
 };
 
-/// A convolution as Conv has it, without bias, of int16 as IntegerMatMul has it: int32, modulo 2^32.
+/// A convolution (see Conv) without bias of int16 operands (see IntegerMatMul); the result is int32, modulo 2^32.
 struct IntegerConv {
   Conv conv;
   bool operator==(const IntegerConv&) const = default;
 };
 
-/// Where the first input, of booleans, is true the second, else the third: broadcast as NumPy does.
+/// ONNX Where: the second input where the first, a boolean, is true, else the third. All are broadcast as in NumPy.
 struct Select {
   bool operator==(const Select&) const = default;
 };
 
-/// alpha a b + c, for inputs a, b, c: broadcast as NumPy does. Set by passes.hpp only.
+/// alpha a b + c of inputs a, b and c, broadcast as in NumPy. Only passes.hpp creates it.
 struct MultiplyAdd {
   float alpha = 1;
   bool operator==(const MultiplyAdd&) const = default;
 };
 
-/// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale,
-/// shift.
+/// y = x * scale[c] + shift[c] for x [n,c,...]: a batch normalisation that was not folded. Inputs: x, scale, shift.
 struct ScaleShift {
   bool operator==(const ScaleShift&) const = default;
 };
 
-/// Softmax over the middle of x seen as [outer, count, inner], or its logarithm.
+/// Softmax, or its logarithm, over the middle dimension of x viewed as [outer, count, inner].
 struct Softmax {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool logarithm = false;
-  bool may_be_nothing = false; // of what is minus infinity throughout: zero
+  bool may_be_nothing = false; // a row of only minus infinity gives zeros
   bool operator==(const Softmax&) const = default;
 };
 
-/// Over the middle of x seen as [outer, count, inner].
+/// A reduction over the middle dimension of x viewed as [outer, count, inner].
 struct Reduce {
   enum class Kind {
     mean,
@@ -273,8 +272,8 @@ struct Reduce {
     product,
     minimum,
     maximum,
-    squares,       // their sum
-    first_minimum, // its index
+    squares,       // sum of squares
+    first_minimum, // index of the first minimum
     last_minimum,
     first_maximum,
     last_maximum,
@@ -284,16 +283,17 @@ struct Reduce {
   bool operator==(const Reduce&) const = default;
 };
 
-/// Over the middle of x seen as [outer, count, inner]: y[i] is the sum of what stands up to i.
+/// Cumulative sum (ONNX CumSum) over the middle dimension of x viewed as [outer, count, inner]: y[i] = x[0] + ... +
+/// x[i].
 struct RunningSum {
   std::int64_t outer = 1, count = 1, inner = 1;
-  bool exclusive = false; // of what stands before i
-  bool reverse = false;   // from the end
+  bool exclusive = false; // y[i] excludes x[i]
+  bool reverse = false;   // sums from the end
   bool operator==(const RunningSum&) const = default;
 };
 
-/// Over the middle of x seen as [outer, count, inner]: the indices of the `kept` largest (smallest) ones, the largest
-/// (smallest) first, of equal ones the first first.
+/// The indices of ONNX TopK: the `kept` largest (smallest) elements along the middle dimension of x viewed as [outer,
+/// count, inner], best first. Equal elements keep their order.
 struct TopIndices {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t kept = 1;
@@ -301,8 +301,9 @@ struct TopIndices {
   bool operator==(const TopIndices&) const = default;
 };
 
-/// x seen as [outer, count], each row less its mean (if centred) and over its deviation (else over the root of the mean
-/// of its squares); then times a scale plus a shift where there are such inputs, broadcast to x as NumPy does.
+/// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; else x /
+/// sqrt(mean of squares). An optional scale multiplies the result and an optional shift is added; both are broadcast to
+/// x as in NumPy.
 struct Normalise {
   std::int64_t outer = 1, count = 1;
   bool centred = true;
@@ -322,68 +323,67 @@ struct Concat {
   bool operator==(const Concat&) const = default;
 };
 
-/// The same elements under another shape.
+/// The same elements in another shape.
 struct Reshape {
   bool operator==(const Reshape&) const = default;
 };
 
-/// Each output element is an input element: y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions.
-/// Transpose, slice, expand.
+/// A strided view (transpose, slice, expand): y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions.
 struct View {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
   bool operator==(const View&) const = default;
 };
 
-/// Output index i along `axis` takes the input's indices[i].
+/// ONNX Gather with constant indices: output index i along `axis` reads the input's indices[i].
 struct Gather {
   std::size_t axis = 0;
   std::vector<std::int64_t> indices;
   bool operator==(const Gather&) const = default;
 };
 
-/// Input 1 holds int64 indices along `axis` of input 0: y = x.shape with indices.shape in place of that dimension.
-/// Negative ones count from the end, those outside are taken to be the nearest inside.
+/// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0; indices.shape replaces that
+/// dimension in y. Negative indices count from the end; indices outside the tensor are clamped.
 struct Take {
   std::size_t axis = 0;
   bool operator==(const Take&) const = default;
 };
 
-/// The same for each element: y is shaped as the indices, and differs from where it takes from along `axis` only.
+/// ONNX GatherElements: y has the shape of the indices, and each element replaces only the coordinate along `axis`.
 struct TakeElements {
   std::size_t axis = 0;
   bool operator==(const TakeElements&) const = default;
 };
 
-/// Input 1 holds in its last dimension indices of the dimensions of input 0 from `batch` on; the first `batch`
-/// dimensions of both are the same ones.
+/// ONNX GatherND: the last dimension of input 1 holds indices into the dimensions of input 0 from `batch` on. Both
+/// inputs share their first `batch` dimensions.
 struct TakeSlices {
   std::size_t batch = 0;
   bool operator==(const TakeSlices&) const = default;
 };
 
-/// Input 0, into which the elements of input 2 are put (added, ...) where input 1 says, as TakeElements and TakeSlices
-/// read.
+/// ONNX ScatterElements or ScatterND: a copy of input 0 into which the elements of input 2 are written (or added, ...)
+/// at the indices of input 1.
 struct Put {
   enum class Kind { replace, add, multiply, minimum, maximum };
   Kind kind = Kind::replace;
-  std::optional<std::size_t> axis; // of elements; absent: of slices
+  std::optional<std::size_t> axis; // axis of ScatterElements; absent: ScatterND
   bool operator==(const Put&) const = default;
 };
 
-/// x, at position `before` in an output that is `value` elsewhere.
+/// Places x at index `before` of an output whose other elements are `value`.
 struct Pad {
   std::vector<std::int64_t> before;
-  float value = 0;          // of floats
-  std::int64_t integer = 0; // of integers and booleans
+  float value = 0;          // for floats
+  std::int64_t integer = 0; // for integers and booleans
   bool operator==(const Pad&) const = default;
 };
 
-/// Interpolation in height and width: each output row (column) blends two input rows (columns).
+/// Interpolates in height and width: each output row (column) blends two input rows (columns).
 struct Resize {
   struct Tap {
     std::int64_t low = 0, high = 0;
-    float weight = 0; // of high; low has the rest
+    float weight = 0; // weight of `high`; `low` has 1 - weight
     bool operator==(const Tap&) const = default;
   };
   std::vector<Tap> rows;    // one for each output row
@@ -391,8 +391,8 @@ struct Resize {
   bool operator==(const Resize&) const = default;
 };
 
-/// x seen as [outer, count, inner]: y[o, i, k] is the sum over a tap's `taps` indices of their weights times x[o,
-/// index, k].
+/// Linear resampling of x viewed as [outer, count, inner]: y[o, i, k] is the weighted sum of x[o, index, k] over the
+/// `taps` indices of i.
 struct Resample {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t taps = 1;
@@ -401,54 +401,60 @@ struct Resample {
   bool operator==(const Resample&) const = default;
 };
 
-/// x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]: across, then down, from -1 to 1. Of volumes likewise:
-/// across, down, then deep.
+/// Samples x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]. A position is (x, y), each from -1 to 1. For
+/// volumes a position is (x, y, z).
 struct GridSample {
   enum class Mode { linear, nearest, cubic };
   enum class Padding { zeros, border, reflection };
   Mode mode = Mode::linear;
   Padding padding = Padding::zeros;
-  bool align_corners = false; // -1 and 1 are the centres of the outermost pixels, else their outer edges
+  bool align_corners = false; // true: -1 and 1 are the centres of the outermost pixels; false: their outer edges
   bool operator==(const GridSample&) const = default;
 };
 
-/// Attention to some positions of several images (Zhu et al., Deformable DETR, 2021, equation 3). Scores [n,1,q,count],
-/// then of each image, the first one first, x [n,c,h,w] and a grid [n,q,points,2] as GridSample has them; `count` is
-/// that of all points. y [n,q,c]: what stands at q's positions, each times what softmax makes of its score.
+/// Deformable attention to sampled positions of several images (Zhu et al., Deformable DETR, 2021, equation 3). Inputs:
+/// scores [n,1,q,count]; then for each image x [n,c,h,w] and a grid [n,q,points,2] as in GridSample. `count` is the
+/// number of points of all images. y [n,q,c] is the sum of the samples of q, weighted by softmax(scores).
 struct DeformableAttention {
   static constexpr std::size_t max_images = 8;
   GridSample sample;
   bool operator==(const DeformableAttention&) const = default;
 };
 
-/// x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image of each [count]: y [count, c, out_h,
-/// out_w], each element of which is what a bin of the region holds at `samples` by `samples` places between pixels.
+/// ONNX RoiAlign. Inputs: x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image index of each
+/// region [count]. Each element of y [count, c, out_h, out_w] reduces `samples` by `samples` interpolated samples of
+/// one bin.
 struct RegionAlign {
-  enum class Kind { average, maximum }; // of the places; the largest one of the weighted pixels around them
+  enum class Kind { average, maximum }; // of the samples; maximum: the largest weighted pixel around them
   Kind kind = Kind::average;
   static constexpr std::int64_t max_samples = 4096;
-  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most so many
-  float scale = 1;          // from regions to pixels
-  bool half_pixel = true;   // pixel 0 is centred on 0.5, and regions may be smaller than a pixel
+  std::int64_t samples = 0; // in each direction; 0: one per pixel of a bin, rounded up, at most max_samples
+  float scale = 1;          // region coordinates to pixels
+  bool half_pixel = true;   // true: pixel 0 is centred on 0.5, and regions may be smaller than a pixel
   bool operator==(const RegionAlign&) const = default;
 };
 
-/// Boxes [n, count, 4] and their scores [n, classes, count]: the best ones of each class of each image, less those that
-/// overlap a better one. y [rows, 3]: image, class and box of each; where fewer than `rows` are chosen, -1 behind them.
+/// Non-maximum suppression of boxes [n, count, 4] with scores [n, classes, count]. Keeps the best boxes of each class
+/// of each image that do not overlap a better one. y [rows, 3] holds image, class and box of each kept box; unused rows
+/// at the end are -1.
 struct NonMaxSuppression {
-  std::int64_t most = 1;           // of a class
-  float overlap = 0;               // intersection over union: those above it go
-  std::optional<float> score = {}; // those not above it go
-  bool centred = false; // boxes are centre across, centre down, width and height; else two corners, each down, across
+  std::int64_t most = 1;           // largest number of boxes kept for each class of an image
+  float overlap = 0;               // boxes with a higher intersection over union are removed
+  std::optional<float> score = {}; // boxes with a score not above it are removed
+  bool centred = false;            // true: (centre x, centre y, width, height); false: two corners (y, x, y, x)
   bool operator==(const NonMaxSuppression&) const = default;
 };
 
-/// One direction of a recurrent layer over a sequence. Inputs: what the gates take from the sequence, biases included,
-/// [steps, batch, gates * hidden]; weights of the state [gates * hidden, hidden]; the first state [batch, hidden]; then
-/// of lstm the first cell [batch, hidden], and where `peepholes` what gates take from the cell [3 * hidden]; of gru
-/// where `late_reset` a bias [hidden]; and where `lengths` how many steps of each sequence count [batch]: in others
-/// state and cell stay. Gates: of lstm input, output, forget, cell; of gru update, reset, hidden. y: the states [steps,
-/// batch, hidden], and behind them, of lstm, the last cell [1, batch, hidden].
+/// One direction of a recurrent layer over a sequence. Inputs, in order:
+/// - the input contribution to the gates, biases included, [steps, batch, gates * hidden];
+/// - the recurrent weights [gates * hidden, hidden];
+/// - the initial state [batch, hidden];
+/// - lstm: the initial cell [batch, hidden]; with `peepholes`, the peephole weights [3 * hidden];
+/// - gru with `late_reset`: a bias [hidden];
+/// - with `lengths`: the number of valid steps of each sequence [batch]. State and cell do not change in the other
+///   steps.
+/// Gate order: lstm input, output, forget, cell; gru update, reset, hidden. y: the states [steps, batch, hidden],
+/// followed for lstm by the last cell [1, batch, hidden].
 struct Recurrent {
   enum class Kind { simple, gru, lstm };
   Kind kind = Kind::simple;
@@ -456,8 +462,8 @@ struct Recurrent {
   bool late_reset = false; // gru: the reset gate is applied to the product and its bias, not to the state before it
   bool peepholes = false;
   bool lengths = false;
-  std::optional<float> clip;               // what goes into an activation is between this and its negative
-  std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
+  std::optional<float> clip;               // clamps the input of each activation to [-clip, clip]
+  std::array<Activation, 3> activations{}; // for gates, candidate and cell
   bool operator==(const Recurrent&) const = default;
 };
 
@@ -468,24 +474,24 @@ using Operation =
                  DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
-  std::string name; // the ONNX node's, or its first output's where it has none
+  std::string name; // the ONNX node's name, or that of its first output if it has none
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise and sums and extremes only, set by passes.hpp only:
-  // y = activation(operation(...) + residual), of which the activation is a common one.
-  std::optional<TensorId> residual; // Conv, Gemm, Product and Normalise only; shaped as the output
+  // Only passes.hpp sets these, for Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sums and extremes:
+  // y = activation(operation(...) + residual). The activation must be a common one (is_common()).
+  std::optional<TensorId> residual; // only of Conv, Gemm, Product and Normalise; has the output's shape
   Activation activation;
-  bool residual_last = false; // Conv only: y = activation(operation(...)) + residual
+  bool residual_last = false; // only of Conv: y = activation(operation(...)) + residual
   bool operator==(const Node&) const = default;
 };
 
 struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
-  std::vector<std::string> notes;              // what the file leaves open, and how it is taken
+  std::vector<std::string> notes; // one for each property that the file leaves open: how the reader resolved it
   std::vector<Tensor> tensors;
-  /// Each after the nodes that it reads from; each tensor is written by at most one node
+  /// Topologically sorted. Each tensor is written by at most one node.
   std::vector<Node> nodes;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs; // may also be inputs or constants
@@ -497,24 +503,24 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// Largest number of elements that a tensor may have: 1 GiB of float32. The reader refuses what is larger.
+/// The largest number of elements of a tensor: 1 GiB of float32. The reader refuses larger tensors.
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
-/// Largest number of dimensions, likewise.
+/// The largest number of dimensions of a tensor. The reader refuses more.
 inline constexpr std::size_t max_rank = 8;
 
-/// Whether what a Gemm adds to its product is nothing, or constants that are the same in every row.
+/// True if the Gemm has no operand c, or if c is a constant that is the same in every row.
 [[nodiscard]] bool adds_a_row(const Graph& graph, const Node& gemm);
-/// In the host engine's memory.
+/// Returns the bytes of the tensor in the host engine's memory.
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
-/// What of `value` a type of integers holds, modulo the number of its values.
+/// Returns `value` wrapped to the range of an integer type, modulo 2^n.
 [[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
-/// The elements of a constant in the host engine's memory.
+/// Returns the elements of a constant as the host engine stores them.
 [[nodiscard]] std::span<const std::byte> stored(const Tensor& constant);
-/// "2 dimensions (3x5)".
+/// Returns the rank and shape as text: "2 dimensions (3x5)".
 [[nodiscard]] std::string dimensions(const Shape& shape);
-/// The row-major strides of a dense tensor.
+/// Returns the row-major strides of a dense tensor.
 [[nodiscard]] std::vector<std::int64_t> dense_strides(const Shape& shape);
-/// Strides of an operand of shape `from`, broadcast to `to` as NumPy does: 0 along what it repeats.
+/// Returns the strides of an operand of shape `from`, broadcast to `to` as in NumPy: 0 along repeated dimensions.
 [[nodiscard]] std::vector<std::int64_t> broadcast(const Shape& from, const std::vector<std::int64_t>& strides,
                                                   const Shape& to);
 

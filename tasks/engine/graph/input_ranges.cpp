@@ -13,7 +13,7 @@ namespace {
 
 constexpr double any = 0x1p62;
 
-/// Of real numbers, ends included.
+/// An interval of real numbers, ends included.
 struct Interval {
   double min = -any, max = any;
   void intersect(const Interval& other) {
@@ -22,22 +22,23 @@ struct Interval {
   }
 };
 
-/// What follows from the input x: factor * x + term.
+/// A tensor that derives from the input x as factor * x + term.
 struct Value {
   TensorId tensor = 0;
   double factor = 1, term = 0;
-  bool whole = true; // has every element of the input
+  bool whole = true; // true: it contains every element of the input
   [[nodiscard]] auto key() const { return std::tie(tensor, factor, term, whole); }
 };
 
-/// Indices that a node takes.
+/// The indices that an operand of a node may hold, and those to draw noise from.
 struct Indices {
   Interval valid, noise;
 };
 
 Indices indices_of(double count) { return {.valid = {-count, count - 1}, .noise = {0, count - 1}}; }
 
-/// Along the dimensions from `begin` on; valid is what any of them takes.
+/// Returns the indices along the dimensions from `begin` on. `valid` is the range of the largest dimension, `noise` of
+/// the smallest.
 Indices indices_of(const Shape& shape, std::size_t begin, std::int64_t count) {
   const auto [least, most] =
       std::ranges::minmax(std::span(shape).subspan(begin, static_cast<std::size_t>(std::max<std::int64_t>(count, 1))));
@@ -46,7 +47,7 @@ Indices indices_of(const Shape& shape, std::size_t begin, std::int64_t count) {
   return indices;
 }
 
-/// True if each element of the input is one of the view.
+/// True if the view contains every element of the input.
 bool is_whole(const View& view, const Shape& from, const Shape& to) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps; // stride, dimension
   for (std::size_t d = 0; d < to.size(); ++d)
@@ -58,7 +59,7 @@ bool is_whole(const View& view, const Shape& from, const Shape& to) {
   return next == element_count(from);
 }
 
-/// The value of all elements of a constant; absent: it is none, or they differ.
+/// Returns the value of a constant whose elements are all equal; nullopt if they differ or the tensor is computed.
 std::optional<double> same_throughout(const Tensor& tensor) {
   const auto first_of = [](const auto& values) -> std::optional<double> {
     if (values.empty() || std::ranges::any_of(values, [&](auto each) { return each != values.front(); })) return {};
@@ -138,7 +139,7 @@ class RangeSearch {
     if (value.whole) valid_.intersect(inverse(indices.valid));
   }
 
-  /// What the node makes of it; absent: it is not followed.
+  /// Returns the value of the node's output; nullopt if the operation is not traced.
   [[nodiscard]] std::optional<Value> passed_on(const Node& node, std::size_t place, const Value& value) const {
     if (node.activation.kind != Activation::Kind::none) return std::nullopt;
     Value next = value;
@@ -196,10 +197,10 @@ class RangeSearch {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<std::size_t>> readers_; // by tensor: nodes
+  std::vector<std::vector<std::size_t>> readers_; // node indices, by tensor
   std::set<std::tuple<TensorId, double, double, bool>> seen_;
   bool found_ = false;
-  Interval valid_, noise_; // of the input
+  Interval valid_, noise_; // of the graph input
 };
 
 } // namespace

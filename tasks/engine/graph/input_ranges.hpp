@@ -1,4 +1,4 @@
-// Which integers the inputs of a network may hold: those that index a tensor must stay inside it.
+// Finds the integers that the inputs of a network may hold: indices into a tensor must stay inside it.
 #pragma once
 
 #include <rtexec/workload.hpp>
@@ -9,8 +9,8 @@
 
 namespace rtexec::tasks {
 
-/// By input of the graph. Absent: its values index nothing, or the network computes the index in a way that is not
-/// followed: reshaped, moved, concatenated, and times and plus constants.
+/// Returns one range for each graph input. A range is absent if the input indexes nothing, or if the index derives from
+/// it by untraced operations. Traced: reshapes, moves, concatenations, and products and sums with constants.
 [[nodiscard]] std::vector<std::optional<InputRange>> input_ranges(const Graph& graph);
 
 } // namespace rtexec::tasks

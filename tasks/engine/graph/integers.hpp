@@ -1,4 +1,4 @@
-// The integers of a constant in memory of their own type: one byte each of a quantized weight.
+// The integers of a constant, stored in their own type: a quantized weight takes one byte.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -29,10 +29,10 @@ template <class F> decltype(auto) for_integer(ElementType type, F&& f) {
   }
 }
 
-/// A vector of integers or booleans of one type. Its elements are read as int64, those of uint64 by their bits.
+/// A vector of integers or booleans of one type. Elements are read as int64; uint64 elements keep their bits.
 class Integers {
  public:
-  /// Random access; reading gives a value, no reference.
+  /// A random-access iterator. Reading returns a value, not a reference.
   class Iterator {
    public:
     using value_type = std::int64_t;
@@ -66,9 +66,9 @@ class Integers {
   using const_iterator = Iterator;
 
   Integers() = default;
-  /// `count` zeros.
+  /// Creates `count` zeros.
   Integers(ElementType type, std::size_t count) : type_(type), size_(count), bytes_(count * size_of(type)) {}
-  /// `values` modulo the range of `type`; of booleans, whether they are not zero.
+  /// Stores `values` modulo the range of `type`. Booleans are true for values that are not zero.
   Integers(const std::vector<std::int64_t>& values, ElementType type = ElementType::int64)
       : Integers(type, values.size()) {
     for (std::size_t i = 0; i < size_; ++i) set(i, values[i]);
@@ -99,7 +99,7 @@ class Integers {
     for (std::size_t i = 0; i < size_; ++i) set(i, value);
   }
   void clear() { *this = {}; }
-  /// The elements in memory.
+  /// Returns the stored elements.
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 

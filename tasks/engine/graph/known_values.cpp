@@ -1,5 +1,5 @@
-// Whole numbers of which bounds are known before anything is computed: indices lie within what they point into, truths
-// are 0 or 1. Exporters guard divisions of indices against signs that those never have.
+// Folds integers whose bounds are known before execution: indices are inside their tensor, booleans are 0 or 1.
+// Exporters guard divisions of indices against signs that never occur.
 #include "tasks/engine/graph/passes.hpp"
 
 #include "tasks/engine/graph/patterns.hpp"
@@ -25,7 +25,7 @@ Known both(const Known& a, const Known& b) {
   return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-/// Returns the result of operations that only rise or only fall with each operand; nullopt if it overflows.
+/// Returns the result of an operation that is monotonic in each operand; nullopt if it overflows or is not monotonic.
 std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   const auto unless = [&](bool overflows) { return overflows ? std::nullopt : std::optional(result); };
@@ -97,13 +97,13 @@ class KnownValues {
   }
 
  private:
-  /// True if no value between them wraps around. The upper half of uint64 has no bounds here.
+  /// True if no value between the bounds wraps around. Bounds in the upper half of uint64 are not supported.
   static bool holds(ElementType type, const Bounds& bounds) {
     if (type == ElementType::uint64) return bounds.low >= 0;
     return wrapped(bounds.low, type) == bounds.low && wrapped(bounds.high, type) == bounds.high;
   }
 
-  /// Of a Select whose condition is known.
+  /// Turns a Select with a known condition into a View of the chosen operand.
   void choose(Node& node) {
     if (!std::holds_alternative<Select>(node.operation)) return;
     const auto condition = known(node.inputs[0]);
@@ -146,7 +146,7 @@ class KnownValues {
   }
 
   Graph& graph_;
-  std::vector<Known> known_; // by tensor, of what is computed
+  std::vector<Known> known_; // by tensor; absent for constants
 };
 
 } // namespace

@@ -14,8 +14,8 @@ struct Placed {
   const Lifetime* lifetime;
 };
 
-/// The tightest gap of `size` among `placed` (sorted by begin) that live together with `lifetime`; else behind them
-/// all.
+/// Returns the offset of the tightest gap of `size` among the buffers in `placed` (sorted by begin) that are alive with
+/// `lifetime`. If there is none, returns the end of those buffers.
 std::size_t best_fit(const std::vector<Placed>& placed, const Lifetime& lifetime, std::size_t size) {
   std::size_t best = 0, best_gap = std::numeric_limits<std::size_t>::max(), end = 0;
   for (const auto& other : placed) {
@@ -50,7 +50,7 @@ std::size_t peak(std::span<const Lifetime> lifetimes) {
   return most;
 }
 
-/// Places the buffers in this order; false once the block is no smaller than that of `plan`.
+/// Places the buffers in this order. Returns false as soon as the block is not smaller than that of `plan`.
 bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& order, MemoryPlan& plan) {
   std::vector<std::size_t> offsets(lifetimes.size(), 0);
   std::vector<Placed> placed;
@@ -70,7 +70,7 @@ bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& 
   return true;
 }
 
-/// The buffers, the largest key first.
+/// Returns the buffer indices, sorted by descending key.
 template <class Key> std::vector<std::size_t> by_descending(std::size_t count, Key key) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);

@@ -1,5 +1,5 @@
-// Offsets for buffers in one block of memory, so that buffers that live at the same time never overlap and the block is
-// small.
+// Assigns offsets to buffers in one block of memory, so that buffers that live at the same time never overlap and the
+// block is small.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace rtexec::tasks {
 
-/// Alive from step `first` to step `last`, both included.
+/// A buffer that is alive from step `first` to step `last`, both included.
 struct Lifetime {
   std::size_t size = 0; // in bytes; 0 takes no memory
   std::uint32_t first = 0;
   std::uint32_t last = 0;
-  bool kept = true; // false: each segment begins with what it needs of its contents (segment_plan.hpp)
+  bool kept = true; // false: each segment rewrites the contents that it needs first (segment_plan.hpp)
 };
 
 struct MemoryPlan {
@@ -25,13 +25,13 @@ struct MemoryPlan {
 
   std::vector<std::size_t> offsets; // in bytes, parallel to the lifetimes
   std::size_t size = 0;             // of the block
-  /// What lives at once at most, sizes rounded up to the alignment: no plan needs less
+  /// The largest total size of buffers alive at the same time, sizes rounded up to the alignment. No plan needs less.
   std::size_t lower_bound = 0;
 };
 
-/// Buffer by buffer, each into the tightest gap between those that live with it (best fit). The best of four orders: by
-/// size (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2), by size
-/// times length of life, by length of life, and by time. Deterministic.
+/// Plans buffer by buffer: each goes into the tightest gap between the buffers alive with it (best fit). Returns the
+/// best result of four orders: by size (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference",
+/// 2020, section 5.2), by size times lifetime, by lifetime, and by time. Deterministic.
 [[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
 
 } // namespace rtexec::tasks

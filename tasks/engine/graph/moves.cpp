@@ -1,4 +1,4 @@
-// Operations that only move elements: said shorter, and put where they cost least.
+// Simplifies operations that only move elements, and places them where they cost least.
 #include "tasks/engine/graph/passes.hpp"
 #include "tasks/engine/graph/patterns.hpp"
 #include "tasks/engine/graph/uses.hpp"
@@ -9,12 +9,12 @@
 namespace rtexec::tasks {
 namespace {
 
-/// A graph that is written anew, node by node.
+/// A graph that is rewritten node by node.
 class Rewriting {
  public:
   explicit Rewriting(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
 
-  /// `rewrite` may add nodes in place of the one it is given, and says whether it did.
+  /// Calls `rewrite` for each node. It may add replacement nodes, and returns true if it did.
   template <class Rewrite> void run(Rewrite rewrite) {
     for (auto& node : std::exchange(graph_.nodes, {}))
       if (!rewrite(node)) add(std::move(node));
@@ -35,7 +35,7 @@ class Rewriting {
 
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return graph_.tensors[id]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return tensor(id).shape; }
-  /// Of the new nodes.
+  /// Returns the writer among the new nodes, or nullptr.
   [[nodiscard]] const Node* writer(TensorId id) const {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
@@ -43,17 +43,17 @@ class Rewriting {
     const auto* node = writer(id);
     return node && std::holds_alternative<Op>(node->operation) ? node : nullptr;
   }
-  /// What was made on the way has one reader, too.
+  /// Tensors that a rewrite added have one reader, too.
   [[nodiscard]] bool single_reader(TensorId id) const { return id >= original_ || uses_.single_reader(id); }
 
  private:
   Graph& graph_;
   Uses uses_;
-  std::vector<std::size_t> writer_; // among the new nodes
+  std::vector<std::size_t> writer_; // index in the new nodes, by tensor
   TensorId original_ = static_cast<TensorId>(graph_.tensors.size());
 };
 
-/// Whether elements stay in their order: all dimensions of more than one element lie densely.
+/// True if the view keeps the order of the elements: all dimensions of more than one element are dense.
 bool keeps_order(const View& view, const Shape& from, const Shape& to) {
   if (view.offset != 0 || element_count(from) != element_count(to)) return false;
   const auto dense = dense_strides(to);
@@ -66,7 +66,7 @@ bool pads_nothing(const Pad& pad, const Shape& from, const Shape& to) {
   return from == to && std::ranges::all_of(pad.before, [](std::int64_t count) { return count == 0; });
 }
 
-/// Where `view` is a slice along `axis` alone, its first index.
+/// Returns the first index if `view` is a slice along `axis` alone; else nullopt.
 std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, const Shape& from, const Shape& to) {
   const auto dense = dense_strides(from);
   if (to.size() != from.size() || view.strides != dense || view.offset % dense[axis] != 0) return std::nullopt;
@@ -76,8 +76,8 @@ std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, cons
   return first + to[axis] <= from[axis] ? std::optional(first) : std::nullopt;
 }
 
-/// The dimensions of `from` that each dimension of `to` is made of, those of one element aside; nothing where one is
-/// made of a part.
+/// Returns for each dimension of `to` the dimensions of `from` that it merges, except those of size 1. Returns nullopt
+/// if a dimension of `from` is split.
 std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
   std::vector<Shape> groups;
   std::size_t next = 0;
@@ -93,7 +93,7 @@ std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
   return groups;
 }
 
-/// Adds, in place of `node`, what moves its elements at less cost.
+/// Replaces a node that moves elements by cheaper ones.
 class Simplifying {
  public:
   explicit Simplifying(Rewriting& graph) : graph_(graph) {}
@@ -115,7 +115,7 @@ class Simplifying {
     return view ? keeps_order(*view, from, to) : pads_nothing(*pad, from, to);
   }
 
-  /// Of what a Reshape before this one reads, where nothing is converted on the way.
+  /// Adds a Reshape. If its input is a Reshape without type conversion, it reads that one's input instead.
   bool reshape(const Node& node, TensorId x) {
     const auto* before = graph_.writer<Reshape>(x);
     if (before && graph_.tensor(before->inputs[0]).type == graph_.tensor(x).type) x = before->inputs[0];
@@ -123,8 +123,8 @@ class Simplifying {
     return true;
   }
 
-  /// Dimensions that a Reshape merges are permuted before they are: what lies in another order than the elements' is
-  /// moved once then.
+  /// Permutes the dimensions that a Reshape merges before it merges them, so that permuted elements are moved only
+  /// once.
   bool permute(const Node& node, const View& view) {
     const auto moved = node.inputs[0];
     const auto* before = graph_.writer<Reshape>(moved);
@@ -148,9 +148,9 @@ class Simplifying {
     return true;
   }
 
-  /// Slices of one tensor, one behind the other: its indices in another order.
+  /// Replaces a Concat of slices of one tensor by a Gather.
   bool gather(const Node& node, std::size_t axis) {
-    if (axis + 1 >= graph_.shape(node.output).size()) return false; // single elements
+    if (axis + 1 >= graph_.shape(node.output).size()) return false; // would gather single elements
     const auto* first = graph_.writer<View>(node.inputs[0]);
     if (!first) return false;
     const auto x = first->inputs[0];
@@ -169,8 +169,8 @@ class Simplifying {
   Rewriting& graph_;
 };
 
-/// Operations on two tensors behind a Reshape: before it, where a layer takes the sum in, or a permutation can be read
-/// as it lies, but not under another shape.
+/// Moves operations on two tensors from behind a Reshape to before it. This lets a layer absorb the sum, or lets a
+/// kernel read a permutation as a strided operand, which a Reshape prevents.
 class Sinking {
  public:
   explicit Sinking(Rewriting& graph) : graph_(graph) {}

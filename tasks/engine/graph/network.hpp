@@ -1,21 +1,23 @@
-// A network ready to run on one kind of device: its constants packed into one image, its scratch planned, its layers
-// prepared.
+// A network prepared to run on one kind of device: its constants are packed into one image, its scratch is planned, and
+// its layers are prepared.
 //
-// Under memory policy D it owns no memory of the device: constants() is copied and scratch is mapped by whoever owns
-// the device, and bind() gives both addresses. Inputs and outputs pass through host buffers of the network, or through
-// memory of the device where they are linked: run() begins by copying the inputs into scratch, as floats, and ends by
-// copying the outputs out, as what the graph says that they are.
+// Under memory policy D a network owns no device memory. The owner of the device copies constants() and maps scratch;
+// bind() receives both addresses. Inputs and outputs pass through host buffers of the network, or through device memory
+// if they are linked. run() first copies the inputs into scratch, as floats; at the end it copies the outputs out in
+// the types that the graph declares.
 //
-// Under M and H it owns buffers that host and device see, managed or page-locked ones, for its constants, inputs and
-// outputs; scratch, which the host does not see, is given as under D. The image of the constants ends when they are
-// there. Inputs and outputs of floats are computed on where they lie, unless they share memory with each other; those
-// of other types become floats and are made of them as under D, and so are linked ones.
+// Under M and H a network owns buffers that host and device share (managed or page-locked) for its constants, inputs
+// and outputs. The host does not access scratch, which is supplied as under D. The image of the constants is released
+// once they are in their buffer. Inputs and outputs of floats are used in place, unless they share memory with each
+// other. Those of other types, and linked ones, are converted to and from floats as under D.
 //
-// It may be cut into segments: what lives across a cut then lies in the carry, which is given as scratch is. The first
-// segment takes the inputs in, the last one gives the outputs out.
+// A network may be cut into segments. Buffers that live across a cut are in the carry (memory preserved across
+// preemption), which is supplied as scratch is. The first segment copies the inputs in, the last one copies the outputs
+// out.
 //
-// It may keep state: outputs of a job that are inputs of the next one. They lie in memory of the class state, as the
-// ports have them, twice: a job reads the one copy and writes the other, and they change places once it has succeeded.
+// A network may have recurrent state: outputs of a job that are inputs of the next one. State is in memory of the class
+// state, in the format of the ports, and double-buffered: a job reads one copy and writes the other. The copies are
+// swapped once the job has succeeded.
 //
 // Usual order: read_onnx, optimise, make_network, keep, use, cut, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
@@ -43,10 +45,11 @@ namespace rtexec::tasks {
 
 class Network {
  public:
-  /// An input or an output, with its host buffer. On a GPU there is no buffer before bind().
+  /// An input or an output with its host buffer. On a GPU the buffer exists only after bind().
   using Port = rtexec::Tensor;
 
-  /// An input that is what the job before left in an output, by their numbers. Both are of one type and shape.
+  /// A recurrent state: the index of an input, and of the output whose value the next job reads there. Both have one
+  /// type and shape.
   struct State {
     std::size_t input = 0;
     std::size_t output = 0;
@@ -59,30 +62,30 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] MemoryPolicy policy() const { return policy_; }
-  /// The image of the constants that bind() is to be given; lives as long as the network. Nothing under M and H.
+  /// Returns the image of the constants to pass to bind(). The image lives as long as the network. Empty under M and H.
   [[nodiscard]] std::span<const std::byte> constants() const {
     return in_place() ? std::span<const std::byte>() : image();
   }
   [[nodiscard]] virtual Bytes scratch() const = 0;
-  /// What must survive between segments.
+  /// Returns the size of the buffers that must survive between segments.
   [[nodiscard]] virtual Bytes carry() const { return Bytes{0}; }
-  /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
+  /// Returns each constant as placed in the image, and each buffer of scratch as planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  /// Each input and each output once. Before memory() is asked.
+  /// Declares the recurrent state. Each input and each output may appear once. Call it before memory().
   void keep(std::vector<State> states);
   [[nodiscard]] std::span<const State> states() const { return states_; }
-  /// What bind() is to be given, under M and H without constants and state, and what the network takes itself: buffers,
-  /// and under D the image.
+  /// Returns the memory to pass to bind() (without constants and state under M and H), and the memory that the network
+  /// allocates itself: its buffers, and under D the image.
   [[nodiscard]] MemoryDemand memory() const { return demand(scratch(), carry(), objects()); }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
-  /// One name for each layer, by the number that the observer is given.
+  /// Returns one name for each layer, indexed by the number that the observer receives.
   [[nodiscard]] virtual std::span<const std::string> layers() const = 0;
-  /// Multiplications and additions of the convolutions and matrix products, as the formulas state them.
+  /// Returns the multiplications and additions of convolutions and matrix products, as their formulas define them.
   [[nodiscard]] virtual double flops() const = 0;
 
-  // As those of Workload.
+  // The following functions have the contracts of their counterparts in Workload.
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
@@ -95,20 +98,20 @@ class Network {
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// `memory`: the copy of constants(), scratch() and carry() bytes of any content, and zeros for state, each aligned
-  /// to 256 bytes.
-  /// Under M and H, where it can be bound once, out_of_memory: also managed memory beyond what the device has free.
-  /// After an error it is bound to nothing.
+  /// Binds the network to `device`. `memory` holds the copy of constants(), scratch() and carry() bytes of any content,
+  /// and zeroed state, each aligned to 256 bytes.
+  /// Under M and H the network can be bound once. Returns out_of_memory also if it needs more managed memory than the
+  /// device has free. After an error the network is unbound.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
 
-  /// Between jobs, after bind(): the next job takes in what the last one has left. Until then, and again after bind(),
-  /// jobs take in what the one before took in, at first zeros.
+  /// Commits the state of the last job: the next job reads the state that the last one wrote. Without this call every
+  /// job reads the same state again, which is zero after bind(). Call it between jobs, after bind().
   void hand_on() noexcept;
 
-  /// From the inputs to the outputs. No allocation; one caller at a time, on the compute engine's thread.
-  /// After bind() only.
+  /// Computes the outputs from the inputs. Does not allocate. One caller at a time, on the compute engine's thread, and
+  /// only after bind().
   [[nodiscard]] virtual Status run() noexcept = 0;
-  /// As Workload::execute_segment() and launch_segment().
+  /// See Workload::execute_segment() and launch_segment().
   [[nodiscard]] virtual Status run_segment(std::uint32_t) noexcept { return run(); }
   [[nodiscard]] virtual bool launches_segments() const noexcept { return false; }
   [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
@@ -116,43 +119,44 @@ class Network {
  protected:
   explicit Network(MemoryPolicy policy) : policy_(policy) {}
 
-  /// memory(), where cuts make these of it.
+  /// Returns the value of memory() for a network with this scratch, carry and objects, for example after other cuts.
   [[nodiscard]] MemoryDemand demand(Bytes scratch, Bytes carry, std::vector<MemoryObject> objects) const;
 
-  /// As bind(), with the memory of either owner.
+  /// Implements bind(); `memory` may belong to the caller or to the network.
   [[nodiscard]] virtual Result<> place(Device& device, const Memory& memory) = 0;
-  /// Of all constants, until it is released.
+  /// Returns the image of all constants, until release_image() is called.
   [[nodiscard]] virtual std::span<const std::byte> image() const = 0;
   virtual void release_image() noexcept = 0;
-  /// As link_output(), beside that: where else the output is put.
+  /// Like link_output(), but in addition to it: keep_output() sets a second destination for the output.
   virtual void link_state(std::size_t output) = 0;
   virtual void keep_output(std::size_t output, std::byte* at) noexcept = 0;
 
-  /// Under M and H.
+  /// True under M and H.
   [[nodiscard]] bool in_place() const { return kind_of(policy_) != BufferKind::device; }
-  /// Of inputs and outputs.
+  /// Returns the kind of the buffers for inputs and outputs.
   [[nodiscard]] BufferKind seen_by_host() const { return in_place() ? kind_of(policy_) : BufferKind::host; }
-  /// In place(): a buffer until the network is bound anew or ends. Errors say `what` it is for.
+  /// Allocates a buffer that lives until the network is bound again or destroyed. Requires in_place(). Errors name
+  /// `what` the buffer is for.
   [[nodiscard]] Result<Buffer> take(const std::string& what, BufferKind kind, Bytes size);
 
  private:
   [[nodiscard]] Result<> bind_own(Device& device, const Memory& memory);
   [[nodiscard]] Bytes own_memory() const;
-  /// Of both copies.
+  /// Returns the size of both copies.
   [[nodiscard]] Bytes state_size() const { return state_copy_ * 2; }
   void place_states() noexcept;
   void give_back() noexcept;
 
   MemoryPolicy policy_;
   Device* bound_to_ = nullptr;
-  std::vector<Buffer> taken_; // of that device
-  Bytes loaded_;              // of constants whose image is released
+  std::vector<Buffer> taken_; // buffers of `bound_to_`
+  Bytes loaded_;              // size of the constants whose image was released
   initialise::Observer contents_observer_;
   std::vector<State> states_;
   std::vector<Bytes> state_offsets_; // in each copy
   Bytes state_copy_;
   std::byte* state_ = nullptr;
-  bool second_is_newer_ = false; // of the copies
+  bool second_is_newer_ = false; // true if the second copy is the newer one
 };
 
 } // namespace rtexec::tasks

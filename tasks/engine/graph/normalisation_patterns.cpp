@@ -8,7 +8,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Of the last dimensions, all of them within `count`.
+/// Returns the mean over the last dimensions that `node` computes, or nullptr. The rank does not change.
 const Reduce* mean_over(const Patterns& p, const Node* node) {
   const auto* mean = node ? std::get_if<Reduce>(&node->operation) : nullptr;
   const bool fits = mean && mean->kind == Reduce::Kind::mean && mean->inner == 1 &&
@@ -16,7 +16,7 @@ const Reduce* mean_over(const Patterns& p, const Node* node) {
   return fits ? mean : nullptr;
 }
 
-/// y = d / sqrt(mean(d d) + epsilon), or times the reciprocal of the root.
+/// Matches y = d / sqrt(mean(d d) + epsilon), also written as d times the reciprocal of the root.
 std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Patterns& p, const Node& y) {
   const auto* pair = std::get_if<Binary>(&y.operation);
   if (!pair || (pair->kind != Pair::divide && pair->kind != Pair::multiply)) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Pattern
   return std::nullopt;
 }
 
-/// x of d = x - mean(x), over as many.
+/// Returns x of d = x - mean(x), if the mean is over the same rows as in `like`.
 std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const Normalise& like) {
   const auto* difference = p.binary(d, Pair::subtract);
   const auto* writer = difference ? p.writer(difference->inputs[1]) : nullptr;
@@ -53,7 +53,7 @@ std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const Norma
   return difference->inputs[0];
 }
 
-/// A constant of the same rank or less: what NumPy broadcasts it to is `shape`.
+/// True if NumPy broadcasts `constant` to `shape`.
 bool fits_into(const Shape& constant, const Shape& shape) {
   if (constant.size() > shape.size()) return false;
   for (std::size_t d = 0; d < constant.size(); ++d) {

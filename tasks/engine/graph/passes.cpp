@@ -36,7 +36,7 @@ bool takes_activation(const Node& node) {
          std::holds_alternative<ScaleShift>(node.operation);
 }
 
-/// a x + b, where `node` computes that of a tensor x of floats and a number.
+/// `node` as a x + b, if it computes that of a float tensor x and a number.
 struct Scaling {
   TensorId x;
   float a, b;
@@ -65,8 +65,8 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// Whether another convolution reads the same image in the same way: both are one then where nothing is added to
-/// either.
+/// True if another convolution without a residual reads the same image with the same windows and activation. Kernels
+/// compute both as one if neither has a residual.
 bool has_twin(const Graph& graph, const Node& node) {
   const auto alike = [&](const Node& other) {
     const bool gone = other.inputs.empty();
@@ -76,13 +76,13 @@ bool has_twin(const Graph& graph, const Node& node) {
   return std::holds_alternative<Conv>(node.operation) && std::ranges::any_of(graph.nodes, alike);
 }
 
-/// Sums with what `computes(uses, id)` says that a layer computes become part of that layer, before its activation or
-/// last.
+/// Fuses sums into the layer that computes one of their operands, if `computes(uses, id)` is true for that operand. The
+/// sum is added before the layer's activation or, with `last`, after it.
 template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
   Uses uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
   const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
-  // The one that cannot be computed beside another, else the later: the other is there by then.
+  // Prefers the layer without a twin, else the later one: the other operand is computed by then.
   const auto is_better = [&](TensorId b, TensorId a) {
     return twin(a) == twin(b) ? uses.producer(b) > uses.producer(a) : twin(a);
   };
@@ -129,7 +129,7 @@ void merge_scales(Graph& graph) {
 
 namespace {
 
-/// alpha a b of floats, which nobody else reads.
+/// alpha * a * b of floats, if the product has no other reader.
 struct Multiplied {
   TensorId a, b;
   float alpha = 1;

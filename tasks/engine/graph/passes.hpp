@@ -1,63 +1,67 @@
-// Simplifies a graph without changing what it computes: batch normalisation goes into the convolution before it,
-// activations and residual sums into the operation that makes their input, what exporters write in many nodes becomes
-// one, and what nobody reads goes away.
+// Simplifies a graph without changing its results. Batch normalisation is folded into the preceding convolution, and
+// activations and residual sums are fused into the operation that produces their input. Operations that exporters write
+// as several nodes become one, and unused nodes are removed.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
 
 namespace rtexec::tasks {
 
-/// All of the passes below, in their order.
+/// Runs all passes below. The order is that of optimise() in passes.cpp.
 void optimise(Graph& graph);
 
-/// Comparisons of whole numbers whose bounds tell the answer, and what is chosen by them.
+/// Evaluates integer comparisons that the bounds of their operands decide, and resolves selections that depend on them.
 void fold_known_values(Graph& graph);
-/// A ScaleShift after a Conv whose output nobody else reads.
+/// Folds a ScaleShift into the Conv before it, if the Conv's output has no other reader.
 void fold_scales(Graph& graph);
-/// Multiply of a tensor and its sigmoid, which nobody else reads: one Activation.
+/// Merges x * sigmoid(x) into one Activation, if the sigmoid has no other reader.
 void merge_swish(Graph& graph);
-/// Gelu in several nodes, exact or by tanh: one Activation.
+/// Merges a Gelu written as several nodes, exact or with tanh, into one Activation.
 void merge_gelu(Graph& graph);
-/// log(p / (1 - p)), with what keeps both from zero: one Activation.
+/// Merges log(p / (1 - p)), with the clips that keep p and 1 - p from zero, into one Activation.
 void merge_logit(Graph& graph);
-/// Layer normalisation, or one by the root of the mean of squares, in several nodes: one Normalise.
+/// Merges a LayerNorm or RMSNorm written as several nodes into one Normalise.
 void merge_normalisation(Graph& graph);
-/// Multiply and Add of a Normalise's output, which nobody else reads, and a constant.
+/// Fuses a multiplication by and an addition of a constant into the Normalise before it, if its output has no other
+/// reader.
 void fuse_scales_and_shifts(Graph& graph);
-/// Add of a Gemm's output, which nobody else reads, and a constant row.
+/// Fuses the addition of a constant row into the Gemm before it, if the Gemm's output has no other reader.
 void fuse_biases(Graph& graph);
-/// Add and Multiply behind a permutation of a Gemm's output, which nobody else reads, go before it.
+/// Moves additions and multiplications from behind a permutation of a Gemm's output to before it, if it has no other
+/// reader.
 void sink_permutations(Graph& graph);
-/// Multiply of a Gemm's output, which nobody else reads, by a constant row: the Gemm's matrix is scaled.
+/// Folds a multiplication of a Gemm's output by a constant row into the Gemm's matrix, if the output has no other
+/// reader.
 void fold_row_scales(Graph& graph);
-/// Multiply of a Gemm's or Conv's output, also under another shape, by a number: the layer's constants are scaled.
+/// Folds a multiplication by a number into the constants of a Gemm or Conv, also if a reshape lies between the two.
 void fold_layer_scales(Graph& graph);
-/// Transposes and numbers that a Product multiplies become its own.
+/// Folds transposes and scalar factors of the operands of a Product into the Product.
 void simplify_products(Graph& graph);
-/// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.
+/// Fuses Product, mask, Softmax and Product into one Attention, if the intermediate tensors have no other reader.
 void fuse_attention(Graph& graph);
-/// Samples of several images beside each other, times a Softmax, and the sum of that: one DeformableAttention, where
-/// nobody else reads what lies between.
+/// Fuses the sum of (concatenated samples of several images times a Softmax) into one DeformableAttention, if the
+/// intermediate tensors have no other reader.
 void fuse_deformable_attention(Graph& graph);
-/// What moves nothing becomes a Reshape, a Reshape of a Reshape one, and a Concat of slices of one tensor a Gather;
-/// dimensions are permuted before they are merged.
+/// Simplifies operations that move elements: a move that changes nothing becomes a Reshape, consecutive Reshapes become
+/// one, and a Concat of slices of one tensor becomes a Gather. Dimensions are permuted before they are merged.
 void simplify_moves(Graph& graph);
-/// A Binary behind a Reshape of what nobody else reads goes before it, if it is a sum with what a layer computes, or
-/// with what is permuted.
+/// Moves a Binary from behind a Reshape to before it, if input and output of the Reshape have no other reader. The
+/// Binary must be a sum that a layer can absorb, or the Reshape's input must be permuted.
 void sink_reshapes(Graph& graph);
-/// Add of a Conv's or Gemm's output and another tensor of the same shape.
+/// Fuses the sum of two tensors of one shape into the Conv, Gemm, Product or Normalise that writes one of them.
 void fuse_residuals(Graph& graph);
-/// A Binary of a tensor and one number is an Activation that scales; one of those after another becomes part of it.
+/// Turns a Binary of a tensor and one number into a scaling Activation, and merges consecutive ones.
 void merge_scales(Graph& graph);
-/// Add of a Multiply's output, which may be scaled, and another tensor: one MultiplyAdd, where nobody else reads what
-/// lies between.
+/// Fuses the sum of a product of two tensors, which may be scaled, and another tensor into one MultiplyAdd, if the
+/// product has no other reader.
 void fuse_multiply_adds(Graph& graph);
-/// An Activation after Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, or a sum or extreme, whose
-/// output nobody else reads.
+/// Fuses an Activation into the Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme before
+/// it, if that node's output has no other reader.
 void fuse_activations(Graph& graph);
-/// Add of a Conv's output behind its activation, which nobody else reads, and another tensor of the same shape.
+/// Fuses the sum of an activated Conv's output and another tensor of the same shape into the Conv, if it has no other
+/// reader.
 void fuse_late_residuals(Graph& graph);
-/// Nodes and constants that no output depends on.
+/// Removes nodes and constants that no output depends on.
 void remove_unused(Graph& graph);
 
 } // namespace rtexec::tasks

@@ -1,5 +1,5 @@
-// What exporters write in many nodes and kernels compute in one is found by what nodes compute, not by their names: the
-// words in which *_patterns.cpp say that.
+// The vocabulary for matching patterns in *_patterns.cpp. Exporters write as several nodes operations that one kernel
+// computes. The patterns find them by the computation of the nodes, not by their names.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -17,18 +17,18 @@ namespace rtexec::tasks {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-/// How far a number of a model may be from the constant of a formula, relative to it: what rounding to float32, and
-/// one division, leave.
+/// The largest relative difference between a number in a model and the constant of a formula: rounding to float32 and
+/// one division cause as much.
 inline constexpr double constant_tolerance = 0x1p-21;
-/// True if `given` stands for the constant `exact`: within constant_tolerance, or as near as half precision or bfloat16
-/// come to it or to its reciprocal, by which a model divides instead.
+/// True if `given` stands for the constant `exact`: within constant_tolerance of it, or of its value rounded to half
+/// precision or bfloat16. The rounded reciprocal counts too, since a model may divide by it.
 [[nodiscard]] bool stands_for(double given, double exact);
 
-/// A tensor of `shape` whose elements are those of `values` that strides lead to.
+/// Returns the elements of a tensor of `shape` that `strides` select from `values`.
 [[nodiscard]] std::vector<float> values_at(const std::vector<float>& values, const Shape& shape,
                                            const std::vector<std::int64_t>& strides);
 
-/// Which dimension of `from` each dimension of `to` is; nothing where the View does more than to permute.
+/// Returns the dimension of `from` for each dimension of `to`, or nullopt if the View is not a pure permutation.
 [[nodiscard]] std::optional<std::vector<std::size_t>> permutation(const View& view, const Shape& from, const Shape& to);
 
 /// A tensor times a number.
@@ -37,7 +37,7 @@ struct Scaled {
   float factor;
 };
 
-/// A graph as patterns look at it. What is matched is written by nodes without residual and activation of their own.
+/// A graph with the queries that patterns need. Matched tensors are written by nodes without a residual or activation.
 class Patterns {
  public:
   explicit Patterns(Graph& of) : graph(of), uses(of) {}
@@ -52,7 +52,8 @@ class Patterns {
     return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
   }
 
-  /// The node that writes `id`, where it is of that operation.
+  /// Returns the node that writes `id` if it has no residual and no activation; else nullptr. The three functions below
+  /// also require the given operation.
   [[nodiscard]] const Node* writer(TensorId id) const {
     const auto producer = uses.producer(id);
     if (producer == no_node) return nullptr;
@@ -72,15 +73,15 @@ class Patterns {
     return node && std::get<Activation>(node->operation).kind == kind ? node : nullptr;
   }
 
-  /// What `node` computes of one tensor and a number; neither changes the tensor's shape.
+  /// Returns the operands if `node` multiplies one tensor by a number and keeps the tensor's shape; else nullopt.
   [[nodiscard]] std::optional<Scaled> scaled(const Node& node) const;
-  /// `id` as another tensor times a number; itself times 1 where it is not.
+  /// Returns `id` as another tensor times a number, or as itself times 1.
   [[nodiscard]] Scaled unscaled(TensorId id) const;
 
-  /// The tensor to which a number is added.
+  /// Returns x if `id` is x plus a number, which is written to `value`; else nullopt.
   [[nodiscard]] std::optional<TensorId> plus(TensorId id, float* value) const;
 
-  /// What `id` is a product of, numbers aside, which are in `factor`.
+  /// Appends the tensors that `id` is the product of to `found`, and multiplies `factor` by their scalar factors.
   void factors(TensorId id, bool is_root, std::vector<TensorId>& found, float& factor) const;
   struct Product {
     std::vector<TensorId> of;
@@ -90,7 +91,7 @@ class Patterns {
 
   [[nodiscard]] bool is_square(TensorId id, TensorId of) const;
 
-  /// Node `at` becomes `operation` of other inputs; what it read before may be unused then.
+  /// Turns node `at` into `operation` on other inputs. The producers of its former inputs may become unused.
   void replace(std::size_t at, Operation operation, std::vector<TensorId> inputs) {
     graph.nodes[at].operation = std::move(operation);
     graph.nodes[at].inputs = std::move(inputs);

@@ -10,8 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Moves sums and products with other tensors from behind a permutation to before it, so that the layer that is
-/// permuted takes them in.
+/// Moves sums and products with other tensors from behind a permutation to before it, so that the permuted layer can
+/// absorb them.
 class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
@@ -40,7 +40,7 @@ class Sinking {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
 
-  /// Where `id` is a permutation of what a layer computes that takes such operations in.
+  /// Returns the source and the order of dimensions if `id` is a pure permutation; else nullopt.
   [[nodiscard]] std::optional<Permuted> permuted(TensorId id) const {
     const auto* node = writer(id);
     const auto* view = node ? std::get_if<View>(&node->operation) : nullptr;
@@ -84,7 +84,7 @@ class Sinking {
     return view;
   }
 
-  /// The other operand as it lies before the permutation.
+  /// Returns the other operand, permuted back to the order before the permutation.
   TensorId inverse(const Node& node, TensorId id, const Order& order) {
     if (const auto found = permuted(id); found && found->order == order) return found->x;
     Order back(order.size());
@@ -114,7 +114,7 @@ class Sinking {
 
   Graph& graph_;
   Uses uses_;
-  std::vector<std::size_t> writer_; // among the new nodes
+  std::vector<std::size_t> writer_; // index in the new nodes, by tensor
   std::set<TensorId> sunk_;
   std::size_t original_ = graph_.tensors.size();
 };

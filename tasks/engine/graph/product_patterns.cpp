@@ -9,7 +9,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Whether a View only swaps the last two dimensions.
+/// True if the View only swaps the last two dimensions.
 bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   if (from.size() < 2 || from.size() != to.size() || view.offset != 0) return false;
   auto strides = dense_strides(from);
@@ -18,10 +18,11 @@ bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   return view.strides == strides && shape == to; // a dimension of 1 may have the stride of another one
 }
 
-/// Weights of half precision stay as exact as they were where they do not shrink or grow by more.
+/// True if the factor is small enough to keep the accuracy of half-precision weights.
 bool is_mild(float factor) { return std::abs(factor) <= 64 && std::abs(factor) >= 1.0F / 64; }
 
-/// A layer of floats whose constants nobody else reads, where `id` holds its results under any shape.
+/// Returns the Gemm or Conv whose result `id` holds, possibly reshaped or viewed, if its constants have no other
+/// reader.
 Node* layer_behind(Patterns& p, TensorId id) {
   const auto is_float = [&](TensorId x) { return p.graph.tensors[x].type == ElementType::float32; };
   const auto own_constant = [&](TensorId x) {

@@ -5,12 +5,12 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Whether it lives on both sides of where a layer begins.
+/// True if the buffer is alive on both sides of the time at which a layer begins.
 bool crosses(const Lifetime& lifetime, std::uint32_t begin) {
   return lifetime.size > 0 && lifetime.kept && lifetime.first < begin && begin <= lifetime.last;
 }
 
-/// The layer that executes at `time`: the first one before it begins.
+/// Returns the layer that executes at `time`; before the first one begins, the first one.
 std::uint32_t layer_at(std::span<const std::uint32_t> begins, std::uint32_t time) {
   const auto begun = std::ranges::upper_bound(begins, time) - begins.begin();
   return static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(begun, 1) - 1);

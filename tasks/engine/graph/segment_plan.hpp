@@ -1,8 +1,9 @@
-// Where the buffers of a network lie whose execution is cut into segments: what lives across a cut in a block of its
-// own, the carry, for all its life; all else in scratch, which others may write to between two segments. Pure.
+// Places the buffers of a network whose execution is cut into segments. Buffers that live across a cut go to a block of
+// their own, the carry, for all their life. All others go to scratch, which other tasks may overwrite between two
+// segments. Pure.
 //
-// Layers are told by the time at which each begins, on the scale of the lifetimes. A segment ends where the next
-// layer begins; the first one begins before all layers, and the last one ends behind them.
+// A layer is identified by the time at which it begins, on the time scale of the lifetimes. A segment ends at the
+// beginning of the next layer. The first segment begins before all layers, and the last one ends after them.
 #pragma once
 
 #include "tasks/engine/graph/memory_plan.hpp"
@@ -16,7 +17,7 @@
 namespace rtexec::tasks {
 
 struct SegmentPlan {
-  MemoryPlan scratch, carry; // each of all buffers, those of the other one with no size
+  MemoryPlan scratch, carry; // each has an entry for all buffers; size 0 for those in the other plan
   std::vector<bool> carried; // by buffer
 
   [[nodiscard]] std::size_t offset(std::size_t buffer) const {
@@ -24,14 +25,14 @@ struct SegmentPlan {
   }
 };
 
-/// Cuts `after` these layers, ascending.
+/// Plans the buffers for cuts after the layers `after`, in ascending order.
 [[nodiscard]] SegmentPlan plan_segments(std::span<const Lifetime> lifetimes, std::span<const std::uint32_t> begins,
                                         std::span<const std::uint32_t> after);
 
-/// Each buffer of scratch.
+/// Returns one object for each buffer of scratch.
 [[nodiscard]] std::vector<MemoryObject> scratch_objects(std::span<const Lifetime> lifetimes, const SegmentPlan& plan);
 
-/// Of the buffers that live across a boundary between layers.
+/// Returns the ranges of the buffers that live across a boundary between layers.
 [[nodiscard]] std::vector<LiveRange> live_ranges(std::span<const Lifetime> lifetimes,
                                                  std::span<const std::uint32_t> begins);
 

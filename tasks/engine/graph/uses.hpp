@@ -1,4 +1,5 @@
-// Who writes and who reads each tensor of a graph, for plans of it and for passes that change it.
+// The writer and the readers of each tensor of a graph (def-use info), for planning and for passes that change the
+// graph.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -14,18 +15,18 @@ namespace rtexec::tasks {
 
 inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 
-/// Whether it reads the tensor, as an operand or as what is added to its result.
+/// True if the node reads the tensor as an operand or as its residual.
 [[nodiscard]] inline bool reads(const Node& node, TensorId id) {
   return node.residual == id || std::ranges::find(node.inputs, id) != node.inputs.end();
 }
 
-/// Whether a sum with another tensor of its output's shape may become a part of it.
+/// True if the node can absorb the sum of its output and another tensor of the same shape.
 [[nodiscard]] inline bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
          std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
 }
 
-/// Of convolutions: whether windows lie where those of `other` do.
+/// True if two convolutions have the same windows at the same positions.
 [[nodiscard]] inline bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
   const auto places = [](const Node& each) {
     const auto& w = std::get<Conv>(each.operation).window;
@@ -36,7 +37,7 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
   return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
 }
 
-/// By tensor: the node that writes it, or no_node, and how many read it, who takes the graph's outputs among them.
+/// For each tensor: the node that writes it, or `no_node`, and the number of operands and graph outputs that read it.
 struct Links {
   explicit Links(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -55,7 +56,8 @@ struct Links {
   std::vector<std::size_t> readers;
 };
 
-/// Who writes and who reads each tensor. Nodes are removed by sweep(), so that indices stay valid during a pass.
+/// Def-use info that a pass keeps up to date. sweep() removes nodes at the end, so that indices stay valid during a
+/// pass.
 class Uses {
  public:
   explicit Uses(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
@@ -63,28 +65,28 @@ class Uses {
   [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
   [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
 
-  /// The node that writes `id`, where nobody but one node reads it, and the node's result goes through no activation or
-  /// sum yet.
+  /// Returns the node that writes `id`, if `id` has one reader and the node has no activation or residual yet; else
+  /// nullptr.
   [[nodiscard]] Node* plain_producer(TensorId id) {
     if (producer(id) == no_node || !single_reader(id)) return nullptr;
     auto& node = graph_.nodes[producer(id)];
     return node.residual || node.activation.kind != Activation::Kind::none ? nullptr : &node;
   }
 
-  /// Node `into` takes over the output of node `gone`.
+  /// Makes node `into` write the output of node `gone`, and removes `gone`.
   void absorb(std::size_t into, std::size_t gone) {
     graph_.nodes[into].output = graph_.nodes[gone].output;
     links_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
-  /// Moves node `from` to the place of node `to`, which goes away.
+  /// Moves node `from` to the index of node `to`, which is removed.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
     links_.producer[graph_.nodes[to].output] = to;
     removed_[from] = true;
   }
 
-  /// Of a node whose output nobody reads any more.
+  /// Marks a node for removal. Its output must have no reader left.
   void remove(std::size_t node) { removed_[node] = true; }
 
   void sweep() {

@@ -10,7 +10,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// The shape that NumPy broadcasts both to, or nullopt if they cannot be broadcast.
+/// Returns the shape that NumPy broadcasts both shapes to, or nullopt if they are incompatible.
 std::optional<Shape> broadcast_shape(Shape a, Shape b) {
   if (a.size() < b.size()) std::swap(a, b);
   const auto missing = a.size() - b.size();
@@ -26,7 +26,7 @@ std::int64_t count_of(std::span<const std::int64_t> dimensions) {
   return element_count({dimensions.begin(), dimensions.end()});
 }
 
-/// a * b * c, or 0 if a factor is below 1 or the product exceeds max_elements.
+/// Returns a * b * c, or 0 if a factor is below 1 or the product exceeds max_elements.
 std::int64_t bounded_product(std::int64_t a, std::int64_t b, std::int64_t c) {
   std::int64_t product = 1;
   for (const auto factor : {a, b, c}) {
@@ -38,13 +38,13 @@ std::int64_t bounded_product(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 Shape outer(const Shape& matrices) { return {matrices.begin(), matrices.end() - 2}; }
 
-/// Rows and columns of a tensor's matrices, exchanged if `transposed`.
+/// Returns rows and columns of a tensor's matrices, exchanged if `transposed`.
 std::pair<std::int64_t, std::int64_t> matrix_of(const Shape& shape, bool transposed) {
   const auto rows = shape[shape.size() - 2], columns = shape.back();
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 
-/// One direction of a Window.
+/// The parameters of a Window in one direction.
 struct Direction {
   std::int64_t kernel, stride, before, after, dilation;
 
@@ -119,7 +119,7 @@ class Checker {
     need(input, broadcast_shape(shape(input), to) == to, "be broadcast to " + to_string(to));
   }
 
-  /// Of all operands but the first.
+  /// Requires constants for all operands but the first.
   void need_constants() const {
     for (std::size_t i = 1; i < inputs(); ++i) need(i, graph_.tensors[node_.inputs[i]].constant(), "be a constant");
   }
@@ -128,7 +128,7 @@ class Checker {
     need_inputs(1, 1);
     need_output_shape(shape(0));
   }
-  /// The input is seen as [outer, count, inner].
+  /// Requires one operand that can be viewed as [outer, count, inner].
   void need_middle(std::int64_t outer, std::int64_t count, std::int64_t inner) const {
     need_inputs(1, 1);
     need(0, bounded_product(outer, count, inner) == this->count(0),
@@ -184,7 +184,7 @@ class Checker {
     need_windows(downwards(pool.window), x[2], y()[2]);
     need_windows(across(pool.window), x[3], y()[3]);
   }
-  /// Every window must cover an element: a maximum or mean of nothing has no value.
+  /// Requires every window to cover an element: a maximum or mean of no elements has no value.
   void need_windows(const Direction& d, std::int64_t size, std::int64_t windows) const {
     need_output(d.valid() && d.sees((windows - 1) * d.stride - d.before, size), "have windows over its input only");
     const auto in_padding = std::min(windows, d.before / d.stride + 1);
@@ -292,7 +292,7 @@ class Checker {
     need_output_count(count(0));
   }
 
-  /// Computed in double: beyond the 2^53 where it is exact, a place lies outside anyway.
+  /// Computed in double. Beyond 2^53, where double is not exact, an index is out of range anyway.
   void fits(const View& view) const {
     need_inputs(1, 1);
     need_output(view.strides.size() == y().size(), "have " + std::to_string(view.strides.size()) + " dimensions");
@@ -318,7 +318,7 @@ class Checker {
     need(0, take.axis < shape(0).size(), "have axis " + std::to_string(take.axis));
     need_output_count(bounded_product(count(0) / shape(0)[take.axis], count(1), 1));
   }
-  /// The second operand has an index for some of the first one's elements, all along `axis`.
+  /// Requires indices for some elements of operand 0, all along `axis`.
   void need_indices_along(std::size_t axis) const {
     need(0, axis < shape(0).size(), "have axis " + std::to_string(axis));
     need_rank(1, shape(0).size());
@@ -330,7 +330,8 @@ class Checker {
     need_indices_along(take.axis);
     need_output_shape(shape(1));
   }
-  /// Elements of a slice of operand 0 that the last dimension of operand 1 names, behind `batch` dimensions.
+  /// Returns the size of the slice of operand 0 that an index in the last dimension of operand 1 selects, after `batch`
+  /// dimensions.
   [[nodiscard]] std::int64_t slice_of(std::size_t batch) const {
     const auto &x = shape(0), &indices = shape(1);
     need(1, batch < indices.size(), "have more than its " + std::to_string(batch) + " batch dimensions");

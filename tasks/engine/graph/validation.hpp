@@ -9,10 +9,10 @@
 
 namespace rtexec::tasks {
 
-/// Which operand does not fit its operation, and what the operation needs instead.
+/// An operand that does not fit its operation, and the operation's requirement.
 struct Misfit {
   std::string text;
-  bool supported_by_onnx = false; // the engine computes less than ONNX allows; false: the node contradicts itself
+  bool supported_by_onnx = false; // true: ONNX allows it, the engine does not support it; false: the node is invalid
 };
 
 /// Returns the first misfit of `node`, or nullopt if all its operands fit. Every shape must have dimensions of at least
