@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What figures were measured with, where it is not the host device.
+/// Returns a fingerprint prefix that names the device kind and precision of measurements; the host device has none.
 std::string_view prefix(DeviceKind kind, Precision precision) {
   if (kind == DeviceKind::host) return "dnn-";
   switch (precision) {
@@ -29,7 +29,7 @@ std::string_view prefix(DeviceKind kind, Precision precision) {
   std::unreachable();
 }
 
-/// D is not named.
+/// Returns a fingerprint part that names the memory policy; empty for D.
 std::string_view infix(MemoryPolicy policy) {
   switch (kind_of(policy)) {
   case BufferKind::device: return "";
@@ -41,7 +41,7 @@ std::string_view infix(MemoryPolicy policy) {
 
 using Ports = std::span<const Network::Port>;
 
-/// Beside the file.
+/// Adds what the user supplies in addition to the file.
 void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs) {
   if (!given.inputs.shapes.empty())
     for (const auto& input : inputs) fingerprint.add("shape").add(input.name).add(to_string(input.shape));
@@ -52,7 +52,7 @@ void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs
   for (const auto& [input, output] : given.state) fingerprint.add("state").add(input).add(output);
 }
 
-/// Which of `ports` has this name.
+/// Returns the index of the port with this name.
 Result<std::size_t> number_of(const std::string& name, Ports ports, const std::string& kind) {
   const auto found = std::ranges::find(ports, name, &Network::Port::name);
   if (found != ports.end()) return static_cast<std::size_t>(found - ports.begin());
@@ -148,7 +148,7 @@ Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
   return Beside{.fixed = fixed, .added = room - fixed};
 }
 
-/// Divides the footprint for the network as it is now.
+/// Divides the footprint for the network's present memory demand.
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();

@@ -1,7 +1,7 @@
-// A network as a task's workload: execution layer by layer, outputs decoded where the model says what they mean.
-// Whoever runs it fills its inputs, save those that are state: they hold what the job before left in an output, and are
-// no inputs of the task. A footprint adds memory that nobody touches, to stand for what
-// another framework would take for the same network.
+// A network as a task's workload. It executes layer by layer, and decodes the outputs if the model's metadata defines
+// their meaning. The caller fills the inputs, except recurrent state: such an input holds an output of the previous
+// job, and is no input of the task. A footprint adds unused memory, which stands for the larger demand of another
+// framework for the same network.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,22 +21,22 @@ namespace rtexec::tasks {
 
 class DnnWorkload final : public Workload {
  public:
-  /// Device memory in all.
+  /// The total device memory to demand.
   struct Footprint {
     Bytes size;
     Bytes swappable; // the rest of `size` is fixed, and part of what is added to the network's own memory
-    MemoryClass kind = MemoryClass::state; // of what is added and swappable
+    MemoryClass kind = MemoryClass::state; // class of the added swappable memory
   };
 
-  /// What the model's file leaves to its user.
+  /// The properties that a model's file leaves open and the user supplies.
   struct Given {
     GivenInputs inputs;
-    std::map<std::string, std::string> state; // inputs, and the outputs of the job before that they hold
+    std::map<std::string, std::string> state; // input name to the output of the previous job that it holds
   };
 
-  /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a
-  /// footprint, the network's own memory; bad_input where that is more than the footprint, or leaves less than is to be
-  /// fixed, or where there is one under M or H.
+  /// Reads and prepares a model. Errors name the file, and the node or value that is unusable. Without a footprint the
+  /// workload demands the network's own memory. Returns bad_input if the network needs more than the footprint or if
+  /// the footprint leaves less than its fixed part. Returns bad_input also for a footprint under M or H.
   [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model,
                                                                  DeviceKind kind = DeviceKind::host,
                                                                  Precision precision = Precision::fp32,
@@ -45,7 +45,7 @@ class DnnWorkload final : public Workload {
                                                                  const Given& given = {});
 
   [[nodiscard]] MemoryDemand memory() const override { return demand(network_->memory(), beside_); }
-  /// The network's image, and zeros behind it for added constants.
+  /// Returns the network's image, followed by zeros for added constants.
   [[nodiscard]] std::span<const std::byte> constants() const override {
     return image_.bytes().empty() ? network_->constants() : image_.bytes();
   }
@@ -53,14 +53,15 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] std::span<const std::string> notes() const override { return notes_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
-  /// As it is tuned, too, the network must fit into the footprint: otherwise bad_input, and the choices stay.
+  /// Applies tuning choices. Returns bad_input if the tuned network does not fit into the footprint; the choices then
+  /// remain in effect.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override { return network_->live_ranges(); }
-  /// What a footprint adds is read by none.
+  /// No layer reads the constants that a footprint adds.
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override { return network_->constant_ranges(); }
-  /// As it is cut, too, the network must fit into the footprint, of which the carry is not swappable: otherwise
-  /// bad_input, and the cuts stay.
+  /// Cuts the network. Returns bad_input if the network does not fit into the footprint, of which the carry is not
+  /// swappable; the cuts then remain in effect.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
@@ -82,7 +83,7 @@ class DnnWorkload final : public Workload {
 
   [[nodiscard]] bool links_on_device() const override { return true; }
   void link_input(std::size_t input) override { network_->link_input(fed_[input]); }
-  /// Boxes are made of what is on the host.
+  /// The decoder reads outputs on the host.
   void link_output(std::size_t output, bool on_host) override { network_->link_output(output, on_host || decoder_); }
   void take_input(std::size_t input, const std::byte* from) noexcept override {
     network_->take_input(fed_[input], from);
@@ -106,26 +107,26 @@ class DnnWorkload final : public Workload {
   DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
               std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
-  /// What a footprint has beside the memory of the network.
+  /// The memory that a footprint adds to the network's own.
   struct Beside {
     Bytes fixed;
-    Bytes added; // and swappable
+    Bytes added; // swappable
   };
   [[nodiscard]] Result<Beside> beside(const MemoryDemand& own) const;
   [[nodiscard]] MemoryDemand demand(MemoryDemand own, const Beside& beside) const;
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
-  std::vector<rtexec::Tensor> inputs_;            // the network's that are fed, with how pictures are normalised for it
-  std::vector<std::size_t> fed_;                  // their numbers in the network
+  std::vector<rtexec::Tensor> inputs_; // the network's inputs without states, with their picture normalisation
+  std::vector<std::size_t> fed_;       // their indices in the network
   std::vector<std::optional<InputRange>> ranges_; // by input of the network
-  bool keeps_ = false;                            // jobs leave their state to the next one
+  bool keeps_ = false;                            // true: each job's state is committed for the next one
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;
   std::vector<std::string> notes_;
   std::optional<Footprint> footprint_;
   Beside beside_;
-  ConstantImage image_; // where constants are added
+  ConstantImage image_; // set if the footprint adds constants
 };
 
 } // namespace rtexec::tasks

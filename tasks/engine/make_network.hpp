@@ -1,4 +1,4 @@
-// From a graph to the network that computes it on a kind of device.
+// Creates the network that computes a graph on a kind of device.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -10,8 +10,9 @@
 
 namespace rtexec::tasks {
 
-/// `precision` matters on a GPU only, which need not be there. out_of_memory: the graph needs more than max_scratch, or
-/// more than this machine has. unsupported: what a device of `kind` cannot do.
+/// Prepares a network for a device of `kind`. `precision` applies to GPUs only; no GPU needs to be present. Returns
+/// out_of_memory if the graph needs more than max_scratch or more than this machine has. Returns unsupported if a
+/// device of `kind` cannot compute the graph.
 [[nodiscard]] Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision,
                                                             MemoryPolicy policy = MemoryPolicy::device);
 

@@ -23,7 +23,7 @@ class NodeProto;
 
 namespace rtexec::tasks {
 
-/// What a layer yields: the name of a tensor [1, channels, height, width], or [1, channels] where height and width are
+/// The output of a layer: the name of a tensor [1, channels, height, width], or [1, channels] if height and width are
 /// 0.
 struct Value {
   std::string name;
@@ -32,14 +32,14 @@ struct Value {
   int width = 0;
 };
 
-/// Padding is half the kernel, so that stride 1 keeps height and width; without it both shrink by a kernel less one.
+/// Padding is half the kernel, so that stride 1 keeps height and width. Without padding both shrink by kernel - 1.
 struct ConvShape {
   int channels = 0; // of the output
   int kernel = 1;
   int stride = 1;
   int groups = 1;
   float gain = 1; // multiplies the weights
-  float bias = 0; // seeded biases reach this far from zero; none where it is 0
+  float bias = 0; // biases are seeded in [-bias, bias); 0: no biases
   bool padded = true;
 };
 
@@ -48,7 +48,7 @@ struct PoolShape {
   int stride = 2;
   int pad_before = 0;
   int pad_after = 0;
-  bool ceil = false; // a last window that is cut off by the border counts
+  bool ceil = false; // true: a last window that the border cuts off counts
 };
 
 class GraphWriter {
@@ -58,18 +58,18 @@ class GraphWriter {
   GraphWriter& operator=(const GraphWriter&) = delete;
   ~GraphWriter();
 
-  /// Named "input"; further ones "input_1" and so on.
+  /// Adds an input named "input"; further ones are "input_1" and so on.
   Value input(int channels, int size);
 
-  /// `bias`, where there is one, has a value for each output channel.
+  /// `bias` has one value for each output channel, or is empty.
   Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias = {});
-  /// `gain` multiplies the standard deviation of what passes.
+  /// `gain` multiplies the standard deviation of the output.
   Value batch_norm(const Value& x, float gain = 1);
   Value relu(const Value& x);
-  /// Slope 0.1 below zero, as in darknet.
+  /// Slope 0.1 for x < 0, as in darknet.
   Value leaky_relu(const Value& x);
   Value sigmoid(const Value& x);
-  /// x / 6 + 1/2 within [0, 1], as in torchvision.
+  /// x / 6 + 1/2, clamped to [0, 1], as in torchvision.
   Value hard_sigmoid(const Value& x);
   /// x times its hard sigmoid.
   Value hard_swish(const Value& x);
@@ -81,16 +81,16 @@ class GraphWriter {
   Value add(const Value& a, const Value& b);
   /// `factors` have x's shape, or [1, channels, 1, 1].
   Value multiply(const Value& x, const Value& factors);
-  /// Channels of zeros follow those of x, up to `channels`.
+  /// Appends channels of zeros to those of x, up to `channels`.
   Value pad_channels(const Value& x, int channels);
   Value concat(std::span<const Value> values);
-  /// Twice the height and width; each value is repeated.
+  /// Doubles height and width by repeating each value.
   Value upsample(const Value& x);
-  /// Half the height and width, four times the channels, in the order of darknet's layer [reorg]: it takes the memory
-  /// of x for [channels / 4, 2 height, 2 width] and gathers each 2x2 square of that (its function reorg_cpu, forward =
-  /// 0).
+  /// Halves height and width and multiplies the channels by four, in the order of darknet's layer [reorg]. That layer
+  /// treats the memory of x as [channels / 4, 2 height, 2 width] and gathers each 2x2 square. See its function
+  /// reorg_cpu with forward = 0.
   Value reorg(const Value& x);
-  /// [1, channels * height * width].
+  /// Reshapes to [1, channels * height * width].
   Value flatten(const Value& x);
   /// A fully connected layer on a flattened value.
   Value linear(const Value& x, int channels);
@@ -99,19 +99,19 @@ class GraphWriter {
   void metadata(std::string_view key, std::string_view value);
 
   [[nodiscard]] const onnx::ModelProto& model() const { return *model_; }
-  /// The file appears whole or not at all. Errors (refused) name it and the reason.
+  /// Writes the file atomically: it appears complete or not at all. Returns refused with the file and the reason.
   [[nodiscard]] Result<> save(const std::filesystem::path& path) const;
 
  private:
   onnx::NodeProto& node(std::string_view type, std::string_view stem, std::span<const std::string> inputs);
-  /// Adds a constant and returns its values, to be filled.
+  /// Adds a constant and returns its values for the caller to fill.
   std::span<float> constant(const std::string& name, std::span<const std::int64_t> shape);
   void integers(const std::string& name, std::initializer_list<std::int64_t> values);
   Value reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out);
   void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
-  /// middle + spread * [-1, 1); a spread that is a power of two keeps it exact.
+  /// Adds values middle + spread * [-1, 1). A spread that is a power of two keeps them exact.
   void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
-  /// A layer without attributes that keeps the shape.
+  /// Adds a layer without attributes that keeps the shape.
   Value elementwise(std::string_view type, std::string_view stem, const Value& x);
   Value pool(std::string_view type, std::string_view stem, const Value& x, const PoolShape& shape);
   void declare(bool as_input, const std::string& name, std::span<const std::int64_t> shape);

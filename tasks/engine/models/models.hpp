@@ -26,8 +26,9 @@ struct ModelOptions {
 
 [[nodiscard]] std::span<const ModelInfo> models();
 
-/// Writes model `name` to `out`: to a temporary file beside it, renamed when whole. Errors: bad_input for an unknown
-/// name (with the known ones) or options that the network cannot have; refused when the file cannot be written.
+/// Writes model `name` to a temporary file next to `out`, and renames it when complete. Returns bad_input for an
+/// unknown name (listing the known ones) or options that the network cannot have; refused if the file cannot be
+/// written.
 [[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options,
                                    const std::filesystem::path& out);
 

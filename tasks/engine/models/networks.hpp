@@ -1,4 +1,4 @@
-// The layers of each network, up to and with its outputs.
+// The layers of each network, including its outputs.
 #pragma once
 
 #include "tasks/engine/models/graph_writer.hpp"
@@ -50,11 +50,11 @@ void mobilenet_v3(GraphWriter& graph, NetworkSize size);
 // Tan, Le: EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks, 2019; layer shapes of torchvision.
 void efficientnet_b0(GraphWriter& graph, NetworkSize size);
 
-// LeCun et al.: Gradient-Based Learning Applied to Document Recognition, 1998: as it is taught today, on three colours,
-// with rectifiers and maxima.
+// LeCun et al.: Gradient-Based Learning Applied to Document Recognition, 1998; in today's usual form, with three colour
+// channels, ReLU and max pooling.
 void lenet5(GraphWriter& graph, NetworkSize size);
 
-/// A fully connected layer on the mean of each channel.
+/// Adds a fully connected layer on the mean of each channel.
 void classify(GraphWriter& graph, const Value& features, int classes);
 
 /// Declares the classifier's output, and how pictures are normalised for it.

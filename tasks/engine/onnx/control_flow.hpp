@@ -1,5 +1,5 @@
-// Nodes that hold graphs of their own: which of them are computed, and how often, is known when the model is loaded,
-// and they stand in place of the node.
+// Nodes that contain graphs (If, Loop, Scan, SequenceMap). Which graphs run, and how often, must be known when the
+// model is loaded; their nodes replace the node.
 #pragma once
 
 #include "tasks/engine/onnx/node_context.hpp"
@@ -16,14 +16,15 @@ inline constexpr std::size_t max_nodes = 20'000;
 
 struct Refused {
   std::vector<UnsupportedNode> nodes;
-  std::unordered_set<std::string> outputs; // of those, and of the nodes behind them
+  std::unordered_set<std::string> outputs; // of refused nodes, and of nodes that depend on them
+  /// The number of nodes that were not checked because they depend on refused ones.
   std::size_t behind = 0;
 };
 
-/// One after the other; behind one that is not supported all goes on that does not need it.
+/// Lowers the nodes in order. After a node that is not supported, all nodes that do not depend on it are still lowered.
 void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused);
 
-/// Visits all nodes, those within nodes among them.
+/// Visits all nodes, including those of graphs in nodes.
 template <class Visit> void each_node(const std::vector<Node>& nodes, const Visit& visit) {
   for (const auto& node : nodes) {
     visit(node);

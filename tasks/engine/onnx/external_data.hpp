@@ -1,7 +1,7 @@
-// Tensor data that an ONNX file keeps in other files beside it, as PyTorch's default exporter does.
+// Tensor data that an ONNX file stores in other files (external data), as PyTorch's default exporter does.
 //
-// The model names the files and is not trusted: only regular files inside its folders are read, wherever links lead,
-// only bytes that are there, and no more in all than fit into memory.
+// The model names the files and is not trusted. Only regular files inside its folders are read, after links are
+// followed. Reads stay inside the files, and the total must fit into memory.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ namespace rtexec::tasks::onnx_source {
 
 class ExternalData {
  public:
-  using Keys = std::map<std::string, std::string>; // a tensor's external_data
+  using Keys = std::map<std::string, std::string>; // the entries of a tensor's external_data
   using Observer = std::function<void(std::span<const std::byte>)>;
 
-  /// `folders`: where files are looked for, in this order: the model's, and that which a link to the model leads to;
-  /// without one every tensor is refused. `limit`: bytes in all. `seen` is called with all bytes that are read, and may
-  /// be empty.
+  /// `folders` are searched in this order: the model's folder, then the folder of the file that a link to the model
+  /// leads to. Without folders every tensor is refused. `limit` is the total number of bytes that may be read. `seen`
+  /// is called with all bytes read, and may be empty.
   ExternalData(std::vector<std::filesystem::path> folders, std::size_t limit, Observer seen)
       : folders_(std::move(folders)), limit_(limit), seen_(std::move(seen)) {}
   ~ExternalData();
   ExternalData(const ExternalData&) = delete;
   ExternalData& operator=(const ExternalData&) = delete;
 
-  /// Calls `take` with the bytes of a tensor that has `size` of them, in pieces whose sizes are multiples of 16 but for
-  /// the last one. Throws Refusal, with `what` in front.
+  /// Calls `take` with the `size` bytes of a tensor in pieces. The size of each piece but the last is a multiple of 16.
+  /// Throws Refusal with a message that begins with `what`.
   void read(const Keys& keys, std::size_t size, const std::string& what, const Observer& take);
 
  private:
@@ -42,7 +42,7 @@ class ExternalData {
   std::size_t limit_, used_ = 0; // bytes
   Observer seen_;
   std::vector<std::byte> piece_;
-  std::string location_; // of the open file; tensors of one file mostly follow each other
+  std::string location_; // of the open file; consecutive tensors are usually in one file
   int fd_ = -1;
   std::uint64_t size_ = 0;
 };

@@ -1,4 +1,4 @@
-// A model's inputs as its file and its user say together: their shapes, and those that are constants.
+// Resolves a model's inputs from its file and its user's values: their shapes, and which of them are constants.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
@@ -9,12 +9,13 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// By input, all dimensions fixed and within the reader's limits. A symbol of the file stands for one size in all
-/// inputs. Throws Refusal: shapes that do not fit the file, and what nobody has fixed.
+/// Returns the shape of each input, all dimensions fixed and within the reader's limits. A symbolic dimension has one
+/// size in all inputs. Throws Refusal if a given shape does not fit the file, or if a dimension remains open.
 [[nodiscard]] std::vector<Shape> input_shapes(const Model& model);
-/// For which "a shape" or "a constant" is given. Throws Refusal: there is none.
+/// Returns the input `name`. `given` ("a shape", "a constant") tells the user's value for the error message. Throws
+/// Refusal if the model has no such input.
 const Input& named_input(const Model& model, const std::string& name, std::string_view given);
-/// Of an input of that shape, for which one is given. Throws Refusal: it does not fit.
+/// Returns the user's constant for an input of that shape. Throws Refusal if it does not fit.
 [[nodiscard]] Constant given_constant(const Model& model, const Input& input, const Shape& shape);
 
 } // namespace rtexec::tasks::onnx_source

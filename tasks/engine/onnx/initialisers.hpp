@@ -1,12 +1,12 @@
-// Initialisers of graphs within nodes.
+// Handles initialisers of graphs in nodes.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
 
 namespace rtexec::tasks::onnx_source {
 
-/// Moves the initialisers of graphs within nodes to the model, under names that no other has. So each is stored once,
-/// however many rounds a loop around it makes.
+/// Moves the initialisers of graphs in nodes to the model, under unique names. Each is then stored once, however often
+/// a loop repeats the graph.
 void lift_initialisers(Model& model);
 
 } // namespace rtexec::tasks::onnx_source

@@ -1,5 +1,5 @@
-// What an operator sees of the ONNX node that it lowers (NodeContext), and what is known of the model so far
-// (Lowering). A node whose inputs are all constants is run at once.
+// The view that an operator's lowering has of its ONNX node (NodeContext), and the state of lowering the model
+// (Lowering). A node whose inputs are all constants is evaluated at once.
 #pragma once
 
 #include "config/base/text.hpp"
@@ -19,7 +19,8 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Few integers known at load: shapes, axes, indices. More than `max_count` are a constant of the graph.
+/// A small integer tensor known at load: shapes, axes, indices. Larger ones than `max_count` become constants of the
+/// graph.
 struct Ints {
   static constexpr std::size_t max_count = 1 << 16;
   Shape shape;
@@ -30,55 +31,55 @@ struct Ints {
 struct Sequence {
   std::vector<std::string> elements;
 };
-/// An optional that has no value.
+/// An optional without a value.
 struct Absent {};
-/// A tensor without elements is neither written by a node of the graph nor a constant, and no node of the graph reads
+/// What an ONNX name denotes. A tensor without elements has a TensorId too, but no node of the graph reads or writes
 /// it.
 using Value = std::variant<TensorId, Ints, Sequence, Absent>;
 
-/// Everything known so far.
+/// The state of lowering a model.
 struct Lowering {
   std::string file;
   std::int64_t opset = 0;
   Graph graph{};
   std::unordered_map<std::string, Value> values{}; // by ONNX name
-  std::unordered_set<std::string> read{};          // ONNX names that some node, or the graph's outputs, ask for
+  std::unordered_set<std::string> read{};          // ONNX names that nodes or graph outputs read
   std::unordered_set<std::string> read_by_nodes{};
-  std::unordered_map<std::string, std::string> unreadable{}; // ONNX names of constants that are not supported: why
-  std::int64_t given = 0;                                    // bytes of constants that the file has
-  std::int64_t made = 0;                                     // bytes of constants made while loading
-  double folding = 0;                                        // work of nodes run while loading, see evaluate.hpp
-  std::size_t unrolled = 0;                                  // nodes of rounds
-  std::size_t copies = 0;                                    // of graphs within nodes, and other names of one's own
-  std::unordered_map<std::string, TensorId> as_tensors{};    // of integers, by ONNX name, once nodes read them
+  std::unordered_map<std::string, std::string> unreadable{}; // reason, by ONNX name of an unsupported constant
+  std::int64_t given = 0;                                    // bytes of the file's own constants
+  std::int64_t made = 0;                                     // bytes of constants computed while loading
+  double folding = 0;                                        // cost of nodes evaluated while loading, see evaluate.hpp
+  std::size_t unrolled = 0;                                  // nodes that unrolled loop iterations have added
+  std::size_t copies = 0;                                    // counter for unique names
+  std::unordered_map<std::string, TensorId> as_tensors{};    // constants made of Ints that nodes read, by ONNX name
 
-  /// What the floats of a tensor stand for.
+  /// Returns the declared element type of the tensor.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
-  /// What is known of a constant by that name.
+  /// Returns the value of a constant of that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
-  /// Where errors of the node lie: the file, its name, its operator and its first output.
+  /// Returns the location of the node for messages: the file, its name, its operator and its first output.
   [[nodiscard]] std::string describe(const Node& node) const;
 
-  /// Bytes of constants made while loading that a file may have however small it is, so that the process stays below
-  /// 256 MiB.
+  /// The bytes of computed constants that every file may use, however small it is. The process then stays below 256
+  /// MiB.
   static constexpr std::int64_t always_made_bytes = 240 << 20;
 };
 
-/// Of one node, whose outputs are not known then.
+/// A node that is not supported. Its outputs remain undefined.
 struct UnsupportedNode : Refusal {
   UnsupportedNode(const Node& node, std::string reason, const std::string& described)
       : Refusal(Errc::unsupported, described + reason), type(node.type), name(node.name), why(std::move(reason)) {}
   std::string type, name, why;
 };
 
-/// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal. What is known
-/// of tensors is returned by value: tensors move in memory while the graph grows.
+/// The access of an operator's lowering to one node: its inputs, attributes and outputs, each checked. Every function
+/// throws Refusal. Tensor properties are returned by value, since tensors move in memory while the graph grows.
 class NodeContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
 
-  [[noreturn]] void bad(const std::string& why) const;         // the model contradicts itself or ONNX
-  [[noreturn]] void unsupported(const std::string& why) const; // the engine cannot do it
+  [[noreturn]] void bad(const std::string& why) const;         // the model violates ONNX or contradicts itself
+  [[noreturn]] void unsupported(const std::string& why) const; // the engine does not support it
   void require(bool condition, const char* why) const {
     if (!condition) bad(why);
   }
@@ -90,41 +91,41 @@ class NodeContext {
   [[nodiscard]] const std::string& input(std::size_t number) const { return node_.inputs.at(number); }
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
-  [[nodiscard]] bool has(std::size_t input) const;      // present, and not a tensor without elements
-  [[nodiscard]] bool is_ints(std::size_t input) const;  // and not a tensor
-  [[nodiscard]] bool is_empty(std::size_t input) const; // present, and without elements
+  [[nodiscard]] bool has(std::size_t input) const;      // present, with a value and with elements
+  [[nodiscard]] bool is_ints(std::size_t input) const;  // known integers, not a tensor
+  [[nodiscard]] bool is_empty(std::size_t input) const; // present, without elements
   [[nodiscard]] bool is_sequence(std::size_t input) const;
   [[nodiscard]] bool is_absent(std::size_t input) const { return std::holds_alternative<Absent>(value(input)); }
   [[nodiscard]] const Sequence& sequence(std::size_t input) const;
-  /// Integers become a constant one.
+  /// Returns the tensor of the input. Known integers become a constant tensor.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
-  /// Indices are int64, whatever integers they are in the file.
+  /// Returns the input as an int64 tensor, for use as indices.
   [[nodiscard]] TensorId indices(std::size_t input) { return cast(integers(input), ElementType::int64); }
   [[nodiscard]] ElementType element_type(std::size_t input) const;
-  /// Of a tensor or of integers
+  /// Returns the shape of a tensor or of known integers.
   [[nodiscard]] Shape shape(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
   [[nodiscard]] Integers integers_of(TensorId id) const { return lowering_.graph.tensors[id].integers; }
-  /// The first element of a constant.
+  /// Returns the first element of a constant.
   [[nodiscard]] float number_of(TensorId id) const;
-  /// Named by the node, whether it is read or not.
+  /// True if the node names this output, even if nobody reads it.
   [[nodiscard]] bool has_output(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
   }
   [[nodiscard]] Shape shape_of_rank(std::size_t input, std::size_t rank) const;
-  [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // of a constant
-  /// True if an input is known when the model is loaded.
+  [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // elements of a constant
+  /// True if the input is known when the model is loaded.
   [[nodiscard]] bool is_known(std::size_t input) const { return is_ints(input) || is_constant(tensor(input)); }
-  /// Of integers, or a constant tensor of them
+  /// Returns the elements of known integers or of a constant integer tensor.
   [[nodiscard]] std::vector<std::int64_t> ints(std::size_t input, const char* role) const;
-  /// The only element of those.
+  /// Returns the only element of known integers or of a constant integer tensor.
   [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
-  /// Makes the output one that nodes cannot read: they are refused with `why`.
+  /// Marks the output as unreadable: nodes that read it are refused with `why`.
   void set_unreadable(std::string why);
-  /// Why an attribute is not supported; null: it is, or is not there.
+  /// Returns why an attribute is not supported; nullptr if it is supported or absent.
   [[nodiscard]] const std::string* why_unreadable(const char* name) const;
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
@@ -136,71 +137,71 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is missing");
     return *value;
   }
-  /// Counts as read: for what does not matter to inference.
+  /// Marks an attribute as read that does not affect inference.
   void ignore_attribute(const char* name) { read_.insert(name); }
-  /// Refuses the node where an attribute was never read.
+  /// Refuses the node if it has an attribute that was never read.
   void require_all_attributes_read() const;
-  /// Refuses the node where it has not set an output that somebody reads.
+  /// Refuses the node if it has not set an output that is read.
   void require_all_outputs_set() const;
 
   [[nodiscard]] bool is_read(std::size_t output) const { return lowering_.read.contains(node_.outputs.at(output)); }
-  /// Whether another node reads the output.
+  /// True if another node reads the output.
   [[nodiscard]] bool is_read_by_nodes(std::size_t output) const {
     return lowering_.read_by_nodes.contains(node_.outputs.at(output));
   }
 
-  /// An axis of a tensor of `rank` dimensions, counted from the end where negative.
+  /// Returns the axis of a tensor of `rank` dimensions; a negative `value` counts from the end.
   [[nodiscard]] std::size_t axis(std::int64_t value, std::size_t rank) const;
-  /// Refuses negative dimensions and sizes above max_elements. A dimension of 0 counts as 1, so that products of
-  /// dimensions do not overflow.
+  /// Returns `shape`, or refuses the node for negative dimensions or more than max_elements elements. A dimension of 0
+  /// counts as 1, so that products of dimensions do not overflow.
   [[nodiscard]] Shape checked(Shape shape) const;
 
-  /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes, which is of the
-  /// type of its first input, or of `type`. Refuses operands that do not fit the operation.
+  /// Appends a node, or evaluates it at once if all its inputs are constants. Returns its output, which has the type of
+  /// its first input, or `type`. Refuses operands that do not fit the operation.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
-  /// A constant tensor. Large values are made by filled(), or behind reserve().
+  /// Adds a constant tensor. For large values use filled(), or call reserve() first.
   TensorId constant(Shape shape, std::vector<float> values);
   TensorId integer_constant(Shape shape, Integers values);
-  /// A constant tensor whose element i, in row-major order, is f(i). Memory is charged before it is taken.
+  /// Adds a constant tensor whose element i, in row-major order, is f(i). Charges memory before it allocates it.
   template <class F> TensorId filled(Shape shape, F f) {
     std::vector<float> values(reserve(shape));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
     return constant(std::move(shape), std::move(values));
   }
-  /// Likewise, of integers or booleans.
+  /// Like filled() above, for integers or booleans.
   template <class F> TensorId filled(Shape shape, ElementType type, F f) {
     Integers values(type, reserve(shape, stored_size(type)));
     for (std::size_t i = 0; i < values.size(); ++i) values.set(i, f(static_cast<std::int64_t>(i)));
     return integer_constant(std::move(shape), std::move(values));
   }
-  /// A scalar constant of that type.
+  /// Adds a scalar constant of that type.
   TensorId scalar(std::int64_t value, ElementType type);
-  /// `x` converted to `type`; `x` itself if it is of that type, or both are types of floats.
+  /// Returns `x` converted to `type`, or `x` itself if it has that type or both are floating-point types.
   TensorId cast(TensorId x, ElementType type);
   [[nodiscard]] ElementType type_of(TensorId id) const { return lowering_.type(id); }
-  /// Checks that a constant of `shape` can be made; returns its number of elements. Refuses the node if the shape is
-  /// not valid or the file's memory budget does not hold the constant.
+  /// Checks that a constant of `shape` can be made and returns its number of elements. Refuses the node if the shape is
+  /// not valid or the constant exceeds the file's memory budget.
   std::size_t reserve(const Shape& shape, std::size_t element_size = sizeof(float)) const;
   /// Charges memory for constants to the file's budget. Refuses the node if the budget is spent.
   void charge(std::size_t elements, std::size_t element_size = sizeof(float)) const;
-  /// Of a constant.
+  /// Records the 8-bit integers that a constant was dequantized from.
   void stands_for(TensorId id, std::shared_ptr<const QuantizedConstant> quantized) {
     lowering_.graph.tensors[id].quantized = std::move(quantized);
   }
-  /// Gives the value, made by this node, the name of an output.
+  /// Gives a value that this node has made the name of an output.
   void set_output(Value value, std::size_t output = 0);
   void set_sequence(Sequence sequence, std::size_t output = 0);
-  /// A value that was decoded or computed at load, as an output.
+  /// Sets an output to a value that was decoded or computed at load.
   void set_constant(Constant value);
 
-  // Other nodes in place of this one.
+  // The following functions replace this node by other nodes.
   using Attributes = std::map<std::string, Attribute>;
-  /// Gives integers a name that nothing else has.
+  /// Gives known integers a unique name, and returns it.
   [[nodiscard]] std::string known(Ints values);
-  /// Lowers a node; returns the name of its output.
+  /// Lowers a node and returns the name of its output.
   [[nodiscard]] std::string made(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {});
-  /// The tensor of that name with a dimension of 1 at `axis`.
+  /// Returns the tensor of that name with a dimension of 1 inserted at `axis`.
   [[nodiscard]] std::string unsqueezed(const std::string& tensor, std::int64_t axis);
   /// Lowers a node that writes the outputs of this one.
   void become(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {}) const;
@@ -222,12 +223,12 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
   }
-  [[nodiscard]] const Value& value(std::size_t input) const; // sequences among them
-  [[nodiscard]] const Value& data(std::size_t input) const;  // sequences not
+  [[nodiscard]] const Value& value(std::size_t input) const; // includes sequences
+  [[nodiscard]] const Value& data(std::size_t input) const;  // excludes sequences
   [[nodiscard]] bool has_elements(TensorId id) const;
-  /// A constant tensor that has one value throughout: the first of floats, the second of integers and booleans.
+  /// Adds a constant tensor with one value in all elements: `value` for floats, `integer` for integers and booleans.
   TensorId uniform(const Shape& shape, float value, std::int64_t integer, ElementType type);
-  /// A node whose output, or one of whose inputs, has no elements: returns what it writes without such a node.
+  /// Returns the result of a node whose output or one of whose inputs has no elements. The graph gets no such node.
   TensorId emit_without_elements(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   void require_budget(std::int64_t bytes) const;
   [[nodiscard]] bool is_worth_folding(double work);

@@ -1,8 +1,8 @@
-// Reads ONNX files into a Graph: every shape becomes static, shape arithmetic and other constant
-// sub-graphs are evaluated. Dimensions of inputs that a file leaves open are fixed by who reads it, and by nobody else.
-// Constants may lie in other files of the model's folder.
+// Reads ONNX files into a Graph. Every shape becomes static; shape arithmetic and other constant sub-graphs are
+// evaluated. Only the caller can fix input dimensions that a file leaves open. Constants may be in other files of the
+// model's folder (external data).
 //
-// Whatever the bytes are, the answer is a Graph or an Error: no crash, and no tensor above max_elements.
+// For any bytes the result is a Graph or an Error: no crash, and no tensor above max_elements.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,30 +21,30 @@ namespace rtexec::tasks {
 
 using BytesObserver = std::function<void(std::span<const std::byte>)>;
 
-/// Of ONNX.
+/// The supported range of ONNX opsets.
 inline constexpr std::int64_t oldest_opset = 7, newest_opset = 28;
 
-/// An operator of ONNX that is read, from an opset on.
+/// An ONNX operator that the reader supports.
 struct SupportedOperator {
   std::string_view name;
   std::int64_t oldest = oldest_opset, newest = newest_opset;
-  std::string_view limits; // what of it is not supported, for people; empty: nothing
+  std::string_view limits; // unsupported features, as text; empty: none
 };
-/// By name.
+/// Returns all supported operators, sorted by name.
 [[nodiscard]] std::vector<SupportedOperator> supported_operators();
 
-/// What protobuf can parse; tensors in other files may have more.
+/// The largest file that protobuf can parse, in bytes. Tensors in other files may be larger.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
-/// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or what is given does not fit the
-/// file; unsupported: operators, attributes, types or shapes that the engine does not have, all at once, with the nodes
-/// that need them and what is supported instead. The file's symbols stand for one size each, also in inputs whose
-/// shapes are not given. `seen` is told all bytes that the graph was made from: the file's, then those of each tensor
-/// in another file.
+/// Reads `file`. Returns bad_input if the file is unreadable, damaged or contradictory, if a dimension remains open, or
+/// if `given` does not fit the file. Returns unsupported for operators, attributes, types or shapes that the engine
+/// does not have. That error lists all of them with their nodes and the supported alternatives.
+/// A symbolic dimension has one size in all inputs, including inputs without a given shape. `seen` receives all bytes
+/// that the graph is made from: the file's, then those of each tensor in another file.
 [[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given = {},
                                       const BytesObserver& seen = {});
-/// The same from memory; `name` stands for the file in messages. Other files are looked for in `folder`; without one,
-/// tensors in them are refused. `seen` is told the bytes of those only.
+/// Reads a model from memory; `name` stands for the file in messages. External data is searched in `folder`; without a
+/// folder such tensors are refused. `seen` receives the bytes of external data only.
 [[nodiscard]] Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name = "model",
                                        const std::optional<std::filesystem::path>& folder = {},
                                        const GivenInputs& given = {}, const BytesObserver& seen = {});

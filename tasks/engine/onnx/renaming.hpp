@@ -1,5 +1,4 @@
-// Copies nodes under names of their own: a graph inside a node that is computed several times, or a function's body
-// that replaces a call.
+// Copies nodes under new names: a graph in a node that is repeated, or the body of a function that replaces a call.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
@@ -10,16 +9,16 @@
 
 namespace rtexec::tasks::onnx_source {
 
-using Names = std::unordered_map<std::string, std::string>; // the new name of each tensor
+using Names = std::unordered_map<std::string, std::string>; // old name to new name
 
 class Renaming {
  public:
-  /// `names`: tensors that have a new name already. `suffix`: of the new names of all others.
+  /// `names` maps tensors that already have a new name. All others get their old name plus `suffix`.
   Renaming(Names names, std::string suffix) : names_(std::move(names)), suffix_(std::move(suffix)) {}
 
-  /// Renames what `nodes` write, with the tensors of graphs inside them.
+  /// Renames the outputs of `nodes`, and the tensors of graphs in them.
   void own_outputs(const std::vector<Node>& nodes);
-  /// The same with all that a graph defines but its inputs.
+  /// Renames all tensors that a graph defines, except its inputs.
   void own(const Subgraph& graph);
   void own(const std::string& name) { names_.emplace(name, name + suffix_); }
 
