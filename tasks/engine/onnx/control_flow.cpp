@@ -22,7 +22,7 @@ void note_read(Lowering& lowering, const std::vector<std::string>& names) {
   lowering.read_by_nodes.insert(names.begin(), names.end());
 }
 
-/// Visits the names of all values that a node reads, those that graphs within it read among them.
+/// Visits the names of all values that a node reads, including reads by graphs in the node.
 template <class Visit> void each_read(const Node& node, const Visit& visit) {
   std::ranges::for_each(node.inputs, visit);
   for (const auto& [name, attribute] : node.attributes)
@@ -32,9 +32,9 @@ template <class Visit> void each_read(const Node& node, const Visit& visit) {
     }
 }
 
-/// The body of a loop in two parts.
+/// The body of a loop, divided into loop-invariant and varying nodes.
 struct Body {
-  Subgraph fixed;   // nodes that read no input of the body, directly or not: the same in all rounds
+  Subgraph fixed;   // nodes that do not depend on an input of the body
   Subgraph varying; // all others
 
   explicit Body(const Subgraph& body) {
@@ -50,10 +50,10 @@ struct Body {
   }
 };
 
-/// Names of a graph's own, which another copy of it or another graph may have as well, get a number that none has.
+/// A copy of a graph under unique names, so that copies and other graphs do not clash.
 class Copy {
  public:
-  /// `names`: what stands for its inputs.
+  /// `names` maps the graph's inputs to the tensors that replace them.
   Copy(Lowering& lowering, const Subgraph& graph, Names names)
       : lowering_(lowering), renaming_(std::move(names), numbered(lowering)) {
     renaming_.own(graph);
@@ -74,7 +74,7 @@ class Copy {
   std::vector<Node> nodes_;
 };
 
-/// What a node with a graph in it becomes.
+/// Replaces a node that contains a graph by the nodes of that graph.
 class Unrolling {
  public:
   Unrolling(Lowering& lowering, const Node& node, Refused& refused)
@@ -146,7 +146,7 @@ class Unrolling {
     end(to_axes, to_backwards);
   }
 
-  /// The body is lowered for each element of a sequence; other sequences go along.
+  /// Lowers the body for each element of the first sequence; other sequences advance with it.
   void sequence_map() {
     const auto body = context_.attribute<Graph>("body");
     context_.require_all_attributes_read();
@@ -180,8 +180,8 @@ class Unrolling {
 
   std::string known(std::int64_t value, ElementType type) { return context_.known({{}, {value}, type}); }
 
-  /// `states` are handed from round to round; the body has so many inputs before them, and outputs, and so many inputs
-  /// behind them. All other outputs are collected.
+  /// Prepares a loop. Iterations pass `states` values on. The body has `inputs_before` inputs and `outputs_before`
+  /// outputs before the states, and `inputs_behind` inputs after them. All other outputs are collected.
   void begin(const Subgraph& body, std::size_t states, std::size_t inputs_before, std::size_t outputs_before,
              std::size_t inputs_behind = 0) {
     outputs_before_ = outputs_before;
@@ -193,7 +193,7 @@ class Unrolling {
     body_.emplace(body);
   }
 
-  /// Refuses nodes that make too many of all rounds.
+  /// Counts nodes. Refuses the node if all iterations together have too many.
   void count(const std::vector<Node>& nodes) {
     ++lowering_.unrolled;
     each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });
@@ -201,7 +201,7 @@ class Unrolling {
       context_.unsupported("in all its rounds it has more than " + std::to_string(max_nodes) + " nodes");
   }
 
-  /// Lowers what is the same in all rounds, once.
+  /// Lowers the loop-invariant nodes once.
   void lower_fixed() {
     count(body_->fixed.nodes);
     Copy copy(lowering_, body_->fixed, {});
@@ -215,7 +215,8 @@ class Unrolling {
       for (const auto& output : node.outputs) fixed_.emplace(output, copy.renamed(output));
   }
 
-  /// `given`: what the body gets before its states, or behind them. None: something in it is not supported.
+  /// Lowers one iteration. `given` are the body's inputs before its states, or after them. Returns nullopt if a node of
+  /// the body is not supported.
   std::optional<std::vector<std::string>> go_round(std::vector<std::string> given, bool before = true) {
     const auto refused_before = refused_.nodes.size();
     if (!std::exchange(begun_, true)) lower_fixed();
@@ -238,7 +239,8 @@ class Unrolling {
       if (lowering_.read.contains(node_.outputs[i])) return true;
     return false;
   }
-  /// Lowers the body once for the shapes of what it would collect; nothing reads the result. False: refused.
+  /// Lowers the body once to find the shapes of its collected outputs, whose values are not used. Returns false if a
+  /// node is refused.
   bool try_round(std::vector<std::string> given, bool before = true) {
     const auto states = states_;
     const bool lowered = go_round(std::move(given), before).has_value();
@@ -255,7 +257,7 @@ class Unrolling {
     return context_.made("ConstantOfShape", {context_.known({{rank}, std::move(shape)})}, std::move(attributes));
   }
 
-  /// Collected along `axes`, in the opposite order where `backwards` says so.
+  /// Concatenates collected outputs along `axes`, in reverse order if `backwards` is set for the output.
   void end(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& backwards) {
     for (std::size_t i = 0; i < states_.size(); ++i) give(i, states_[i]);
     for (std::size_t i = 0; i < collected_.size(); ++i) {
@@ -283,11 +285,11 @@ class Unrolling {
   NodeContext context_;
   std::optional<Body> body_;
   bool begun_ = false;
-  Names fixed_; // what the body's nodes that are the same in all rounds write
+  Names fixed_; // new names of the outputs of loop-invariant nodes
   std::size_t outputs_before_ = 0;
-  bool nothing_ = false; // no round is done, and what rounds would collect is read
+  bool nothing_ = false; // true: there is no iteration, but a collected output is read
   std::vector<std::string> states_;
-  std::vector<std::vector<std::string>> collected_; // by output, of each round
+  std::vector<std::vector<std::string>> collected_; // by output and iteration
 };
 
 void lower_any(Lowering& lowering, const Node& node, Refused& refused) {

@@ -1,5 +1,5 @@
-// Tensors without elements: exporters write them where a slice takes nothing, a loop begins with an empty list, or no
-// box is found. No node of the graph reads or writes such a tensor: its result is known from shapes alone.
+// Tensors without elements. Exporters write them for an empty slice, an initially empty list of a loop, or no detected
+// box. No node of the graph reads or writes such a tensor: shapes alone determine its result.
 #include "tasks/engine/onnx/node_context.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// True if the operation may take nothing of an input that has elements.
+/// True if the operation may select no element of an input that has elements.
 bool selects(const Operation& operation) {
   return std::holds_alternative<View>(operation) || std::holds_alternative<Gather>(operation) ||
          std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
@@ -16,7 +16,7 @@ bool selects(const Operation& operation) {
          std::holds_alternative<NonMaxSuppression>(operation);
 }
 
-/// A value of a type of floats, and of one of integers.
+/// A value for floating-point types, and one for integer types.
 struct Filler {
   float value = 0;
   std::int64_t integer = 0;
@@ -27,7 +27,7 @@ template <class T> std::pair<std::int64_t, std::int64_t> limits() {
           static_cast<std::int64_t>(std::numeric_limits<T>::max())};
 }
 
-/// Returns the smallest and the largest value of a type of integers, uint64 by its bits.
+/// Returns the smallest and the largest value of an integer type; for uint64 the bits of these.
 std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   switch (type) {
   case ElementType::boolean: return {0, 1};
@@ -42,7 +42,7 @@ std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   }
 }
 
-/// Returns what a reduction of nothing gives; nullopt: an index, of which there is none.
+/// Returns the result of reducing no elements, or nullopt for index reductions, which have none.
 std::optional<Filler> reduced_nothing(Reduce::Kind kind, ElementType type) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   switch (kind) {
@@ -83,14 +83,14 @@ TensorId NodeContext::emit_without_elements(Operation operation, std::vector<Ten
     return uniform(shape, value->value, value->integer, type);
   }
   if (const auto* pad = std::get_if<Pad>(&operation)) return uniform(shape, pad->value, pad->integer, type);
-  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // sums of no products
+  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // empty sums
   if (const auto* gemm = std::get_if<Gemm>(&operation)) {
     if (inputs.size() < 3) return uniform(shape, 0, 0, type);
     const auto c = lowering_.graph.tensors[inputs[2]].shape;
     const auto sum = emit(View{0, tasks::broadcast(c, dense_strides(c), shape)}, {inputs[2]}, shape, type);
     return emit(Activation{Activation::Kind::scale, gemm->beta, 0}, {sum}, shape, type);
   }
-  if (std::holds_alternative<Put>(operation) && has_elements(inputs[0])) // puts nothing
+  if (std::holds_alternative<Put>(operation) && has_elements(inputs[0])) // nothing to scatter
     return emit(Reshape{}, {inputs[0]}, std::move(shape), type);
   unsupported("an input has no elements, and its output would be " + to_string(shape) +
               "; leave the node out of the model");

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
 [[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
 
-constexpr std::size_t max_path = 1000; // of it in a message
+constexpr std::size_t max_path = 1000; // characters of a path in a message
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -48,7 +48,7 @@ bool is_inside(const fs::path& file, const fs::path& folder) {
   return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
-/// Returns the file that `location` means, links followed; refuses one outside of the folders.
+/// Returns the file of `location`, with links resolved. Refuses files outside the folders.
 fs::path resolved(const std::vector<fs::path>& folders, const std::string& location, const std::string& what) {
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
   const auto relative = fs::path(location).lexically_normal();
@@ -87,7 +87,7 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   close();
   const auto file = resolved(folders_, location, what);
   const auto in_file = what + " keeps its data in " + config::printable(file.string(), max_path) + ", which ";
-  // Nor waits for the writer of a pipe
+  // O_NONBLOCK: opening a pipe does not wait for its writer.
   fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
   struct stat status {};
@@ -107,7 +107,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", ";
   const auto but_has = " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or of another model";
   if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
-  const auto length = number(keys, "length", what).value_or(0); // 0: what the shape needs
+  const auto length = number(keys, "length", what).value_or(0); // 0: the size that the shape needs
   if (length != 0 && length != size)
     bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in " +
         config::quoted(location) + "; the model is damaged, export it again");
@@ -117,7 +117,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
     unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) +
                 " bytes, and no more memory is available; use a machine with more, or a smaller network");
   used_ += size;
-  constexpr std::size_t most = std::size_t{1} << 20; // of a piece
+  constexpr std::size_t most = std::size_t{1} << 20; // bytes of a piece
   for (std::size_t done = 0; done < size;) {
     piece_.resize(std::min(most, size - done));
     read_piece(offset + done, in_file);
@@ -127,7 +127,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   }
 }
 
-/// Fills the piece from byte `at` of the file on.
+/// Fills the piece from offset `at` of the file.
 void ExternalData::read_piece(std::uint64_t at, const std::string& in_file) {
   for (std::size_t done = 0; done < piece_.size();) {
     const auto n = ::pread(fd_, piece_.data() + done, piece_.size() - done, static_cast<off_t>(at + done));

@@ -17,7 +17,7 @@ namespace {
 using Graph = std::shared_ptr<const Subgraph>;
 using Attributes = std::map<std::string, Attribute>;
 
-constexpr std::size_t max_depth = 64; // of calls inside of calls
+constexpr std::size_t max_depth = 64; // of nested calls
 
 class Inlining {
  public:
@@ -82,13 +82,13 @@ class Inlining {
     Names names;
     for (std::size_t i = 0; i < function.inputs.size(); ++i)
       names.emplace(function.inputs[i], i < call.inputs.size() ? call.inputs[i] : "");
-    std::vector<Node> handed_on; // inputs that are outputs as well
+    std::vector<Node> handed_on; // outputs of the call that are inputs of the function
     for (std::size_t i = 0; i < call.outputs.size(); ++i)
       if (const auto& name = call.outputs[i]; !name.empty() && !names.emplace(function.outputs[i], name).second)
         handed_on.push_back({name, "Identity", {names.at(function.outputs[i])}, {name}, {}});
     Renaming renaming(std::move(names), " @f" + std::to_string(++calls_));
     renaming.own_outputs(function.nodes);
-    // A function sees nothing but its inputs: what its body reads beside them is not the caller's.
+    // A function sees only its inputs: other names that its body reads do not refer to the caller's tensors.
     each_node(function.nodes, [&](const Node& node) {
       for (const auto& input : node.inputs) renaming.own(input);
     });
@@ -100,7 +100,7 @@ class Inlining {
     return body;
   }
 
-  /// Gives nodes of a body the values of the attributes that they refer to. Those without a value are left out.
+  /// Replaces attribute references in a body by their values. Attributes without a value are removed.
   static void bind(std::vector<Node>& nodes, const Attributes& values, const std::string& prefix, std::int64_t opset) {
     for (auto& node : nodes) {
       node.name.insert(0, prefix);

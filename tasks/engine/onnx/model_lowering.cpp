@@ -1,4 +1,4 @@
-// From a model as it was read to its graph: inputs, constants, one node after the other, outputs.
+// Lowers a model to its graph: inputs, constants, nodes in order, outputs.
 #include "tasks/engine/onnx/control_flow.hpp"
 #include "tasks/engine/onnx/fixed_inputs.hpp"
 #include "tasks/engine/onnx/initialisers.hpp"
@@ -13,7 +13,7 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-/// The type that the file says, where that differs in the precision of floats only.
+/// Gives a tensor the type that the file declares. The two may differ only in floating-point precision.
 void give_type(Lowering& lowering, const Model& model, const Output& output, TensorId id) {
   auto& type = lowering.graph.tensors[id].type;
   if (!output.type || *output.type == type) return;
@@ -31,7 +31,7 @@ void give_type(Lowering& lowering, const Model& model, const Output& output, Ten
   type = *output.type;
 }
 
-/// Of integers that are known: a constant.
+/// Returns the tensor of an output. Known integers become a constant.
 TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
   if (const auto* id = std::get_if<TensorId>(&value)) return *id;
   if (std::holds_alternative<Sequence>(value))
@@ -45,7 +45,7 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
   return lowering.graph.add({name, ints.shape, {}, ints.type, {ints.values, ints.type}});
 }
 
-/// "'a', 'b', 'c' and 4 more".
+/// Returns the first three names and the number of others: "'a', 'b', 'c' and 4 more".
 std::string few_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -53,7 +53,7 @@ std::string few_of(const std::vector<std::string>& names) {
   return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
 }
 
-/// All that is not supported, by operator and reason. `behind`: nodes that read from those, directly or not.
+/// Reports all unsupported nodes, grouped by operator and reason. `behind` is the number of nodes that depend on them.
 [[noreturn]] void refuse(const Lowering& lowering, const std::vector<UnsupportedNode>& nodes, std::size_t behind) {
   if (nodes.size() == 1) throw nodes.front();
   std::set<std::string> types;
@@ -80,7 +80,8 @@ std::string few_of(const std::vector<std::string>& names) {
           "; `rtexec infer --list-operators` lists what is");
 }
 
-/// What a constant of the file counts: each element as a float, which quantized integers may become.
+/// Returns the bytes that a constant of the file adds to its budget. Each element counts as at least a float, since
+/// quantized integers may become floats.
 std::int64_t given_bytes_of(const Constant& constant) {
   const auto* integers = std::get_if<Integers>(&constant.values);
   if (!integers) return std::ssize(std::get<std::vector<float>>(constant.values)) * std::int64_t{sizeof(float)};

@@ -11,13 +11,13 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-// Bounds what a file can make the reader do, by the size of its constants. A small file has
-// always_made_bytes, and about a second.
+// Limits on the work that a file can cause in the reader, in proportion to the size of its constants. A small file gets
+// always_made_bytes and about a second.
 constexpr std::int64_t made_for_each_byte = 4;
 constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
-constexpr double trivial_folding = 1e4; // times max_nodes: little; shapes are computed by such nodes
+constexpr double trivial_folding = 1e4; // times max_nodes is little; shape computations use such nodes
 
-/// Whether the operator's outputs are elements of its input, whatever they mean.
+/// True if the operator only moves elements of its input, of whatever type.
 bool moves_elements(const std::string& type) {
   static const std::set<std::string_view> moving{
       "Identity",  "Dropout",        "Flatten",  "Reshape",         "Squeeze",  "Unsqueeze",
@@ -26,7 +26,7 @@ bool moves_elements(const std::string& type) {
   return moving.contains(type);
 }
 
-/// Puts the values of a sparse constant in their places.
+/// Replaces a sparse constant by a dense one.
 void make_dense(Constant& constant) {
   const auto count = static_cast<std::size_t>(element_count(constant.shape));
   const auto spread = [&](auto& values, auto all, auto set) {
@@ -227,7 +227,7 @@ void NodeContext::require_budget(std::int64_t bytes) const {
                 " MiB; compute them when the model is exported, and store them in it");
 }
 
-/// What is not folded is computed when the network runs.
+/// The network computes nodes that are not folded at run time.
 bool NodeContext::is_worth_folding(double work) {
   const double most = std::max(always_folding, folding_for_each_byte * static_cast<double>(lowering_.given));
   if (work > max_folding || (work > trivial_folding && work > most - lowering_.folding)) return false;

@@ -48,8 +48,8 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-/// The shape of a constant and its number of elements. A dimension of 0 counts as 1 in the limit, so that products of
-/// dimensions do not overflow.
+/// Returns the shape of a constant and its number of elements. A dimension of 0 counts as 1 in the limit, so that
+/// products of dimensions do not overflow.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::int64_t extent = 1;
@@ -74,14 +74,14 @@ ExternalData::Keys external_keys(const onnx::TensorProto& tensor, const std::str
   return keys;
 }
 
-/// What is read from beside the model.
+/// The data that is read from other files.
 struct Files {
   ExternalData data;
-  std::map<std::string, std::shared_ptr<Constant>> initialisers = {}; // by all that the model says of them
+  std::map<std::string, std::shared_ptr<Constant>> initialisers = {}; // by the serialised TensorProto without its name
 };
 
-/// Calls `take` with the bytes of the elements, in pieces, if another file or the raw bytes have them. Returns false if
-/// a typed field of `values` elements has them.
+/// Calls `take` with the bytes of the elements, in pieces, if they are external or raw data. Returns false if they are
+/// in a typed field of `values` elements.
 template <class Take>
 bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t size, int values, const std::string& what,
               Files& files, const Take& take) {
@@ -103,7 +103,7 @@ bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t si
   return true;
 }
 
-/// `count` values of type Stored.
+/// Returns `count` values of type Stored.
 template <class Stored, class Field>
 std::vector<Stored> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
                                 const std::string& what, Files& files) {
@@ -184,9 +184,9 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   }
 }
 
-/// The values that are not zero, and where they are.
+/// Returns the non-zero values and their row-major indices.
 Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, Files& files) {
-  onnx::TensorProto dense; // its shape, checked as that of others
+  onnx::TensorProto dense; // holds the shape for the same checks as for dense tensors
   *dense.mutable_dims() = tensor.dims();
   auto shape = constant_shape(dense, what).first;
   auto constant = read_constant(tensor.values(), what, files);
@@ -211,7 +211,8 @@ Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string&
   return constant;
 }
 
-/// Where the tensor cannot be supported, why, as it stands behind `what`: for those who read it to tell.
+/// Returns the constant or, if it is not supported, the reason without its prefix `what`; readers of the constant
+/// report it.
 template <class Proto>
 std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, Files& files) {
   try {
@@ -251,7 +252,7 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   }
 }
 
-/// Fields that onnx.proto has since 1.13 and 1.16: headers of older releases do not know them.
+/// Field numbers added to onnx.proto in 1.13 and 1.16. The headers of older releases do not have them.
 constexpr int overload_of_node = 8, defaults_of_function = 11, overload_of_function = 13;
 
 template <class Visit> void each_field(const google::protobuf::Message& message, int number, const Visit& visit) {
@@ -277,7 +278,7 @@ std::string text_field(const google::protobuf::Message& message, int number) {
 
 bool is_onnx(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-/// What a node names: an operator or a function.
+/// Returns the operator or function that a node names.
 std::string type_of(const std::string& domain, const std::string& name, const std::string& overload) {
   return (is_onnx(domain) ? "" : domain + ".") + name + (overload.empty() ? "" : ":" + overload);
 }
@@ -306,7 +307,7 @@ Initialiser shared(std::variant<Constant, Unreadable> read) {
   return std::get<Unreadable>(std::move(read));
 }
 
-/// One constant for all initialisers of one type and shape over one range of a file.
+/// Returns one shared constant for all initialisers with the same type, shape and data range of a file.
 Initialiser read_initialiser(const onnx::TensorProto& tensor, const std::string& what, Files& files) {
   if (!is_external(tensor)) return shared(try_constant(tensor, what, files));
   auto unnamed = tensor;
@@ -319,7 +320,7 @@ Initialiser read_initialiser(const onnx::TensorProto& tensor, const std::string&
   return read;
 }
 
-/// Frees the elements of each tensor once it is read, unless the graph is const.
+/// Reads all initialisers. Frees the raw data of each tensor once it is read, unless the graph is const.
 template <class GraphProto>
 onnx_source::Initialisers read_initialisers(GraphProto& graph, const std::string& file, Files& files) {
   onnx_source::Initialisers all;
@@ -373,7 +374,7 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
       std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
   for (const auto& proto : model.functions()) {
     auto function = read_function(proto, file, files);
-    if (names_opset) function.opset = 0; // ONNX: what both import means the same in both
+    if (names_opset) function.opset = 0; // ONNX: an operator in both imports means the same
     const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
     if (!functions.emplace(type, std::move(function)).second)
       bad(file + ": function " + config::quoted(type) + " is there twice; give each a name of its own");
@@ -385,7 +386,7 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
   unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
-/// Some exporters write "?" or "-1" where they know no name.
+/// Returns the symbol, or "" for placeholders: some exporters write "?" or "-1" if a dimension has no name.
 std::string symbol_of(const std::string& name) {
   const bool names = std::ranges::any_of(name, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
   return names && name != "None" ? name : "";
@@ -407,7 +408,7 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   return input;
 }
 
-/// An output, and what writes it.
+/// Describes an output and the node that writes it.
 std::string described_output(const onnx::GraphProto& graph, const std::string& name, const std::string& file) {
   for (const auto& node : graph.node())
     if (std::ranges::find(node.output(), name) != node.output().end())
@@ -478,7 +479,8 @@ onnx_source::Model read_model(onnx::ModelProto proto, std::string_view name, Fil
   return model;
 }
 
-/// Where a model's other files may be: beside it, and beside the file that a link to it leads to.
+/// Returns the folders of a model's external data: its own folder and, if it is a symbolic link, that of the link's
+/// target.
 std::vector<std::filesystem::path> folders_of(const std::filesystem::path& file) {
   const auto folder = [](const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");

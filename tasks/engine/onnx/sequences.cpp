@@ -1,5 +1,5 @@
-// Sequences of tensors: lists that exporters build and take apart again, in unrolled loops too. How long one is, and
-// which tensors it holds, is known when the model is loaded; no kernel sees one.
+// Sequences of tensors: lists that exporters build and take apart, also in unrolled loops. The length and the tensors
+// of a sequence must be known when the model is loaded; kernels never receive one.
 #include "tasks/engine/onnx/control_flow.hpp"
 #include "tasks/engine/onnx/operators.hpp"
 
@@ -8,8 +8,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns the position that input `input` names, counted from the end if negative; `absent` if it is left out.
-/// `positions`: how many there are.
+/// Returns the position that input `input` holds, or `absent` if it is omitted. Negative positions count from the end.
+/// `positions` is the number of valid positions.
 std::ptrdiff_t position(NodeContext& node, std::size_t input, std::ptrdiff_t size, std::ptrdiff_t positions,
                         std::ptrdiff_t absent) {
   std::int64_t at = absent;
@@ -69,7 +69,7 @@ void concatenate(NodeContext& node) {
   node.become("Concat", std::move(parts), {{"axis", axis}});
 }
 
-/// Returns how long each part of a dimension of `size` is.
+/// Returns the length of each part of a dimension of `size`.
 std::vector<std::int64_t> part_lengths(NodeContext& node, std::int64_t size) {
   if (!node.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(size), 1);
   const auto& given = node.ints(1, "the split");
@@ -109,7 +109,7 @@ void split(NodeContext& node) {
   node.set_sequence(std::move(sequence));
 }
 
-/// An optional value is the value itself.
+/// An Optional with a value is represented by the value itself.
 void optional(NodeContext& node) {
   node.ignore_attribute("type");
   if (node.inputs() == 0) node.set_output(Absent{});
@@ -129,7 +129,7 @@ void get_element(NodeContext& node) {
 } // namespace
 
 void NodeContext::set_sequence(Sequence sequence, std::size_t output) {
-  charge(sequence.elements.size(), 2 * sizeof(std::string)); // with the characters of a long name
+  charge(sequence.elements.size(), 2 * sizeof(std::string)); // includes the characters of a long name
   set_output(std::move(sequence), output);
 }
 

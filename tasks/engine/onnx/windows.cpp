@@ -55,7 +55,7 @@ Shape windowed(NodeContext& node, std::size_t input) {
 Directions place_window(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& kernel) {
   const auto count = x.size() - 2;
   const auto strides = extents(node, "strides", count, 1, "a stride");
-  // An average has none before opset 19.
+  // AveragePool has no dilations before opset 19.
   const auto dilations = node.type() == "AveragePool" && node.opset() < 19
                              ? std::vector<std::int64_t>(count, 1)
                              : extents(node, "dilations", count, 1, "a dilation");
