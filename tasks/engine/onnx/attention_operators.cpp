@@ -9,7 +9,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// How many keys before and behind its own place a query sees; all where there is no number.
+/// The number of keys before and after its own position that a query attends to; nullopt: all.
 struct Sight {
   std::optional<std::int64_t> before, behind;
 
@@ -27,7 +27,7 @@ struct Sight {
   }
 };
 
-/// Query 0 stands where key `first` stands.
+/// Returns a mask of the keys that each query attends to. Query 0 is at the position of key `first`.
 TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
                        std::int64_t first) {
   return node.filled({queries, keys}, ElementType::boolean, [&](std::int64_t i) {
@@ -36,13 +36,13 @@ TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queri
   });
 }
 
-/// Queries, keys and values [batch, heads, length, size].
+/// Queries, keys or values [batch, heads, length, size].
 struct Heads {
   TensorId tensor;
   Shape shape;
 };
 
-/// Input `input`, which is [batch, length, heads * size] or has its heads already.
+/// Returns input `input`, [batch, length, heads * size] or already split into heads, as heads.
 Heads heads_of(NodeContext& node, std::size_t input, const char* number) {
   const auto given = node.shape(input);
   if (given.size() != 3) {
@@ -105,19 +105,19 @@ class AttentionNode {
   }
 
  private:
-  /// The scores as they are after one of the stages, where they are an output.
+  /// Sets output 3 to the scores if the node requests them after this stage.
   void tell(std::int64_t stage, TensorId scores) {
     if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
   }
 
-  /// What earlier calls left comes first.
+  /// Prepends the keys or values of earlier calls (the cache).
   Heads behind(std::size_t input, Heads heads) {
     if (!node_.has(input)) return heads;
     heads.shape[2] += node_.shape_of_rank(input, 4)[2];
     return {node_.emit(Concat{2}, {node_.tensor(input), heads.tensor}, heads.shape), heads.shape};
   }
 
-  /// Several heads of queries may have the same keys and values.
+  /// Repeats keys and values for the query heads that share them.
   Heads for_each_query(const Heads& heads) {
     const auto same = q_.shape[1] / heads.shape[1];
     if (same == 1) return heads;
@@ -137,7 +137,7 @@ class AttentionNode {
       auto mask = node_.tensor(3);
       auto given = node_.shape(3);
       node_.require(!given.empty(), "its mask is a scalar");
-      if (given.back() < shape[3]) { // what it does not say is hidden
+      if (given.back() < shape[3]) { // keys beyond the mask are hidden
         given.back() = shape[3];
         const bool truth = node_.element_type(3) == ElementType::boolean;
         mask = node_.emit(Pad{std::vector<std::int64_t>(given.size(), 0), truth ? 0 : never}, {mask}, given,
@@ -160,10 +160,11 @@ class AttentionNode {
     return scores;
   }
 
-  /// Of keys that are padded: those before their length, and where causal the queries are the last of them.
+  /// Returns a mask of the valid keys: those before the length of each sequence. If causal, the queries are at the last
+  /// valid positions.
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
-    // Length of the keys, so that a query sees a key
+    // The smallest number of keys with which the query attends to the key.
     const auto needed = node_.filled({queries, keys}, ElementType::int64,
                                      [&](std::int64_t i) { return i % keys + queries - i / keys; });
     const auto lengths = node_.emit(Reshape{}, {node_.indices(6)}, {scores[0], 1, 1, 1});
@@ -179,7 +180,7 @@ class AttentionNode {
 
 void attention(NodeContext& node) { AttentionNode(node).build(); }
 
-/// Pairs of elements turned by angles that depend on where in the sequence they stand.
+/// Rotary embedding: rotates pairs of elements by angles that depend on the position in the sequence.
 class Rotation {
  public:
   explicit Rotation(NodeContext& node) : node_(node), x_(heads_of(node, 0, "num_heads")) {
@@ -218,14 +219,14 @@ class Rotation {
  private:
   [[nodiscard]] Shape half() const { return {x_.shape[0], x_.shape[1], x_.shape[2], pairs_}; }
 
-  /// The first or second one of each pair.
+  /// Returns the first (0) or second (1) elements of all pairs.
   TensorId every(std::int64_t which) {
     auto strides = dense_strides(x_.shape);
     if (interleaved_) strides[3] = 2;
     return node_.emit(View{which * (interleaved_ ? 1 : pairs_), std::move(strides)}, {x_.tensor}, half());
   }
 
-  /// Of each token, from where its position says or as they are: [batch, 1, length, pairs].
+  /// Returns the angles of each token, gathered by its position if given, else in order: [batch, 1, length, pairs].
   TensorId angles(std::size_t input) {
     const auto given = node_.shape(input);
     auto cache = node_.tensor(input);

@@ -10,7 +10,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Weights [m, c, ...] and a bias where there is one, over x [n, c, ...].
+/// Weights [m, c, ...] and an optional bias, for x [n, c, ...].
 struct Filter {
   Shape shape;
   TensorId weights;
@@ -29,7 +29,7 @@ TensorId convolve_plane(NodeContext& node, TensorId x, const Shape& shape, const
   return node.emit(conv, std::move(inputs), std::move(y));
 }
 
-/// What stands at each tap of the first direction becomes channels, so that a plane is left for each output of it.
+/// Convolves volumes: the taps of the first direction become channels, so that each of its outputs is a plane.
 TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filter, const Directions& directions) {
   const auto& [d, h, w] = std::tie(directions[0], directions[1], directions[2]);
   if (d.before + d.after > 0) {
@@ -49,7 +49,7 @@ TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filt
                    {shape[0], channels, outputs, down, across});
 }
 
-/// By a product of matrices, of weights that are computed: what each window sees becomes a column.
+/// Convolves with computed weights as a matrix product: the input of each window becomes a column (im2col).
 TensorId convolve_by_product(NodeContext& node, TensorId x, Shape shape, const Filter& filter,
                              const Directions& directions) {
   Pad pad{{0, 0}, 0};
@@ -138,31 +138,32 @@ void conv(NodeContext& node) {
 
 // ---- transposed convolution
 
-/// One direction of it: output o is the sum over taps t of input (o + before - t * dilation) / stride, where that is
-/// whole. As a convolution of stride 1 its outputs come in `stride` phases, each of every stride-th tap.
+/// One direction of a transposed convolution. Output o is the sum over taps t of weight[t] * input[(o + before - t *
+/// dilation) / stride], if the index is an integer. Lowered to a convolution of stride 1, the outputs form `stride`
+/// phases, each of which uses every stride-th tap.
 struct TransposedDirection {
   std::int64_t size, kernel, stride, dilation, before, outputs;
 
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
   [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // of a phase
-  /// Of what is before the outputs that are wanted, what no phase computes: all of it, unless windows would be longer.
+  /// The leading outputs that no phase computes: all of `before`, unless that makes the windows longer.
   [[nodiscard]] std::int64_t skipped() const {
     return before < reach() && (before + stride - 1) / stride + behind(before) < taps() ? before : 0;
   }
-  /// Output q of a phase is of the inputs from q - behind() on.
+  /// Output q of a phase reads the inputs from q - behind() on.
   [[nodiscard]] std::int64_t behind() const { return behind(skipped()); }
   [[nodiscard]] std::int64_t behind(std::int64_t outputs_skipped) const {
     return (reach() - 1 - outputs_skipped) / stride;
   }
-  [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // of the phases' outputs
-  /// Outputs of a phase, so many that all that are wanted are there.
+  [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // unwanted leading outputs of the phases
+  /// The number of outputs of a phase, enough for all wanted outputs.
   [[nodiscard]] std::int64_t in_phase() const {
     return std::max((cut() + outputs + stride - 1) / stride, size + behind() - taps() + 1);
   }
   [[nodiscard]] Direction phase() const {
     return {taps(), 1, 1, behind(), in_phase() + taps() - 1 - behind() - size, size};
   }
-  /// Of the tap so many places behind the first one: which phase it is of, and its place in that one's windows.
+  /// phase_of() returns the phase of the tap at offset `tap`, place_of() its index in the windows of that phase.
   [[nodiscard]] std::int64_t phase_of(std::int64_t tap) const { return (tap + stride - skipped() % stride) % stride; }
   [[nodiscard]] std::int64_t place_of(std::int64_t tap) const {
     return (phase_of(tap) + skipped() - tap) / stride + behind();
@@ -202,7 +203,8 @@ std::vector<TransposedDirection> transposed_directions(NodeContext& node, const 
   return directions;
 }
 
-/// Weights [c, m, ...] of all phases: [groups * m * phases, c in a group, taps ...], the last tap first.
+/// Returns the weights [c, m, ...] divided into phases: [groups * m * phases, c in a group, taps ...], the last tap
+/// first.
 std::vector<float> weights_of_phases(const std::vector<float>& weights, const Shape& from, std::int64_t groups,
                                      const std::vector<TransposedDirection>& directions, const Shape& to) {
   std::vector<float> phases(static_cast<std::size_t>(element_count(to)), 0.0F);
@@ -228,7 +230,7 @@ std::vector<float> weights_of_phases(const std::vector<float>& weights, const Sh
   return phases;
 }
 
-/// The phases [n, m, phases ..., outputs ...] one inside the other, and of that what is wanted.
+/// Interleaves the phases [n, m, phases ..., outputs ...] and cuts the result to the wanted outputs.
 TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int64_t channels,
                      const std::vector<TransposedDirection>& directions) {
   std::int64_t plane = 1, phases = 1;
@@ -252,7 +254,7 @@ TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int
   return node.emit(std::move(cut), {y}, std::move(wanted));
 }
 
-/// Weights [c, m in a group, ...].
+/// Emits a transposed convolution with weights [c, m in a group, ...].
 TensorId transposed(NodeContext& node, TensorId x, const Shape& from, const std::vector<float>& values,
                     const Shape& weights, std::optional<TensorId> bias, std::int64_t groups,
                     const std::vector<TransposedDirection>& directions) {
@@ -289,9 +291,9 @@ void conv_transpose(NodeContext& node) {
   node.set_output(transposed(node, node.tensor(0), x, values, weights, bias, groups, directions));
 }
 
-// ---- deformable convolution: windows whose taps lie where offsets say
+// ---- deformable convolution: offsets move the taps of each window
 
-/// The shapes of one. Maps: groups of channels whose taps share their offsets, of all images.
+/// The shapes of a deformable convolution. A map is a group of channels with common offsets, of one image.
 struct Deformed {
   Shape x, filter;
   std::int64_t groups = 1, offset_groups = 1;
@@ -303,7 +305,7 @@ struct Deformed {
   [[nodiscard]] std::int64_t columns() const { return directions[1].outputs(false); }
 };
 
-/// Where the taps lie without offsets, as positions of GridSample: [taps, 2, rows, columns], rows before columns.
+/// Returns the positions of the taps without offsets, as GridSample positions: [taps, 2, rows, columns], y before x.
 std::vector<float> places_of_taps(const Deformed& conv) {
   std::vector<float> places;
   for (std::int64_t tap = 0; tap < conv.taps(); ++tap)
@@ -318,7 +320,7 @@ std::vector<float> places_of_taps(const Deformed& conv) {
   return places;
 }
 
-/// [maps, taps * rows, columns, 2]
+/// Returns the GridSample positions of the taps with offsets: [maps, taps * rows, columns, 2].
 TensorId grid_of_taps(NodeContext& node, const Deformed& conv) {
   const auto taps = conv.taps(), rows = conv.rows(), columns = conv.columns(), plane = rows * columns;
   const Shape shape{conv.maps(), taps, 2, rows, columns};
@@ -369,7 +371,7 @@ void deformable_conv(NodeContext& node) {
   node.set_output(y);
 }
 
-/// Columns of patches, added where the patches were: a transposed convolution with weights that take each column to its
+/// Col2Im: adds columns of patches to the image. This is a transposed convolution whose weights move each column to its
 /// place.
 void columns_to_image(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 3);

@@ -1,4 +1,4 @@
-// Einsum: any sum of products of tensors, as transpositions and products of matrices.
+// Einsum: lowers any sum of products of tensors to transpositions and matrix products.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -10,8 +10,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// A tensor, and a letter for each of its dimensions. Dimensions that "..." stands for have letters of their own, the
-/// last one the first of them.
+/// A tensor with one letter for each dimension. The dimensions of "..." get unprintable letters, from the last
+/// dimension back.
 struct Term {
   TensorId tensor;
   std::string letters;
@@ -48,7 +48,7 @@ class Equation {
   }
 
  private:
-  /// `text` with letters for its "...", which stands for `count` dimensions.
+  /// Returns `text` with its "..." replaced by `count` unprintable letters.
   std::string named(const std::string& text, std::size_t count) {
     const auto dots = text.find("...");
     if (dots == std::string::npos) return text;
@@ -72,7 +72,8 @@ class Equation {
     return {node_.tensor(input), letters};
   }
 
-  /// Without an arrow: what stands once, in alphabetical order, behind what has no name.
+  /// Returns the result of an equation without an arrow: the dimensions of "...", then the letters that occur once, in
+  /// alphabetical order.
   [[nodiscard]] std::string implied() const {
     std::map<char, int> count;
     for (const auto& each : terms_)
@@ -90,7 +91,7 @@ class Equation {
     return shape;
   }
 
-  /// Each letter once, in its full size: a diagonal where it stood several times.
+  /// Returns the tensor with each letter once and broadcast to its full size. Repeated letters select a diagonal.
   Term without_repeats(const Term& from) {
     const auto shape = node_.shape(input_of(from));
     const auto strides = dense_strides(shape);
@@ -109,14 +110,14 @@ class Equation {
 
   [[nodiscard]] std::size_t input_of(const Term& term) const { return static_cast<std::size_t>(&term - terms_.data()); }
 
-  /// Letters that the result or a term behind `i` needs.
+  /// Returns the letters that the result or a term after `i` needs.
   [[nodiscard]] std::string needed_after(std::size_t i) const {
     std::string letters = result_;
     for (std::size_t j = i + 1; j < terms_.size(); ++j) letters += terms_[j].letters;
     return letters;
   }
 
-  /// Over what is not in `kept`.
+  /// Sums over the letters that are not in `kept`.
   Term summed(Term from, const std::string& kept) {
     for (std::size_t d = from.letters.size(); d-- > 0;) {
       if (kept.find(from.letters[d]) != std::string::npos) continue;
@@ -159,7 +160,7 @@ class Equation {
   NodeContext& node_;
   std::vector<Term> terms_;
   std::map<char, std::int64_t> sizes_;
-  std::size_t unnamed_ = 0; // dimensions that "..." stands for, at most
+  std::size_t unnamed_ = 0; // largest number of dimensions of "..."
   std::string result_;
 };
 

@@ -30,7 +30,7 @@ void selu(NodeContext& node) {
   activate(node, {Function::selu, alpha, node.attribute("gamma", 1.05070102214813232421875F)});
 }
 
-/// alpha times elu(x / alpha)
+/// alpha * elu(x / alpha)
 void celu(NodeContext& node) {
   const auto alpha = node.attribute("alpha", 1.0F);
   const auto shape = node.shape(0);
@@ -69,7 +69,7 @@ void negate(NodeContext& node) {
   node.set_output(node.emit(Binary{Pair::subtract}, {node.scalar(0, type), node.tensor(0)}, node.shape(0)));
 }
 
-/// What computes a truth of what is no truth.
+/// The following three functions return booleans for inputs of other types.
 void is_zero(NodeContext& node) {
   node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }
@@ -83,7 +83,7 @@ void is_infinite(NodeContext& node) {
                             ElementType::boolean));
 }
 
-/// By the smaller and the larger of two: for integers, whose bounds floats may not hold, and bounds that are computed.
+/// Clips by minimum and maximum: for integers, whose bounds floats may not represent, and for computed bounds.
 void clip_between(NodeContext& node) {
   const auto shape = node.shape(0);
   auto y = node.tensor(0);
@@ -135,7 +135,7 @@ void modulo(NodeContext& node) {
   return remains ? binary<Pair::remainder>(node) : binary<Pair::modulo>(node);
 }
 
-/// The base says of what type the power is. Integers to powers that are floats are computed in floats.
+/// The type of the base is the type of the result. Integers with floating-point exponents are computed in floats.
 void power(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   const auto type = node.element_type(0);
@@ -146,7 +146,7 @@ void power(NodeContext& node) {
   node.set_output(node.cast(y, type));
 }
 
-/// The slopes are broadcast to x.
+/// The slopes must be broadcastable to x.
 void parametric_relu(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   if (broadcast(node, node.shape(0), node.shape(1)) != node.shape(0))
@@ -154,7 +154,7 @@ void parametric_relu(NodeContext& node) {
   binary<Pair::slope>(node);
 }
 
-/// A truth: of a and b, or of b and a.
+/// Compares a with b, or b with a if `swapped`.
 template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   require_one_type(node, 0, 2);
@@ -181,7 +181,7 @@ void shift_bits(NodeContext& node) {
   return direction == "LEFT" ? bits<Pair::shift_left>(node) : bits<Pair::shift_right>(node);
 }
 
-/// Of any number of inputs: one after the other.
+/// Combines any number of inputs from left to right.
 template <Pair kind> TensorId all_of(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
   require_one_type(node, 0, node.inputs());

@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Indices that are evenly spaced need no list.
+/// Returns a View for evenly spaced indices, else a Gather.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
   if (indices.empty()) return Gather{axis, {}};
   const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
@@ -96,7 +96,7 @@ void scatter_slices(NodeContext& node) {
   put(node, {reduction(node), {}});
 }
 
-/// The same elements along new dimensions of the given lengths.
+/// Repeats the elements along new or extended dimensions.
 TensorId repeated(NodeContext& node, TensorId x, const Shape& from, const Shape& to) {
   return node.emit(View{0, tasks::broadcast(from, dense_strides(from), to)}, {x}, to);
 }
@@ -107,14 +107,14 @@ void expand(NodeContext& node) {
   node.set_output(repeated(node, node.tensor(0), x, broadcast(node, x, wanted)));
 }
 
-/// Each dimension d becomes [repeats, d], and then one again.
+/// Expands each dimension d to [repeats, d], then merges the two.
 void tile(NodeContext& node) {
   const auto x = node.shape(0);
   const auto& repeats = node.ints(1, "the repeats");
   node.require(repeats.size() == x.size(), "it needs one number of repeats for each dimension");
   Shape shape;
   View view;
-  std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length, stride
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length and stride of each dimension
   const auto strides = dense_strides(x);
   for (std::size_t d = 0; d < x.size(); ++d) {
     node.require(repeats[d] >= 0 && repeats[d] <= max_elements / std::max<std::int64_t>(x[d], 1),
@@ -133,7 +133,7 @@ void tile(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {all}, std::move(shape)));
 }
 
-/// Of a constant scalar.
+/// Returns the element of a constant scalar.
 template <class T> T scalar_of(NodeContext& node, std::size_t input, const std::vector<T>& values) {
   if (values.size() != 1) node.bad("input " + node.name_of(input) + " must be a scalar");
   return values.front();
@@ -145,7 +145,7 @@ std::int64_t checked_length(NodeContext& node, double wanted) {
   return static_cast<std::int64_t>(std::max(wanted, 0.0));
 }
 
-/// The number of values from `start` up, or down, to the limit, which is not one of them.
+/// Returns the number of values from `start` to the excluded limit.
 std::uint64_t steps_between(std::int64_t start, std::int64_t limit, std::int64_t step) {
   const bool up = step > 0;
   if (up ? start >= limit : start <= limit) return 0;
@@ -168,7 +168,7 @@ void range_of_integers(NodeContext& node) {
 }
 
 void range(NodeContext& node) {
-  node.ignore_attribute("stash_type"); // of what is computed: float32
+  node.ignore_attribute("stash_type"); // the type for computing; here float32
   if (is_integer(node.element_type(0))) return range_of_integers(node);
   const auto one = [&](std::size_t input) {
     return static_cast<double>(scalar_of(node, input, node.floats(input, "a bound or the step")));
@@ -189,7 +189,7 @@ void eye(NodeContext& node) {
   node.set_output(node.cast(diagonal, type));
 }
 
-/// Zero above, or below, a diagonal: times a mask.
+/// Selects the elements on one side of a diagonal, and zero elsewhere.
 void triangle(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() >= 2, "its input has fewer than two dimensions");
@@ -204,9 +204,9 @@ void triangle(NodeContext& node) {
   node.set_output(node.emit(Select{}, {kept, node.tensor(0), zero}, x, node.element_type(0)));
 }
 
-// ---- what is chosen by values: known when the model is loaded
+// ---- selections by value: known when the model is loaded
 
-/// Whether each element of a constant is not zero.
+/// Returns for each element of a constant whether it is not zero.
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
   if (!node.is_known(input))
     node.unsupported(std::string(role) +
@@ -235,7 +235,7 @@ void compress(NodeContext& node) {
   node.set_output(node.emit(std::move(gather), {x}, std::move(shape), node.element_type(0)));
 }
 
-/// The indices of each dimension, in a row of their own.
+/// Returns the indices of all non-zero elements, one row for each dimension.
 void non_zero(NodeContext& node) {
   const auto shape = node.shape(0);
   const auto truth = truths(node, 0, "its input");
@@ -249,7 +249,7 @@ void non_zero(NodeContext& node) {
   node.set_constant({{std::ssize(shape), count}, std::move(values)});
 }
 
-/// The rows of what is known in full, without those that are empty.
+/// Sets the output to the constant rows, without the unused rows of -1.
 void set_rows(NodeContext& node, const Integers& rows) {
   std::vector<std::int64_t> values(rows.begin(), rows.end());
   std::erase(values, -1);
@@ -282,7 +282,7 @@ void suppress(NodeContext& node) {
   node.set_output(chosen);
 }
 
-/// Along time, each sequence of the batch from its end to its beginning; what stands behind it stays.
+/// Reverses each sequence of the batch along time. Elements after its end keep their places.
 void reverse_sequence(NodeContext& node) {
   const auto x = node.shape(0);
   const auto time = node.axis(node.attribute<std::int64_t>("time_axis", 0), x.size()),
@@ -305,7 +305,7 @@ void reverse_sequence(NodeContext& node) {
   node.set_output(node.emit(TakeElements{time}, {node.tensor(0), indices}, x, node.element_type(0)));
 }
 
-/// Blocks of channels become neighbours in the plane.
+/// Moves blocks of channels to neighbouring pixels.
 void depth_to_space(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");

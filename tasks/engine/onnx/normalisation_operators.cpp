@@ -13,9 +13,9 @@ namespace {
 using Kind = Reduce::Kind;
 constexpr Activation root{Activation::Kind::sqrt}, magnitude{Activation::Kind::absolute};
 
-// ---- by what each input has
+// ---- by statistics of each sample
 
-/// What LayerNormalization tells beside its result: the mean of each row, and one over its deviation.
+/// Sets the further outputs of LayerNormalization: the mean of each row, and the reciprocal of its deviation.
 void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float epsilon) {
   const auto outer = product(x, 0, axis), count = product(x, axis, x.size());
   auto small = x;
@@ -30,12 +30,12 @@ void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float eps
   node.set_output(node.emit(Activation{Activation::Kind::reciprocal}, {y}, small), 2);
 }
 
-/// Over the dimensions from `axis` on; scale and shift are broadcast to x.
+/// Normalises over the dimensions from `axis` on. Scale and shift are broadcast to x.
 void normalise_rows(NodeContext& node, bool centred) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
   const auto epsilon = node.attribute("epsilon", 1e-5F);
-  node.ignore_attribute("stash_type"); // of what mean and deviation are computed in: they are in float
+  node.ignore_attribute("stash_type"); // precision of mean and deviation: always float here
   std::vector<TensorId> inputs{node.tensor(0)};
   for (std::size_t i = 1; i < 3; ++i)
     if (node.has(i)) {
@@ -50,7 +50,7 @@ void normalise_rows(NodeContext& node, bool centred) {
 void layer_normalisation(NodeContext& node) { normalise_rows(node, true); }
 void root_mean_square_normalisation(NodeContext& node) { normalise_rows(node, false); }
 
-/// Scales or shifts, one for each channel, as they are broadcast to x.
+/// Returns the scales or shifts of the channels, shaped for broadcasting to x.
 TensorId for_channels(NodeContext& node, std::size_t input, const Shape& x) {
   Shape shape(x.size(), 1);
   shape[1] = x[1];
@@ -80,7 +80,7 @@ void instance_normalisation(NodeContext& node) {
   normalise_groups(node, x[1], {for_channels(node, 1, x), for_channels(node, 2, x)});
 }
 
-/// Before opset 21 scale and bias are of groups.
+/// Before opset 21 there is one scale and one bias for each group.
 void group_normalisation(NodeContext& node) {
   const auto x = with_channels(node);
   const auto groups = node.attribute<std::int64_t>("num_groups");
@@ -98,7 +98,7 @@ void group_normalisation(NodeContext& node) {
   normalise_groups(node, groups, {spread(1), spread(2)});
 }
 
-/// Over the named dimensions, without scale.
+/// Normalises over the given axes, without scale and shift.
 void standardise(NodeContext& node) {
   const auto x = node.shape(0);
   std::vector<bool> axes(x.size(), false);
@@ -115,7 +115,7 @@ void standardise(NodeContext& node) {
   node.set_output(node.emit(Binary{Binary::Kind::divide}, {centred, above_zero}, x));
 }
 
-/// x over the sum of its magnitudes, or over the root of the sum of its squares.
+/// Divides x by its 1-norm or 2-norm.
 void unit_length(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
@@ -128,14 +128,14 @@ void unit_length(NodeContext& node) {
   TensorId length;
   if (p == 1) length = reduce(node, Kind::sum, node.emit(magnitude, {node.tensor(0)}, x), x, axes);
   else length = node.emit(root, {reduce(node, Kind::squares, node.tensor(0), x, axes)}, small);
-  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // of zeros comes zero
+  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // zeros stay zeros
   const auto above_zero = node.emit(Binary{Binary::Kind::maximum}, {length, least}, small);
   node.set_output(node.emit(Binary{Binary::Kind::divide}, {node.tensor(0), above_zero}, x));
 }
 
-// ---- by batch and by neighbours
+// ---- by statistics of the batch and of neighbours
 
-/// By what the batch itself has: exporters leave it so where weights are standardised.
+/// Normalises by the statistics of the batch. Exporters write this for weight standardisation.
 void normalise_by_batch(NodeContext& node) {
   const auto x = node.shape(0);
   const auto rest = product(x, 2, x.size());

@@ -15,7 +15,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   for (const auto& each : {h, w}) {
     if (std::max(each.before, each.after) >= each.reach())
       node.unsupported("its padding is as large as its window; pad by a node of its own (Pad)");
-    // A dilated window can step over a small input altogether; that has no value.
+    // A dilated window can step over a small input entirely; its result would be undefined.
     if (each.dilation > 1 && each.size < each.dilation)
       node.unsupported("its dilation is larger than its input; use a larger input");
   }
@@ -23,7 +23,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   return node.emit(pool, {x}, {shape[0], shape[1], h.outputs(ceil), w.outputs(ceil)});
 }
 
-/// Volumes: their planes first, and then the planes' pixels.
+/// Pools volumes in two steps: over height and width, then over depth.
 TensorId pool_all(NodeContext& node, const Pool& pool, TensorId y, const Shape& x, const Directions& directions,
                   bool ceil) {
   const auto &h = directions.size() > 1 ? directions[directions.size() - 2] : no_direction, &w = directions.back();
@@ -50,7 +50,8 @@ std::vector<std::int64_t> pool_kernel(NodeContext& node, const Shape& x) {
   return kernel;
 }
 
-/// For each window and each of its taps, the tap's index in a plane, or `outside`. Column by column where `by_column`.
+/// Returns for each window and tap the index of the tap's element in its plane, or `outside`. Indices are column-major
+/// if `by_column`.
 std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool by_column, std::int64_t outside) {
   Shape loops;
   for (const auto& each : directions) loops.push_back(each.outputs(ceil));
@@ -73,7 +74,7 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
   return taps;
 }
 
-/// Where in the whole input the first largest element of each window stands.
+/// Returns the index in the whole input of the first largest element of each window.
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = product(x, 2, x.size()), windows = product(y, 2, y.size());
@@ -106,14 +107,14 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
   const auto directions = place_window(node, x, pool_kernel(node, x));
   const auto type = node.element_type(0);
   const auto pooled = pool_all(node, pool, node.cast(node.tensor(0), ElementType::float32), x, directions, ceil);
-  const auto y = node.cast(pooled, type); // of 8 bits, which floats hold
+  const auto y = node.cast(pooled, type); // of 8-bit types, which floats represent exactly
   node.set_output(y);
   if (kind != Pool::Kind::max) return;
   if (node.has_output(1)) node.set_output(largest_indices(node, x, node.shape_of(y), directions, ceil), 1);
   else node.ignore_attribute("storage_order");
 }
 
-/// Elements back to where MaxPool found them, among zeros.
+/// Scatters elements into zeros at the indices that MaxPool returned.
 void unpool(NodeContext& node) {
   const auto x = windowed(node, 0);
   node.require(node.shape(1) == x, "it has not one index for each element");
@@ -129,7 +130,7 @@ void unpool(NodeContext& node) {
   auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(node.indices(1)), flat(node.tensor(0))}, {count},
                      node.element_type(0));
   y = node.emit(Reshape{}, {y}, shape);
-  if (node.has(2)) { // larger: zeros behind
+  if (node.has(2)) { // a larger output_shape appends zeros
     const auto wanted = node.ints(2, "the output's shape");
     node.require(wanted.size() == shape.size() && std::ranges::equal(wanted, shape, std::greater_equal()),
                  "its output_shape is smaller than its output");
@@ -138,7 +139,7 @@ void unpool(NodeContext& node) {
   node.set_output(y);
 }
 
-/// The root of the sum of powers of magnitudes.
+/// The p-norm: the p-th root of the sum of the p-th powers of magnitudes.
 struct Norm {
   explicit Norm(NodeContext& node) : p(static_cast<float>(node.attribute<std::int64_t>("p", 2))) {
     node.require(p >= 1, "its p is below 1");
@@ -156,7 +157,7 @@ struct Norm {
   float p;
 };
 
-/// The average of all that a window could hold times their number is their sum.
+/// Computes the sum over a window as its average times its number of taps.
 void norm_pool(NodeContext& node) {
   const auto x = windowed(node, 0);
   const Norm norm(node);
@@ -167,7 +168,7 @@ void norm_pool(NodeContext& node) {
   for (auto& each : directions) {
     out.push_back(each.outputs(ceil));
     const auto seen = (out.back() - 1) * each.stride + each.reach();
-    each.size += std::max<std::int64_t>(seen - each.size - each.before - each.after, 0); // hangs over the end
+    each.size += std::max<std::int64_t>(seen - each.size - each.before - each.after, 0); // extends over the end
     longer.push_back(each.size);
   }
   auto powers = norm.powers(node, node.tensor(0), x);

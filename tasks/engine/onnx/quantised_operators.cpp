@@ -12,7 +12,7 @@ namespace {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-/// Scales or zero points of a tensor: one, one for each index of an axis, or one for each block of them.
+/// Scales or zero points of a tensor: one for all elements, for each index of an axis, or for each block of an axis.
 class Grid {
  public:
   Grid(NodeContext& node, Shape x) : node_(node), x_(std::move(x)) {
@@ -20,7 +20,7 @@ class Grid {
     if (node.opset() >= 21) block_ = node.attribute<std::int64_t>("block_size", 0);
   }
 
-  /// Broadcast to x.
+  /// Returns the scales or zero points, shaped for broadcasting to x.
   TensorId spread(std::size_t input) {
     const auto shape = node_.shape(input);
     const auto tensor = node_.tensor(input);
@@ -61,7 +61,7 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
   node.unsupported("it quantises to " + std::string(name(type)) + "; supported: int8, uint8, int16 and uint16");
 }
 
-/// What all elements share, where that is known when the model is loaded.
+/// Returns the value of a constant of one element, `absent` if there is no tensor, or nullopt.
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
   if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
@@ -79,7 +79,8 @@ TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId s
   return node.cast(node.emit(Activation{Function::clip, low, high}, {y}, shape), type);
 }
 
-/// Of integers that fit into eight bits, and one scale or those of one axis.
+/// Returns the 8-bit integers of a dequantized constant. Returns nullptr if they do not fit into 8 bits or the scales
+/// vary along more than one axis.
 std::shared_ptr<const QuantizedConstant> quantized_constant(const NodeContext& node, TensorId integers,
                                                             TensorId scale) {
   const auto fits = [](float value) { return value >= -128 && value <= 127 && value == std::nearbyint(value); };
@@ -95,7 +96,7 @@ std::shared_ptr<const QuantizedConstant> quantized_constant(const NodeContext& n
   return one_axis ? result : nullptr;
 }
 
-/// (x - zero) * scale, of integers x: floats.
+/// Emits (x - zero) * scale of integers x, as floats.
 TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero) {
   constexpr auto real = ElementType::float32;
   const auto by = number(node, scale, 1), from = number(node, zero, 0);
@@ -111,7 +112,7 @@ TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId
   return y;
 }
 
-/// x - zero of eight bits, which int16 holds.
+/// Emits x - zero of 8-bit integers, as int16.
 TensorId centred(NodeContext& node, std::size_t input, std::optional<TensorId> zero) {
   const auto type = node.element_type(input);
   if (!is_integer(type) || size_of(type) != 1) node.bad("input " + node.name_of(input) + " is not of int8 or uint8");
@@ -152,8 +153,8 @@ void dequantize(NodeContext& node) {
   node.set_output(dequantised(node, node.tensor(0), x, grid.spread(1), zero));
 }
 
-/// Zero points, or scales, of a convolution or product: one, or one for each index of `axis` of a tensor of `rank`
-/// dimensions.
+/// Returns the zero points or scales of a convolution or product: one for all, or one for each index of `axis` of a
+/// tensor with `rank` dimensions.
 std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::size_t rank, std::size_t axis) {
   if (!node.has(input)) return std::nullopt;
   const auto shape = node.shape(input);
@@ -199,7 +200,8 @@ void convolve_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// One of two matrices: of rows (axis 2 from the end) or columns (1) that have zero points of their own.
+/// One operand of a matrix product. `axis` counts from the end: 2 if rows have their own zero points, 1 if columns
+/// have.
 struct Factor {
   std::size_t input;
   std::optional<std::size_t> scale;
@@ -229,7 +231,7 @@ void multiply_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// To uint8, so that all values and zero are in range.
+/// Quantizes to uint8 with a range that includes zero and all values.
 void quantise_dynamically(NodeContext& node) {
   const auto x = node.shape(0);
   const auto count = element_count(x);
@@ -250,16 +252,16 @@ void quantise_dynamically(NodeContext& node) {
   if (node.outputs() > 2) node.set_output(point, 2);
 }
 
-// ---- what onnxruntime's quantiser writes beyond ONNX: numbers with one scale and one zero point
+// ---- com.microsoft operators that onnxruntime's quantizer writes, with one scale and one zero point for each tensor
 
-/// A tensor before its scale and its zero point.
+/// Returns the dequantized input; its scale and zero point are the next two inputs.
 TensorId real_number(NodeContext& node, std::size_t input) {
   const auto shape = node.shape(input);
   return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), 0),
                      zero_along(node, input + 2, shape.size(), 0));
 }
 
-/// Of the type of its zero point, or of the first input where it has none.
+/// Sets the output quantized to the type of its zero point, or of the first input without a zero point.
 void give_quantised(NodeContext& node, TensorId y, std::size_t scale) {
   const auto shape = node.shape_of(y);
   const auto type = node.element_type(node.has(scale + 1) ? scale + 1 : 0);
@@ -314,7 +316,7 @@ void concatenate_quantised(NodeContext& node) {
   give_quantised(node, node.emit(Concat{axis}, std::move(parts), node.checked(shape)), 0);
 }
 
-/// A sum is added that has the scale of the product.
+/// The addend has the scale of the product.
 void gemm_quantised(NodeContext& node) {
   const bool transpose_a = node.attribute<std::int64_t>("transA", 0) != 0,
              transpose_b = node.attribute<std::int64_t>("transB", 0) != 0;

@@ -29,18 +29,18 @@ struct ResizeRule {
   Mode mode = Mode::nearest;
   std::string coordinates = "half_pixel";
   std::string nearest = "round_prefer_floor";
-  std::optional<std::vector<std::int64_t>> axes = {}; // that sizes or scales are of; all where it names none
+  std::optional<std::vector<std::int64_t>> axes = {}; // axes of the sizes or scales; nullopt: all
   float cubic = -0.75F;
   bool exclude_outside = false, antialias = false;
-  std::optional<std::vector<float>> scales = {}; // where they are an attribute
-  std::optional<float> extrapolation = {};       // what stands outside, of tf_crop_and_resize
+  std::optional<std::vector<float>> scales = {}; // if given as an attribute
+  std::optional<float> extrapolation = {};       // value outside the input, for tf_crop_and_resize
 };
 
-/// One dimension.
+/// The scaling of one dimension.
 struct Scaled {
   std::int64_t from = 1, to = 1;
   float scale = 1;
-  float start = 0, end = 1; // of tf_crop_and_resize
+  float start = 0, end = 1; // the region of tf_crop_and_resize
 
   [[nodiscard]] bool same(const ResizeRule& rule) const {
     return from == to && scale == 1 && (!rule.extrapolation || (start == 0 && end == 1));
@@ -98,8 +98,7 @@ float cubic_weight(float x, float a) {
   return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0.0F;
 }
 
-/// Of neighbours on both sides of each position: two of linear ones, four of cubic ones, and more where an image
-/// shrinks and is to be smoothed.
+/// Returns the taps for linear (2), cubic (4) or antialiased (more) interpolation, on both sides of each position.
 Resample many_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
   const bool cubic = rule.mode == ResizeRule::Mode::cubic;
   const float scale = rule.antialias ? std::min(d.scale, 1.0F) : 1.0F;
@@ -144,7 +143,7 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
   return node.emit(std::move(resample), {x}, shape);
 }
 
-/// What stands outside of the input, in this dimension.
+/// Replaces elements outside the input by the extrapolation value, in this dimension.
 TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d, TensorId y, const Shape& shape,
                       std::size_t axis) {
   Shape line(shape.size(), 1);
@@ -167,7 +166,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
     return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
   }
   const auto type = node.element_type(0);
-  // Integers are taken from where they are; blends of them are computed in floats, and truncated.
+  // Nearest interpolation gathers integers. Blends of integers are computed in floats and truncated.
   const bool takes = is_integer(type) && rule.mode == ResizeRule::Mode::nearest && !rule.extrapolation;
   auto x = takes ? node.tensor(0) : node.cast(node.tensor(0), ElementType::float32);
   const bool images = !takes && shape.size() == 4 && dimensions[0].same(rule) && dimensions[1].same(rule);
@@ -187,7 +186,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
   node.set_output(node.cast(x, type));
 }
 
-/// As sizes say, or as scales do.
+/// Returns the scaling of each dimension, from sizes or from scales.
 std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std::string& policy,
                            std::size_t scales_input, std::size_t sizes_input) {
   const auto x = node.shape(0);
@@ -228,7 +227,7 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
   if (rule.extrapolation) {
     const auto& region = node.floats(1, "the region");
     node.require(region.size() == 2 * axes.size(), "its region does not fit its axes");
-    constexpr float farthest = 1 << 15; // in sizes of the input
+    constexpr float farthest = 1 << 15; // in multiples of the input's size
     for (const float edge : region)
       if (!(std::abs(edge) <= farthest)) node.unsupported("a region's edge at " + std::to_string(edge));
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -246,7 +245,7 @@ ResizeRule::Mode mode_of(NodeContext& node, const std::vector<std::string>& know
                            : ResizeRule::Mode::linear;
 }
 
-/// Not of opset 10 and later, but still written by some exporters; Resize of opset 10 is the same.
+/// Deprecated since opset 10, but some exporters still write it. Resize of opset 10 is equal.
 void upsample(NodeContext& node) {
   ResizeRule rule;
   rule.mode = mode_of(node, {"nearest", "linear"});
@@ -280,7 +279,7 @@ void resize(NodeContext& node) {
 
 // ---- Pad ----
 
-/// Where index i of a padded dimension comes from.
+/// Returns the source of index i of a padded dimension.
 std::int64_t mirrored(const std::string& mode, std::int64_t i, std::int64_t size) {
   if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
   if (mode == "wrap") return ((i % size) + size) % size;
@@ -294,7 +293,7 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// What negative paddings take away.
+/// Removes what negative paddings crop, and sets those to 0.
 TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Padding>& pads) {
   View view{0, dense_strides(shape)};
   const auto from = shape;
@@ -307,7 +306,7 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
   return shape == from ? x : node.emit(std::move(view), {x}, shape);
 }
 
-/// What it pads with; the caller says where.
+/// Returns a Pad with the padding value. The caller sets the position.
 Pad padding(NodeContext& node) {
   Pad pad;
   if (node.opset() < 11) {
@@ -385,7 +384,7 @@ void grid_sample(NodeContext& node) {
   node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, std::move(shape)));
 }
 
-/// Positions in [-1, 1], the last dimension first and 1 behind them: [places, rank + 1].
+/// Returns evenly spaced positions in [-1, 1] in homogeneous coordinates, the last dimension first: [places, rank + 1].
 std::vector<float> even_places(const Shape& sizes, bool corners) {
   std::vector<float> places;
   Shape index(sizes.size(), 0);
@@ -403,7 +402,7 @@ std::vector<float> even_places(const Shape& sizes, bool corners) {
   return places;
 }
 
-/// Even places times a matrix for each of the batch.
+/// Multiplies the evenly spaced positions by the matrix of each batch element.
 void affine_grid(NodeContext& node) {
   const auto size = node.checked(node.ints(1, "the size"));
   node.require(size.size() == 4 || size.size() == 5, "its size has not 4 or 5 dimensions");
@@ -431,7 +430,7 @@ void region_align(NodeContext& node) {
     node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
                      std::to_string(RegionAlign::max_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
-  // Before opset 16 there is no such attribute, and the positions are those of output_half_pixel
+  // Before opset 16 the attribute does not exist, and the positions are those of output_half_pixel.
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",
                                                   {"half_pixel", "output_half_pixel"}) == "half_pixel";
   const auto height = node.attribute<std::int64_t>("output_height", 1),

@@ -1,4 +1,4 @@
-// Shape arithmetic: integers, and floats of rank 0 or 1, that are known at load.
+// Shape arithmetic on values known at load: integers of any rank, and floats of rank 0 or 1.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 
-/// A scalar or a list, of whole numbers or not.
+/// A scalar or a list of integers or floats.
 template <class T> struct List {
   bool scalar = false;
   std::vector<T> values;
@@ -30,7 +30,7 @@ template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
-/// The values as a constant has them.
+/// Converts values to the form that a constant stores.
 std::vector<float> typed(std::vector<float> values, ElementType) { return values; }
 Integers typed(const std::vector<std::int64_t>& values, ElementType type) { return {values, type}; }
 
@@ -122,7 +122,7 @@ template <class T> void evaluate_concat(NodeContext& node) {
   set_list(node, std::move(result));
 }
 
-/// Squeeze, Unsqueeze, Reshape and Identity of integers; their result may have any shape.
+/// Evaluates Squeeze, Unsqueeze, Reshape and Identity. The result may have any shape.
 template <class T> void evaluate_rename(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto& type = node.type();

@@ -7,9 +7,9 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// What start, end and step of Slice select from a dimension of `size`.
+/// Returns the elements that start, end and step of Slice select from a dimension of `size`.
 Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  // In -1 .. size
+  // Clamps to -1 .. size.
   const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); };
   Cut cut{from_end(start), std::clamp(step, -size - 1, size + 1), 0};
   if (cut.step > 0) {
@@ -156,7 +156,7 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, std::vector<std::in
 }
 
 ElementType cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate"); // these two concern numbers of 8 bits
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // saturate and round_mode concern types of 8 bits
   if (node.opset() >= 24) node.ignore_attribute("round_mode");
   return data_type(node, "to");
 }

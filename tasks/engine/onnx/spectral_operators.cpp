@@ -1,4 +1,4 @@
-// Fourier transforms of a length that is known: products with a constant matrix of sines and cosines.
+// Fourier transforms of known length, as products with a constant matrix of sines and cosines.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -8,17 +8,17 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-constexpr std::int64_t max_terms = std::int64_t{1} << 24; // of the matrix
+constexpr std::int64_t max_terms = std::int64_t{1} << 24; // elements of the matrix
 
 struct Transform {
-  std::int64_t samples = 0, parts = 1; // of a signal; parts: real, or real and imaginary
-  std::int64_t length = 0;             // that it is filled up with zeros to, or cut to
+  std::int64_t samples = 0, parts = 1; // samples of a signal; parts: 1 real, 2 complex
+  std::int64_t length = 0;             // the signal is cut or zero-padded to this length
   bool inverse = false, one_sided = false;
 
   [[nodiscard]] std::int64_t bins() const { return one_sided ? length / 2 + 1 : length; }
 };
 
-/// [samples, parts, bins, 2]
+/// Returns the transform as a matrix [samples, parts, bins, 2].
 TensorId matrix_of(NodeContext& node, const Transform& transform) {
   const auto [samples, parts, length, inverse, one_sided] = transform;
   const auto bins = transform.bins();
@@ -41,7 +41,7 @@ TensorId matrix_of(NodeContext& node, const Transform& transform) {
   return node.constant({samples, parts, bins, 2}, std::move(values));
 }
 
-/// Signals in rows [count, samples * parts] to [count, bins * 2].
+/// Transforms signals in rows [count, samples * parts] to [count, bins * 2].
 TensorId transformed(NodeContext& node, TensorId rows, std::int64_t count, TensorId matrix,
                      const Transform& transform) {
   const auto terms = transform.samples * transform.parts, results = transform.bins() * 2;
@@ -85,7 +85,7 @@ void fourier_transform(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {back}, std::move(shape)));
 }
 
-/// Of each frame of a signal, times a window.
+/// Transforms each frame of a signal, multiplied by a window.
 void short_time_transform(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() == 2 || (x.size() == 3 && x[2] <= 2), "its signal is not [batch, length, 1 or 2]");
