@@ -21,7 +21,7 @@ std::size_t bytes_of(const Network::Port& port) {
   return static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
 }
 
-/// True if callers see the elements as the engine stores them. Booleans of callers may be any byte.
+/// True if the caller's representation of elements is the engine's. A caller's booleans may be any byte.
 bool is_stored_as_seen(ElementType type) {
   return type == ElementType::float32 || (is_integer(type) && type != ElementType::boolean);
 }
@@ -47,7 +47,7 @@ class HostNetwork::Builder {
   }
 
  private:
-  /// A constant of the image: as the graph has it, or packed for a step.
+  /// A constant of the image: stored as in the graph, or packed for a step.
   struct Blob {
     std::size_t offset = 0;
     const Tensor* given = nullptr;
@@ -82,7 +82,7 @@ class HostNetwork::Builder {
     return plan.has_value();
   }
 
-  /// Whose buffers of the layout are the ports' own, each of one.
+  /// Finds the buffers of the layout that hold exactly one port, which is then used in place.
   void find_ports() {
     std::size_t number = 0;
     for (const auto* ids : {&graph_.inputs, &graph_.outputs})
@@ -104,7 +104,7 @@ class HostNetwork::Builder {
     return {MemoryLocation::Region::buffer, location.offset, location.buffer};
   }
 
-  /// Nodes that read a constant in the same layout share one copy.
+  /// Returns the location of a constant. Nodes that read it in the same layout share one copy.
   MemoryLocation place_constant(TensorId id, const Step* packs = nullptr) {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
@@ -153,7 +153,8 @@ class HostNetwork::Builder {
     port.bytes = {buffer.get(), bytes_of(port)};
   }
 
-  /// Frees each packed copy at once: large constants are in memory as few times as possible.
+  /// Copies the constants into the image, and frees each packed copy at once, to keep few copies of large constants in
+  /// memory.
   void copy_constants() {
     network_->constants_ = allocate_aligned(network_->constants_size_);
     for (auto& blob : blobs_) {
@@ -168,9 +169,9 @@ class HostNetwork::Builder {
   std::unique_ptr<HostNetwork> network_;
   std::vector<std::unique_ptr<Step>> steps_; // parallel to the nodes
   Layout layout_;
-  std::map<std::uint32_t, std::size_t> ports_;                        // by their buffers of the layout
-  std::size_t first_workspace_ = 0;                                   // among the buffers
-  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offsets, by layout; as it is where that is ""
+  std::map<std::uint32_t, std::size_t> ports_;                        // ports by the layout's buffers
+  std::size_t first_workspace_ = 0;                                   // index among the buffers
+  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offsets, by tensor and packing; "": not packed
   std::vector<Blob> blobs_;
 };
 

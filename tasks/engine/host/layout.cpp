@@ -6,7 +6,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Concatenation that leaves each input contiguous in the output.
+/// Returns the node's Concat if it leaves each input contiguous in the output; else nullptr.
 const Concat* outermost_concat(const Graph& graph, const Node& node) {
   const auto* concat = std::get_if<Concat>(&node.operation);
   if (!concat) return nullptr;
@@ -39,7 +39,7 @@ class Builder {
     place_concats();
     for (const auto input : graph_.inputs) place(input, 0);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) place_node(i);
-    for (const auto output : graph_.outputs) // no node writes one without elements
+    for (const auto output : graph_.outputs) // no node writes an output without elements
       if (location(output).buffer == Location::none && !graph_.tensors[source(output)].constant())
         place(output, time_of(graph_.nodes.size()));
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) layout_.tensors[id] = layout_.tensors[source(id)];
@@ -79,15 +79,15 @@ class Builder {
     lifetime.last = std::max(lifetime.last, last);
   }
 
-  /// Gives `id`, written at `time`, its place, and keeps its buffer alive until its last reader.
+  /// Assigns a location to `id`, which is written at `time`, and extends its buffer's lifetime to its last reader.
   void place(TensorId id, std::uint32_t time) {
     auto& at = location(id);
     if (at.buffer == Location::none) at.buffer = new_buffer(bytes_of(graph_.tensors[id]));
     extend(at.buffer, time, std::max(time, last_read_[source(id)]));
   }
 
-  /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that
-  /// one (the chains of DenseNet).
+  /// Goes from the last to the first concatenation. One whose inputs begin a later, longer concatenation then becomes a
+  /// part of that one (the chains of DenseNet).
   void place_concats() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;)
       if (outermost_concat(graph_, graph_.nodes[i])) place_concat(graph_.nodes[i]);
@@ -108,7 +108,7 @@ class Builder {
     }
   }
 
-  /// Where all inputs of `node` already lie one behind the other.
+  /// Returns the location of the inputs of `node` if they are already contiguous; else nullopt.
   std::optional<Location> adjacent_inputs(const Node& node) {
     const auto first = location(node.inputs.front());
     auto next = first.offset;
@@ -141,7 +141,7 @@ class Builder {
     });
   }
 
-  /// Lets the output take the buffer of an input that dies here and has the buffer for itself.
+  /// Lets the output reuse the buffer of an input that has no later reader and no other tensor in its buffer.
   void overwrite_an_input(std::size_t i) {
     const auto& node = graph_.nodes[i];
     const auto inputs = all_inputs(node);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kGrowth = 32; // channels that each layer adds
 
-/// What precedes every convolution: normalisation and rectifier.
+/// Adds the batch normalisation and ReLU that precede every convolution.
 Value activate(GraphWriter& graph, const Value& x) { return graph.relu(graph.batch_norm(x)); }
 
 Value dense_block(GraphWriter& graph, const Value& x, int layers) {

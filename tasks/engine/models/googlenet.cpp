@@ -6,7 +6,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Output channels of an inception module's four branches; reduced ones feed the larger convolutions of the middle two.
+/// Output channels of an inception module's four branches. reduced_a and reduced_b are the 1x1 convolutions before the
+/// larger ones.
 struct Inception {
   int direct;
   int reduced_a, a;
@@ -14,17 +15,17 @@ struct Inception {
   int pooled;
 };
 
-// The modules between one halving and the next.
+// The modules at each resolution, named by its fraction of the input's.
 constexpr std::array kEighth{Inception{64, 96, 128, 16, 32, 32}, Inception{128, 128, 192, 32, 96, 64}};
 constexpr std::array kSixteenth{Inception{192, 96, 208, 16, 48, 64}, Inception{160, 112, 224, 24, 64, 64},
                                 Inception{128, 128, 256, 24, 64, 64}, Inception{112, 144, 288, 32, 64, 64},
                                 Inception{256, 160, 320, 32, 128, 128}};
 constexpr std::array kLast{Inception{256, 160, 320, 32, 128, 128}, Inception{384, 192, 384, 48, 128, 128}};
 
-/// The two versions of the network.
+/// The differences between the two versions of the network.
 struct Style {
   Value (*conv)(GraphWriter& graph, const Value& x, const ConvShape& shape);
-  int largest_kernel; // of a module
+  int largest_kernel; // in an inception module
 };
 
 constexpr Style kNormalised{[](GraphWriter& graph, const Value& x, const ConvShape& shape) {

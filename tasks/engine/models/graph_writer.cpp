@@ -80,7 +80,7 @@ std::span<float> GraphWriter::constant(const std::string& name, std::span<const 
     count *= static_cast<std::size_t>(size);
   }
   std::string& bytes = *tensor.mutable_raw_data();
-  bytes.resize(count * sizeof(float)); // from operator new, and so aligned
+  bytes.resize(count * sizeof(float)); // from operator new, and therefore aligned
   return {reinterpret_cast<float*>(bytes.data()), count};
 }
 

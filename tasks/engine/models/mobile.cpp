@@ -1,12 +1,12 @@
-// Networks of inverted residual blocks: widen, filter each channel by itself, weigh the channels, narrow.
+// Networks of inverted residual blocks: expansion, depthwise convolution, squeeze-and-excitation, projection.
 #include "tasks/engine/models/networks.hpp"
 
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kNarrowGain = 0.7f; // no rectifier follows that would take half of the variance
-constexpr float kBranchGain = 0.5f; // residual branches are weaker than what they are added to
-constexpr float kGateGain = 2;      // weighing by about one half takes this away
+constexpr float kNarrowGain = 0.7f; // no ReLU follows that would halve the variance
+constexpr float kBranchGain = 0.5f; // residual branches are weaker than their shortcut
+constexpr float kGateGain = 2;      // compensates the gate's factor of about one half
 
 using Activate = Value (*)(GraphWriter&, const Value&);
 
@@ -22,10 +22,10 @@ struct Block {
   int channels;
   int stride;
   Activate activate;
-  int squeezed = 0; // channels of the squeeze-and-excitation; none where 0
+  int squeezed = 0; // channels of the squeeze-and-excitation; 0: none
 };
 
-/// How squeeze-and-excitation rectifies, and what it weighs with.
+/// The two activations of squeeze-and-excitation: after the first layer, and for the gate.
 struct Gate {
   Activate inner;
   Activate outer;
@@ -37,7 +37,7 @@ Value conv(GraphWriter& graph, const Value& x, const ConvShape& shape, Activate 
 
 /// Hu et al.: Squeeze-and-Excitation Networks, 2017.
 Value squeeze_and_excite(GraphWriter& graph, const Value& x, int squeezed, const Gate& gate) {
-  constexpr float bias = 0.125f, gain = 0.25f; // weights near one half
+  constexpr float bias = 0.125f, gain = 0.25f; // gates near one half
   const Value inner = gate.inner(graph, graph.conv(graph.global_average_pool(x), {.channels = squeezed, .bias = bias}));
   return graph.multiply(x, gate.outer(graph, graph.conv(inner, {.channels = x.channels, .gain = gain, .bias = bias})));
 }

@@ -6,14 +6,14 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kBranchGain = 0.25f;  // residual branches are weak beside what they are added to
-constexpr float kShortcutGain = 0.7f; // no rectifier follows that would take half of the variance
+constexpr float kBranchGain = 0.25f;  // residual branches are weaker than their shortcut
+constexpr float kShortcutGain = 0.7f; // no ReLU follows that would halve the variance
 
 struct Blocks {
   std::array<int, 4> count; // of each stage
   bool bottleneck;
   int groups;
-  int width; // of the inner convolutions of a bottleneck, relative to the stage's channels
+  int width; // of a bottleneck's inner convolutions, relative to the stage's channels
 };
 
 Value conv(GraphWriter& graph, const Value& x, const ConvShape& shape) {
@@ -56,7 +56,7 @@ void resnext152_32x4d(GraphWriter& graph, NetworkSize size) {
       const int stride = i == 0 && width > 64 ? 2 : 1;
       const Value inner = leaky(leaky(x, {width, 1}), {width, 3, stride, 32});
       const Value branch = graph.batch_norm(graph.conv(inner, {8 * width, 1}), kBranchGain);
-      if (stride == 2) x = graph.max_pool(x, {1, 2}); // every second value
+      if (stride == 2) x = graph.max_pool(x, {1, 2}); // subsampling
       if (i == 0) x = graph.pad_channels(x, 8 * width);
       x = graph.leaky_relu(graph.add(branch, x));
     }

@@ -5,15 +5,15 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kBranchGain = 0.125f; // residual branches are weak beside what they are added to
-constexpr float kHeadGain = 0.5f;     // sizes stay near the anchors'
+constexpr float kBranchGain = 0.125f; // residual branches are weaker than their shortcut
+constexpr float kHeadGain = 0.5f;     // box sizes stay near the anchors'
 
 Value conv(GraphWriter& graph, const Value& x, int channels, int kernel, int stride = 1, float gain = 1) {
   return graph.leaky_relu(graph.batch_norm(graph.conv(x, {channels, kernel, stride}), gain));
 }
 
-/// Raw tx, ty, tw, th, objectness and classes for each anchor. Objectness leans to "nothing there", as in a trained
-/// network.
+/// Returns the raw tx, ty, tw, th, objectness and class scores for each anchor. The bias of objectness favours "no
+/// object", as in a trained network.
 Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   std::vector<float> bias;
   for (int anchor = 0; anchor < anchors; ++anchor) {
@@ -23,7 +23,7 @@ Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   return graph.conv(x, {anchors * (5 + classes), 1, 1, 1, kHeadGain}, bias);
 }
 
-/// Narrows `x`, doubles its height and width, and joins it with an earlier layer of that size.
+/// Narrows `x`, doubles its height and width, and concatenates it with an earlier layer of that size.
 Value join(GraphWriter& graph, const Value& x, int channels, const Value& earlier) {
   return graph.concat({{graph.upsample(conv(graph, x, channels, 1)), earlier}});
 }
@@ -36,7 +36,7 @@ Value darknet53_stage(GraphWriter& graph, Value x, int channels, int blocks) {
   return x;
 }
 
-/// The five convolutions from which both the head and the next scale branch off.
+/// Adds five convolutions, from which the head and the next scale branch off.
 Value neck(GraphWriter& graph, Value x, int channels) {
   for (int i = 0; i < 2; ++i) x = conv(graph, conv(graph, x, channels, 1), 2 * channels, 3);
   return conv(graph, x, channels, 1);
@@ -51,7 +51,7 @@ void finish(GraphWriter& graph, std::span<const Value> heads, std::string_view a
 } // namespace
 
 void yolov2(GraphWriter& graph, NetworkSize size) {
-  // Wide 3x3 convolutions, between them narrow 1x1 ones.
+  // Wide 3x3 convolutions alternate with narrow 1x1 ones.
   const auto stage = [&](Value x, int channels, int convolutions) {
     for (int i = 0; i < convolutions; ++i)
       x = i % 2 == 0 ? conv(graph, x, channels, 3) : conv(graph, x, channels / 2, 1);
@@ -66,7 +66,7 @@ void yolov2(GraphWriter& graph, NetworkSize size) {
   x = stage(halve(sixteenth), 1024, 5);
   x = conv(graph, conv(graph, x, 1024, 3), 1024, 3);
   x = graph.concat({{graph.reorg(conv(graph, sixteenth, 64, 1)), x}});
-  // Anchors of the original, in cells of 32 pixels.
+  // The original anchors, in cells of 32 pixels.
   finish(graph, {{head(graph, conv(graph, x, 1024, 3), size.classes, 5)}},
          "18.32736,21.67632 59.98272,66.00096 106.82976,175.17888 252.25024,112.88896 312.65664,293.38496");
 }

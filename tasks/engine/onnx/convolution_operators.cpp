@@ -138,9 +138,9 @@ void conv(NodeContext& node) {
 
 // ---- transposed convolution
 
-/// One direction of a transposed convolution. Output o is the sum over taps t of weight[t] * input[(o + before - t *
-/// dilation) / stride], if the index is an integer. Lowered to a convolution of stride 1, the outputs form `stride`
-/// phases, each of which uses every stride-th tap.
+/// One direction of a transposed convolution. Output o is a sum over taps t. Its terms are weight[t] * input[(o +
+/// before - t * dilation) / stride] if the index is an integer. Lowered to a convolution of stride 1, the outputs form
+/// `stride` phases, each of which uses every stride-th tap.
 struct TransposedDirection {
   std::int64_t size, kernel, stride, dilation, before, outputs;
 

@@ -1,4 +1,4 @@
-// Floats in memory aligned to cache lines, of any content at first.
+// Memory aligned to cache lines of 64 bytes, with indeterminate initial content.
 #pragma once
 
 #include <cstddef>

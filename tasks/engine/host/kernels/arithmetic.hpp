@@ -1,5 +1,5 @@
-// Scalar arithmetic of tensors' elements that is defined for every operand: integers modulo 2^n, an order in which NaN
-// has a place.
+// Scalar arithmetic on tensor elements, defined for every operand: integers modulo 2^n, and a total order of floats
+// that includes NaN.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -12,7 +12,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// True if a comes before b in ascending order. NaN comes after every number and equals NaN, as in NumPy.
+/// True if a precedes b in ascending order. NaN follows every number and equals NaN, as in NumPy.
 template <class T> [[nodiscard]] constexpr bool precedes(T a, T b) noexcept {
   if constexpr (std::is_floating_point_v<T>) return b != b ? a == a : a < b;
   else return a < b;
@@ -29,23 +29,23 @@ template <std::integral T> [[nodiscard]] constexpr T negated(T a) noexcept {
   return modular<T>(0, a, [](auto p, auto q) { return p - q; });
 }
 
-/// Towards zero. x / 0 is 0, as in NumPy.
+/// Returns the quotient rounded towards zero. x / 0 is 0, as in NumPy.
 template <std::integral T> [[nodiscard]] constexpr T quotient(T a, T b) noexcept {
   if (b == 0) return 0;
   if (std::is_signed_v<T> && b == static_cast<T>(-1)) return negated(a);
   return static_cast<T>(a / b);
 }
-/// Has the sign of the dividend. The remainder of a division by 0 is 0.
+/// Returns the remainder with the sign of the dividend. The remainder of a division by 0 is 0.
 template <std::integral T> [[nodiscard]] constexpr T remainder(T a, T b) noexcept {
   if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
   return static_cast<T>(a % b);
 }
-/// Has the sign of the divisor.
+/// Returns the remainder with the sign of the divisor.
 template <std::integral T> [[nodiscard]] constexpr T modulo(T a, T b) noexcept {
   const T rest = remainder(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
 }
-/// By repeated squaring. Of a negative exponent: the reciprocal, truncated.
+/// Computes the power by repeated squaring. A negative exponent gives the truncated reciprocal.
 template <std::integral T> [[nodiscard]] constexpr T power(T base, T exponent) noexcept {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -60,19 +60,19 @@ template <std::integral T> [[nodiscard]] constexpr T power(T base, T exponent) n
   }
   return result;
 }
-/// Modulo 2^n. By less than 0, or by the number of bits or more: 0.
+/// Returns value * 2^by modulo 2^n. A negative shift, or one by the number of bits or more, gives 0.
 template <std::integral T> [[nodiscard]] constexpr T shifted_left(T value, T by) noexcept {
   if (by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T)) return 0;
   return static_cast<T>(static_cast<Unsigned<T>>(value) << static_cast<unsigned>(by));
 }
-/// Fills with the sign. By less than 0, or by the number of bits or more: the sign, in all bits.
+/// Shifts arithmetically. A negative shift, or one by the number of bits or more, fills all bits with the sign.
 template <std::integral T> [[nodiscard]] constexpr T shifted_right(T value, T by) noexcept {
   const bool all = by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T);
   if (all) return static_cast<T>(value < 0 ? -1 : 0);
   return static_cast<T>(value >> static_cast<unsigned>(by));
 }
 
-/// Towards zero. What is too large or too small becomes the nearest value of T, NaN becomes 0.
+/// Truncates towards zero and saturates at the range of T. NaN becomes 0.
 template <std::integral T> [[nodiscard]] constexpr T truncated(float value) noexcept {
   constexpr float below = static_cast<float>(std::numeric_limits<T>::min());
   constexpr float above = static_cast<float>(std::numeric_limits<T>::max()); // rounded up if T has more bits

@@ -1,4 +1,4 @@
-// Activations that are bounds: what kernels do to sums while these are in registers.
+// Activations that clamp their input: kernels apply them to sums in registers.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// y = x, but neither below nor above. A NaN stays a NaN.
+/// y = x clamped to [low, high]. NaN stays NaN.
 struct Bounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };

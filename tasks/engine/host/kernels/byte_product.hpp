@@ -1,5 +1,5 @@
-// Exact products of matrices of bytes: blocks of them are multiplied as floats, which hold their sums, and added as
-// integers.
+// Exact products of byte matrices. Blocks are multiplied as floats, which represent their sums exactly, and accumulated
+// as integers.
 #pragma once
 
 #include "tasks/engine/host/kernels/elementwise.hpp"
@@ -12,14 +12,14 @@
 
 namespace rtexec::tasks::kernels {
 
-/// Some of the terms of sums.
+/// A range of consecutive terms of a sum.
 struct TermRange {
   std::int64_t first, count;
 };
 
-/// Cuts the terms of sums of constants times numbers from -255 to 255 into as few ranges as floats hold the sums of, in
-/// whatever order they are added. magnitude(sum, term) is of the constants, and at most 2^40. Empty: one term is too
-/// much.
+/// Divides the terms of sums of (constant * number from -255 to 255) into as few ranges as possible. Within a range,
+/// floats represent the sum exactly, in any order of addition. magnitude(sum, term) is that of the constants, at most
+/// 2^40. Returns no range if a single term is too large.
 template <class Magnitude>
 std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magnitude magnitude) {
   constexpr std::int64_t max_sum = (std::int64_t{1} << 24) / 255;
@@ -40,7 +40,7 @@ std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magni
   return ranges;
 }
 
-/// y [m, n] = a [m, k] b [k, n], of elements from -255 to 255, modulo 2^32.
+/// y [m, n] = a [m, k] b [k, n] modulo 2^32, for elements from -255 to 255.
 class ByteProduct {
  public:
   ByteProduct(std::int64_t m, std::int64_t n, std::int64_t k) : m_(m), n_(n), k_(k) {
@@ -56,7 +56,7 @@ class ByteProduct {
     tiles_ = rounded_up(tiles_, 16);
   }
 
-  /// In floats.
+  /// Returns the size of the workspace in floats.
   [[nodiscard]] std::size_t workspace() const {
     const auto rows = std::min(m_, block), columns = std::min(n_, block), depth = std::min(k_, max_depth);
     return static_cast<std::size_t>(strips_ + tiles_ + rounded_up(rows * depth, 16) + rounded_up(depth * columns, 16) +
@@ -65,7 +65,7 @@ class ByteProduct {
 
   using Range = TermRange;
 
-  /// fill_a(to, rows, depth) and fill_b(to, depth, columns) write that part of a and b, dense, as floats.
+  /// Computes y. fill_a(to, rows, depth) and fill_b(to, depth, columns) write that part of a and b as dense floats.
   template <class FillA, class FillB>
   void run(std::uint32_t* y, float* workspace, FillA fill_a, FillB fill_b) const noexcept {
     float *const strips = workspace, *const tiles = strips + strips_, *const a = tiles + tiles_;
@@ -89,7 +89,7 @@ class ByteProduct {
     });
   }
 
-  /// The elements of a part of a matrix whose rows are `pitch` apart, as floats.
+  /// Copies a part of a matrix as floats. Rows of the matrix are `pitch` elements apart.
   static void widen(float* to, const std::int16_t* from, std::int64_t pitch, const Range& rows,
                     const Range& columns) noexcept {
     for (auto row = rows.first; row < rows.first + rows.count; ++row, to += columns.count)

@@ -1,6 +1,6 @@
-// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, with channels side
-// by side where they are depthwise, or directly for groups of few channels. All share one geometry and what comes last
-// (bias, residual, activation): done to sums in registers, or while the output is in cache.
+// Convolution algorithms, each as a step: matrix products (im2col), Winograd's minimal filtering, interleaved channels
+// for depthwise convolutions, and direct convolution for groups of few channels. All share the geometry and the
+// epilogue (bias, residual, activation), which is applied to sums in registers or while the output is in cache.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -16,7 +16,7 @@ struct ConvGeometry {
   std::int64_t batch = 1, groups = 1;
   std::int64_t in_channels = 1, in_h = 1, in_w = 1;
   std::int64_t out_channels = 1, out_h = 1, out_w = 1;
-  bool bias = false, residual = false; // which operands there are, in this order, after x and weights
+  bool bias = false, residual = false; // the operands present after x and weights, in this order
   Activation activation;
 
   [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }
@@ -47,23 +47,24 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
-/// The algorithm that fits, of those below. `exact`: without fractions, so that sums of integers are what they are as
-/// long as floats hold them.
+/// Chooses the algorithm. `exact` excludes algorithms with fractions, so that sums of integers are exact if floats
+/// represent them.
 [[nodiscard]] std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact = false);
 
-/// Any convolution as products of the weights and panels of input windows (im2col).
+/// Computes any convolution as products of the weights with panels of input windows (im2col).
 [[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
 
-/// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for
+/// F(2x2, 3x3) for 3x3 windows, stride 1 and one group: 2.25 times fewer multiplications. Lavin and Gray, "Fast
+/// Algorithms for Convolutional Neural Networks", 2015, section 4.1.
 /// Convolutional Neural Networks", 2015, section 4.1.
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry);
 
-/// Depthwise, with square windows of common sizes.
+/// Depthwise convolutions with square windows of common sizes.
 [[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_lanes_conv(const ConvGeometry& geometry);
 
-/// Few channels in a group (depthwise included), where a matrix product would be too thin.
+/// Groups of few channels (including depthwise), for which a matrix product is too narrow.
 [[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry);
 

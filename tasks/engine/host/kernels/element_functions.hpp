@@ -13,10 +13,10 @@ namespace rtexec::tasks::kernels {
 /// e^x = 2^n e^r, with n as the low bits of a float.
 struct Exponential {
   float e_r;
-  std::int32_t n; // and more in its high bits
+  std::int32_t n; // in the low bits; the high bits hold those of `rounder`
 };
 
-/// x = n ln 2 + r, and a polynomial in r (Cephes expf), for x between -110 and 90.
+/// Splits x = n ln 2 + r and evaluates a polynomial in r (Cephes expf), for x from -110 to 90.
 RTEXEC_INLINE Exponential exponential_parts(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
   constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
@@ -32,24 +32,24 @@ RTEXEC_INLINE Exponential exponential_parts(float x) {
   return {p * r * r + r + 1.0F, std::bit_cast<std::int32_t>(shifted)};
 }
 
-/// e^x within 2 units in the last place. 2^n in two factors, so that results may be subnormal or infinite.
+/// e^x within 2 units in the last place. 2^n is applied as two factors, so that results may be subnormal or infinite.
 RTEXEC_INLINE float exponential(float x) {
   x = x < -110.0F ? -110.0F : x;
   x = x > 90.0F ? 90.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  const auto exponent = n - 0x4b400000; // the rounder's bits
+  const auto exponent = n - 0x4b400000; // the bits of `rounder`
   const auto half = exponent >> 1;
   const auto first = std::bit_cast<float>((half + 127) << 23),
              second = std::bit_cast<float>((exponent - half + 127) << 23);
   return e_r * first * second;
 }
 
-/// The same, but never below e^-87 nor above e^88, for what adds it to something or divides by it. A NaN stays a NaN.
+/// e^x clamped to [e^-87, e^88], for callers that add to it or divide by it. NaN stays NaN.
 RTEXEC_INLINE float bounded_exponential(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  return e_r * std::bit_cast<float>((static_cast<std::uint32_t>(n) << 23) + 0x3f800000U); // the rounder's bits are lost
+  return e_r * std::bit_cast<float>((static_cast<std::uint32_t>(n) << 23) + 0x3f800000U); // shifts `rounder` out
 }
 
 RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential(-x)); }
@@ -57,7 +57,7 @@ RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential
 RTEXEC_INLINE float at_least(float x, float low) { return x < low ? low : x; }
 RTEXEC_INLINE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// To the nearest integer, ties to even: what is added to 2^23 has no fraction. The sign stays, of zero too.
+/// Rounds to the nearest integer, ties to even: a float of at least 2^23 has no fraction. Keeps the sign, also of zero.
 RTEXEC_INLINE float rounded(float x) {
   constexpr float whole = 8388608.0F;
   const float size = std::abs(x);
@@ -77,8 +77,8 @@ RTEXEC_INLINE float hyperbolic_tangent(float x) {
   return z < 0.390625F ? near : far;
 }
 
-/// The error function within a few units in the last place: a quotient of polynomials in x^2 on [-4, 4], beyond which
-/// it is 1.
+/// The error function within a few units in the last place: a quotient of polynomials in x^2 on [-4, 4]. Outside, x is
+/// clamped.
 RTEXEC_INLINE float error_function(float x) {
   x = at_most(at_least(x, -4.0F), 4.0F);
   const float z = x * x;
@@ -97,14 +97,14 @@ RTEXEC_INLINE float error_function(float x) {
   return x * p / q;
 }
 
-/// x tanh(log(1 + e^x)) = x (u - 1) / (u + 1) with u = (1 + e^x)^2; where that would overflow it is x.
+/// x tanh(log(1 + e^x)) = x (u - 1) / (u + 1) with u = (1 + e^x)^2. For large x, where u would overflow, it is x.
 RTEXEC_INLINE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));
   const float n = e * (e + 2.0F);
   return x * (n / (n + 2.0F));
 }
 
-/// f(i, activation) for the kind given at compile time, so that the loop has no choice in it. A NaN stays a NaN.
+/// Applies an activation whose kind is known at compile time, so that loops have no branch. NaN stays NaN.
 template <Activation::Kind kind>
 RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]] float b) {
   using enum Activation::Kind;
@@ -128,7 +128,7 @@ RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]]
   else return x;
 }
 
-/// Calls f with the activation's kind, a common one, as a compile-time constant.
+/// Calls f with the kind of a common activation as a compile-time constant.
 template <class F> RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
   using Kind = Activation::Kind;
   switch (kind) {

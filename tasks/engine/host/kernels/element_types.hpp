@@ -12,7 +12,7 @@ namespace rtexec::tasks::kernels {
 
 using tasks::for_integer;
 
-/// As for_integer(), and T is float for floats of every precision.
+/// Like for_integer(), and with T = float for floats of every precision.
 template <class F> decltype(auto) for_element(ElementType type, F&& f) {
   if (!is_integer(type)) return f.template operator()<float>();
   return for_integer(type, std::forward<F>(f));

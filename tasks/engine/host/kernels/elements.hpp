@@ -1,4 +1,4 @@
-// Elements of inputs and outputs to those that the engine computes with, and back. No allocation, any thread.
+// Converts elements of inputs and outputs to and from the engine's representation. No allocation; any thread.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -7,11 +7,12 @@
 
 namespace rtexec::tasks::kernels {
 
-/// `count` elements of any type; integers of more than 24 bits and float64 are rounded to the nearest float.
+/// Converts `count` elements of any type. Integers of more than 24 bits and float64 are rounded to the nearest float.
 void to_floats(float* to, ElementType type, const std::byte* from, std::size_t count) noexcept;
-/// From a caller's element type to the engine's: floats as to_floats(), integers as they are, booleans as 0 and 1.
+/// Converts from a caller's element type to the engine's: floats as in to_floats(), integers unchanged, booleans to 0
+/// and 1.
 void stage_input(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept;
-/// And back. float16: to the nearest, ties to even.
+/// Converts from the engine's type to a caller's. float16 is rounded to the nearest value, ties to even.
 void stage_output(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept;
 
 } // namespace rtexec::tasks::kernels

@@ -1,4 +1,5 @@
-// Nested loops over tensors that are laid out differently: dimensions that every operand runs through alike become one.
+// Nested loops over tensors with different strides. Adjacent dimensions that are contiguous in every operand are
+// merged.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -15,7 +16,7 @@ template <std::size_t operands> class Loops {
  public:
   using Offsets = std::array<std::int64_t, operands>;
 
-  /// strides[k][d] is what operand k moves by when dimension d of `shape` moves by one; all in elements.
+  /// strides[k][d] is the distance, in elements, between neighbours along dimension d of `shape` in operand k.
   Loops(const Shape& shape, const std::array<std::vector<std::int64_t>, operands>& strides) {
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (shape[d] == 1) continue;
@@ -28,14 +29,14 @@ template <std::size_t operands> class Loops {
   }
 
   [[nodiscard]] std::size_t levels() const { return loops_.size(); }
-  /// Of the innermost loop, or of another level.
+  /// Returns the length of the innermost loop, or of another level.
   [[nodiscard]] std::size_t count(std::size_t level = 0) const { return static_cast<std::size_t>(loops_[level].count); }
   [[nodiscard]] const Offsets& step(std::size_t level = 0) const { return loops_[level].step; }
 
-  /// Where the order is of no concern: makes another loop the one around the innermost.
+  /// Makes the loop at `level` the one around the innermost. Allowed only if the order of iteration does not matter.
   void put_second(std::size_t level) { std::swap(loops_[1], loops_[level]); }
 
-  /// Calls f with each operand's offset at the beginning of each innermost loop, or of each of so many nested ones.
+  /// Calls f with each operand's offset at the start of each innermost loop, or of the `inner` innermost ones.
   template <std::size_t inner = 1, class F> void run(F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     Offsets at{};

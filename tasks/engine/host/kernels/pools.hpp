@@ -1,4 +1,4 @@
-// Pools, each algorithm a step.
+// Pooling algorithms, each as a step.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// With channels side by side. `factors`: what an average's sum is multiplied by, for each pixel of the output.
+/// Pooling with interleaved channels. `factors` holds the factor for each output pixel of an average.
 [[nodiscard]] bool lanes_apply(const Pool& pool, const Shape& x);
 [[nodiscard]] StepPointer make_lanes_pool(const Pool& pool, const Shape& x, const Shape& y, std::vector<float> factors);
 

@@ -1,4 +1,4 @@
-// The steps that are not convolutions, one maker for each operation of graph.hpp.
+// The steps other than convolutions: one factory function for each operation of graph.hpp.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

@@ -1,4 +1,4 @@
-// What one tap of a window sees of a picture, as the window moves: a row of a panel of windows.
+// The inputs that one tap of a window reads as the window moves: a row of an im2col panel.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 namespace rtexec::tasks::kernels {
 
 struct TapView {
-  const float* x; // of in_h * in_w pixels; nothing is read from `end` on
+  const float* x; // in_h * in_w pixels; reads end before `end`
   const float* end;
   std::int64_t in_h, in_w, out_w;
   std::int64_t stride_h, stride_w;
-  std::int64_t top, left; // where the tap is when the window is at its first place
+  std::int64_t top, left; // position of the tap in the first window
 };
 
-/// What the tap sees at `pixels` places, from that in `row` and `column` on: zero outside of the picture. Written in
-/// whole vectors: up to a vector's floats behind the line change too.
+/// Writes the inputs of the tap in `pixels` consecutive windows, from the window at `row` and `column` on. Inputs
+/// outside the picture are zero. Writes whole vectors: up to one vector of floats after the line is overwritten.
 void fill_tap_line(float* line, const TapView& view, std::int64_t row, std::int64_t column,
                    std::int64_t pixels) noexcept;
 

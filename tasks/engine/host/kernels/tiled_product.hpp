@@ -1,4 +1,4 @@
-// A matrix product in tiles: packs its factors into strips, block by block as they fit into caches.
+// A tiled matrix product. Packs its operands into strips, in blocks that fit into the caches.
 #pragma once
 
 #include "tasks/engine/host/kernels/tiles.hpp"
@@ -25,8 +25,8 @@ class TiledProduct {
     block_rows_ = std::min(block_rows_, rounded_up(s_.m, strip_rows_));
   }
 
-  /// Returns the number of floats of b in strips. A matrix narrower than a tile is no wider packed: tiles read beyond
-  /// its last row only.
+  /// Returns the number of floats of b packed into strips. A matrix narrower than a tile is not padded to its width:
+  /// tiles only read beyond the last row.
   [[nodiscard]] std::int64_t packed_b() const {
     return rounded_up(s_.n, strip_columns_) * s_.k + tile_shape().columns - strip_columns_;
   }
@@ -37,10 +37,11 @@ class TiledProduct {
                  s_.k, pitch);
   }
 
-  /// For strips of a, in floats.
+  /// Returns the floats of workspace for strips of a.
   [[nodiscard]] std::int64_t workspace() const { return block_rows_ * s_.k; }
 
-  /// `done(row, rows)` is called when these rows of y are there. `end`: for all of y, without a bias of rows.
+  /// Computes y. Calls `done(row, rows)` when these rows of y are complete. `end` describes all of y, and must have no
+  /// row bias.
   template <class Done>
   void run(const float* a, const float* packed_b, float* y, float* workspace, Done done,
            const TileEnd& end = {}) const noexcept {
@@ -53,7 +54,7 @@ class TiledProduct {
   }
 
  private:
-  static constexpr std::int64_t block_floats = 64 * 1024; // a fourth of a common second-level cache
+  static constexpr std::int64_t block_floats = 64 * 1024; // a quarter of a common level 2 cache
 
   void pack_a(float* to, const float* a, std::int64_t first, std::int64_t rows) const noexcept {
     const auto [step, pitch] = s_.transpose_a ? std::pair(std::int64_t{1}, s_.m) : std::pair(s_.k, std::int64_t{1});
@@ -81,7 +82,7 @@ class TiledProduct {
 
   ProductShape s_;
   std::int64_t strip_rows_, strip_columns_;
-  std::int64_t block_rows_; // of a in one block
+  std::int64_t block_rows_; // rows of a in one block
 };
 
 } // namespace rtexec::tasks::kernels

@@ -1,5 +1,5 @@
-// The innermost part of a matrix product: one tile of the result, which stays in registers while all its factors pass.
-// Factors are packed beforehand into strips, which are as wide as a tile and lie in memory as they are read.
+// The innermost part of a matrix product: one tile of the result, which stays in registers for all its terms. Operands
+// are packed into strips of a tile's width, in the order in which they are read.
 #pragma once
 
 #include "tasks/engine/host/kernels/bounds.hpp"
@@ -11,33 +11,33 @@ namespace rtexec::tasks::kernels {
 
 struct TileShape {
   std::int64_t rows, columns;
-  std::int64_t step; // of the columns: a register's floats, which take as long as one
+  std::int64_t step; // granularity of the columns: the floats of one register
 };
 
 /// The largest tile that this processor's registers hold.
 [[nodiscard]] const TileShape& tile_shape() noexcept;
 
-/// What a tile's sums begin with, and the bounds within which they are stored. Where alpha is 1.
+/// The epilogue of a tile: initial values of its sums, and the bounds of the result. Requires alpha = 1.
 struct TileEnd {
-  const float* row_bias = nullptr;    // where there are such, one for each row
-  const float* column_bias = nullptr; // for each column
-  const float* residual = nullptr;    // for each element, as far from row to row as of the result
+  const float* row_bias = nullptr;    // one for each row, or null
+  const float* column_bias = nullptr; // one for each column, or null
+  const float* residual = nullptr;    // one for each element, or null; with the row stride of the result
   Bounds bounds;
 };
 
-/// A tile fetches a line of cache for each p into the second-level cache, so that what is read next is there by then.
+/// A prefetch: for each p a tile fetches one cache line of the data that is needed next into the level 2 cache.
 struct Ahead {
   static constexpr std::int64_t line = 16; // floats
-  const float* first = nullptr;            // where there is anything to fetch
+  const float* first = nullptr;            // null: nothing to fetch
   std::int64_t step = line;
 };
 
-/// A strip that is read after several tiles, which fetch it one after the other.
+/// The next strip. The tiles of the present strip prefetch one part of it each.
 class NextStrip {
  public:
   NextStrip(const float* strip, std::int64_t floats) : next_(strip), end_(strip + floats) {}
 
-  /// For a tile of this depth.
+  /// Returns the part to prefetch during a tile of this depth.
   [[nodiscard]] Ahead take(std::int64_t depth) noexcept {
     const Ahead part{next_ < end_ ? next_ : nullptr};
     next_ += Ahead::line * depth;
@@ -48,31 +48,31 @@ class NextStrip {
   const float *next_, *end_;
 };
 
-/// What a tile is made of: alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile columns + column].
+/// The operands of a tile: alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile columns + column].
 struct TileFactors {
   std::int64_t depth;
   const float* a;
   std::int64_t stride_a;
   const float* b;
   float alpha = 1;
-  const TileEnd* end = nullptr; // where there is one
-  std::int64_t stride_b = 0;    // from row to row of b, where that is not the tile's columns
+  const TileEnd* end = nullptr; // or null
+  std::int64_t stride_b = 0;    // row stride of b; 0: the tile's columns
   Ahead ahead{};
 };
 
-/// c[row * leading_c + column], for as many rows and columns as a tile has, or fewer; all columns of b are read.
+/// Writes c[row * leading_c + column] for up to the rows and columns of a tile. Always reads all columns of b.
 void multiply_tile(const TileFactors& factors, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept;
 
-/// A strip: to[p * width + i] = from[i * step + p * pitch] for p < depth and i < count, and zero up to `width`; one of
-/// step and pitch is 1.
+/// Packs a strip: to[p * width + i] = from[i * step + p * pitch] for p < depth and i < count. Pads each row with zeros
+/// to `width`. step or pitch must be 1.
 void pack_strip(float* to, std::int64_t width, const float* from, std::int64_t count, std::int64_t step,
                 std::int64_t depth, std::int64_t pitch) noexcept;
 
-/// Cuts a line into strips: to[i / width * pitch + i % width] = from[i] for i < n, and zero up to a whole strip.
+/// Cuts a line into strips: to[i / width * pitch + i % width] = from[i] for i < n. Pads the last strip with zeros.
 void split(float* to, std::int64_t width, std::int64_t pitch, const float* from, std::int64_t n) noexcept;
 
-/// The length of equal blocks, none longer than `most`, that divide `total`; at least 1.
+/// Returns the length of equal blocks that divide `total`, none longer than `most`; at least 1.
 [[nodiscard]] constexpr std::int64_t balanced_block(std::int64_t total, std::int64_t most) {
   const auto blocks = most < 1 ? total : (total + most - 1) / most;
   return (total + blocks - 1) / blocks;

@@ -1,4 +1,4 @@
-// Rows become columns.
+// Transposes a matrix.
 #pragma once
 
 #include <cstdint>

@@ -1,21 +1,21 @@
-// Steps whose operands are not all floats; steps.hpp's makers choose them by the types of the operands.
+// Steps with operands that are not all floats. The factories of steps.hpp choose them by the operands' types.
 #pragma once
 
 #include "tasks/engine/host/kernels/steps.hpp"
 
 namespace rtexec::tasks::kernels {
 
-/// A comparison of integers or floats: writes booleans.
+/// Compares integers or floats, and writes booleans.
 [[nodiscard]] StepPointer make_comparison_step(const Graph& graph, const Node& node, Binary::Kind kind);
-/// Binary on integers or booleans, modulo 2^n.
+/// Computes a Binary on integers or booleans, modulo 2^n.
 [[nodiscard]] StepPointer make_integer_step(const Graph& graph, const Node& node, const Binary& binary);
-/// absolute, sign and relu on integers.
+/// Computes absolute, sign and relu on integers.
 [[nodiscard]] StepPointer make_integer_step(const Graph& graph, const Node& node, const Activation& activation);
-/// is_nan, is_infinite, is_zero and is_not_zero: writes booleans.
+/// Computes is_nan, is_infinite, is_zero and is_not_zero, and writes booleans.
 [[nodiscard]] StepPointer make_truth_step(const Graph& graph, const Node& node, const Activation& activation);
-/// sum, product, squares, minimum and maximum of integers, modulo 2^n.
+/// Computes sum, product, squares, minimum and maximum of integers, modulo 2^n.
 [[nodiscard]] StepPointer make_integer_step(const Graph& graph, const Node& node, const Reduce& reduce);
-/// The indices of extremes, as int64, of integers or floats. NaN is the largest value.
+/// Computes the indices of extremes of integers or floats, as int64. NaN is the largest value.
 [[nodiscard]] StepPointer make_index_step(const Graph& graph, const Node& node, const Reduce& reduce);
 
 } // namespace rtexec::tasks::kernels
