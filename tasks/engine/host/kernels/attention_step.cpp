@@ -1,5 +1,5 @@
-// Attention: of a few queries at a time, whose scores lie one column for each query. So all of them are normalised at
-// once, and are read by the second product as they lie.
+// Attention over a few queries at a time, with one column of scores for each query. All columns are normalised
+// together, and the second product reads them in this layout.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiles.hpp"
@@ -11,7 +11,7 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// A matrix in strips of rows, as tiles read their first factor: each strip is rows side by side, of all the depth.
+/// A matrix in strips of rows, the layout in which tiles read their first operand. In a strip the rows are interleaved.
 struct RowStrips {
   std::int64_t rows, depth;
   std::int64_t width = balanced_block(rows, tile_shape().rows);
@@ -23,7 +23,7 @@ struct RowStrips {
   }
 };
 
-/// Likewise in strips of columns, as tiles read their second factor.
+/// A matrix in strips of columns, the layout in which tiles read their second operand.
 struct ColumnStrips {
   std::int64_t depth, columns;
   std::int64_t width = tile_shape().columns;
@@ -71,11 +71,11 @@ class AttentionStep final : public Step {
  private:
   struct Work {
     float* scores;  // [key][query]
-    float* queries; // a strip
-    float* most;    // score of each query
-    float* total;   // of each query's exponentials
+    float* queries; // one strip
+    float* most;    // largest score of each query
+    float* total;   // sum of each query's exponentials, then its reciprocal
     float *keys, *values;
-    float* mask; // as scores
+    float* mask; // in the layout of `scores`
   };
 
   AttentionStep(const Attention& attention, const Shape& q, const Shape& v)
@@ -126,7 +126,7 @@ class AttentionStep final : public Step {
       accumulate(work.scores + key * width_, work.mask + key * width_, 1.0F, static_cast<std::size_t>(queries));
   }
 
-  /// The scores' exponentials, and by what their sums are still to be divided.
+  /// Replaces scores by their exponentials, and computes the factor that normalises each query's result.
   void normalise(const Work& work) const noexcept {
     const auto n = static_cast<std::size_t>(n_), width = static_cast<std::size_t>(width_);
     maxima(work.most, work.scores, width, n);
@@ -138,7 +138,7 @@ class AttentionStep final : public Step {
 
   Attention a_;
   std::int64_t m_, d_, n_, e_, batch_;
-  std::int64_t block_, width_; // queries at once, and from the scores of a key to those of the next one
+  std::int64_t block_, width_; // queries at once; distance between the scores of two keys
   RowStrips keys_;
   ColumnStrips values_;
   Shape mask_shape_;

@@ -10,12 +10,12 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr int channels_at_once = 4;
-constexpr std::int64_t max_channels = 16, max_pairs = 256;                    // of a group: beyond, matrix products win
-constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // bound the padded copy of the input
-constexpr std::int64_t band_floats = 4096; // of inputs at once, which stay in the first-level cache
+constexpr std::int64_t max_channels = 16, max_pairs = 256; // in a group: with more, matrix products win
+constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // limit the padded copy of the input
+constexpr std::int64_t band_floats = 4096; // of inputs at once, which stay in the level 1 cache
 constexpr std::int64_t max_groups = 8;     // computed at once
-constexpr std::int64_t min_rows = 16;      // of outputs in a band
-constexpr std::int64_t slack = 4 * lanes;  // behind what is read or written in whole vectors
+constexpr std::int64_t min_rows = 16;      // output rows in a band
+constexpr std::int64_t slack = 4 * lanes;  // space after data that is accessed in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
@@ -43,14 +43,14 @@ RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int6
     for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
 }
 
-/// Vectors of sums beside each other: as many as registers hold, which with AVX-512 are as wide as a vector.
+/// The number of adjacent vectors of sums, limited by the registers. With AVX-512 a register is as wide as a vector.
 #if defined(__aarch64__)
 constexpr std::size_t across = 1;
 #else
 constexpr std::size_t across = 2;
 #endif
 
-/// As many sums at once as hide how long each takes.
+/// Computes enough sums at once to hide the latency of each addition.
 RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
                                 const Taps& taps, const float* weights, float* y, std::int64_t pitch_y,
                                 std::int64_t n) noexcept {
@@ -69,8 +69,8 @@ RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int6
   }
 }
 
-/// `rows` rows and `vectors` across of outputs of one channel, 3x3, 5x5 or 7x7 taps: each row of inputs is read once
-/// for all of them.
+/// Computes `rows` rows of `vectors` adjacent output vectors of one channel, for 3x3, 5x5 or 7x7 taps. Each input row
+/// is read once for all of them.
 template <std::size_t kernel, std::size_t rows, std::size_t vectors>
 RTEXEC_INLINE void convolve_block(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
                                   float* y, std::int64_t pitch_y) {
@@ -113,7 +113,7 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
   if (rows > 0) convolve_rows<kernel, 1>(x, width, offsets, weights, y, pitch_y, columns);
 }
 
-/// So few channels that a panel of windows would be read too few times.
+/// True if there are so few channels that a panel of windows would be reused too little.
 bool is_thin(const ConvGeometry& g) {
   const auto in = g.group_in(), out = g.group_out();
   if (g.groups > 1) return in * out <= max_pairs;
@@ -134,7 +134,7 @@ RTEXEC_VECTORISED void convolve_shared(std::int64_t kernel, const float* x, std:
   else convolve_band<7>(x, width, offsets, weights, y, pitch_y, columns, rows);
 }
 
-/// Half a vector, for rows that are no longer.
+/// Half a vector, for rows that are not longer.
 using Half = float __attribute__((vector_size(32)));
 constexpr std::int64_t half = lanes / 2;
 
@@ -155,19 +155,19 @@ RTEXEC_INLINE void copy_rows_by(float* to, std::int64_t pitch_to, const float* f
     }
 }
 
-/// Copies rows in whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing
-/// is read or written.
+/// Copies rows in whole vectors. The next row overwrites the excess of a row; nothing beyond the last row is read or
+/// written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t width, std::int64_t rows) noexcept {
   if (width <= half) copy_rows_by<Half>(to, pitch_to, from, pitch_from, width, rows);
   else copy_rows_by<Vector>(to, pitch_to, from, pitch_from, width, rows);
 }
 
-/// Rows of a picture, and where they go.
+/// Rows of a picture, and the pitch of their destination.
 struct Rows {
   const float* from;
   std::int64_t pitch_from, width, count;
-  const float* end; // of the picture: nothing is read from there on
+  const float* end; // end of the picture, and of valid reads
   std::int64_t pitch_to;
 };
 
@@ -186,13 +186,13 @@ template <class V> RTEXEC_INLINE void pad_rows_by(float* to, const Rows& rows, s
   }
 }
 
-/// Of each row what is kept, then zeros up to the next one, a vector's at most.
+/// Copies rows. Writes zeros from column `kept` to the next row, at most one vector of them.
 RTEXEC_VECTORISED void pad_rows(float* to, const Rows& rows, std::int64_t kept) noexcept {
   if (rows.width <= half && rows.pitch_to - kept <= half) pad_rows_by<Half>(to, rows, kept);
   else pad_rows_by<Vector>(to, rows, kept);
 }
 
-/// The same of every second element: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
+/// Like pad_rows(), but separates the elements: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
 RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float* to_odd, std::int64_t kept_odd,
                                   const Rows& rows) noexcept {
   const float* from = rows.from;
@@ -209,15 +209,15 @@ RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float*
   }
 }
 
-/// The padded input is split into stride_h * stride_w phases, so that every tap of every stride reads contiguous
-/// floats, and rows follow each other without a gap: outputs are computed as one long line, with a few meaningless ones
-/// between the rows.
+/// A direct convolution. The padded input is divided into stride_h * stride_w phases, so that every tap reads
+/// contiguous floats for any stride. Rows follow each other without a gap: outputs are computed as one long line, with
+/// a few unused ones between the rows.
 class DirectConv final : public Step {
  public:
   explicit DirectConv(const ConvGeometry& geometry) : g_(geometry) {
     const auto& w = g_.window;
     const auto reach_h = (w.kernel_h - 1) * w.dilation_h, reach_w = (w.kernel_w - 1) * w.dilation_w;
-    // Without strides the margin behind a row is also the one before the next.
+    // With stride 1 the margin after a row is also the one before the next.
     width_ = w.stride_w == 1 ? g_.in_w + std::max(w.pad_left, w.pad_right) : g_.out_w + reach_w / w.stride_w;
     const auto phases = w.stride_h * w.stride_w;
     rows_ = band_floats / (g_.group_in() * phases * width_) - reach_h / w.stride_h;
@@ -231,7 +231,7 @@ class DirectConv final : public Step {
                            v / w.stride_w);
       }
     shares_rows_ = shares_rows(g_);
-    // Rows of one vector may lie without a gap: what comes too much is overwritten by the next one.
+    // Rows of one vector may be contiguous: the next row overwrites the excess.
     pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
     line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes) + slack;
     if (g_.group_in() == 1 && g_.group_out() == 1)
@@ -256,11 +256,11 @@ class DirectConv final : public Step {
   }
 
  private:
-  /// Padded channels that there are at once.
+  /// Returns the number of padded channels held at once.
   [[nodiscard]] std::int64_t planes() const { return g_.group_in() * groups_at_once_; }
 
-  /// Several groups of one channel each: a processor reads what it wrote a while ago more quickly than what it just
-  /// wrote in other pieces.
+  /// Computes several groups of one channel each. Loads of data stored some time ago are faster than loads of data just
+  /// stored in pieces of other sizes.
   void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
                     std::int64_t rows) const noexcept {
     float* lines = o.workspace + planes() * plane_ + slack;
@@ -309,7 +309,7 @@ class DirectConv final : public Step {
       finish(g_.activation, o.y + at, line + row * pitch_, bias, o.residual + at, static_cast<std::size_t>(g_.out_w));
   }
 
-  /// phase (p, q) at (r, c) is the padded input at ((row + r) * stride_h + p, c * stride_w + q).
+  /// Divides the padded input: phase (p, q) at (r, c) is its element ((row + r) * stride_h + p, c * stride_w + q).
   void split_phases(float* out, const float* x, std::int64_t row) const noexcept {
     const auto& w = g_.window;
     const auto height = (phase_ - slack) / width_;
@@ -328,12 +328,12 @@ class DirectConv final : public Step {
     }
   }
 
-  /// Into every phase, of which the first begins at `out`.
+  /// Divides columns into all phases, the first of which begins at `out`.
   void split_columns(float* out, const Rows& rows) const noexcept {
     const auto stride = g_.window.stride_w, left = g_.window.pad_left;
     if (stride == 1) return pad_rows(out + left, rows, std::min(g_.in_w, width_ - left));
     if (stride == 2) {
-      const auto even = left / 2, odd = (left + 1) / 2; // where the first of each pair of columns goes
+      const auto even = left / 2, odd = (left + 1) / 2; // destination column of the first even and odd column
       return split_rows(out + left % 2 * phase_ + even, std::min((g_.in_w + 1) / 2, width_ - even),
                         out + (left + 1) % 2 * phase_ + odd, std::min(g_.in_w / 2, width_ - odd), rows);
     }
@@ -346,13 +346,13 @@ class DirectConv final : public Step {
   }
 
   ConvGeometry g_;
-  std::int64_t width_ = 0;   // of a phase
-  std::int64_t phase_ = 0;   // floats from one to the next
+  std::int64_t width_ = 0;   // floats in a row of a phase
+  std::int64_t phase_ = 0;   // floats from one phase to the next
   std::int64_t plane_ = 0;   // floats of all phases of a channel
-  bool shares_rows_ = false; // of inputs among rows of outputs
-  std::int64_t rows_ = 0;    // of outputs, in one band
-  std::int64_t pitch_ = 0;   // from one of them to the next
-  std::int64_t line_ = 0;    // floats for the outputs of a channel, with those between the rows
+  bool shares_rows_ = false; // output rows share the input rows that are read
+  std::int64_t rows_ = 0;    // output rows in a band
+  std::int64_t pitch_ = 0;   // floats from one output row to the next
+  std::int64_t line_ = 0;    // floats for the outputs of a channel, including those between rows
   std::int64_t groups_at_once_ = 1;
   std::vector<std::int64_t> offsets_; // of each tap
 };

@@ -41,7 +41,7 @@ RTEXEC_VECTORISED void activate_commonly(Activation f, float* y, const float* x,
 }
 
 template <class T> RTEXEC_INLINE void quantise_as(const Quantise& to, T* y, const float* x, std::size_t n) {
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: what is added to it has no fraction
+  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it has no fraction
   const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) {
@@ -140,7 +140,7 @@ RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std:
   case modulo: return with([](float p, float q) __attribute__((always_inline)) { return kernels::modulo(p, q); });
   case remainder: return with([](float p, float q) __attribute__((always_inline)) { return std::fmod(p, q); });
   case slope: return with([](float p, float q) __attribute__((always_inline)) { return p < 0.0F ? p * q : p; });
-  default: return; // comparisons and operations on integers have steps of their own
+  default: return; // comparisons and integer operations have their own steps
   }
 }
 
@@ -181,7 +181,7 @@ RTEXEC_VECTORISED void accumulate_squares(float* y, const float* x, std::size_t 
 
 RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor,
                                        float beta, std::size_t n) noexcept {
-  if (beta == 0.75F) { // what networks use: two square roots instead of a power
+  if (beta == 0.75F) { // the usual value: two square roots replace a power
     each(
         n, [=](std::size_t i) __attribute__((always_inline)) {
           const float root = std::sqrt(bias + factor * sums[i]);
@@ -192,7 +192,7 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-/// The number of x that remains where `choose` takes one of each two.
+/// Reduces x to one element by pairwise `choose`.
 template <class Choose> RTEXEC_INLINE float chosen(const float* x, std::size_t n, Choose choose) {
   constexpr std::size_t parts = 2 * lanes;
   float best[parts];

@@ -8,7 +8,8 @@ namespace rtexec::tasks {
 /// Returns the multiplications and additions of a convolution or matrix product, as its formula defines them; else 0.
 [[nodiscard]] double product_flops(const Graph& graph, const Node& node);
 
-/// Returns the approximate cost of running `node` once: the larger of elements touched and multiply-adds. Never
+/// Returns the approximate cost of running `node` once: elements touched, plus multiplications and additions of
+/// products. Never overflows.
 /// overflows.
 [[nodiscard]] double work(const Graph& graph, const Node& node);
 

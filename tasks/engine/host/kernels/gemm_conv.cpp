@@ -12,9 +12,9 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t panel_at_once = 128 * 1024; // half of a common second-level cache
-constexpr std::int64_t max_rows = 64;              // each in a page of its own, which a processor remembers so many of
-constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a first-level cache
+constexpr std::int64_t panel_at_once = 128 * 1024; // half of a common level 2 cache
+constexpr std::int64_t max_rows = 64;              // one page each: as many pages as a common level 1 TLB holds
+constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a level 1 cache
 constexpr std::int64_t min_pixels = 96, max_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
@@ -23,14 +23,14 @@ bool is_pointwise(const ConvGeometry& g) {
          g.in_h == g.out_h && g.in_w == g.out_w;
 }
 
-/// Channels fill the columns of tiles better than pixels do: of small pictures.
+/// True if channels fill the columns of tiles better than pixels do, as for small pictures.
 bool channels_fill_better(const ConvGeometry& g) {
   const auto step = tile_shape().step;
   const auto channels = g.group_out(), pixels = g.out_plane();
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
 
-/// From `first` to before `last`.
+/// The range [first, last).
 struct Range {
   std::int64_t first, last;
   friend bool operator==(const Range&, const Range&) = default;
@@ -41,7 +41,7 @@ struct Range {
 struct Direction {
   std::int64_t taps, stride, pad, dilation, in;
 
-  /// The taps that any of these outputs has inside of the input.
+  /// Returns the taps that are inside the input for at least one of these outputs.
   [[nodiscard]] Range inside(std::int64_t first_output, std::int64_t last_output) const {
     const auto is_inside = [&](std::int64_t tap) {
       for (auto output = first_output; output <= last_output; ++output) {
@@ -64,8 +64,9 @@ Direction across(const ConvGeometry& g) {
   return {g.window.kernel_w, g.window.stride_w, g.window.pad_left, g.window.dilation_w, g.in_w};
 }
 
-/// Weights and panels of input windows, one row for each tap and input channel, one column for each output pixel. Taps
-/// that see nothing but padding are left out. The columns of tiles are pixels, or where those are few, channels.
+/// Convolution as a product of weights and panels of input windows: one row for each tap and input channel, one column
+/// for each output pixel. Taps that only meet padding are omitted. The columns of tiles are pixels or, if there are few
+/// pixels, channels.
 class GemmConv final : public Step {
  public:
   explicit GemmConv(const ConvGeometry& geometry)
@@ -98,7 +99,7 @@ class GemmConv final : public Step {
     return packing_name("gemm", {g_.groups, g_.in_channels, g_.out_channels, g_.window.kernel_h, g_.window.kernel_w,
                                  taps_h_.first, taps_h_.last, taps_w_.first, taps_w_.last, strip_, channels_across_});
   }
-  /// In strips of channels, of which each has for each tap downwards all of the inputs' taps across.
+  /// Packs strips of channels. Within a strip the order is: vertical tap, input channel, horizontal tap.
   std::vector<float> pack(const std::vector<float>& weights) const override {
     std::vector<float> ordered(static_cast<std::size_t>(g_.out_channels * depth_)),
         packed(static_cast<std::size_t>(g_.groups * packed_group()));
@@ -120,14 +121,14 @@ class GemmConv final : public Step {
   }
 
  private:
-  /// Pixels of the output, and the taps that they have inside of the input.
+  /// A range of output pixels, and the vertical taps that are inside the input for these.
   struct Block {
     std::int64_t pixel, pixels;
     std::int64_t row, column; // of the first pixel
     Range taps;
   };
 
-  /// Where the window is dilated, of rows with the same taps.
+  /// Returns the block that begins at `pixel`. With a dilated window, it covers only rows with the same taps.
   [[nodiscard]] Block block_at(std::int64_t pixel) const {
     const auto width = tile_shape().columns, left = g_.out_plane() - pixel;
     Block block{pixel, std::min(balanced_block((left + width - 1) / width, pixels_ / width) * width, left),
@@ -148,7 +149,7 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// A row of a panel takes this with what is written behind it, or a strip of channels its sums.
+  /// Returns the floats for a row of a panel and the excess written after it, or for the sums of a strip of channels.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }
@@ -161,29 +162,30 @@ class GemmConv final : public Step {
     const float* weights = o.weights + group * packed_group();
     if (reads_rows_) return multiply_rows(o, outputs, x + block.pixel, weights);
     const auto strip = channels_across_ ? balanced_block(block.pixels, tile_shape().rows) : tile_shape().columns;
-    const bool is_strip = pointwise_ && g_.in_plane() == strip; // as the input lies
+    const bool is_strip = pointwise_ && g_.in_plane() == strip; // the input is a strip already
     const float* panel = is_strip ? x : o.workspace;
     if (!is_strip) fill_strips(o.workspace, strip, x, block);
     if (channels_across_) multiply_across(o, outputs, strip, panel, weights);
     else multiply(o, outputs, panel, weights);
   }
 
-  /// What a block computes of a group's channels.
+  /// The part of a group's outputs that a block computes.
   struct Outputs {
-    std::int64_t at; // of the first pixel of the first channel
+    std::int64_t at; // offset of the first pixel of the first channel
     std::int64_t channel;
     std::int64_t pixels;
-    std::int64_t depth, skipped; // of the matrix product, and what weights have before it
+    std::int64_t depth, skipped; // depth of the matrix product, and depth of the weights skipped before it
   };
 
-  /// What tiles do to their sums: all that follows, but activations that are not bounds, and residuals before those.
+  /// Returns the epilogue that tiles apply. A later pass applies activations that are not bounds and, if channels are
+  /// the columns of tiles, a residual and the bounds after it.
   [[nodiscard]] TileEnd end_of(const ConvOperands& o) const {
     TileEnd end;
     if (!o.residual || !channels_across_) end.bounds = bounds_.value_or(Bounds{});
     return end;
   }
 
-  /// The last pass over some of the channels, while they are in cache.
+  /// Applies the rest of the epilogue to some channels while they are in cache.
   void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
                        std::int64_t count) const noexcept {
     const bool adds = o.residual && channels_across_;
@@ -195,7 +197,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Of a panel in strips of pixels.
+  /// Multiplies with a panel in strips of pixels.
   void multiply(const ConvOperands& o, const Outputs& outputs, const float* panel,
                 const float* weights) const noexcept {
     const auto width = tile_shape().columns;
@@ -216,7 +218,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Of the input itself, as long as whole tiles lie in it.
+  /// Multiplies with the input itself as long as whole tiles fit into it; packs the last columns.
   void multiply_rows(const ConvOperands& o, const Outputs& outputs, const float* x,
                      const float* weights) const noexcept {
     const auto width = tile_shape().columns;
@@ -230,7 +232,7 @@ class GemmConv final : public Step {
         const auto at = outputs.at + channel * g_.out_plane() + pixel;
         if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
         if (o.residual) end.residual = o.residual + at;
-        const auto line = channel / strip_ * Ahead::line; // of the next tile, by this one
+        const auto line = channel / strip_ * Ahead::line; // this tile prefetches a line of the next tile
         multiply_tile(
             {depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
              whole ? g_.in_plane() : 0, Ahead{line < width ? x + pixel + width + line : nullptr, g_.in_plane()}},
@@ -239,7 +241,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// The panel lies in strips of `rows` pixels. Sums come out transposed.
+  /// Multiplies with a panel in strips of `rows` pixels. The sums are transposed when they are stored.
   void multiply_across(const ConvOperands& o, const Outputs& outputs, std::int64_t rows, const float* panel,
                        const float* weights) const noexcept {
     float* const sums = o.workspace + panel_floats();
@@ -251,7 +253,7 @@ class GemmConv final : public Step {
       const auto bounds = std::exchange(end.bounds, {});
       if (o.bias) end.column_bias = o.bias + outputs.channel + channel;
       std::int64_t line = 0;
-      do { // once where all taps are outside of the input, too
+      do { // runs at least once, even if all taps are outside the input
         const auto depth = std::min(at_once, outputs.depth - line);
         if (line + depth == outputs.depth) end.bounds = bounds;
         NextStrip next(strip + (line + at_once) * strip_, at_once * strip_);
@@ -268,7 +270,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// f(line, channel, kh, kw) for each row of a panel.
+  /// Calls f(line, channel, kh, kw) for each row of a panel.
   template <class F> void each_line(const Range& taps, F f) const noexcept {
     std::int64_t line = 0;
     for (auto kh = taps.first; kh < taps.last; ++kh)
@@ -276,7 +278,7 @@ class GemmConv final : public Step {
         for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
   }
 
-  /// The panel gets strips of `width` pixels.
+  /// Fills the panel in strips of `width` pixels.
   void fill_strips(float* panel, std::int64_t width, const float* x, const Block& block) const noexcept {
     const auto depth = block.taps.count() * depth_of_row();
     if (pointwise_) {
@@ -292,7 +294,7 @@ class GemmConv final : public Step {
     });
   }
 
-  /// What a tap of a channel gives to each pixel of a block.
+  /// Writes the input of one tap of a channel for each pixel of a block.
   void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, const Block& block) const noexcept {
     const auto& w = g_.window;
     const TapView view{x,
@@ -310,11 +312,11 @@ class GemmConv final : public Step {
   ConvGeometry g_;
   bool pointwise_, channels_across_;
   Range taps_h_, taps_w_;
-  std::optional<Bounds> bounds_; // absent: the activation comes after the product
-  bool reads_rows_;              // of the input, instead of a panel
+  std::optional<Bounds> bounds_; // nullopt: a pass after the product applies the activation
+  bool reads_rows_;              // true: reads rows of the input instead of a panel
   std::int64_t depth_;           // of the whole matrix product
   std::int64_t strip_;           // channels in a strip of weights
-  std::int64_t pixels_;          // of a block at most, in whole tiles
+  std::int64_t pixels_;          // largest number in a block, in whole tiles
   std::vector<Block> blocks_;
 };
 

@@ -1,4 +1,4 @@
-// Steps that take elements from where int64 indices say, and put them there.
+// Steps that gather elements at int64 indices, or scatter elements to them.
 #include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
@@ -23,7 +23,7 @@ template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
   std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// An index into a dimension of `size`: negative ones count from the end, those outside become the nearest inside.
+/// Returns an index inside a dimension of `size`: negative ones count from the end, those outside are clamped.
 Index index_of(Index value, std::int64_t size) noexcept {
   return std::clamp(value < 0 ? value + size : value, Index{0}, size - 1);
 }
@@ -68,13 +68,13 @@ template <class T> class TakeStep final : public Step {
   std::int64_t size_, outer_, inner_, indices_;
 };
 
-/// Which element of data of one shape an element of indices of another one means, along an axis.
+/// Maps each element of an index tensor to an element of the data, along an axis (GatherElements, ScatterElements).
 class ElementPlaces {
  public:
   ElementPlaces(std::size_t axis, const Shape& data, const Shape& indices)
       : axis_(axis), size_(data[axis]), shape_(indices), strides_(dense_strides(data)) {}
 
-  /// f(place, number of the index)
+  /// Calls f(offset in the data, number of the index) for each index.
   template <class F> void each(const Index* indices, F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     const auto count = element_count(shape_);
@@ -97,7 +97,7 @@ class ElementPlaces {
   std::vector<std::int64_t> strides_;
 };
 
-/// Which slice of data the last dimension of indices means.
+/// Maps the last dimension of an index tensor to slices of the data (GatherND, ScatterND).
 class SlicePlaces {
  public:
   SlicePlaces(std::size_t batch, const Shape& data, const Shape& indices) {
@@ -113,7 +113,7 @@ class SlicePlaces {
     slice = count_of(data, batch + depth, data.size());
   }
 
-  /// f(place, number of the slice)
+  /// Calls f(offset in the data, number of the slice) for each slice.
   template <class F> void each(const Index* indices, F f) const noexcept {
     std::int64_t number = 0;
     for (std::int64_t b = 0; b < batches_; ++b)

@@ -42,7 +42,7 @@ class IntegerConvStep final : public Step {
   }
 
  private:
-  /// What one tap of the window finds of a channel, for these pixels of the output.
+  /// Writes the input of one tap of a channel for these output pixels.
   void fill_term(float* to, const std::int16_t* x, std::int64_t tap, const Range& pixels) const noexcept {
     const auto down = tap / w_.kernel_w * w_.dilation_h - w_.pad_top;
     const auto right = tap % w_.kernel_w * w_.dilation_w - w_.pad_left;
@@ -56,7 +56,7 @@ class IntegerConvStep final : public Step {
     }
   }
 
-  /// Every stride-th element of a row of the input from `first` on; zeros outside.
+  /// Writes every stride-th element of an input row from index `first`, and zeros outside the row.
   void fill_row(float* to, const std::int16_t* x, std::int64_t first, std::int64_t count) const noexcept {
     const auto inside = [&](std::int64_t i) {
       const auto from = first + i * w_.stride_w;
@@ -73,14 +73,14 @@ class IntegerConvStep final : public Step {
   std::int64_t groups_;
   Shape x_, y_;
   std::int64_t taps_, terms_;
-  ByteProduct product_; // of a group
+  ByteProduct product_; // for one group
 };
 
-/// A convolution by constant weights is one or several of floats, each of as many input channels as floats hold the
-/// sums of.
+/// A convolution with constant weights as one or more float convolutions. Each covers as many input channels as floats
+/// can sum exactly.
 class ConstantConvStep final : public Step {
  public:
-  /// `geometry`: of one image.
+  /// `geometry` describes one image.
   ConstantConvStep(const ConvGeometry& geometry, std::int64_t batch, const std::vector<TermRange>& channels)
       : g_(geometry), batch_(batch) {
     for (const auto& range : channels) {
@@ -126,9 +126,9 @@ class ConstantConvStep final : public Step {
 
  private:
   struct Part {
-    TermRange channels; // of each group
+    TermRange channels; // in each group
     std::unique_ptr<Step> step;
-    std::int64_t packed; // where its weights are
+    std::int64_t packed; // offset of its packed weights
   };
 
   [[nodiscard]] std::int64_t x_floats() const { return rounded_up(g_.in_channels * g_.in_plane(), 16); }
@@ -149,7 +149,7 @@ class ConstantConvStep final : public Step {
   ConvGeometry g_;
   std::int64_t batch_;
   std::vector<Part> parts_;
-  std::size_t workspace_ = 0; // of the largest part
+  std::size_t workspace_ = 0; // that of the largest part
 };
 
 std::vector<TermRange> exact_channels(const Integers& weights, const ConvGeometry& g) {
@@ -178,7 +178,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& c
                                 .out_w = y[3],
                                 .activation = {}};
     const auto channels = exact_channels(weights.integers, geometry);
-    // A part of the channels lies in one piece only where there is one group.
+    // With more than one group, a part of the channels is not contiguous.
     if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))
       return std::make_unique<ConstantConvStep>(geometry, x[0], channels);
   }

@@ -28,7 +28,7 @@ template <class T> RTEXEC_INLINE void multiply_rows(const Sizes& s, T* y, const 
   }
 }
 
-// One name for each type, since versions for instruction sets are made of functions, not of templates.
+// One overload for each type: target_clones applies to functions, not to templates.
 RTEXEC_VECTORISED void multiply(const Sizes& s, std::uint32_t* y, const std::uint32_t* a,
                                 const std::uint32_t* b) noexcept {
   multiply_rows(s, y, a, b);
@@ -48,7 +48,7 @@ template <class T> struct ModularProduct {
   void run(Out* y, const In* a, const In* b, float*) const noexcept { multiply(sizes, y, a, b); }
 };
 
-/// Bytes less their zero points.
+/// A product of bytes minus their zero points.
 struct CentredProduct {
   explicit CentredProduct(const Sizes& s) : sizes(s), product(s.m, s.n, s.k) {}
   Sizes sizes;
@@ -88,7 +88,7 @@ template <class Product> class IntegerMatMulStep final : public Step {
 
  private:
   static Shape batches_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
-  /// Strides of the matrices of an operand, broadcast to those of the product.
+  /// Returns the strides of an operand's matrices, broadcast to the batch of the product.
   static std::vector<std::int64_t> places(const Shape& of, const Shape& y) {
     auto strides = dense_strides(of);
     strides.resize(of.size() - 2);
@@ -99,8 +99,8 @@ template <class Product> class IntegerMatMulStep final : public Step {
   Loops<3> batches_;
 };
 
-/// A product of bytes less their zero points by one constant matrix of such is one or several of floats, each of as
-/// many terms as floats hold the sums of.
+/// The product of bytes minus their zero points with one constant matrix of the same kind, as one or more float
+/// products. Each covers as many terms as floats can sum exactly.
 class ConstantMatMulStep final : public Step {
  public:
   ConstantMatMulStep(const Sizes& sizes, const std::vector<TermRange>& terms)
@@ -145,12 +145,12 @@ class ConstantMatMulStep final : public Step {
   }
 
  private:
-  static constexpr std::int64_t block_floats = 256 * 1024; // of a and y: what a common second-level cache holds
+  static constexpr std::int64_t block_floats = 256 * 1024; // of a and y: fits into a common level 2 cache
   static constexpr std::int64_t min_rows = 64;
 
   struct Part {
     TermRange terms;
-    std::int64_t packed; // where its rows of b are
+    std::int64_t packed; // offset of its rows of b
   };
 
   [[nodiscard]] TiledProduct product(const Part& part, std::int64_t rows) const {
@@ -160,7 +160,7 @@ class ConstantMatMulStep final : public Step {
   [[nodiscard]] std::int64_t y_floats() const { return rounded_up(rows_ * s_.n, 16); }
 
   Sizes s_;
-  std::int64_t rows_; // at once
+  std::int64_t rows_; // computed at once
   std::int64_t depth_ = 0, tiles_ = 0;
   std::size_t packed_ = 0;
   std::vector<Part> parts_;

@@ -1,4 +1,4 @@
-// Element-wise steps of integers and booleans, and those that convert between types of elements.
+// Element-wise steps on integers and booleans, and conversions between element types.
 #include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/elementwise.hpp"
@@ -41,7 +41,7 @@ template <class To, class From, class F> StepPointer element_step(std::size_t co
   return std::make_unique<ElementStep<To, From, F>>(count, f);
 }
 
-/// Two operands, broadcast: the geometry of a step.
+/// The geometry of a step with two broadcast operands.
 class Pairs {
  public:
   Pairs(const Graph& graph, const Node& node)
@@ -68,7 +68,7 @@ class Pairs {
  private:
   static constexpr std::size_t piece = 128; // elements
 
-  /// An operand along the innermost loop, piece by piece: its elements, or the one that all have.
+  /// An operand along the innermost loop, in pieces: its elements, or copies of a broadcast one.
   template <class T> class Line {
    public:
     Line(const T* at, std::int64_t step, std::size_t n) : at_(step == 0 ? same_ : at), step_(step == 0 ? 0 : piece) {
@@ -89,7 +89,7 @@ class Pairs {
         whole_{a == y, b == y} {}
 
   Loops<3> loops_;
-  std::array<bool, 2> whole_; // not broadcast
+  std::array<bool, 2> whole_; // true: not broadcast
 };
 
 template <class T> class ComparisonStep final : public Step {
@@ -190,7 +190,7 @@ template <class T> class SelectStep final : public Step {
 
  private:
   Loops<4> loops_;
-  std::array<bool, 3> whole_; // not broadcast, and of the output's size
+  std::array<bool, 3> whole_; // true: not broadcast, and with elements as wide as the output's
 };
 
 } // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Lanes::Kind;
 
-constexpr std::int64_t few_columns = 7; // of outputs at once: small pictures mostly have so many, or twice as many
+constexpr std::int64_t few_columns = 7; // outputs at once: small pictures often have 7 or 14 columns
 
 template <std::size_t floats> struct Register {
   typedef float Type __attribute__((vector_size(floats * sizeof(float))));
@@ -23,17 +23,17 @@ template <Kind kind, class R> RTEXEC_INLINE void take(R& sum, const R& pixel, [[
   else sum += pixel;
 }
 
-/// How a window moves, and its taps lie.
+/// The compile-time geometry of a window: taps, stride and dilation in each direction.
 struct Moves {
   std::size_t kernel, stride = 1, dilation = 1;
 };
 
-/// The outputs of some columns, and where their windows are.
+/// A run of output columns, and the position of their windows.
 struct OutputColumns {
-  const float* x; // the input's row with the first of these taps downwards
+  const float* x; // input row of the first of these vertical taps
   Rows taps;
-  std::int64_t left;           // column of the first window's first tap
-  std::int64_t pixel, columns; // of the output; how many are wanted
+  std::int64_t left;           // input column of the first tap of the first window
+  std::int64_t pixel, columns; // first output pixel; number of wanted columns
 };
 
 template <std::size_t floats, Kind kind, Moves moves, std::size_t columns>
@@ -76,7 +76,7 @@ RTEXEC_INLINE void run_columns(const Lanes& l, const OutputColumns& at, float* y
   }
 }
 
-/// The rows that are asked for, and x from the row `x_first` on.
+/// A band of output rows, and the input from row `x_first` on.
 struct Band {
   const float* x;
   std::int64_t x_first;
@@ -101,7 +101,7 @@ RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
   }
 }
 
-/// Twice as many columns where rows are of so many, and there are registers for them.
+/// Computes twice as many columns at once if the rows have such a length and there are enough registers.
 template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_moves(const Lanes& l, const Band& band) {
   if constexpr (floats == 16)
     if (rounded_up(l.out_w, few_columns) % (2 * few_columns) == 0)

@@ -1,4 +1,4 @@
-// Depthwise convolutions and pools, with channels side by side.
+// Depthwise convolutions and pooling with interleaved channels.
 #include "tasks/engine/host/kernels/conv.hpp"
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/lanes.hpp"
@@ -12,10 +12,9 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t band_floats =
-    64 * 1024; // of inputs and outputs at once: a fourth of a common second-level cache
+constexpr std::int64_t band_floats = 64 * 1024; // inputs and outputs at once: a quarter of a common level 2 cache
 
-/// Pictures, as many as lanes, through a window; in bands of rows.
+/// Passes as many pictures as there are lanes through a window, in bands of rows.
 class Bands {
  public:
   Bands(const Window& window, std::int64_t in_h, std::int64_t in_w, std::int64_t out_h, std::int64_t out_w)
@@ -31,11 +30,11 @@ class Bands {
     rows_in_ = std::min(in_h_, (rows_ - 1) * w_.stride_h + reach_);
   }
 
-  /// In floats.
+  /// Returns the size of the workspace in floats.
   [[nodiscard]] std::int64_t workspace() const { return lanes_ * (rows_in_ * in_w_ + rows_ * out_w_); }
 
-  /// `finish(y, pixels)` is called before these are transposed, `done(pixel, pixels)` when they are in the output. Rows
-  /// of the input that two bands need are moved.
+  /// Computes the outputs. Calls `finish(y, pixels)` before these pixels are transposed, and `done(pixel, pixels)` when
+  /// they are in the output. Input rows that two bands need are moved, not read again.
   template <class Finish, class Done>
   void run(const Lanes& lanes, const float* pictures, float* outputs, float* workspace, Finish finish,
            Done done) const noexcept {
@@ -64,12 +63,12 @@ class Bands {
 
   Window w_;
   std::int64_t in_h_, in_w_, out_h_, out_w_, lanes_;
-  std::int64_t reach_;                  // of a window downwards
-  std::int64_t rows_ = 1, rows_in_ = 1; // of outputs in a band, and of inputs that they need
+  std::int64_t reach_;                  // rows that a window covers
+  std::int64_t rows_ = 1, rows_in_ = 1; // output rows in a band; input rows that they need
 };
 
-/// Pictures in groups of as many as lanes. The last group begins earlier where they are no multiple, and computes some
-/// once more.
+/// Divides pictures into groups of one per lane. If their number is not a multiple, the last group overlaps the one
+/// before, and computes some pictures again.
 class Groups {
  public:
   explicit Groups(std::int64_t pictures) : pictures_(pictures) {}
@@ -139,7 +138,7 @@ class LanesConv final : public Step {
   ConvGeometry g_;
   Groups groups_;
   Bands bands_;
-  std::optional<Bounds> bounds_; // absent: residual and activation come afterwards
+  std::optional<Bounds> bounds_; // nullopt: residual and activation follow in a later pass
 };
 
 class LanesPool final : public Step {

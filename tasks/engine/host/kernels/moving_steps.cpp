@@ -1,4 +1,4 @@
-// Steps that move elements, whatever they are: by their width.
+// Steps that move elements of any type, by their width.
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/loops.hpp"
@@ -17,7 +17,7 @@ template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
   std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// Copies between two layouts: operand 0 is read, operand 1 written.
+/// Copies between two strided tensors: operand 0 of the loops is read, operand 1 is written.
 template <class T> void copy_strided(const Loops<2>& loops, T* y, const T* x) noexcept {
   const auto n = loops.count();
   const auto [from, to] = loops.step();
@@ -57,7 +57,7 @@ template <class T> class ViewStep final : public Step {
 
   std::int64_t offset_;
   Loops<2> loops_;
-  bool transposes_ = false; // the two innermost loops
+  bool transposes_ = false; // true: transposes the two innermost loops
 };
 
 template <class T> class PadStep final : public Step {
@@ -93,7 +93,7 @@ template <class T> class ConcatStep final : public Step {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
       const auto length = lengths_[i];
-      if (o.output<T>() + at != o.input<T>(i)) // else it was written in place
+      if (o.output<T>() + at != o.input<T>(i)) // else its producer wrote it in place
         for (std::int64_t outer = 0; outer < outer_; ++outer)
           copy(o.output<T>() + outer * pitch_ + at, o.input<T>(i) + outer * length, length);
       at += length;
@@ -102,7 +102,7 @@ template <class T> class ConcatStep final : public Step {
 
  private:
   std::int64_t outer_ = 1, pitch_ = 1;
-  std::vector<std::int64_t> lengths_; // of each input, for one outer index
+  std::vector<std::int64_t> lengths_; // elements of each input for one outer index
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Steps that reduce integers, and steps that order elements: the indices of extremes and of the largest elements.
+// Steps that reduce integers, and steps that order elements: the indices of extremes, and the top k.
 #include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/typed_steps.hpp"
@@ -73,7 +73,7 @@ template <class T> class IndexStep final : public Step {
   Reduce r_;
 };
 
-/// Sums of floats are of double precision, those of integers modulo 2^n.
+/// Accumulates floats in double precision, and integers modulo 2^n.
 template <class T> class RunningSumStep final : public Step {
  public:
   explicit RunningSumStep(const RunningSum& running) : r_(running) {}
@@ -102,7 +102,7 @@ template <class T> class RunningSumStep final : public Step {
   RunningSum r_;
 };
 
-/// Keeps the best ones so far in order: quick where few are kept, and where many are, no slower than count * kept.
+/// Sorts the best elements only, with a heap: cheap if few are kept.
 template <class T> class TopIndicesStep final : public Step {
  public:
   explicit TopIndicesStep(const TopIndices& top) : t_(top) {}

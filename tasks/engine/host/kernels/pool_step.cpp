@@ -10,17 +10,18 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The part of a window that lies inside of the input: first, first + dilation, ..., before `end`.
+/// The taps of a window inside the input: first, first + dilation, ..., before `end`.
+/// `counted` is the number of taps that an average divides by.
 struct Span {
-  std::int64_t first, end, counted; // counted: positions that an average divides by
+  std::int64_t first, end, counted;
 };
 
-/// Pictures seen through windows: first vertically, a whole row of the input at once, then horizontally.
+/// The geometry of pooling. It goes vertically first, a whole row of the input at a time, then horizontally.
 struct Planes {
   Pool pool;
   std::int64_t count, in_h, in_w, out_h, out_w;
   std::vector<Span> rows;             // by output row
-  std::vector<float> columns_counted; // positions, by output column, in whole vectors
+  std::vector<float> columns_counted; // taps to divide by, by output column; padded to whole vectors
 };
 
 struct Maximum {
@@ -33,13 +34,13 @@ struct Sum {
   RTEXEC_INLINE static void take(Vector& v, const Vector& other) { v += other; }
 };
 
-/// From as many floats as there are before `end`.
+/// Loads a vector, or the floats before `end` if these are fewer.
 RTEXEC_INLINE void load_before(Vector& v, const float* from, const float* end) {
   if (from + lanes <= end) load(v, from);
   else load_part(v, from, end - from);
 }
 
-/// In whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing is written.
+/// Pools in whole vectors. The next row overwrites the excess of a row; nothing is written beyond the last row.
 template <class F> RTEXEC_INLINE void pool_planes(const Planes& p, float* y, const float* x, float* line) {
   const auto& w = p.pool.window;
   const auto plane_size = p.in_h * p.in_w;
@@ -100,7 +101,7 @@ class PoolStep final : public Step {
   }
   std::size_t workspace() const override { return static_cast<std::size_t>(line_); }
 
-  /// What the sum of each output's window is multiplied by.
+  /// Returns the factor that turns the sum of each output's window into its average.
   std::vector<float> factors() const {
     std::vector<float> factors;
     for (const auto& row : planes_.rows)
@@ -111,7 +112,7 @@ class PoolStep final : public Step {
   }
 
   void run(const Operands& o) const noexcept override {
-    // What lies outside of the input is never the maximum, and adds nothing.
+    // Padding is never the maximum and adds nothing to a sum.
     const bool maximum = planes_.pool.kind == Pool::Kind::max;
     std::fill_n(o.workspace, line_, maximum ? Maximum::outside : Sum::outside);
     (maximum ? find_maxima : find_averages)(planes_, o.output(), o.input(0), o.workspace);
@@ -123,13 +124,13 @@ class PoolStep final : public Step {
     const auto skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
     const auto first = start + skipped * dilation, end = std::min(start + (kernel - 1) * dilation + 1, size);
     const auto inside = (end - first + dilation - 1) / dilation;
-    // A window may hang over the padding (ceil_mode)
+    // A window may extend over the padding (ceil_mode).
     const auto padded_end = std::min(start + (kernel - 1) * dilation + 1, size + pad_after);
     return {first, end, planes_.pool.count_padding ? (padded_end - start + dilation - 1) / dilation : inside};
   }
 
   Planes planes_;
-  std::int64_t line_ = 0; // of an input row with what windows reach beyond it
+  std::int64_t line_ = 0; // floats of an input row and of the windows that extend beyond it
 };
 
 } // namespace

@@ -11,13 +11,13 @@ namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-/// Of a tensor of matrices: its shape without them.
+/// Returns the shape of a tensor of matrices without the matrix dimensions.
 Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// One product of matrices or several, of which the second is packed beforehand where it is a constant.
+/// One or more matrix products. A constant second operand is packed beforehand.
 class ProductStep final : public Step {
  public:
-  /// `batch`: how many products there are.
+  /// `batch` is the shape of the batch of products.
   ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta = 1)
       : shape_(shape),
         product_(shape),
@@ -64,7 +64,7 @@ class ProductStep final : public Step {
   }
 
  private:
-  /// How far a matrix is from the next one, in each dimension of `batch`; of b in floats as it is packed.
+  /// Returns the distances between matrices in each dimension of `batch`; for b in packed floats if it is packed.
   std::array<std::vector<std::int64_t>, 3> strides_of(const Graph& graph, const Node& node, const Shape& batch) const {
     if (batch.empty()) return {};
     const auto of = [&](TensorId id, std::int64_t size) {
@@ -120,9 +120,9 @@ class ProductStep final : public Step {
   bool residual_;
   float beta_;
   Loops<3> loops_;
-  std::vector<std::int64_t> bias_strides_; // of the third input; empty where there is none
-  bool ends_in_tiles_ = false;             // bias and residual are what sums begin with
-  std::optional<Bounds> bounds_;           // absent: the activation, and what else is left, comes afterwards
+  std::vector<std::int64_t> bias_strides_; // strides of the third input; empty if there is none
+  bool ends_in_tiles_ = false;             // tiles add bias and residual to their sums
+  std::optional<Bounds> bounds_;           // nullopt: a later pass applies the activation and the rest
 };
 
 } // namespace
@@ -147,7 +147,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const Product& produ
   const auto count = element_count(outer(y));
   if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
     return std::make_unique<ProductStep>(graph, node, shape, outer(y));
-  shape.m *= count; // the matrices of a lie one below the other, and so do those of y
+  shape.m *= count; // the matrices of a are contiguous rows, and so are those of y
   return std::make_unique<ProductStep>(graph, node, shape, Shape{});
 }
 

@@ -1,4 +1,4 @@
-// Steps over sequences: one after the other, each from the state that the one before left.
+// Recurrent layers: steps over a sequence, each of which starts from the previous state.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiled_product.hpp"
@@ -10,7 +10,7 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The state times the transpose of weights, whose first rows may have a product of their own.
+/// The product of the state and transposed weights. The first rows may be multiplied separately from the rest.
 class StateProducts {
  public:
   StateProducts(std::int64_t batch, std::int64_t hidden, std::int64_t rows, std::int64_t first)
@@ -98,14 +98,15 @@ class RecurrentStep final : public Step {
   }
 
   [[nodiscard]] bool resets_early() const { return r_.kind == Recurrent::Kind::gru && !r_.late_reset; }
-  /// The gates of one step, and of a GRU its state times its reset gate; in whole vectors.
+  /// Returns the floats for the gates of one step and, for a GRU, the product of state and reset gate; in whole
+  /// vectors.
   [[nodiscard]] std::int64_t sums_size() const { return rounded_up(batch_ * (width_ + hidden_), 16); }
 
   static void copy(float* y, const float* x, std::int64_t n) noexcept {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
   }
 
-  /// The end of a sequence.
+  /// True if the sequence has ended before this step.
   [[nodiscard]] bool is_behind(const Operands& o, std::int64_t step, std::int64_t b) const noexcept {
     return r_.lengths && static_cast<float>(step) >= o.input(o.inputs.size() - 1)[b];
   }
@@ -158,7 +159,7 @@ class RecurrentStep final : public Step {
     }
   }
 
-  /// gate += weights times cell; `room` takes the product.
+  /// Adds weights * cell to the gate. `room` holds the product.
   void peep(float* gate, const float* weights, const float* cell, float* room) const noexcept {
     combine(Binary::Kind::multiply, room, weights, 1, cell, 1, h());
     add(gate, room, hidden_);
@@ -166,7 +167,8 @@ class RecurrentStep final : public Step {
 
   void times(float* y, const float* x) const noexcept { combine(Binary::Kind::multiply, y, y, 1, x, 1, h()); }
 
-  /// What the state gives to the candidate is its gate's sum, or where the reset comes first, a product of its own.
+  /// The recurrent weights of the candidate are multiplied with those of the gates or, with an early reset, separately
+  /// with the reset state.
   void gru(const Operands& o, const float* gates, const float* state, float* y) const noexcept {
     const bool early = resets_early();
     const auto pitch = early ? 2 * hidden_ : width_;
@@ -201,7 +203,7 @@ class RecurrentStep final : public Step {
 
   Recurrent r_;
   std::int64_t steps_, batch_, hidden_, width_;
-  bool packed_; // weights, beforehand: they are a constant
+  bool packed_; // the weights are constant and packed beforehand
   StateProducts products_;
 };
 

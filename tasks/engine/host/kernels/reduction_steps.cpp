@@ -1,4 +1,4 @@
-// Steps that compute floats over rows or columns: sums, softmax, normalisation.
+// Steps that reduce rows or columns of floats: sums, softmax, normalisation.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/loops.hpp"
 #include "tasks/engine/host/kernels/typed_steps.hpp"
@@ -43,7 +43,7 @@ class SoftmaxStep final : public Step {
     else scale_shift({}, y, y, static_cast<float>(1.0 / total), 0.0F, n);
   }
 
-  /// The same for `inner` columns side by side.
+  /// Computes softmax over each of `inner` interleaved columns.
   void normalise_columns(float* y, const float* x, float* workspace) const noexcept {
     const auto n = static_cast<std::size_t>(s_.inner);
     float *most = workspace, *total = workspace + n;
@@ -99,7 +99,7 @@ class ReduceStep final : public Step {
     return static_cast<float>(r_.kind == Kind::mean ? all / static_cast<double>(n) : all);
   }
 
-  /// `inner` columns side by side.
+  /// Reduces each of `inner` interleaved columns.
   void fold(float* y, const float* x) const noexcept {
     const auto n = static_cast<std::size_t>(r_.inner);
     if (r_.kind == Kind::squares) std::fill_n(y, n, 0.0F);
@@ -133,7 +133,7 @@ class NormaliseStep final : public Step {
     }
   }
 
-  /// The residual is read when all of x has been.
+  /// Only x: the residual is read after all of x.
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
@@ -165,12 +165,12 @@ class NormaliseStep final : public Step {
     });
   }
 
-  static constexpr float max_offset = 16; // of the mean, in deviations: its product with the factor is rounded
+  static constexpr float max_offset = 16; // mean in deviations: its product with the factor is rounded
 
   Normalise n_;
   Activation activation_;
   bool residual_;
-  std::vector<Loops<2>> affine_; // of the scale, the shift
+  std::vector<Loops<2>> affine_; // for the scale, then the shift
 };
 
 /// y = x / (bias + alpha / size * sum of the squares of `size` neighbouring channels) ^ beta

@@ -1,4 +1,4 @@
-// Steps that blend elements at positions between them.
+// Steps that interpolate between elements.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 
@@ -40,13 +40,13 @@ class ResizeStep final : public Step {
   }
 
  private:
-  /// Rows of the input, blended across: those that the last output row was made of.
+  /// Input rows, interpolated horizontally: the two that the last output row was made of.
   struct Lines {
     std::array<float*, 2> at;
     std::array<std::int64_t, 2> row{-1, -1};
   };
 
-  /// Made where it is not there yet, in place of what is not `other`.
+  /// Returns an interpolated row. If it is missing, computes it in place of the row that is not `other`.
   const float* line(Lines& lines, const float* x, std::int64_t row, std::int64_t other) const noexcept {
     for (const std::size_t i : {0U, 1U})
       if (lines.row[i] == row) return lines.at[i];
@@ -89,10 +89,10 @@ class ResampleStep final : public Step {
   Resample r_;
 };
 
-/// The pixels that one position along one dimension blends.
+/// The pixels along one dimension that are blended at a position.
 struct Blend {
-  std::array<std::int64_t, 4> at{}; // where nothing stands, 0
-  std::array<float, 4> weight{};    // and there 0
+  std::array<std::int64_t, 4> at{}; // 0 outside the input
+  std::array<float, 4> weight{};    // 0 outside the input
   std::size_t count = 0;
 
   void add(std::int64_t index, float share, std::int64_t size) noexcept {
@@ -102,13 +102,13 @@ struct Blend {
   }
 };
 
-/// The pixels of a plane or volume that a position blends.
+/// The pixels of a plane or volume that are blended at a position.
 struct Corners {
   std::array<std::int64_t, 64> at{}; // four in each of three dimensions
   std::array<float, 64> weight{1};
   std::size_t count = 1;
 
-  /// Along one more dimension of `size`, inside of the others.
+  /// Returns the combinations with the pixels along one more dimension of `size`, which varies faster than the others.
   [[nodiscard]] Corners times(const Blend& blend, std::int64_t size) const noexcept {
     Corners all;
     all.count = 0;
@@ -122,12 +122,12 @@ struct Corners {
   }
 };
 
-/// Finds what positions blend of an image or volume of `sizes`.
+/// Finds the pixels of an image or volume of `sizes` that are blended at a position.
 class Sampler {
  public:
   Sampler(const GridSample& sample, Shape sizes) : s_(sample), sizes_(std::move(sizes)) {}
 
-  /// `position`: the last dimension stands first.
+  /// `position` lists the coordinates with the last dimension first.
   [[nodiscard]] Corners corners(const float* position) const noexcept {
     const std::size_t rank = sizes_.size();
     Corners corners;
@@ -147,7 +147,7 @@ class Sampler {
     return s_.align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
   }
 
-  /// A position as padding moves it into the input, for modes that move it.
+  /// Returns a position that the padding mode has moved into the input; unchanged for zeros.
   [[nodiscard]] float moved(float x, std::int64_t size) const noexcept {
     const auto last = static_cast<float>(size - 1);
     if (s_.padding == Padding::border) return std::clamp(x, 0.0F, last);
@@ -159,7 +159,7 @@ class Sampler {
     return std::clamp(low + (over <= span ? over : 2 * span - over), 0.0F, last);
   }
 
-  /// Far outside is outside.
+  /// Converts to an integer. Positions far outside map to one that is outside.
   static std::int64_t whole(float x) noexcept {
     return x > -1e9F && x < 1e9F ? static_cast<std::int64_t>(x) : -1'000'000'000;
   }
@@ -266,7 +266,7 @@ class DeformableAttentionStep final : public Step {
   std::int64_t points_, batch_, queries_, channels_;
 };
 
-/// Where one dimension of a bin is sampled.
+/// The sample positions of one dimension of a bin.
 struct Samples {
   float first = 0, step = 0;
   std::int64_t count = 0;
@@ -291,7 +291,7 @@ class RegionAlignStep final : public Step {
   }
 
  private:
-  /// The nearest image; the first one for NaN.
+  /// Returns the nearest image; the first one for NaN.
   [[nodiscard]] std::int64_t image_of(float number) const noexcept {
     return number > 0 ? std::min(static_cast<std::int64_t>(std::min(number, 1e9F)), images_ - 1) : 0;
   }
@@ -308,7 +308,7 @@ class RegionAlignStep final : public Step {
     return {start + static_cast<float>(i) * size + step / 2, step, count};
   }
 
-  /// Nothing too far outside.
+  /// Returns the pixels to blend; none if the position is more than one pixel outside.
   static Blend blend_at(float x, std::int64_t size) noexcept {
     Blend blend;
     const auto last = static_cast<float>(size - 1);

@@ -1,4 +1,4 @@
-// The best boxes of each class that do not overlap a better one.
+// Non-maximum suppression: the best boxes of each class that do not overlap a better one.
 #include "tasks/engine/host/kernels/steps.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@ struct Box {
   [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
 };
 
+/// Returns the intersection over union.
 float overlap(const Box& a, const Box& b) noexcept {
   const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
@@ -25,7 +26,7 @@ class SuppressionStep final : public Step {
   SuppressionStep(const NonMaxSuppression& suppression, const Shape& scores, std::int64_t rows)
       : s_(suppression), images_(scores[0]), classes_(scores[1]), count_(scores[2]), rows_(rows) {}
 
-  /// Boxes by score, and of them those that are kept.
+  /// Returns the floats for the boxes sorted by score and for the kept boxes.
   std::size_t workspace() const override {
     return static_cast<std::size_t>(count_ + s_.most) * sizeof(Index) / sizeof(float);
   }
@@ -50,7 +51,7 @@ class SuppressionStep final : public Step {
     return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
   }
 
-  /// Indices of the boxes of one class. A score that is no number is not above any other.
+  /// Returns the indices of the kept boxes of one class. A score that is NaN is not above any threshold.
   std::span<const Index> keep(const float* boxes, const float* scores, Index* workspace) const noexcept {
     const auto score = [&](Index index) { return scores[index]; };
     Index *const order = workspace, *end = order;

@@ -12,7 +12,8 @@ RTEXEC_INLINE void fill_zeros(float* line, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += lanes) store(line + i, zeros);
 }
 
-/// A vector's floats, straight to where they go: one that is put together in memory waits for its pieces.
+/// Writes the floats of a vector directly to the line: loading a vector just assembled in memory would wait for its
+/// stores.
 RTEXEC_INLINE void copy_lanes(float* line, const float* x, std::int64_t stride) {
   if (stride == 2) {
     float odd[lanes];
@@ -33,7 +34,7 @@ RTEXEC_INLINE void copy_strided(float* line, const float* x, const float* end, s
   }
 }
 
-/// The first i with i * stride >= n, between 0 and `most`.
+/// Returns the smallest i with i * stride >= n, clamped to [0, most].
 RTEXEC_INLINE std::int64_t first_reaching(std::int64_t n, std::int64_t stride, std::int64_t most) {
   if (n <= 0) return 0;
   return std::min(stride == 1 ? n : (n + stride - 1) / stride, most);

@@ -11,10 +11,10 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t points = 16;                // of a 4x4 tile
-constexpr std::int64_t min_channels = 16;          // in the harmonic mean; below, transforms cost more than they save
-constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products at once
-constexpr std::int64_t block_tiles = 64;           // at least, where there are as many: thinner products are slow
-constexpr std::int64_t min_tiles = 40;             // below, im2col is faster
+constexpr std::int64_t min_channels = 16;          // harmonic mean; with fewer, transforms cost more than they save
+constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products in a block
+constexpr std::int64_t block_tiles = 64; // minimum of a block, if there are as many: narrower products are slow
+constexpr std::int64_t min_tiles = 40;   // with fewer, im2col is faster
 
 /// G g G^T of each 3x3 filter g, as 16 matrices [out, in].
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
@@ -33,7 +33,7 @@ std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<fl
   return transformed;
 }
 
-/// The vertical half of B^T d B: four rows of input to four rows.
+/// The vertical half of B^T d B: transforms four rows of input to four rows.
 RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, float* out, std::size_t pitch,
                                          std::size_t n) noexcept {
   const float *d0 = in[0], *d1 = in[1], *d2 = in[2], *d3 = in[3];
@@ -47,7 +47,7 @@ RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, 
   }
 }
 
-/// The horizontal half, for a row of tiles: tile t covers r[2t] .. r[2t+3]. The four results go `pitch` apart.
+/// The horizontal half, for a row of tiles: tile t covers r[2t] .. r[2t+3]. The four results are `pitch` apart.
 RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pitch, std::size_t tiles) noexcept {
   float *v0 = out, *v1 = out + pitch, *v2 = out + 2 * pitch, *v3 = out + 3 * pitch;
   RTEXEC_INDEPENDENT
@@ -60,7 +60,7 @@ RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pi
   }
 }
 
-/// A^T m A for a row of tiles, whose 16 products are `pitch` apart: two rows of 2 * tiles outputs.
+/// A^T m A for a row of tiles whose 16 products are `pitch` apart. Writes two rows of 2 * tiles outputs.
 RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom,
                                           std::size_t tiles) noexcept {
   RTEXEC_INDEPENDENT
@@ -97,7 +97,7 @@ class WinogradConv final : public Step {
   }
 
   std::string packing() const override { return packing_name("winograd", {g_.in_channels, g_.out_channels}); }
-  /// Of each point's matrix, strips of output channels.
+  /// Packs strips of output channels for each point's matrix.
   std::vector<float> pack(const std::vector<float>& weights) const override {
     const auto transformed = transform_weights(g_, weights);
     std::vector<float> packed(static_cast<std::size_t>(points * weights_pitch()));
@@ -127,10 +127,10 @@ class WinogradConv final : public Step {
 
  private:
   struct Work {
-    float* rows;        // four rows of input, transformed vertically, with margins
-    float* zeros;       // a row outside of the input
-    float* transformed; // a channel: [point][tile]
-    float* inputs;      // [point], strips of tiles
+    float* rows;        // four rows of transformed input, with margins
+    float* zeros;       // stands for rows outside the input
+    float* transformed; // of one channel: [point][tile]
+    float* inputs;      // [point], in strips of tiles
     float* products;    // [point][out channel][tile]
   };
 
@@ -200,7 +200,7 @@ class WinogradConv final : public Step {
 
   ConvGeometry g_;
   std::int64_t tiles_w_, tiles_h_;
-  std::int64_t pitch_; // of a row of input with margins
+  std::int64_t pitch_; // of an input row with margins
   std::int64_t strip_; // output channels in a strip of weights
   std::int64_t block_; // rows of tiles in one block
 };
