@@ -24,7 +24,7 @@ class DnnWorkload final : public Workload {
   /// The total device memory to demand.
   struct Footprint {
     Bytes size;
-    Bytes swappable; // the rest of `size` is fixed, and part of what is added to the network's own memory
+    Bytes swappable; // the rest of `size` is fixed, and belongs to the memory that the footprint adds
     MemoryClass kind = MemoryClass::state; // class of the added swappable memory
   };
 

@@ -180,7 +180,7 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
-/// softmax(scale * q k^T + mask) v, of q [..., m, d], k [..., n, d] and v [..., n, e], whose leading dimensions are
+/// softmax(scale * q k^T + mask) v, with q [..., m, d], k [..., n, d] and v [..., n, e]. Their leading dimensions are
 /// equal. The optional mask is broadcast to [..., m, n]. The complete score matrix is never in memory.
 struct Attention {
   float scale = 1;
@@ -397,7 +397,7 @@ struct Resample {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t taps = 1;
   std::vector<std::int64_t> indices; // `taps` for each i
-  std::vector<float> weights;        // likewise
+  std::vector<float> weights;        // `taps` for each i
   bool operator==(const Resample&) const = default;
 };
 
@@ -425,7 +425,7 @@ struct DeformableAttention {
 /// region [count]. Each element of y [count, c, out_h, out_w] reduces `samples` by `samples` interpolated samples of
 /// one bin.
 struct RegionAlign {
-  enum class Kind { average, maximum }; // of the samples; maximum: the largest weighted pixel around them
+  enum class Kind { average, maximum }; // reduction of the samples; maximum: of their weighted pixels
   Kind kind = Kind::average;
   static constexpr std::int64_t max_samples = 4096;
   std::int64_t samples = 0; // in each direction; 0: one per pixel of a bin, rounded up, at most max_samples

@@ -9,8 +9,8 @@
 
 namespace rtexec::tasks {
 
-/// Returns one range for each graph input. A range is absent if the input indexes nothing, or if the index derives from
-/// it by untraced operations. Traced: reshapes, moves, concatenations, and products and sums with constants.
+/// Returns one range for each graph input. A range is absent if the input is not used as an index, or not traceably.
+/// The search traces reshapes, moves, concatenations, and products and sums with constants.
 [[nodiscard]] std::vector<std::optional<InputRange>> input_ranges(const Graph& graph);
 
 } // namespace rtexec::tasks

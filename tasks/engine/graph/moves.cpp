@@ -1,4 +1,4 @@
-// Simplifies operations that only move elements, and places them where they cost least.
+// Simplifies operations that only move elements, and reorders them to reduce their cost.
 #include "tasks/engine/graph/passes.hpp"
 #include "tasks/engine/graph/patterns.hpp"
 #include "tasks/engine/graph/uses.hpp"
@@ -169,8 +169,8 @@ class Simplifying {
   Rewriting& graph_;
 };
 
-/// Moves operations on two tensors from behind a Reshape to before it. This lets a layer absorb the sum, or lets a
-/// kernel read a permutation as a strided operand, which a Reshape prevents.
+/// Moves operations on two tensors in front of the Reshape that they follow. This lets a layer absorb the sum, or lets
+/// a kernel read a permutation as a strided operand, which a Reshape prevents.
 class Sinking {
  public:
   explicit Sinking(Rewriting& graph) : graph_(graph) {}

@@ -27,13 +27,13 @@ void merge_normalisation(Graph& graph);
 void fuse_scales_and_shifts(Graph& graph);
 /// Fuses the addition of a constant row into the Gemm before it, if the Gemm's output has no other reader.
 void fuse_biases(Graph& graph);
-/// Moves additions and multiplications from behind a permutation of a Gemm's output to before it, if it has no other
-/// reader.
+/// Moves additions and multiplications that follow a permutation of a Gemm's output in front of the permutation, if it
+/// has no other reader.
 void sink_permutations(Graph& graph);
 /// Folds a multiplication of a Gemm's output by a constant row into the Gemm's matrix, if the output has no other
 /// reader.
 void fold_row_scales(Graph& graph);
-/// Folds a multiplication by a number into the constants of a Gemm or Conv, also if a reshape lies between the two.
+/// Folds a multiplication by a number into the constants of a Gemm or Conv, also across a reshape.
 void fold_layer_scales(Graph& graph);
 /// Folds transposes and scalar factors of the operands of a Product into the Product.
 void simplify_products(Graph& graph);
@@ -45,15 +45,15 @@ void fuse_deformable_attention(Graph& graph);
 /// Simplifies operations that move elements: a move that changes nothing becomes a Reshape, consecutive Reshapes become
 /// one, and a Concat of slices of one tensor becomes a Gather. Dimensions are permuted before they are merged.
 void simplify_moves(Graph& graph);
-/// Moves a Binary from behind a Reshape to before it, if input and output of the Reshape have no other reader. The
+/// Moves a Binary that follows a Reshape in front of it, if input and output of the Reshape have no other reader. The
 /// Binary must be a sum that a layer can absorb, or the Reshape's input must be permuted.
 void sink_reshapes(Graph& graph);
 /// Fuses the sum of two tensors of one shape into the Conv, Gemm, Product or Normalise that writes one of them.
 void fuse_residuals(Graph& graph);
 /// Turns a Binary of a tensor and one number into a scaling Activation, and merges consecutive ones.
 void merge_scales(Graph& graph);
-/// Fuses the sum of a product of two tensors, which may be scaled, and another tensor into one MultiplyAdd, if the
-/// product has no other reader.
+/// Fuses the sum of a tensor and a (possibly scaled) product of two tensors into one MultiplyAdd, if the product has no
+/// other reader.
 void fuse_multiply_adds(Graph& graph);
 /// Fuses an Activation into the Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme before
 /// it, if that node's output has no other reader.

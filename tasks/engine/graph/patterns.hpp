@@ -81,7 +81,7 @@ class Patterns {
   /// Returns x if `id` is x plus a number, which is written to `value`; else nullopt.
   [[nodiscard]] std::optional<TensorId> plus(TensorId id, float* value) const;
 
-  /// Appends the tensors that `id` is the product of to `found`, and multiplies `factor` by their scalar factors.
+  /// Factorises `id`: appends its tensor factors to `found`, and multiplies `factor` by its scalar factors.
   void factors(TensorId id, bool is_root, std::vector<TensorId>& found, float& factor) const;
   struct Product {
     std::vector<TensorId> of;

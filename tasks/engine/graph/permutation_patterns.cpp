@@ -10,8 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Moves sums and products with other tensors from behind a permutation to before it, so that the permuted layer can
-/// absorb them.
+/// Moves sums and products with other tensors in front of the permutation that they follow, so that the permuted layer
+/// can absorb them.
 class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}

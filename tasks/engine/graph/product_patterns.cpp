@@ -18,7 +18,7 @@ bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   return view.strides == strides && shape == to; // a dimension of 1 may have the stride of another one
 }
 
-/// True if the factor is small enough to keep the accuracy of half-precision weights.
+/// True if the factor is near enough to 1 that scaled half-precision weights keep their accuracy.
 bool is_mild(float factor) { return std::abs(factor) <= 64 && std::abs(factor) >= 1.0F / 64; }
 
 /// Returns the Gemm or Conv whose result `id` holds, possibly reshaped or viewed, if its constants have no other

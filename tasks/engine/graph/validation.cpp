@@ -292,7 +292,7 @@ class Checker {
     need_output_count(count(0));
   }
 
-  /// Computed in double. Beyond 2^53, where double is not exact, an index is out of range anyway.
+  /// Computes in double. Beyond 2^53, the limit of exact integers, an index is out of range anyway.
   void fits(const View& view) const {
     need_inputs(1, 1);
     need_output(view.strides.size() == y().size(), "have " + std::to_string(view.strides.size()) + " dimensions");

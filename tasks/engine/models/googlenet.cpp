@@ -15,7 +15,7 @@ struct Inception {
   int pooled;
 };
 
-// The modules at each resolution, named by its fraction of the input's.
+// The modules at each resolution. Each name is the fraction of the input's resolution.
 constexpr std::array kEighth{Inception{64, 96, 128, 16, 32, 32}, Inception{128, 128, 192, 32, 96, 64}};
 constexpr std::array kSixteenth{Inception{192, 96, 208, 16, 48, 64}, Inception{160, 112, 224, 24, 64, 64},
                                 Inception{128, 128, 256, 24, 64, 64}, Inception{112, 144, 288, 32, 64, 64},

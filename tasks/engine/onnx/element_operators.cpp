@@ -69,7 +69,7 @@ void negate(NodeContext& node) {
   node.set_output(node.emit(Binary{Pair::subtract}, {node.scalar(0, type), node.tensor(0)}, node.shape(0)));
 }
 
-/// The following three functions return booleans for inputs of other types.
+/// The following three operators write booleans, whatever the type of their input.
 void is_zero(NodeContext& node) {
   node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }

@@ -206,7 +206,7 @@ void triangle(NodeContext& node) {
 
 // ---- selections by value: known when the model is loaded
 
-/// Returns for each element of a constant whether it is not zero.
+/// Returns the elements of a constant as booleans: true if not zero.
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
   if (!node.is_known(input))
     node.unsupported(std::string(role) +

@@ -33,8 +33,8 @@ struct Sequence {
 };
 /// An optional without a value.
 struct Absent {};
-/// What an ONNX name denotes. A tensor without elements has a TensorId too, but no node of the graph reads or writes
-/// it.
+/// The meaning of an ONNX name during lowering. A tensor without elements has a TensorId too, but no node of the graph
+/// reads or writes it.
 using Value = std::variant<TensorId, Ints, Sequence, Absent>;
 
 /// The state of lowering a model.
@@ -45,7 +45,7 @@ struct Lowering {
   std::unordered_map<std::string, Value> values{}; // by ONNX name
   std::unordered_set<std::string> read{};          // ONNX names that nodes or graph outputs read
   std::unordered_set<std::string> read_by_nodes{};
-  std::unordered_map<std::string, std::string> unreadable{}; // reason, by ONNX name of an unsupported constant
+  std::unordered_map<std::string, std::string> unreadable{}; // why a constant is not supported, by its ONNX name
   std::int64_t given = 0;                                    // bytes of the file's own constants
   std::int64_t made = 0;                                     // bytes of constants computed while loading
   double folding = 0;                                        // cost of nodes evaluated while loading, see evaluate.hpp

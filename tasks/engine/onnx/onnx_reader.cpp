@@ -530,7 +530,7 @@ Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& gi
   if (seen) seen(bytes);
   const auto decode = [&] {
     auto proto = decoded(bytes, file.string());
-    std::string().swap(*content); // large constants are in memory as few times as possible
+    std::string().swap(*content); // keeps few copies of large constants in memory
     return proto;
   };
   return parse(decode, file.string(), folders_of(file), given, seen);

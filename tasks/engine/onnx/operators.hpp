@@ -29,7 +29,7 @@ using OperatorTable = std::map<std::string_view, Operator>;
 /// Returns the table of all operators.
 [[nodiscard]] const OperatorTable& operators();
 
-// The operators, by family.
+// Each function adds the operators of one family to the table.
 void add_element_operators(OperatorTable& table);       // element-wise
 void add_product_operators(OperatorTable& table);       // matrix products
 void add_attention_operators(OperatorTable& table);     // transformer operators

@@ -74,7 +74,7 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
   return taps;
 }
 
-/// Returns the index in the whole input of the first largest element of each window.
+/// Returns the index of the first largest element of each window, counted over all batches and channels of the input.
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = product(x, 2, x.size()), windows = product(y, 2, y.size());

@@ -9,7 +9,7 @@ namespace {
 
 /// Returns the elements that start, end and step of Slice select from a dimension of `size`.
 Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  // Clamps to -1 .. size.
+  // Counts negative values from the end, and clamps to [-1, size].
   const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); };
   Cut cut{from_end(start), std::clamp(step, -size - 1, size + 1), 0};
   if (cut.step > 0) {

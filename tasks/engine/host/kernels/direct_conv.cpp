@@ -264,7 +264,7 @@ class DirectConv final : public Step {
   void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
                     std::int64_t rows) const noexcept {
     float* lines = o.workspace + planes() * plane_ + slack;
-    const auto channel = image * g_.out_channels + first; // of the output, and of the input
+    const auto channel = image * g_.out_channels + first; // index of the first output channel, and of its input channel
     for (std::int64_t c = 0; c < count; ++c)
       split_phases(o.workspace + c * plane_, o.x + (channel + c) * g_.in_plane(), row);
     for (std::int64_t c = 0; c < count; ++c)

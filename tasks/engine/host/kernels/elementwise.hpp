@@ -14,7 +14,7 @@ void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
 void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;
 /// y = f(x * scale + shift)
 void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
-/// NaN becomes 0.
+/// Quantizes x; NaN becomes 0.
 void quantise(const Quantise& to, std::uint8_t* y, const float* x, std::size_t n) noexcept;
 void quantise(const Quantise& to, std::int8_t* y, const float* x, std::size_t n) noexcept;
 void quantise(const Quantise& to, std::uint16_t* y, const float* x, std::size_t n) noexcept;

@@ -32,7 +32,7 @@ struct Ahead {
   std::int64_t step = line;
 };
 
-/// The next strip. The tiles of the present strip prefetch one part of it each.
+/// The next strip, which the tiles of the present strip prefetch part by part.
 class NextStrip {
  public:
   NextStrip(const float* strip, std::int64_t floats) : next_(strip), end_(strip + floats) {}
