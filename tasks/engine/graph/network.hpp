@@ -48,8 +48,8 @@ class Network {
   /// An input or an output with its host buffer. On a GPU the buffer exists only after bind().
   using Port = rtexec::Tensor;
 
-  /// A recurrent state: the index of an input, and of the output whose value the next job reads there. Both have one
-  /// type and shape.
+  /// A recurrent state: the index of an input, and of the output whose value the next job reads there. Both have the
+  /// same type and shape.
   struct State {
     std::size_t input = 0;
     std::size_t output = 0;

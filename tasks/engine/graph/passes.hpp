@@ -22,7 +22,7 @@ void merge_gelu(Graph& graph);
 void merge_logit(Graph& graph);
 /// Merges a LayerNorm or RMSNorm written as several nodes into one Normalise.
 void merge_normalisation(Graph& graph);
-/// Fuses a multiplication by and an addition of a constant into the Normalise before it, if its output has no other
+/// Fuses a multiplication and an addition with constants into the Normalise before them, if its output has no other
 /// reader.
 void fuse_scales_and_shifts(Graph& graph);
 /// Fuses the addition of a constant row into the Gemm before it, if the Gemm's output has no other reader.

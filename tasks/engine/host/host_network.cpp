@@ -169,7 +169,7 @@ class HostNetwork::Builder {
   std::unique_ptr<HostNetwork> network_;
   std::vector<std::unique_ptr<Step>> steps_; // parallel to the nodes
   Layout layout_;
-  std::map<std::uint32_t, std::size_t> ports_;                        // ports by the layout's buffers
+  std::map<std::uint32_t, std::size_t> ports_;                        // index of the port, by the layout's buffer
   std::size_t first_workspace_ = 0;                                   // index among the buffers
   std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offsets, by tensor and packing; "": not packed
   std::vector<Blob> blobs_;

@@ -12,7 +12,7 @@ namespace rtexec::tasks::onnx_source {
 /// Returns the shape of each input, all dimensions fixed and within the reader's limits. A symbolic dimension has one
 /// size in all inputs. Throws Refusal if a given shape does not fit the file, or if a dimension remains open.
 [[nodiscard]] std::vector<Shape> input_shapes(const Model& model);
-/// Returns the input `name`. `given` ("a shape", "a constant") tells the user's value for the error message. Throws
+/// Returns the input `name`. `given` ("a shape", "a constant") names the user's value in the error message. Throws
 /// Refusal if the model has no such input.
 const Input& named_input(const Model& model, const std::string& name, std::string_view given);
 /// Returns the user's constant for an input of that shape. Throws Refusal if it does not fit.

@@ -15,7 +15,7 @@ namespace {
 // always_made_bytes and about a second.
 constexpr std::int64_t made_for_each_byte = 4;
 constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
-constexpr double trivial_folding = 1e4; // times max_nodes is little; shape computations use such nodes
+constexpr double trivial_folding = 1e4; // little work even for max_nodes; shape computations use such nodes
 
 /// True if the operator only moves elements of its input, of whatever type.
 bool moves_elements(const std::string& type) {

@@ -18,8 +18,8 @@ struct TermRange {
 };
 
 /// Divides the terms of sums of (constant * number from -255 to 255) into as few ranges as possible. Within a range,
-/// floats represent the sum exactly, in any order of addition. magnitude(sum, term) is that of the constants, at most
-/// 2^40. Returns no range if a single term is too large.
+/// floats represent the sum exactly, in any order of addition. magnitude(sum, term) returns the magnitude of the term's
+/// constants, at most 2^40. Returns no range if a single term is too large.
 template <class Magnitude>
 std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magnitude magnitude) {
   constexpr std::int64_t max_sum = (std::int64_t{1} << 24) / 255;

@@ -10,7 +10,6 @@ namespace rtexec::tasks {
 
 /// Returns the approximate cost of running `node` once: elements touched, plus multiplications and additions of
 /// products. Never overflows.
-/// overflows.
 [[nodiscard]] double work(const Graph& graph, const Node& node);
 
 /// Runs `node`, whose inputs must all be constants, and turns its output into a constant. Returns false without effect
