@@ -23,9 +23,9 @@ Agent::~Agent() {
   thread_.join();
 }
 
-/// What is there is begun before the oldest is waited for.
+/// Begins all pending commands before it waits for the oldest.
 void Agent::serve() noexcept {
-  static_cast<void>(segment_.lifeline.hold()); // without it the daemon learns of the end later, by the pidfd
+  static_cast<void>(segment_.lifeline.hold()); // if it fails, the daemon notices the end later, by the pidfd
   for (;;) {
     const std::uint32_t seen = segment_.to_client_bell.value();
     while (take()) {}
@@ -36,7 +36,7 @@ void Agent::serve() noexcept {
   }
 }
 
-/// False: there is nothing to begin, or no room for it.
+/// Begins the next command. Returns false if there is none, or too many are under way.
 bool Agent::take() noexcept {
   if (loads_.count == at_once || saves_.count == at_once || stopping_.load(std::memory_order_acquire)) return false;
   Entry command;
@@ -47,7 +47,7 @@ bool Agent::take() noexcept {
   case EntryKind::hurry:
     if (hurry_) hurry_(command.job);
     break;
-  default: break; // of a later version
+  default: break; // a command of a later version
   }
   return true;
 }
@@ -73,7 +73,7 @@ void Agent::finish(Moves& moves) noexcept {
 
 void Agent::tell(const Entry& command, bool done) noexcept {
   const bool load = command.kind == static_cast<std::uint16_t>(EntryKind::load);
-  // Where the daemon takes nothing, it is gone, or holds the client for hostile: either way it frees what was its own.
+  // If send() fails, the daemon is gone, or treats the client as hostile. In both cases it frees the client's frames.
   static_cast<void>(
       outbox_.send({.kind = static_cast<std::uint16_t>(load ? EntryKind::loaded : EntryKind::saved),
                     .status = static_cast<std::uint16_t>(done ? protocol::Outcome::done : protocol::Outcome::failed),

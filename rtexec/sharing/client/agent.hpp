@@ -1,8 +1,8 @@
-// The thread of a client that carries out the daemon's commands: loads and saves, each told when it has ended. Several
-// are under way at once in each direction, so that copies follow each other without a gap.
+// The thread of a client that carries out the daemon's commands: it loads and saves slots, and reports the end of each
+// move. Several moves are under way at once in each direction, so that copies follow each other without a gap.
 //
-// Ownership: segment, outbox and memory outlive it. The thread begins in start() and ends in the destructor, once what
-// it has begun is finished.
+// Ownership: segment, outbox and memory outlive the agent. The thread begins in start(), and ends in the destructor
+// once all moves that it has begun are finished.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,17 +22,17 @@ namespace rtexec::client {
 
 class Agent {
  public:
-  /// What is to be done where others wait for the device; called on the agent's thread, must not block. May be empty.
+  /// Called when others wait for the device that `job` holds. Runs on the agent's thread; must not block. May be empty.
   using Hurry = std::function<void(std::uint64_t job)>;
 
-  /// refused: the thread cannot have the priority.
+  /// Starts the thread. Returns refused if it cannot have the priority.
   [[nodiscard]] static Result<std::unique_ptr<Agent>> start(protocol::Segment& segment, Outbox& outbox,
                                                             ClientMemory& memory, const hal::ThreadSettings& settings,
                                                             Hurry hurry);
   ~Agent();
 
  private:
-  static constexpr std::size_t at_once = 4; // in each direction; the daemon has fewer under way
+  static constexpr std::size_t at_once = 4; // in each direction; the daemon orders fewer at a time
   /// Loads, or saves, that have begun, the oldest first.
   struct Moves {
     std::array<protocol::Entry, at_once> entries;

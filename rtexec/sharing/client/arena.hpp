@@ -1,10 +1,10 @@
-// The addresses of a client's device memory: one range that was reserved once, in slots of one chunk each, out of which
-// objects are carved. It knows offsets alone: what stands in a slot is somebody else's affair. Best fit, by the unused
-// slots that an object would begin to use and then by what is left of the gap; freed space is joined with the gaps on
-// both sides and used again.
+// An allocator of addresses for a client's device memory. The addresses are one range, reserved once and divided into
+// slots of one chunk each. The arena knows offsets only, not the contents of slots. It is best fit, first by the number
+// of unused slots that an object would begin to use, then by the remaining size of the gap. Freed space is joined with
+// the gaps on both sides.
 //
-// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc, and then nothing has changed; free()
-// never fails. Either takes a time that grows with the logarithm of the number of objects, whatever their sizes.
+// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect; free() never fails. Each
+// takes time logarithmic in the number of objects, whatever their sizes.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -20,12 +20,12 @@ namespace rtexec::client {
 
 class Arena {
  public:
-  /// What every address is a multiple of, and every object's size is rounded up to.
+  /// The unit of all addresses and sizes: addresses are multiples of it, and sizes are rounded up to one.
   static constexpr Bytes granule{512};
 
   struct Block {
     Bytes offset;
-    Bytes size; // rounded up
+    Bytes size; // rounded up to a granule
     friend bool operator==(const Block&, const Block&) = default;
   };
   struct Slots {
@@ -33,41 +33,41 @@ class Arena {
     friend bool operator==(const Slots&, const Slots&) = default;
   };
 
-  /// `slot` is a multiple of the granule; both are at least 1.
+  /// Creates an arena of `slots` slots of size `slot`, a multiple of the granule. Both are at least 1.
   Arena(std::size_t slots, Bytes slot);
 
-  /// An object of at least 1 byte at a multiple of `alignment`, a power of two that divides the slot or is a multiple
-  /// of it. An object of a slot or more begins with a slot where it uses no more slots for that. Nothing where no gap
-  /// is found: the end of the range is used only where nothing before it was found.
+  /// Allocates `size` bytes, at least 1, at a multiple of `alignment`, a power of two that divides the slot or is a
+  /// multiple of it. An object of a slot or more begins at a slot's begin if it uses no more slots for that. The gap at
+  /// the end of the range is used only if no other gap fits. Returns nullopt if no gap fits.
   [[nodiscard]] std::optional<Block> allocate(Bytes size, Bytes alignment = granule);
-  /// False, and nothing done, where no object begins at `offset`.
+  /// Frees the object at `offset`. Returns false, without effect, if no object begins there.
   bool free(Bytes offset) noexcept;
-  /// The object at `offset` has `size` from now on, less than before, and what is left of it is an object too. May
-  /// throw std::bad_alloc, as allocate(). False where there is none, or nothing is left of it.
+  /// Shrinks the object at `offset` to `size`, and makes the remainder an object too. May throw std::bad_alloc, as
+  /// allocate(). Returns false if no object begins there, or no remainder would be left.
   bool split(Bytes offset, Bytes size);
 
-  /// The object that has this byte.
+  /// Returns the object that contains this byte; nullopt: none does.
   [[nodiscard]] std::optional<Block> find(Bytes offset) const noexcept;
   [[nodiscard]] Slots slots_of(Block block) const noexcept;
   [[nodiscard]] bool uses(std::size_t slot) const noexcept;
 
   [[nodiscard]] std::size_t objects() const noexcept { return pieces_.size() - gaps_.size(); }
-  /// Of all objects.
+  /// Returns the total size of all objects.
   [[nodiscard]] Bytes used() const noexcept { return used_; }
-  /// Slots that an object stands in.
+  /// Returns the number of slots that contain a part of an object.
   [[nodiscard]] std::size_t slots_in_use() const noexcept { return slots_in_use_; }
-  /// As many slots, from the first one on, have all objects.
+  /// Returns the number of slots from the first one up to the last one with a part of an object.
   [[nodiscard]] std::size_t slots_spanned() const noexcept;
   [[nodiscard]] Bytes slot_size() const noexcept { return {slot_}; }
   [[nodiscard]] std::size_t slots() const noexcept { return end_ / slot_; }
 
  private:
   using Offset = std::uint64_t;
-  /// By size, then by address.
+  /// Ordered by size, then by address.
   using Gaps = std::set<std::pair<std::uint64_t, Offset>>;
   struct Piece {
     std::uint64_t size = 0;
-    Gaps::node_type entry; // of an object: what makes it a gap without asking for memory; of a gap: empty
+    Gaps::node_type entry; // of an object: the spare node that makes it a gap without an allocation; of a gap: empty
   };
   using Pieces = std::map<Offset, Piece>;
   struct Choice {
@@ -86,7 +86,7 @@ class Arena {
 
   std::uint64_t slot_;
   std::uint64_t end_;
-  Pieces pieces_; // all of the range, without holes and without two gaps in a row
+  Pieces pieces_; // the whole range, without holes and without adjacent gaps
   Gaps gaps_;
   Bytes used_{0};
   std::size_t slots_in_use_ = 0;

@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
-constexpr Duration between_looks = 2ms; // whether the last job has ended
-constexpr Duration spin = 30us;         // an idle daemon that is awake answers within it
+constexpr Duration between_looks = 2ms; // polls for the end of the last job
+constexpr Duration spin = 30us;         // an idle daemon on an awake core answers within this time
 constexpr Duration between_questions = 5ms;
-constexpr Duration asks_for = 2s;    // what is possible soon, when others' jobs have ended
-constexpr int look_for_end_ms = 200; // at whether the client ends; the daemon's end is told at once
+constexpr Duration asks_for = 2s;    // retries of a request that may succeed when jobs of others have ended
+constexpr int look_for_end_ms = 200; // between checks for this client's end; poll() reports the daemon's end at once
 
 Errc code_of(protocol::Refusal refusal) {
   switch (refusal) {
@@ -38,8 +38,8 @@ Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has gone.");
 
 } // namespace
 
-/// `with` takes the descriptor that comes with the answer. Asks again for a while where the daemon says so; not while
-/// the client holds the device, which is what others wait for.
+/// Sends a request and returns the answer. `with` receives the answer's descriptor. If the daemon answers "later", asks
+/// again for a while, but not while the client holds the device, since others wait for it.
 template <class Answer, class Question> Result<Answer> Client::ask(const Question& question, config::Descriptor* with) {
   protocol::Letter letter;
   later_ = false;
@@ -66,7 +66,7 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
 }
 
 Result<std::unique_ptr<Client>> Client::connect(ClientOptions options, ClientMemory& memory) {
-  std::error_code error; // the next daemon is found wherever the process is by then
+  std::error_code error; // the next daemon must be found even if the process changes its directory
   if (const auto whole = std::filesystem::absolute(options.directory, error); !error) options.directory = whole;
   std::unique_ptr<Client> client(new Client(std::move(options), memory));
   if (auto opened = client->open(); !opened) return Unexpected(opened.error());
@@ -145,7 +145,7 @@ Result<> Client::grow(std::uint32_t slots) {
   };
   auto grown = asked();
   if (!grown && later_ && holds()) {
-    end(); // what comes is its next job in any case
+    end(); // the interrupted work continues as its next job in any case
     grown = asked();
   }
   if (!grown) return Unexpected(grown.error());
@@ -196,7 +196,7 @@ void Client::await_end_of_daemon() const {
   }
 }
 
-/// The job that is there ends first: its memory stands as long.
+/// Waits for the end of the current job, since its memory stays resident so long.
 void Client::leave_daemon() {
   const auto current = connection();
   current->jobs.lose();

@@ -1,9 +1,9 @@
-// A process as a client of the daemon: it is known there, its memory is moved as the daemon says, and it has the device
-// when a job is granted. Where the daemon goes away, the job that is there ends, all memory is saved, and the client
-// waits for the next daemon and is known to it with what it was before; callers only wait longer.
+// A process as a client of the daemon. It connects to the daemon, moves its memory at the daemon's command, and holds
+// the device while a job is granted. If the daemon goes away, the current job ends and all memory is saved. The client
+// then waits for the next daemon and restores its slots and declaration there. Callers only wait longer.
 //
-// Threading: any thread, but begin(), grow() and declare() of one job by one thread. Two threads of its own: the agent
-// (agent.hpp), and one that notices that the daemon has gone.
+// Threading: any thread, but one thread calls begin(), grow() and declare() of one job. It has two threads of its own:
+// the agent (agent.hpp), and one that notices that the daemon has gone.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -29,40 +29,42 @@
 namespace rtexec::client {
 
 struct ClientOptions {
-  std::filesystem::path directory; // of the daemon
+  std::filesystem::path directory; // the daemon's directory
   std::string name;
-  Bytes granularity;         // of the driver's chunks
-  bool takes_chunks = false; // of others, by file descriptor
+  Bytes granularity;         // granularity of the driver's chunks
+  bool takes_chunks = false; // true: it can import chunks of others, by file descriptor
   Agent::Hurry hurry;
-  /// Told when the daemon goes and comes back, and why it does not; may be empty.
+  /// Reports when the daemon goes and comes back, and why it refuses the client then; may be empty.
   std::function<void(const std::string&)> notice;
 };
 
 class Client {
  public:
-  /// cancelled: no daemon listens; refused: it does not take this process, and says why.
+  /// Connects to the daemon. Returns cancelled if no daemon listens, refused with the reason if it rejects this
+  /// process.
   [[nodiscard]] static Result<std::unique_ptr<Client>> connect(ClientOptions options, ClientMemory& memory);
   ~Client();
 
   [[nodiscard]] Bytes chunk_size() const noexcept { return {welcome_.chunk_bytes}; }
   [[nodiscard]] std::uint32_t limit_slots() const noexcept { return welcome_.limit_slots; }
 
-  /// Jobs come at least `period` apart, take at most `wcet`, and have to end within `deadline`: the bound that is
-  /// promised. not_proved: with the numbers of the verdict, or not before jobs of others have ended, for which this
-  /// waits for 2 s where the client does not hold the device.
+  /// Declares that jobs come at least `period` apart, take at most `wcet`, and have to end within `deadline`. Returns
+  /// the promised response bound. Returns not_proved with the numbers of the verdict, or if jobs of others have to end
+  /// first. The call waits up to 2 s for those, unless the client holds the device.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
-  /// The arena has `slots` from now on, all of which stand where the client holds the device; then nothing of it may be
-  /// under way there. Where that is possible only when jobs of others have ended, the client's ends first, and it holds
-  /// the device no more. out_of_memory: its limit; not_proved: a promise would break; cancelled: the daemon has gone.
+  /// Grows the arena to `slots`. If the client holds the device, all slots are resident afterwards. No work of the
+  /// client may be under way on the device then. If jobs of others have to end first, the client's job ends before
+  /// that, and the client holds the device no more. Returns out_of_memory if the limit is reached, not_proved if a
+  /// promise would break, cancelled if the daemon has gone.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
-  /// Waits until the device is the client's. False: its memory could not be brought back; the next one may.
+  /// Waits until the client holds the device. False: its memory could not be brought back; the next call may succeed.
   [[nodiscard]] bool begin() noexcept;
-  /// The work on the device has ended. Nothing where there is no job.
+  /// Releases the device, on which the client's work must have ended. Has no effect without a job.
   void end() noexcept;
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 
  private:
-  /// The connection to one daemon, beside its socket.
+  /// The connection to one daemon, except its socket.
   struct Connection {
     explicit Connection(protocol::SharedSegment shared, std::uint64_t last_job, Duration spin)
         : segment(std::move(shared)), outbox(*segment), jobs(segment->state, outbox, last_job, spin) {}
@@ -90,12 +92,12 @@ class Client {
 
   ClientOptions options_;
   ClientMemory& memory_;
-  std::mutex asking_; // guards what follows: one question at a time
+  std::mutex asking_; // guards the following members: one request at a time
   std::optional<protocol::Channel> channel_;
   protocol::Welcome welcome_{};
   std::optional<protocol::Declare> declared_;
   std::uint32_t slots_ = 0;
-  bool later_ = false; // what was refused last is possible soon
+  bool later_ = false; // true: the last request was refused with "later"
   std::atomic<std::shared_ptr<Connection>> connection_;
   std::atomic<bool> holds_{false};
   hal::Signal reopened_;

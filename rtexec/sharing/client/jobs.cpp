@@ -11,7 +11,7 @@ Grant Jobs::begin() noexcept {
     if (lost_.load(std::memory_order_acquire)) return Grant::lost;
     Phase phase = phase_.load(std::memory_order_acquire);
     if (phase == Phase::granted) return Grant::granted;
-    if (phase == Phase::asked) { // by another thread
+    if (phase == Phase::asked) { // another thread requests or ends the job
       changed_.wait(seen);
       continue;
     }
@@ -48,7 +48,7 @@ void Jobs::end() noexcept {
   Phase phase = Phase::granted;
   if (!phase_.compare_exchange_strong(phase, Phase::asked, std::memory_order_acq_rel)) return;
   static_cast<void>(outbox_.send({.kind = static_cast<std::uint16_t>(EntryKind::done), .job = last()}));
-  phase_.store(Phase::none, std::memory_order_release); // after it: what is asked for next is behind it in the ring
+  phase_.store(Phase::none, std::memory_order_release); // after sending: a later request follows `done` in the ring
   changed_.raise();
 }
 

@@ -1,7 +1,7 @@
-// When a client has the device: a job is asked for, granted by the daemon, and ended. Any thread may call; those that
-// come while a job is there share it.
+// The jobs of a client: requests a job, waits until the daemon grants it, and ends it. Any thread may call. Threads
+// that call begin() while a job is granted share it.
 //
-// Waits are for the daemon's verdict only; no allocation.
+// Waits only for the daemon's verdict; no allocation.
 #pragma once
 
 #include "hal/thread.hpp"
@@ -14,33 +14,33 @@
 namespace rtexec::client {
 
 enum class Grant : std::uint8_t {
-  granted, // the device is the client's until end(), and its memory stands
-  failed,  // its memory could not be brought, or the daemon withdrew the job
+  granted, // the client holds the device until end(), and its memory is resident
+  failed,  // the client's memory could not be loaded, or the daemon withdrew the job
   lost,    // the daemon has gone
 };
 
 class Jobs {
  public:
-  /// `last`: the number of the last job before, of an earlier daemon. `spin`: how long who waits does not sleep.
+  /// `last`: the number of the last job at an earlier daemon. `spin`: how long a waiting thread spins before it sleeps.
   Jobs(const protocol::State& state, Outbox& outbox, std::uint64_t last = 0, Duration spin = Duration(0)) noexcept
       : state_(state), outbox_(outbox), last_(last), spin_(spin) {}
 
-  /// Waits until the device is granted; at once where it is.
+  /// Waits until the device is granted. Returns at once if the client holds it.
   [[nodiscard]] Grant begin() noexcept;
-  /// Gives the device back; nothing where there is no job. The work on the device has ended.
+  /// Releases the device, on which the client's work has ended. Has no effect without a job.
   void end() noexcept;
-  /// The daemon has interrupted the job, since the arena grew (protocol::Grow): waits until it is granted again. By the
-  /// thread that asked for that, while no work of the client is on the device.
+  /// Waits until the daemon grants the job again that it interrupted because the arena grew (protocol::Grow). Called by
+  /// the thread that requested the growth, while no work of the client is on the device.
   [[nodiscard]] Grant resume() noexcept;
   [[nodiscard]] bool holds() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::granted; }
   [[nodiscard]] std::uint64_t last() const noexcept { return last_.load(std::memory_order_relaxed); }
-  /// The daemon has gone: who waits is told within `look`, and nobody is granted anything any more.
+  /// Reports that the daemon has gone. Waiting threads return within `look`, and no job is granted any more.
   void lose() noexcept { lost_.store(true, std::memory_order_release); }
 
   static constexpr Duration look = std::chrono::milliseconds(20);
 
  private:
-  enum class Phase : std::uint32_t { none, asked, granted }; // asked: a thread speaks with the daemon about it
+  enum class Phase : std::uint32_t { none, asked, granted }; // asked: a thread is requesting or ending the job
   [[nodiscard]] Grant wait(std::uint64_t job) noexcept;
 
   const protocol::State& state_;
@@ -49,7 +49,7 @@ class Jobs {
   Duration spin_;
   std::atomic<Phase> phase_{Phase::none};
   std::atomic<bool> lost_{false};
-  hal::Signal changed_; // raised after phase_ was
+  hal::Signal changed_; // raised after each change of `phase_`
 };
 
 } // namespace rtexec::client

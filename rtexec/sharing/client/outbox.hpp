@@ -1,4 +1,4 @@
-// A client's way to the daemon: entries of several threads into the one ring, and its bell.
+// Sends a client's entries to the daemon: from several threads into the one ring, and rings its bell.
 #pragma once
 
 #include "hal/inheriting_mutex.hpp"
@@ -10,13 +10,14 @@ class Outbox {
  public:
   explicit Outbox(protocol::Segment& segment) noexcept : segment_(segment), producer_(segment.to_daemon) {}
 
-  /// False: the daemon takes nothing any more; no client has as many entries under way as the ring holds. Any thread.
+  /// Appends an entry. Returns false if the ring is full: the daemon has stopped reading, since no client has so many
+  /// entries under way. Any thread.
   [[nodiscard]] bool send(protocol::Entry entry) noexcept;
 
  private:
   protocol::Segment& segment_;
   protocol::Producer producer_;
-  hal::InheritingMutex lock_; // of producer_
+  hal::InheritingMutex lock_; // guards `producer_`
 };
 
 } // namespace rtexec::client

@@ -115,8 +115,8 @@ Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
-/// All slots may fit once the client has left. It counts until the jobs have ended that were admitted when not all
-/// fitted.
+/// All slots may fit once the client has left. Its demand still counts until all jobs have ended that were admitted
+/// while not all slots fitted.
 void ClientAdmission::leave(std::uint32_t place, bool delays) {
   AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);
@@ -136,7 +136,7 @@ bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedC
   return slots <= frames_;
 }
 
-/// If all slots fitted, nothing was swapped for its jobs, and its frames are free now.
+/// If all slots fitted, no chunk was swapped for the client's jobs, and its frames are free now.
 AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
   AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;

@@ -49,15 +49,15 @@ struct Refusal {
 template <class T = void> using Admitted = Expected<T, Refusal>;
 
 struct Identity {
-  std::string name;                 // what the client calls itself
-  std::filesystem::path executable; // as the kernel reports it
+  std::string name;                 // the name that the client sent in Hello
+  std::filesystem::path executable; // as reported by the kernel
 };
 
 /// A connected client as admission knows it.
 struct AdmittedClient {
   Identity identity;
   std::uint32_t slots = 0;
-  std::uint32_t limit = 0; // slots
+  std::uint32_t limit = 0; // in slots
   std::optional<config::ClientDeclaration> declaration;
   bool declared_by_rule = false;
   std::optional<Duration> response_bound; // if declared
@@ -78,13 +78,13 @@ class ClientAdmission {
   /// Frees `place`. The promises to others stay, except that their contracts say if all slots fit now. `delays`: as for
   /// declare().
   void leave(std::uint32_t place, bool delays);
-  /// A quiet instant came after all changes, and the last reported contracts were in force by then.
+  /// Reports a quiet instant after all changes. The last reported contracts were in force by then.
   void quiet() { departed_.clear(); }
 
   /// Returns the places whose contract differs from the last reported one, in order, new clients included.
   [[nodiscard]] std::vector<std::uint32_t> take_changes();
 
-  /// Null: `place` is free.
+  /// Returns the client at `place`; null: the place is free.
   [[nodiscard]] const AdmittedClient* at(std::uint32_t place) const {
     return place < clients_.size() && clients_[place] ? &*clients_[place] : nullptr;
   }

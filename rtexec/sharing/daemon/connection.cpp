@@ -9,10 +9,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Entries and ended waits in `look` at most: an honest client sends those of a job and six transfers.
+/// Maximum number of entries and returned waits in one `look`. An honest client sends those of one job and six
+/// transfers.
 constexpr int turns_per_look = 64;
 constexpr Duration look = 1ms;
-constexpr Duration between_calls = 100us; // to end
+constexpr Duration between_calls = 100us; // between two attempts to end the threads
 
 } // namespace
 
@@ -43,7 +44,8 @@ Result<> Connection::start(std::uint32_t at, int fifo_priority, Listener& listen
   return started;
 }
 
-/// A living client can overwrite the words that its threads wait on: they are woken until they have ended.
+/// A living client can overwrite the words that its two threads wait on, so this wakes the threads until they have
+/// ended.
 void Connection::stop() {
   if (!shared_) return;
   stopping_.store(true, std::memory_order_release);
@@ -69,7 +71,7 @@ void Connection::serve() noexcept {
     case protocol::Turn::done: listener_->said(*place, entry); break;
     case protocol::Turn::not_now:
       shared_->segment->to_daemon_bell.wait(seen);
-      break; // not at all where it rings for nothing
+      break; // returns at once if the client rings without an entry
     case protocol::Turn::broken: return listener_->broken(*place);
     }
     if (++turns < turns_per_look) continue;
@@ -79,7 +81,7 @@ void Connection::serve() noexcept {
   }
 }
 
-/// A wait that returns without an end has learned that the agent has started, or is a hostile client's.
+/// If a wait returns although the lifeline is intact, the agent has started, or the client is hostile.
 void Connection::watch() noexcept {
   traces::prepare_thread();
   while (!shared_->segment->lifeline.broken() && !stopping_.load(std::memory_order_acquire)) {

@@ -47,33 +47,33 @@ class Connection {
   [[nodiscard]] Result<> start(std::uint32_t at, int fifo_priority, Listener& listener);
   /// Ends the threads and unmaps the shared memory. No effect on an observer.
   void stop();
-  /// A client's; lent.
+  /// Returns the descriptor of a client's shared memory; it stays the connection's.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
 
-  // A client's, under the dispatcher's lock: never block.
-  /// False: the client does not take its commands.
+  // Only for a client, and under the dispatcher's lock: they never block.
+  /// Sends a command. False: the client does not read its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
 
   // The process
   protocol::Channel channel;
-  config::Descriptor process; // pidfd; none: it has ended
+  config::Descriptor process; // pidfd; none: the process has ended
   pid_t number = 0;
   uid_t user = 0;
-  Identity identity;                        // its name from Hello on
+  Identity identity;                        // the name is empty until Hello
   bool gone = false;                        // its socket is closed
   bool asks_again = false;                  // it was refused with "later", which was logged
-  std::optional<std::uint32_t> status_from; // the next place of a status that its socket did not take yet
+  std::optional<std::uint32_t> status_from; // the next place of a status that its socket had no room for yet
 
-  // A client's
+  // Members of a client
   std::optional<std::uint32_t> place;
-  config::Descriptor address_space;     // its mappings at Hello; none: they are not readable
-  std::optional<Instant> leave_by;      // when a process that lives on is ended
-  std::optional<std::uint32_t> growing; // slots
-  // What the dispatcher reports of it: written under the dispatcher's lock
+  config::Descriptor address_space;     // its /proc/PID/maps, opened at Hello; none: not readable
+  std::optional<Instant> leave_by;      // when the process is killed, if it is still alive
+  std::optional<std::uint32_t> growing; // in slots
+  // Reports of the dispatcher about the client: written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
-  std::atomic<std::int64_t> ending{0}; // since when, in ns of CLOCK_MONOTONIC; 0: it is not
-  std::atomic<int> expelled{-1};       // an Expelled; negative: it is not
+  std::atomic<std::int64_t> ending{0}; // since when the client is ending, in ns of CLOCK_MONOTONIC; 0: it is not
+  std::atomic<int> expelled{-1};       // an Expelled; negative: not expelled
 
  private:
   struct Shared {
@@ -89,7 +89,7 @@ class Connection {
   std::optional<Shared> shared_;
   Listener* listener_ = nullptr;
   std::atomic<bool> stopping_{false};
-  std::atomic<int> running_{0}; // threads
+  std::atomic<int> running_{0}; // number of threads
   hal::Thread server_, watcher_;
 };
 

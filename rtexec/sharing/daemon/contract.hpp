@@ -13,15 +13,15 @@ namespace rtexec::daemon {
 struct Contract {
   /// The client's task in the scheduler core. `device_done_by` orders its jobs, declared or not.
   policies::DeviceScheduler::TaskParameters task{};
-  /// True if the client is declared. A job of another one executes only while no declared client needs the device.
+  /// True if the client is declared. Jobs of undeclared clients execute only while no declared client needs the device.
   bool real_time = false;
-  Duration period{0};   // between two releases, at least
-  Duration deadline{0}; // from the release
+  Duration period{0};   // minimum distance of two releases
+  Duration deadline{0}; // relative to the release
   Duration wcet{0};
   /// A declared client may continue a job until `gap` after its end, within its WCET.
   Duration gap{0};
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;
-  std::uint32_t recorded_task = 0; // its number among the tasks of a recording
+  std::uint32_t recorded_task = 0; // the client's number among the tasks of a recording
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 

@@ -14,7 +14,7 @@ using protocol::Entry;
 using protocol::EntryKind;
 using protocol::Verdict;
 
-/// Both directions.
+/// The maximum number of transfers under way in both directions.
 constexpr std::size_t max_flights = 2 * DeviceScheduler::transfers_per_direction;
 
 Plan empty_plan(const DispatcherOptions& options) {
@@ -47,11 +47,11 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
       free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(max_flights);
-  // At most one for each action of the event before, which is taken out first, and those of one death
+  // At most one event for each action of the previous event, which is removed first, and those of one client's death
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
 }
 
-// ---- who is there ----
+// ---- clients ----
 
 bool Dispatcher::attach(std::uint32_t place, const Contract& contract, Instant now) noexcept {
   if (place >= clients_.size() || clients_[place].presence != Presence::nobody) return false;
@@ -73,7 +73,7 @@ bool Dispatcher::change(std::uint32_t place, const Contract& contract, bool inte
   now_ = now;
   Client& client = clients_[place];
   client.next = contract;
-  // Where only its order among others is to change, its job has it until it ends
+  // If only the client's order among others changes, its job keeps the old order until it ends.
   const bool grows = contract.task.slots > core_.state().slots[place].size();
   if (grows && client.stage == Stage::lingering) finish(place);
   if (interrupt_it || (grows && client.stage == Stage::requested)) interrupt(place);
@@ -93,7 +93,7 @@ void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Takes the job out of the core, to go on as the client's next one when the change has come about.
+/// Withdraws the job from the core. It continues as the client's next job once the change has taken effect.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::requested) {
@@ -114,7 +114,7 @@ void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
   now_ = now;
   withdraw(place);
   clients_[place].presence = Presence::ending;
-  // A load that is under way writes to its frame until the driver has ended it; what is saved is only read
+  // A load under way writes to its frame until the driver has ended it. A save only reads its frame.
   if (options_.frames_outlive_clients && clients_[place].stage != Stage::granted) {
     clients_[place].freed = true;
     bury(place, false);
@@ -137,7 +137,7 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// No job of the client is in the core any more, or will be, but for one that has the device.
+/// Withdraws the client's job from the core, or keeps it from entering, unless it holds the device.
 void Dispatcher::withdraw(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::lingering) finish(place);
@@ -147,7 +147,8 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
   if (std::exchange(client.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
-/// What was ordered of a client that is no more has ended: others get its frames, and do not fail.
+/// Ends the transfers of an ended client: saves count as done, and loads, if `loads`, as failed. Others get its frames,
+/// and none of their jobs fails.
 void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
@@ -165,7 +166,7 @@ void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
   outlet_.expel(place, why);
 }
 
-// ---- what they say ----
+// ---- entries of clients ----
 
 void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noexcept {
   if (place >= clients_.size() || clients_[place].presence != Presence::here) return;
@@ -202,7 +203,7 @@ void Dispatcher::await_release(std::uint32_t place) noexcept {
   if (client.release <= now_ && !held(client)) release(place);
 }
 
-/// The most urgent first: an idle device starts what it is told first.
+/// Releases the due jobs, the most urgent first: an idle device starts the first job that it gets.
 void Dispatcher::release_due() noexcept {
   const auto urgency = [](const Client& client) {
     return std::pair(client.contract.task.rank, client.release + client.contract.task.device_done_by);
@@ -222,7 +223,7 @@ void Dispatcher::release(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   take_change(place);
   set_terms(client);
-  // A change stands in the way, and lets it go on
+  // A pending change has to take effect first; follow_up() then requests the job.
   if (client.next) client.stage = Stage::leaving;
   else request(place);
 }
@@ -260,7 +261,7 @@ void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
   else finish(place);
 }
 
-/// The job has ended at `ended`, and leaves the device to others.
+/// Ends the job, with `ended` as its end, and releases the device to others.
 void Dispatcher::finish(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   client.stage = Stage::none;
@@ -299,7 +300,7 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
   if (flight == flights_.end() || entry.status > static_cast<std::uint16_t>(protocol::Outcome::failed))
     return violated(place);
   const bool failed = entry.status == static_cast<std::uint16_t>(protocol::Outcome::failed);
-  // The frame stays the client's until its process has ended
+  // The frame stays the client's until its process has ended.
   if (failed && !in) return expel(place, Expelled::not_saved);
   const Flight done = *flight;
   flights_.erase(flight);
@@ -310,7 +311,7 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
 
 // ---- the core ----
 
-/// An event that an action of another one causes waits until all actions of that one are carried out.
+/// Feeds an event to the core. Events caused by actions of another event wait until all those actions are carried out.
 void Dispatcher::feed(const Event& event) noexcept {
   assert(events_.size() < events_.capacity());
   events_.push_back(event);
@@ -327,7 +328,7 @@ void Dispatcher::feed(const Event& event) noexcept {
 bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::TaskParameters& with) noexcept {
   const auto actions = core_.exchange(place, with);
   if (!actions.empty() && actions.front().kind == Action::Kind::refuse) return false;
-  feeding_ = true; // what these cause comes after them
+  feeding_ = true; // events caused by these actions follow them
   for (const Action& action : actions) obey(action);
   feeding_ = false;
   if (!events_.empty()) {
@@ -347,7 +348,7 @@ void Dispatcher::obey(const Action& action) noexcept {
     return grant(place);
   case Action::Kind::copy_in: return order(action, true);
   case Action::Kind::copy_out: return order(action, false);
-  case Action::Kind::drop: return; // for a change, or with its client: follow_up() goes on
+  case Action::Kind::drop: return; // withdrawn for a change, or with its client: follow_up() continues
   case Action::Kind::fail:
     if (client.stage != Stage::requested) return;
     client.stage = Stage::none;
@@ -382,7 +383,7 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   const Instant before = deadline_of(client);
   client.contract = *client.next;
   client.next.reset();
-  if (declares && client.stage == Stage::leaving) { // a job of who has declared itself, its first
+  if (declares && client.stage == Stage::leaving) { // the first job of a client that has just declared itself
     client.record.aborted(now_, before);
     client.release = now_;
     set_terms(client);
@@ -391,8 +392,8 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   return true;
 }
 
-/// Does what waited for the core: changes of contracts, vacating the places of ended clients, hurrying the device's
-/// holder.
+/// Does the work that waited for the core: changes contracts, vacates the places of ended clients, and hurries the
+/// client that holds the device.
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;
@@ -431,7 +432,7 @@ bool Dispatcher::held(const Client& client) noexcept {
 
 bool Dispatcher::quiet() const noexcept {
   const auto promised = [this](const Client& client) {
-    const bool released = client.stage == Stage::early && client.release <= now_; // though the clock has not come to it
+    const bool released = client.stage == Stage::early && client.release <= now_; // even if tick() has not released it
     return (client.contract.real_time || client.declares) && (in_core(client) || released);
   };
   const auto needless = [this](const Flight& each) {
@@ -474,7 +475,7 @@ void Dispatcher::hurry_holder() noexcept {
 
 // ---- time ----
 
-/// When a job that has the device has had it for too long; absent: not as long as nobody else wants it.
+/// Returns the time until which the job may hold the device; nullopt: no limit while no other client needs it.
 std::optional<Instant> Dispatcher::held_until(const Client& client) const noexcept {
   const Contract& contract = client.contract;
   const Instant due = client.granted + contract.wcet;

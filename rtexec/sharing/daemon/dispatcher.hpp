@@ -1,15 +1,15 @@
-// Drives the scheduler core for clients in other processes: takes the entries of their rings, gives them commands and
-// grants, and tells who must go. Knows no socket, no memory and no clock: it is told the time, and an Outlet carries
-// out what it says, so that it runs on a virtual clock as well.
+// Drives the scheduler core for clients in other processes. Takes the entries of their rings, sends commands and
+// grants, and decides which clients to expel. Knows no socket, no memory and no clock: callers pass the time, and an
+// Outlet carries out the decisions. So the dispatcher runs on a virtual clock as well.
 //
-// A place is a client's number at the daemon, and its task number in the core. Nothing that a client says is believed:
-// an entry is checked against what the client was granted and ordered to do, and one that is not possible is a
-// violation, counted, and too many are the end. A client that is ordered to save a chunk and fails to, that answers too
-// late, or that holds the device for too long, is expelled: the outlet ends its process, and says died() when it is no
-// more. Only then its frames are others'. So one client delays others by `patience` or `stuck_after` at most, and once.
+// A place is a client's number at the daemon, and its task number in the core. Clients are not trusted. Each entry is
+// checked against the client's grants and commands. An impossible entry counts as a violation, and too many expel the
+// client. A client is also expelled if it fails to save a chunk, answers a command too late, or holds the device for
+// too long. The outlet then ends its process, and the server calls died() after that. Only then others get its frames.
+// So one client delays others by `patience` or `stuck_after` at most, and once.
 //
-// A client that died is no reason for others to fail: what it was ordered to save counts as saved, what it was loading
-// has failed, and its job is withdrawn.
+// The death of a client makes no job of others fail: its pending saves count as done, its pending loads as failed, and
+// its job is withdrawn.
 //
 // One thread at a time: the caller's lock. Allocates in the constructor only; noexcept afterwards, and bounded.
 #pragma once
@@ -32,28 +32,29 @@
 
 namespace rtexec::daemon {
 
-/// Why a client is expelled.
+/// The reason for expelling a client.
 enum class Expelled : std::uint8_t {
-  violations, // it said what was not possible, too often
+  violations, // it sent too many impossible entries
   silent,     // it did not carry out a command in time
   not_saved,  // it could not save a chunk
   stuck,      // it held the device for longer than its WCET and `stuck_after`, while others waited
   overrun,    // it exceeded its WCET, and on_overrun is stop
 };
 
-/// What the dispatcher asks for. Called under the caller's lock, from within its functions; must not call back.
+/// Carries out the dispatcher's decisions. Called under the caller's lock, from the dispatcher's functions; must not
+/// call back.
 class Outlet {
  public:
   virtual ~Outlet() = default;
-  /// Into the client's ring.
+  /// Pushes a command into the client's ring.
   virtual void command(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
-  /// Into the client's state, whose bell is rung.
+  /// Writes a verdict into the client's state, and rings its bell.
   virtual void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept = 0;
-  /// What change() asked for has come about.
+  /// Reports that a contract passed to change() has taken effect.
   virtual void changed(std::uint32_t place) noexcept = 0;
-  /// The client's process is to end; died() follows.
+  /// Ends the client's process; a call of died() follows.
   virtual void expel(std::uint32_t place, Expelled why) noexcept = 0;
-  /// After died(): nothing is left of the client, and the place is free.
+  /// Reports, after died(), that no trace of the client is left in the core: the place is free.
   virtual void vacant(std::uint32_t place) noexcept = 0;
 };
 
@@ -65,16 +66,16 @@ struct DispatcherOptions {
   Duration patience = std::chrono::milliseconds(500); // for one command
   Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET, while others wait
   std::uint32_t max_violations = 100;                 // of one client
-  /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
+  /// True if frames are chunks of the daemon, which outlive the clients that map them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // for recordings
 };
 
-/// The counters of one client since it connected, and what its job does.
+/// The counters of one client since it connected, and the state of its job.
 struct ClientStatistics {
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
   std::uint64_t loaded = 0, saved = 0; // chunks
-  Duration executed{0};                // by all jobs that have ended
+  Duration executed{0};                // total of all ended jobs
   Duration longest_execution{0}, longest_response{0};
   protocol::Activity activity{};
   std::uint32_t reserved = 0;
@@ -86,7 +87,7 @@ class Dispatcher {
   /// `outlet` must outlive it.
   Dispatcher(const DispatcherOptions& options, Outlet& outlet);
 
-  // ---- who is there ----
+  // ---- clients ----
 
   /// Adds a client at `place`. False: the place is not vacant.
   [[nodiscard]] bool attach(std::uint32_t place, const Contract& contract, Instant now) noexcept;
@@ -97,40 +98,41 @@ class Dispatcher {
   /// synchronised; otherwise the change takes effect when it ends. Replaces an earlier change that has not taken
   /// effect. False: no client is at `place`, or it would lose slots.
   [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
-  /// The client of `place` may be about to declare itself: from now on until change(), or resume(), a job that it asks
-  /// for waits. What has to be known of its past is asked for after it.
+  /// Delays jobs of the client at `place`, which may be about to declare itself. A newly requested job waits until
+  /// change() or resume(). The caller must read delays() after this call.
   void hold(std::uint32_t place) noexcept;
-  /// It has not declared itself.
+  /// Ends hold(): the client at `place` has not declared itself.
   void resume(std::uint32_t place, Instant now) noexcept;
-  /// The client's process is ending: nothing that it says counts, and its job leaves unless it has the device. Where
-  /// frames outlive it, and it does not have the device, others get them at once, but for those that it was loading.
+  /// Reports that the client's process is ending. Its entries are ignored, and its job is withdrawn unless it holds the
+  /// device. If frames outlive clients, and this one does not hold the device, others get its frames at once, except
+  /// those of loads under way.
   void ending(std::uint32_t place, Instant now) noexcept;
-  /// The client's process has ended, and the device's memory of it is free.
+  /// Reports that the client's process has ended, and that its device memory is free.
   void died(std::uint32_t place, Instant now) noexcept;
 
-  // ---- what they say ----
+  // ---- entries of clients ----
 
   void take(std::uint32_t place, const protocol::Entry& entry, Instant now) noexcept;
-  /// A ring was broken, a message was none...: as an impossible entry.
+  /// Counts a violation, as after an impossible entry: its ring is broken, for example.
   void violated(std::uint32_t place) noexcept;
 
   // ---- time ----
 
-  /// When tick() is needed next, if nothing happens before; absent: not at all.
+  /// Returns when tick() is needed next, if no event comes before; nullopt: not needed.
   [[nodiscard]] std::optional<Instant> next_tick() const noexcept;
   void tick(Instant now) noexcept;
 
-  // ---- what is so ----
+  // ---- state ----
 
-  /// How many quiet instants there were: events after which no job of a client with a declaration is outstanding, nor
-  /// one of a client that has declared itself since, and nothing moves for one that was withdrawn. A job that is
-  /// released later is delayed by none that ended before (policies/proofs/exchanges.md).
+  /// Returns the number of quiet instants so far. At a quiet instant no job of a declared client is outstanding, nor
+  /// one of a client that may be about to declare itself, and no chunk moves for a withdrawn job. Jobs released later
+  /// are not delayed by jobs that ended before (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
-  /// True if a job of the client at `place`, present or last, was in the core after the last quiet instant, or is.
+  /// True if a job of the client at `place`, present or last, is in the core, or was after the last quiet instant.
   [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }
   /// Returns the statistics of the client at `place`, as of the last event. Any thread, without the caller's lock.
   [[nodiscard]] ClientStatistics statistics(std::uint32_t place) const noexcept { return statistics_[place].read(); }
-  /// Likewise: of the device's frames.
+  /// Returns the number of free frames of the device. Any thread, without the caller's lock.
   [[nodiscard]] std::uint32_t free_frames() const noexcept { return free_frames_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool occupied(std::uint32_t place) const noexcept {
     return clients_[place].presence != Presence::nobody;
@@ -144,47 +146,47 @@ class Dispatcher {
   enum class Presence : std::uint8_t {
     nobody,
     here,
-    ending, // its process is to end, or does: nothing that it says counts
-    gone,   // its process has ended; what it was doing in the core ends
+    ending, // its process is ending, or will be killed: its entries are ignored
+    gone,   // its process has ended; its transfers and job in the core still have to end
   };
   enum class Stage : std::uint8_t {
     none,
-    early,     // it was asked for before its release
+    early,     // requested before its release
     requested, // in the core
     granted,
-    lingering, // it has ended, and holds the device for a continuation within Contract::gap
-    leaving,   // withdrawn from the core, because a change is to come: it goes on after it
+    lingering, // it has ended, but keeps the device for a continuation within Contract::gap
+    leaving,   // withdrawn from the core for a pending change, after which it continues
   };
   /// The client at one place, and its outstanding job.
   struct Client {
     Presence presence = Presence::nobody;
     bool freed = false;    // others may have its frames
-    bool declares = false; // hold(), until that has come about
-    bool delays = false;   // delays()
+    bool declares = false; // since hold(), until the client is declared or resume() is called
+    bool delays = false;   // the value of delays()
     Contract contract;
-    std::optional<Contract> next; // of change(), until it takes effect
-    // The job that is outstanding
+    std::optional<Contract> next; // the contract passed to change(), until it takes effect
+    // The outstanding job
     Stage stage = Stage::none;
-    std::uint64_t job = 0;    // as the client counts it: the last one
-    std::uint64_t number = 0; // as the core does: goes on from client to client
+    std::uint64_t job = 0;    // number of the client's last job, as the client counts
+    std::uint64_t number = 0; // number of its last job in the core; continues from client to client
     Instant release{}, deadline{}, granted{};
-    Instant ended{}, lingers_until{};  // of a lingering one
+    Instant ended{}, lingers_until{};  // of a lingering job
     std::optional<Instant> hurried;    // since when others wait for the device that it holds
-    Instant earliest = Instant::min(); // the next release
+    Instant earliest = Instant::min(); // the earliest next release
     ClientStatistics statistics;
-    ClientStatistics published; // the latest
+    ClientStatistics published; // the statistics published last
     JobRecord record;
   };
   /// A command that has not been answered.
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
-    policies::JobId job; // that it is for
+    policies::JobId job; // the job that needs the transfer
     Instant since{};
-    policies::Action recorded; // as recordings number tasks and jobs
+    policies::Action recorded; // the action with the numbers of tasks and jobs in recordings
   };
 
-  // The core, one event after the other
+  // The core: one event at a time
   void feed(const Event& event) noexcept;
   void obey(const Action& action) noexcept;
   void follow_up() noexcept;
@@ -232,7 +234,7 @@ class Dispatcher {
   std::atomic<std::uint32_t> free_frames_;
   std::vector<Flight> flights_; // capacity reserved
   MoveRecord moves_;
-  std::vector<Event> events_; // to be fed, the oldest first; capacity reserved
+  std::vector<Event> events_; // the events to be fed, the oldest first; capacity reserved
   bool feeding_ = false;
   std::uint64_t quiet_instants_ = 0;
   Instant now_{};

@@ -1,5 +1,5 @@
-// How many log lines the clients of one user may cause: a burst, then one for each pause. Without a limit, a client
-// that connects and is refused in a loop fills the disk. One thread.
+// Limits the number of log lines that the clients of one user may cause: a burst, then one for each pause. Without a
+// limit, a client that connects and is refused in a loop fills the disk. One thread.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -16,7 +16,8 @@ class LineLimit {
   static constexpr int burst = 1000; // lines
   static constexpr Duration pause = std::chrono::milliseconds(10);
 
-  /// Asks for a line because of `user`. Returns the number of lines left out before it; nullopt: this one is left out.
+  /// Requests a line because of `user`. Returns the number of lines left out before it, or nullopt if this one is left
+  /// out.
   [[nodiscard]] std::optional<std::uint64_t> ask(uid_t user, Instant now);
 
  private:

@@ -1,4 +1,4 @@
-// The daemon's socket: in a folder of its user's alone, or of a group's too.
+// The daemon's socket, in a directory that only its user, or also one group, may enter.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -9,8 +9,8 @@
 
 namespace rtexec::daemon {
 
-/// Where clients connect to `directory`/socket; `group` may be empty. refused: another daemon listens there, or the
-/// directory cannot be had as it is asked for.
+/// Listens for clients at `directory`/socket; `group` may be empty. Returns refused if another daemon listens there, or
+/// the directory belongs to another user, or others already use it.
 [[nodiscard]] Result<config::Descriptor> listen_in(const std::filesystem::path& directory, const std::string& group);
 
 } // namespace rtexec::daemon

@@ -1,4 +1,4 @@
-// rtexecd: schedules the device among processes that are not ours.
+// rtexecd: schedules the device among unmodified programs.
 #include <rtexec/board.hpp>
 #include <rtexec/planning.hpp>
 
@@ -41,11 +41,11 @@ constexpr const char* help_end =
     "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
     "Files:\n"
     "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
-/// The daemon is stuck if its server completes no round for so long.
+/// The daemon counts as stuck if its server completes no round for so long.
 constexpr Duration round_timeout = std::chrono::seconds(1);
 
 std::atomic<Server*> running{nullptr};
-volatile std::sig_atomic_t told_to_end = 0; // also while there is no server yet
+volatile std::sig_atomic_t told_to_end = 0; // set even if there is no server yet
 
 struct RecordingOptions {
   std::string folder, limit; // empty: none
@@ -60,7 +60,8 @@ void on_signals(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, handler);
 }
 
-/// Chunks and clients have descriptors, which shells limit for programs that use select().
+/// Raises the limit of descriptors: chunks and clients need many, and shells set a low limit for programs that use
+/// select().
 void allow_descriptors() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -75,7 +76,7 @@ int give_up(const Error& error) {
   return code_of(error.code);
 }
 
-/// Reports to the service manager that the daemon is ready, and that it makes progress; null: there is no manager.
+/// Reports readiness and progress to the service manager. Returns null if there is no manager.
 Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& server, const std::string& file) {
   auto manager = executive::ServiceManager::of_environment();
   if (!manager) return Unexpected(manager.error());
@@ -87,7 +88,7 @@ Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& serv
   return heartbeat;
 }
 
-/// Of what is recorded: begun before there are threads, or locked memory.
+/// Starts the recording, before the daemon starts threads or locks memory. Returns nullopt if none is requested.
 Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& options) {
   if (options.folder.empty()) return std::nullopt;
   traces::SessionOptions session;
@@ -101,7 +102,7 @@ Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& o
   return std::optional(std::move(*begun));
 }
 
-/// What became of it; after the last event.
+/// Ends the recording after the last event, and prints its size.
 Result<> end_recording(std::optional<traces::Session>& session) {
   if (!session) return {};
   traces::run_end(hal::now(), "signal");
@@ -124,7 +125,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   if (!options) return give_up(options.error());
   allow_descriptors();
   on_signals(end_at);
-  std::signal(SIGPIPE, SIG_IGN); // who reads what it says may end before it
+  std::signal(SIGPIPE, SIG_IGN); // the reader of the output may end before the daemon
   auto session = begin_recording(recorded);
   if (!session) return give_up(session.error());
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };
@@ -145,7 +146,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   auto heartbeat = start_heartbeat(**server, file);
   if (!heartbeat) return give_up(heartbeat.error());
   const auto ended = (*server)->run();
-  on_signals(SIG_IGN); // the recording is ended once, and whole
+  on_signals(SIG_IGN); // a second signal must not interrupt the end of the recording
   heartbeat->reset();
   server->reset();
   const auto recorded_all = end_recording(*session);

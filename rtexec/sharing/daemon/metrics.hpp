@@ -1,7 +1,8 @@
-// The daemon's numbers as Prometheus reads them: text by HTTP/1.0, GET /metrics and nothing else, on the address that
-// the daemon's file names, to who names this machine by an address, as localhost or by its host name. Part of the loop
-// of the server's thread, at ordinary priority: no call waits. Limits on everything: 4 KB of request, 32 connections at
-// once, of which the oldest gives way to a new one, 2 s for each.
+// Serves the daemon's metrics to Prometheus: as text by HTTP/1.0, GET /metrics only, on the address in the daemon's
+// file. A request must name this machine by an address, as localhost or by its host name.
+//
+// Runs in the loop of the server's thread, at ordinary priority: no call waits. Everything is limited: 4 KB of request,
+// 2 s for each connection, 32 connections at once. A new connection beyond these replaces the oldest.
 //
 // One thread.
 #pragma once
@@ -21,18 +22,18 @@
 
 namespace rtexec::daemon {
 
-/// In Prometheus's text format, version 0.0.4: base units, a HELP and a TYPE for each name.
+/// Returns the metrics in Prometheus's text format, version 0.0.4: base units, a HELP and a TYPE for each name.
 [[nodiscard]] std::string metrics_text(const ServerStatus& status);
 
 class Metrics {
  public:
-  /// `address` is "127.0.0.1:9464": a number of IPv4, and a port (0: one that is free). bad_input: it is none; refused:
-  /// it cannot be had.
+  /// Listens at `address`, for example "127.0.0.1:9464": an IPv4 address, and a port (0: any free one). Returns
+  /// bad_input if the text is no such address, refused if the system refuses it.
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
-  /// Appends what is to be waited for.
+  /// Appends the descriptors that poll() has to watch.
   void watch(std::vector<pollfd>& watched, Instant now) const;
-  /// With what watch() appended, as poll() has left it. `text` is called once for each answer.
+  /// Serves the descriptors that watch() appended, with the results of poll(). Calls `text` once for each answer.
   void serve(std::span<const pollfd> watched, Instant now, const std::function<std::string()>& text);
   [[nodiscard]] unsigned port() const;
 
@@ -44,7 +45,7 @@ class Metrics {
     std::size_t sent = 0;
   };
   explicit Metrics(config::Descriptor listener) : listener_(std::move(listener)) {}
-  /// Receives and sends what does not wait; false: the connection is to be closed.
+  /// Receives and sends as much as possible without waiting. Returns false if the connection is to be closed.
   [[nodiscard]] static bool go_on(Connection& connection, const std::function<std::string()>& text);
   void accept(Instant now, const std::function<std::string()>& text);
 

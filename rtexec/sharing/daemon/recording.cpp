@@ -14,7 +14,7 @@ void Recording::begin(const std::string& file, const AdmissionOptions& admission
   traces::task_set(file.c_str());
   traces::swap_plan(dispatcher.policy, dispatcher.frames, dispatcher.copy_engines, chunk, "the clients' memory");
   traces::plan(true, admission.device.tasks.executive.order, 0, Bytes{0}, chunk * dispatcher.frames, chunk, "", "",
-               Duration(0)); // a client is proved, or refused
+               Duration(0)); // each client is either proved or refused
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, hal::now());
 }
 

@@ -1,7 +1,7 @@
-// What a recording of the daemon says of its set-up and its clients, each of which is a task of the executive's events:
-// another one once it is declared. Jobs and chunks are told by the dispatcher, on CLOCK_MONOTONIC as all of it.
+// Records the daemon's set-up and its clients. Each client is a task in the executive's trace events, and becomes
+// another task once it is declared. The dispatcher records jobs and chunks. All times are CLOCK_MONOTONIC.
 //
-// The server's thread. Does nothing where nothing is recorded.
+// The server's thread. Has no effect if nothing is recorded.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -23,7 +23,7 @@ class Recording {
   void begin(const std::string& file, const AdmissionOptions& admission, const DispatcherOptions& dispatcher) const;
   /// Records the client at `place` with its contract. Returns its number among the tasks.
   [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const AdmittedClient& client, Duration best_effort_wcet);
-  /// Records an event of the client at `place`, or of a refused one, without a place.
+  /// Records an event of the client at `place`, or without a place, of a refused client.
   void changed(std::optional<std::uint32_t> place, pid_t process, const std::string& name, const std::string& what,
                Instant at);
 
@@ -31,7 +31,7 @@ class Recording {
   struct RecordedTask {
     std::uint32_t number = 0;
     Contract contract;
-    Duration bound{0}; // the longest that was promised
+    Duration bound{0}; // the longest bound promised so far
   };
   std::vector<std::optional<RecordedTask>> tasks_; // by place
   std::uint32_t next_ = 0;

@@ -24,10 +24,11 @@ using namespace std::chrono_literals;
 using protocol::Delivery;
 using protocol::Letter;
 
-constexpr Duration to_leave = 1s; // for a process whose socket is closed
+constexpr Duration to_leave = 1s; // time for a process to end after its socket is closed
 constexpr Duration between_rounds = 50ms;
-constexpr Duration between_attempts = 100ms; // to take who comes, where there is no descriptor for him
-// Connections, those of observers too: in all, of one user, of one process, and of all but the daemon's user
+constexpr Duration between_attempts = 100ms; // pause after a failed accept(), for example for lack of descriptors
+// Limits of connections, observers included: in total, of one user, of one process, and in total as long as the new one
+// is not of the daemon's user.
 constexpr std::size_t max_connections = 1024, max_of_user = 512, max_of_process = 16,
                       max_of_others = max_connections - 64;
 
@@ -56,13 +57,14 @@ std::filesystem::path executable_of(pid_t process) {
   return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error);
 }
 
-/// Opens the mappings of the address space that the process has now, whatever it executes later.
+/// Opens the mappings of the current address space of the process, which stays the same if the process calls exec
+/// later.
 config::Descriptor mappings_of(pid_t process) {
   return config::Descriptor(
       ::open(("/proc/" + std::to_string(process) + "/maps").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
-/// Nothing is mapped any more in an address space that nobody has.
+/// True if the address space is gone: then nothing is mapped in it.
 bool is_gone(const config::Descriptor& mappings) {
   char first = 0;
   return mappings.get() >= 0 && ::pread(mappings.get(), &first, 1, 0) == 0;
@@ -95,7 +97,7 @@ Server::~Server() {
   time_.raise();
   clock_.join();
   {
-    const std::scoped_lock lock(lock_); // threads of other clients reach none that has stopped
+    const std::scoped_lock lock(lock_); // threads of other clients must not reach a stopped connection
     for (auto& each : by_place_) each.store(nullptr);
   }
   for (const auto& each : connections_) each->stop();
@@ -150,7 +152,7 @@ void Server::stop() noexcept {
   wake();
 }
 
-// ---- the caller's thread ----
+// ---- thread that calls run() ----
 
 Result<> Server::run() {
   std::vector<pollfd> watched;
@@ -184,7 +186,7 @@ Result<> Server::run() {
   return {};
 }
 
-/// Who holds the dispatcher for good ends it. However much is asked, the lock is taken no more often.
+/// Takes the lock, so that a thread that keeps it forever stops the count. Limits how often the lock is taken.
 void Server::count_round() {
   if (hal::now() < next_round_) return;
   next_round_ = hal::now() + between_rounds;
@@ -208,13 +210,14 @@ void Server::accept() {
   connections_.push_back(std::move(connection));
 }
 
-/// A socket that is closed with unread messages resets the connection, and the other side never reads why.
+/// Refuses a connection, and reads its messages: closing a socket with unread messages resets the connection, and the
+/// client would not read the reason.
 void Server::turn_away(Connection& connection, const std::string& why) {
   refuse(connection, protocol::Refusal::full, why);
   for (Letter unread; connection.channel.receive(unread) == Delivery::done;) {}
 }
 
-/// Why no room is left for the connection; nullopt: there is room.
+/// Returns why there is no room for the connection; nullopt: there is room.
 std::optional<std::string> Server::too_many(const Connection& connection) const {
   const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(connections_, of)); };
   const auto told = [](const std::string& who, std::size_t limit) {
@@ -228,7 +231,7 @@ std::optional<std::string> Server::too_many(const Connection& connection) const 
   return connections_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
 }
 
-/// A line for the log, unless the clients of its user have caused too many. False: it was left out.
+/// Writes a log line, unless the clients of the same user have caused too many. Returns false if it was left out.
 bool Server::tell(const Connection& connection, const std::string& text) {
   const auto left_out = lines_.ask(connection.user, hal::now());
   if (!left_out) return false;
@@ -276,7 +279,7 @@ void Server::refuse(Connection& connection, protocol::Refusal code, const std::s
       protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
 }
 
-/// Who is to ask again is refused many times, which is told once.
+/// A client that retries after "later" is refused many times, but logged once.
 bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
   const bool again = refusal.code == protocol::Refusal::later;
   return !std::exchange(connection.asks_again, again) || !again;
@@ -284,7 +287,7 @@ bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
 
 void Server::look_for_quiet() {
   drive([&] {
-    dispatcher_.tick(hal::now()); // one that nothing has happened at
+    dispatcher_.tick(hal::now()); // counts a quiet instant even if no other event came
     if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) admission_.quiet();
   });
 }
@@ -306,7 +309,7 @@ void Server::hello(Connection& connection, const protocol::Hello& said) {
   }
   if (const auto begun = start_client(connection, *place); !begun) {
     admission_.leave(*place, false);
-    apply_changes({}); // others have heard of nothing else
+    apply_changes({}); // the dispatcher has not seen the contracts of connect()
     return refuse(connection, protocol::Refusal::not_allowed, begun.error().what);
   }
   apply_changes({});
@@ -317,7 +320,7 @@ void Server::hello(Connection& connection, const protocol::Hello& said) {
   if (welcomed != Delivery::done) closed(connection);
 }
 
-/// What its driver, or the memory that it has already, does not go with.
+/// Returns why the client's driver or existing memory is incompatible; nullopt: it is compatible.
 std::optional<std::string> Server::unsupported(const protocol::Hello& said) const {
   const std::uint64_t chunk = options_.admission.device.chunk.count;
   if (chunk % said.granularity != 0)
@@ -396,7 +399,7 @@ void Server::grow(Connection& connection, const protocol::Grow& said) {
     return static_cast<void>(
         connection.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
   connection.growing = said.slots;
-  // Not what the dispatcher knows: the end of the client's job may still be on its way here
+  // Uses the client's statement: the dispatcher may not have seen the end of the client's job yet.
   apply_changes(said.holds == 1 ? connection.place : std::nullopt);
 }
 
@@ -407,7 +410,7 @@ void Server::need_frame(Connection& connection, const protocol::NeedFrame& said)
                                             chunks_->descriptor(said.frame)));
 }
 
-/// As much as its socket takes; the rest once that takes more.
+/// Sends as much as the socket takes; continues when the socket takes more.
 void Server::tell_status(Connection& connection) {
   for (std::uint32_t& place = *connection.status_from; place < admission_.places(); ++place) {
     const AdmittedClient* client = admission_.at(place);
@@ -436,15 +439,15 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   }
   drive([&] {
     const Instant now = hal::now();
-    quiet_ = dispatcher_.quiet_instants(); // none before these changes is one after them
+    quiet_ = dispatcher_.quiet_instants(); // earlier quiet instants do not count for these changes
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
       Connection* connection = at(place);
       if (connection == nullptr || connection->vacant.load())
-        continue; // look_after() tells admission_ that it has gone
+        continue; // look_after() tells `admission_` that the client has gone
       if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, contracts[i], now));
       else {
-        connection->changed.store(false); // of an earlier change
+        connection->changed.store(false); // a report of an earlier change
         static_cast<void>(dispatcher_.change(place, contracts[i], place == interrupted, now));
       }
     }
@@ -462,8 +465,9 @@ ServerStatus Server::status() {
   return status;
 }
 
-/// A process that ends closes its socket first. One that lives on without is no client any more: it is ended, unless it
-/// has executed another program, and with its address space has let go of all that it had, or had nothing.
+/// A process that ends closes its socket first. A process that lives on without the socket is no client any more, and
+/// is killed. Exceptions are a process that has executed another program, and so lost its address space, and one that
+/// had nothing.
 void Server::closed(Connection& connection) {
   connection.gone = true;
   connection.leave_by = hal::now() + (connection.place ? to_leave : Duration(0));
@@ -478,7 +482,7 @@ void Server::ended(Connection& connection) {
     statistics = dispatcher_.statistics(*connection.place);
     dispatcher_.died(*connection.place, hal::now());
   });
-  connection.process.reset(); // no thread sends it a signal any more
+  connection.process.reset(); // no thread can send it a signal any more
   recording_.changed(connection.place, connection.number, connection.identity.name, "ended", hal::now());
   tell(connection, name_of(connection) + " has ended: " + std::to_string(statistics.jobs) + " jobs, " +
                        std::to_string(statistics.missed) + " too late, " + std::to_string(statistics.overruns) +
@@ -527,13 +531,13 @@ void Server::expelled(Connection& connection, Expelled reason) {
   tell(connection, connection.identity.name + " is ended: " + text);
 }
 
-/// The dispatcher has nothing of the client any more.
+/// Removes a client that is no longer in the dispatcher.
 void Server::vacate(Connection& connection) {
   const std::uint32_t place = *connection.place;
   look_for_quiet();
   bool delays = false;
   {
-    const std::scoped_lock lock(lock_); // the dispatcher calls nothing for this place any more
+    const std::scoped_lock lock(lock_); // afterwards the dispatcher makes no call for this place
     by_place_[place].store(nullptr);
     delays = dispatcher_.delays(place);
   }
@@ -546,7 +550,7 @@ void Server::vacate(Connection& connection) {
 // ---- outlet: under the lock, on any thread ----
 
 void Server::command(std::uint32_t place, const protocol::Entry& entry) noexcept {
-  // A client that takes no commands answers none, and is expelled for its silence.
+  // A client that does not read its commands is expelled for its silence.
   if (Connection* connection = at(place)) static_cast<void>(connection->command(entry));
 }
 
@@ -572,7 +576,7 @@ void Server::vacant(std::uint32_t place) noexcept {
   notifies_ = true;
 }
 
-// ---- the clients' threads, and time ----
+// ---- threads of clients, and the clock ----
 
 void Server::said(std::uint32_t place, const protocol::Entry& entry) noexcept {
   drive([&] { dispatcher_.take(place, entry, hal::now()); });
@@ -593,7 +597,7 @@ void Server::ending(std::uint32_t place) noexcept {
   });
 }
 
-/// A function of the dispatcher; then whoever has to know of it is woken.
+/// Calls a function of the dispatcher under the lock, then wakes the threads that have to react.
 template <class Function> void Server::drive(Function function) noexcept {
   bool sooner = false, tell = false;
   {

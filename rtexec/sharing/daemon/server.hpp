@@ -1,8 +1,8 @@
-// rtexecd: listens for clients, admits them, and drives the dispatcher with what they say.
+// rtexecd: listens for clients, admits them, and passes their entries to the dispatcher.
 //
-// Threads: the caller of run() answers set-up messages, one at a time, and notices ends of processes; each client has
-// two of its own (connection.hpp); one keeps the dispatcher's time. The dispatcher is under one lock, which each holds
-// for one of its functions. All but the caller of run() are real-time threads.
+// Threads: the caller of run() answers set-up messages, one at a time, and notices ends of processes. Each client has
+// two threads of its own (connection.hpp), and one thread calls the dispatcher when its time is due. Each holds the
+// lock of the dispatcher for one function call. All but the caller of run() are real-time threads.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -36,26 +36,27 @@ namespace rtexec::daemon {
 struct ServerOptions {
   config::DaemonSettings settings;
   Board board;
-  AdmissionOptions admission;   // of the settings, settled for the board
+  AdmissionOptions admission;   // from the settings, settled for the board
   DispatcherOptions dispatcher; // likewise
   protocol::Mode mode = protocol::Mode::shared_chunks;
-  int priority = 0; // SCHED_FIFO of its real-time threads; 0: none is asked for
-  /// A line for each client that comes, goes, is refused or expelled; may be empty.
+  int priority = 0; // SCHED_FIFO priority of the real-time threads; 0: none
+  /// Receives a log line for each client that connects, ends, is refused or expelled; may be empty.
   std::function<void(const std::string&)> notice;
 };
 
 class Server final : public Outlet, private Connection::Listener {
  public:
-  /// Makes the chunks, where they are shared, and listens. refused: another daemon listens there, or the directory
-  /// cannot be had as it is asked for.
+  /// Creates the chunks, if they are shared, and listens. Returns refused if another daemon listens there, or the
+  /// directory belongs to another user, or others already use it.
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(ServerOptions options);
   ~Server();
 
-  /// Until stop().
+  /// Serves until stop().
   [[nodiscard]] Result<> run();
-  /// Any thread, and a signal handler.
+  /// Ends run(). Any thread, and a signal handler.
   void stop() noexcept;
-  /// Counts up five times a second at least, while run() goes on and nobody holds the dispatcher. Any thread.
+  /// Returns a counter that increases at least five times a second while run() makes progress and can take the
+  /// dispatcher's lock. Any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:
@@ -65,7 +66,7 @@ class Server final : public Outlet, private Connection::Listener {
   [[nodiscard]] Result<> keep_awake();
   [[nodiscard]] Result<> start_clock();
 
-  // The caller's thread
+  // Functions of the thread that calls run()
   void accept();
   void hear(Connection& connection);
   void answer(Connection& connection, const protocol::Letter& letter);
@@ -88,7 +89,7 @@ class Server final : public Outlet, private Connection::Listener {
   void expelled(Connection& connection, Expelled reason);
   void vacate(Connection& connection);
   void apply_changes(std::optional<std::uint32_t> interrupted);
-  /// Null: no client has the place.
+  /// Returns the connection of the client at `place`; null: there is none.
   [[nodiscard]] Connection* at(std::uint32_t place) const noexcept { return by_place_[place].load(); }
   [[nodiscard]] std::optional<std::string> too_many(const Connection& connection) const;
   void turn_away(Connection& connection, const std::string& why);
@@ -111,7 +112,7 @@ class Server final : public Outlet, private Connection::Listener {
   void count_round();
   void keep_time() noexcept;
   template <class Function> void drive(Function function) noexcept;
-  void wake() noexcept; // the caller of run()
+  void wake() noexcept; // wakes the caller of run()
 
   ServerOptions options_;
   std::optional<hal::SharedChunks> chunks_;
@@ -119,9 +120,9 @@ class Server final : public Outlet, private Connection::Listener {
   std::vector<std::atomic<Connection*>> by_place_; // written by the server's thread
   hal::InheritingMutex lock_;
   Dispatcher dispatcher_;        // under lock_
-  bool notifies_ = false;        // likewise: a connection has a report for the server's thread
-  std::uint64_t quiet_ = 0;      // quiet instants of the dispatcher that admission_ knows of
-  std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; it alone writes it, under lock_
+  bool notifies_ = false;        // under `lock_`: a connection has a report for the server's thread
+  std::uint64_t quiet_ = 0;      // the number of quiet instants that `admission_` knows of
+  std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; only that thread writes it, under lock_
   config::Descriptor listener_, wakeup_;
   Instant listens_from_{};
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -1,4 +1,4 @@
-// From the daemon's file to what its server is given: the admission options, settled for board and machine.
+// Converts the daemon's file to the options of its server, with admission settled for board and machine.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -9,7 +9,8 @@
 
 namespace rtexec::daemon {
 
-/// Pure. bad_input: the board has less than the capacity asked for, or does not say what it has.
+/// Pure. Returns bad_input if the board has less memory than the requested capacity, if no capacity is known, or if the
+/// limit of a client is less than one chunk.
 [[nodiscard]] Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, MachineFacts machine);
 
 } // namespace rtexec::daemon

@@ -14,7 +14,7 @@ namespace {
 
 using protocol::Delivery;
 
-/// Paths have characters of all kinds; messages have those that a terminal shows.
+/// Replaces characters that messages may not contain: paths may have any.
 template <std::size_t Size> protocol::Text<Size> printable(std::string text) {
   std::ranges::replace_if(
       text, [](char each) { return each < ' ' || each > '~'; }, '?');
@@ -34,7 +34,7 @@ protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, 
           .declared = declared ? 1U : 0U,
           .activity = statistics.activity,
           .slots = client.slots,
-          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // since it came with none
+          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // a client begins with none
           .limit_slots = client.limit,
           .violations = static_cast<std::uint32_t>(statistics.violations),
           .period_ns = declared ? declared->period.count() : 0,
@@ -75,7 +75,7 @@ protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admissi
           .expelled = totals.expelled};
 }
 
-// ---- who asks ----
+// ---- readers ----
 
 Result<StatusReader> StatusReader::connect(const std::filesystem::path& directory, Duration patience) {
   const std::filesystem::path socket = directory / "socket";

@@ -1,7 +1,7 @@
-// What the daemon tells of its clients to whoever asks: as messages of its socket, which any process may ask for that
-// may open it, and to `rtexec ps` and `rtexec top`, which read them.
+// The status of the daemon and its clients, as messages of its socket. Any process that may open the socket can request
+// it. `rtexec ps` and `rtexec top` read it by StatusReader.
 //
-// Numbers of jobs and chunks are those that the dispatcher publishes: who asks takes no lock of the hot path.
+// Numbers of jobs and chunks are those that the dispatcher publishes: a status takes no lock of the hot path.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -18,34 +18,34 @@
 
 namespace rtexec::daemon {
 
-/// Of the daemon, since it was started.
+/// Totals of the daemon since it started.
 struct Totals {
   Instant started{};
-  std::uint64_t came = 0, refused = 0, expelled = 0; // clients
+  std::uint64_t came = 0, refused = 0, expelled = 0; // numbers of clients
 };
 
-/// Pure.
+/// Returns the status of one client. Pure.
 [[nodiscard]] protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, pid_t process,
                                            const ClientStatistics& statistics);
-/// Of this process, now.
+/// Returns the status of this process, now.
 [[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admission, protocol::Mode mode,
                                          std::uint32_t free_frames);
 
-// ---- who asks ----
+// ---- readers ----
 
 struct ServerStatus {
   protocol::StatusEnd daemon;
   std::vector<protocol::StatusPart> clients; // by place
 };
 
-/// Asks one daemon, again and again. One thread.
+/// Reads the status of one daemon, repeatedly. One thread.
 class StatusReader {
  public:
-  /// cancelled: nobody listens in `directory`; refused: this user may not ask; the text says what to do. No answer is
-  /// waited for longer than `patience`.
+  /// Connects to the daemon in `directory`. Returns cancelled if nobody listens there, refused if this user may not
+  /// connect. The text says what to do. No answer takes longer than `patience`.
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
                                                     Duration patience = std::chrono::seconds(3));
-  /// cancelled: the daemon has gone. refused: it does not answer. unsupported: it speaks another version.
+  /// Returns cancelled if the daemon has gone, refused if it does not answer, unsupported if it has another version.
   [[nodiscard]] Result<ServerStatus> read();
 
  private:

@@ -1,6 +1,6 @@
-// What a recording says of clients' jobs and chunks, as of a task set's: a job has no part on a core, and its client's
-// own time stamps are believed between what is known. Does nothing where nothing is recorded; noexcept, for real-time
-// threads. The dispatcher's lock.
+// Records the jobs and chunks of clients as those of a task set. A job has no part on a core. A client's time stamps
+// are clamped to the interval in which the event must have happened. Has no effect if nothing is recorded; noexcept,
+// for real-time threads. Called under the dispatcher's lock.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -11,21 +11,21 @@
 
 namespace rtexec::daemon {
 
-/// The jobs of one client, one after the other.
+/// Records the jobs of one client, one after the other.
 class JobRecord {
  public:
-  /// As recordings number it: the last one.
+  /// Returns the number of the last job in the recording.
   [[nodiscard]] policies::JobId job() const noexcept { return job_; }
 
-  /// Another job: of `task`, as recordings number those.
+  /// Records the release of another job; `task` is a task number of the recording.
   void released(std::uint32_t task, Instant release, Instant now, Instant deadline, Instant ordered_by) noexcept;
   void granted(Instant now) noexcept;
   void ended(Instant release, Instant end, Instant deadline, bool real_time) noexcept;
-  /// Its process has ended while it had the device.
+  /// Records that the process has ended while its job held the device.
   void cancelled(Instant now) noexcept;
-  /// Its chunks could not be brought there.
+  /// Records that the job's chunks could not be loaded.
   void failed(Instant now, Instant deadline) noexcept;
-  /// It is no more, if it has not ended.
+  /// Records that the job is aborted, unless it has ended.
   void aborted(Instant now, Instant deadline) noexcept;
 
  private:
@@ -33,17 +33,17 @@ class JobRecord {
   bool open_ = false;
 };
 
-/// Chunks that move, in both directions.
+/// Records moves of chunks, in both directions.
 class MoveRecord {
  public:
   explicit MoveRecord(Bytes chunk) : chunk_(chunk) {}
-  /// What was ordered at `since` has moved at `told`, as its client says. Of those ordered one begins when the one
-  /// before it has moved.
+  /// Records a move that was ordered at `since` and ended at `told` by the client's clock. Moves of one direction
+  /// execute one after the other: each begins when the previous one has ended.
   void moved(const policies::Action& action, Instant since, Instant told, Instant now, bool failed) noexcept;
 
  private:
   Bytes chunk_;
-  std::array<Instant, 2> until_{}; // out, in
+  std::array<Instant, 2> until_{}; // when the last move out, and in, ended
 };
 
 } // namespace rtexec::daemon

@@ -1,10 +1,10 @@
-// Which streams of a process may have work that has not ended. Nothing here waits but await().
+// A table of the streams of a process that may have unfinished work. Only await() waits by design.
 //
-// A stream that other threads cannot ask by its name, since it is each thread's own, is about to be destroyed, or one
-// of too many, has an event behind its work.
+// Some streams cannot be queried by their handle: the per-thread stream, a stream about to be destroyed, and streams
+// beyond the table's size. An event behind their work replaces the query.
 //
-// mark(), follow() and forget() on any thread, the first without a lock; idle(), await() and all_ended() by one thread
-// at a time, the first and the last while nothing is submitted.
+// mark(), follow() and forget(): any thread, mark() without a lock. idle(), await() and all_ended(): one thread at a
+// time; idle() and all_ended() while nothing is submitted.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
@@ -21,21 +21,22 @@ namespace rtexec::preload {
 
 class BusyStreams {
  public:
-  /// Work is submitted to `stream`; `own`: a null stream is the thread's own. False: follow() comes after it.
+  /// Marks `stream` as busy, since work is submitted to it. `own`: a null handle means the thread's own stream. Returns
+  /// false if follow() must be called after the submission.
   [[nodiscard]] bool mark(hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     Entry* entry = key != own_key ? find(key) : nullptr;
     if (entry != nullptr) entry->busy.store(true, std::memory_order_relaxed);
     return entry != nullptr;
   }
-  /// An event behind the work that `stream` has, in the calling thread's context. Waits for the work where there is
-  /// none.
+  /// Records an event behind the present work of `stream`, in the calling thread's context. Waits for the work
+  /// if that fails.
   void follow(const RealDriver& driver, hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     if (!follow(driver, key, key == own_key ? number_of_thread() : key))
       (void)driver.stream_synchronize(stream_of(key));
   }
-  /// `stream` is about to be destroyed: its work has an event from now on.
+  /// Replaces `stream`, which is about to be destroyed, by an event behind its work.
   void forget(const RealDriver& driver, hal::cuda::Stream stream) noexcept {
     bool busy = false;
     for (auto& entry : entries_) {
@@ -53,8 +54,8 @@ class BusyStreams {
       if (tail.of == key_of(stream, false)) tail.of = 0;
     }
   }
-  /// Whether all work has ended, in the calling thread's context. `captures`: a stream records, so neither the context
-  /// nor the null stream may be asked.
+  /// Returns true if all work has ended, in the calling thread's context. `captures`: a stream captures, so neither the
+  /// context nor the null stream may be queried.
   [[nodiscard]] bool idle(const RealDriver& driver, bool captures) noexcept {
     using hal::cuda::Code;
     for (auto& entry : entries_) {
@@ -74,13 +75,14 @@ class BusyStreams {
     });
     return tails_.empty();
   }
-  /// Waits for each stream that can be asked by name: where another one records, the context must not be waited for.
+  /// Waits for the work of each stream, one by one, except the null stream and capturing ones: while a stream captures,
+  /// the context must not be synchronised.
   void await(const RealDriver& driver) noexcept {
     for (auto& entry : entries_) {
       const std::uintptr_t key = entry.key.load(std::memory_order_acquire);
       if (key == 0) continue;
       if (key == gone || !entry.busy.load(std::memory_order_relaxed) || !may_be_asked(driver, key)) continue;
-      (void)driver.stream_synchronize(stream_of(key)); // other threads may have submitted more: it is busy as before
+      (void)driver.stream_synchronize(stream_of(key)); // stays busy: other threads may have submitted more work
     }
     for (std::size_t i = 0;; ++i) {
       hal::cuda::Event end = nullptr;
@@ -105,10 +107,10 @@ class BusyStreams {
     std::atomic<bool> busy{false};
   };
   struct Tail {
-    std::uint64_t of; // a thread's number, or a stream's handle; 0: nothing comes behind it
+    std::uint64_t of; // a thread's number, or a stream's handle; 0: the event is not reused
     hal::cuda::Event end;
   };
-  /// False: there is no event.
+  /// Returns false if it cannot record an event.
   [[nodiscard]] bool follow(const RealDriver& driver, std::uintptr_t key, std::uint64_t of) noexcept {
     using hal::cuda::Code;
     const std::scoped_lock lock(tails_lock_);
@@ -122,29 +124,30 @@ class BusyStreams {
         tails_.push_back({of, end});
         return true;
       }
-    } catch (const std::bad_alloc&) {} // the stream is waited for
+    } catch (const std::bad_alloc&) {} // the caller waits for the stream instead
     (void)driver.event_destroy(end);
     return false;
   }
   [[nodiscard]] static std::uint64_t number_of_thread() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};
     thread_local const std::uint64_t number =
-        2 * last.fetch_add(1, std::memory_order_relaxed) + 1; // no stream's handle
+        2 * last.fetch_add(1, std::memory_order_relaxed) + 1; // an odd number is no stream's handle
     return number;
   }
-  static constexpr std::uintptr_t null_key = 1; // CU_STREAM_LEGACY, which the null stream is
+  static constexpr std::uintptr_t null_key = 1; // CU_STREAM_LEGACY, the null stream
   static constexpr std::uintptr_t own_key = 2;  // CU_STREAM_PER_THREAD
-  static constexpr std::uintptr_t gone = 3;     // no stream has this handle
+  static constexpr std::uintptr_t gone = 3;     // marks a free entry: no stream has this handle
   [[nodiscard]] static hal::cuda::Stream stream_of(std::uintptr_t key) noexcept {
     return reinterpret_cast<hal::cuda::Stream>(key == null_key ? 0 : key);
   }
-  /// While a stream records: not one that does, nor the null stream, which waits for others.
+  /// True if the stream can be queried while a stream captures: not for a capturing stream, nor for the null stream,
+  /// which waits for others.
   [[nodiscard]] static bool may_be_asked(const RealDriver& driver, std::uintptr_t key) noexcept {
     int state = 0;
     return key != null_key && driver.stream_is_capturing(stream_of(key), &state) == hal::cuda::Code::success &&
            state == 0;
   }
-  /// The entry of `key`, taken where there is none. Null: no room.
+  /// Returns the entry of `key`, or takes a free one. Null: the table is full.
   [[nodiscard]] Entry* find(std::uintptr_t key) noexcept {
     const std::size_t first = (key ^ key >> 9) / 16;
     Entry* unused = nullptr;
@@ -157,7 +160,7 @@ class BusyStreams {
       Entry& taken = unused != nullptr ? *unused : entry;
       there = unused != nullptr ? gone : 0;
       if (taken.key.compare_exchange_strong(there, key, std::memory_order_acq_rel) || there == key) return &taken;
-      return find(key); // another thread's now
+      return find(key); // another thread took the entry
     }
     std::uintptr_t there = gone;
     if (unused == nullptr) return nullptr;

@@ -1,5 +1,4 @@
-// The table of functions.inc as data: what each function that the library stands before is called, which ABI it has,
-// and how it is treated.
+// The table of call_table.inc as data: name, ABI and treatment of each function that the library intercepts.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +10,24 @@
 namespace rtexec::preload {
 
 enum class Treatment : std::uint8_t {
-  lookup,         // answers with functions of ours
-  make_context,   // passed on: there may be several contexts after it
-  allocate,       // gives memory of the arena
-  allocate_apart, // passed on: memory that is never swapped
-  map,            // addresses and chunks that the program maps itself: in slots, where they can be
-  free,           // memory of the arena is freed by us, other memory by the driver
-  look_at,        // opens a job before it: the driver looks at memory that it names, which has to be there
-  look_at_again,  // likewise where the driver refuses without: what may take long
-  tell,           // answers for memory of the arena, or of the process's own limit
-  run_and_wait,   // opens a job before it; the device may be idle after it
-  run,            // opens a job before it
-  run_there,      // likewise where it is about memory of the arena
-  wait,           // the device may be idle after it
-  capture,        // between two of these, work of a stream is recorded and not executed
-  end,            // a stream, a context or all work of a device is gone after it
+  lookup,         // returns functions of this library
+  make_context,   // passed on; afterwards there may be several contexts
+  allocate,       // allocates from the arena
+  allocate_apart, // passed on: allocates memory that is never swapped
+  map,            // reserves, creates or maps memory of the program's own: uses slots if possible
+  free,           // frees memory of the arena itself; passed on for other memory
+  look_at,        // opens a job first: the driver accesses the named memory, which must be resident
+  look_at_again,  // may take long: opens a job and calls again only if the driver refuses without one
+  tell,           // answers for memory of the arena, or by the process's own limit
+  run_and_wait,   // opens a job first; the device may be idle afterwards
+  run,            // opens a job first
+  run_there,      // opens a job first if its memory is in the arena
+  wait,           // the device may be idle afterwards
+  capture,        // begins or ends a capture, during which work of a stream is recorded and not executed
+  end,            // destroys a stream or a context, or resets a device
 };
 
-/// Which stream a null handle means.
+/// The meaning of a null stream handle: the legacy default stream, or the thread's own stream.
 enum class Streams : std::uint8_t { shared, own };
 
 enum class Id : std::uint16_t {
@@ -45,10 +44,10 @@ struct Row {
   Treatment treatment;
 };
 
-/// In the order of Id.
+/// Returns the rows in the order of Id.
 [[nodiscard]] std::span<const Row> rows() noexcept;
 [[nodiscard]] inline const Row& row_of(Id id) noexcept { return rows()[static_cast<std::size_t>(id)]; }
-/// By its name in libcuda.so.1.
+/// Returns the function with this name in libcuda.so.1.
 [[nodiscard]] std::optional<Id> find_symbol(std::string_view symbol) noexcept;
 
 } // namespace rtexec::preload

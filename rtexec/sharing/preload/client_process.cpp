@@ -21,23 +21,23 @@ using hal::cuda::Stream;
 
 constinit std::atomic<ClientProcess*> instance{nullptr};
 constinit std::mutex making;
-/// How often it is looked whether a job is idle, and after how many looks without work it is one.
+/// Intervals of the checks whether a job is idle: normally, and while others wait.
 constexpr Duration between_looks = std::chrono::milliseconds(10);
 constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
-constexpr int looks_without_job = 10; // then it has to be woken, which takes time of whoever begins a job
-/// Where others wait: after how many looks at a job that has not ended by itself it gets no more work, and for how
-/// long.
+constexpr int looks_without_job = 10; // then the watch thread sleeps; a thread that begins a job has to wake it
+/// While others wait: the number of checks of a job before new work is held back, and how long that lasts at most.
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration longest_restart = std::chrono::seconds(2);
-constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
+constexpr Duration between_attempts = std::chrono::milliseconds(20); // between attempts to reach a daemon
 constexpr const char* turned_away_advice =
     "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
     "daemon";
-/// A thread of ours is no program's: its calls are the driver's.
+/// True while this thread creates the client: its calls are passed on to the driver.
 thread_local bool makes = false;
 
-/// How a free of memory is told from those of other streams: not by a stream that is each thread's own.
+/// Returns the stream by which a free is distinguished from those of other streams. Returns nullopt for the per-thread
+/// stream, since all threads have the same handle for it.
 std::optional<Stream> told_apart(Stream stream) noexcept {
   if (stream == ClientProcess::own_stream()) return {};
   return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
@@ -72,14 +72,14 @@ ClientProcess* ClientProcess::make() noexcept {
   try {
     std::unique_ptr<ClientProcess> process(new ClientProcess(*driver, context, device));
     if (const auto connected = process->connect(); connected) {
-      // A child has neither the threads nor the device: its calls are passed on.
+      // After fork(), the child has neither the threads nor the device: its calls are passed on.
       ::pthread_atfork(nullptr, nullptr, [] {
         instance.store(nullptr, std::memory_order_release);
         step_back({});
       });
       instance.store(process.release(), std::memory_order_release);
-      std::atexit(ends); // behind whatever has used the driver later, and before the driver
-    } else if (connected.error().code == Errc::cancelled) { // a socket that nobody listens at
+      std::atexit(ends); // runs after exit handlers of later users of the driver, and before the driver's own
+    } else if (connected.error().code == Errc::cancelled) { // nobody listens at the socket
       step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
     } else {
       turn_away(connected.error().what + turned_away_advice);
@@ -97,7 +97,7 @@ ClientProcess::ClientProcess(const RealDriver& driver, hal::cuda::Context contex
 Result<> ClientProcess::connect() {
   const auto granularity = memory_.granularity();
   if (!granularity) return Unexpected(granularity.error());
-  // So the primary context, where it is that one, is not destroyed when the program lets go of it.
+  // Keeps the primary context alive when the program releases it, if it is the current one.
   hal::cuda::Context primary = nullptr;
   (void)driver_.context_retain(&primary, device_);
   const client::ClientOptions options{.directory = daemon_directory(),
@@ -107,7 +107,7 @@ Result<> ClientProcess::connect() {
                                       .hurry = [this](std::uint64_t) { hurry(); },
                                       .notice = [](const std::string& text) { say(text); }};
   auto client = client::Client::connect(options, memory_);
-  // A daemon that is started again leaves a socket that nobody listens at for a moment
+  // While a daemon restarts, nobody listens at its socket for a moment.
   for (const Instant until = hal::now() + longest_restart;
        !client && client.error().code == Errc::cancelled && hal::now() < until;) {
     hal::sleep_until(hal::now() + between_attempts);
@@ -156,7 +156,8 @@ std::optional<Code> ClientProcess::allocate(DevicePointer* pointer, std::size_t 
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Space in slots that the arena has: more slots are had for good, so what is freed soon is waited for first.
+/// Returns space in slots that the client has. New slots are never returned to the daemon, so this waits for pending
+/// frees first.
 std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, std::optional<Stream> stream,
                                                                   std::unique_lock<std::mutex>& lock) {
   do {
@@ -171,7 +172,7 @@ std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, st
   return {};
 }
 
-/// False: nothing is about to be freed, or it must not be waited for.
+/// Waits for the oldest pending free. Returns false if there is none, or waiting is not allowed.
 bool ClientProcess::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
   if (capturing.load(std::memory_order_relaxed) > 0) return false;
   const auto free = pending_.oldest();
@@ -198,7 +199,7 @@ std::size_t ClientProcess::lacking(const Addresses& addresses) const noexcept {
       std::ranges::count_if(addresses, [&](DevicePointer address) { return !slot_at_.contains(address); }));
 }
 
-/// That the arena has no use for, with those at no address.
+/// Returns the number of slots that the arena does not use, including those without an address.
 std::size_t ClientProcess::spare_slots() const noexcept {
   const auto is_spare = [&](const auto& each) {
     return in_arena(each.first) && !arena_->uses((each.first - memory_.base()) / arena_->slot_size().count);
@@ -206,7 +207,7 @@ std::size_t ClientProcess::spare_slots() const noexcept {
   return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
 }
 
-/// Each of `addresses` has a slot from then on.
+/// Gives each of `addresses` a slot.
 Result<> ClientProcess::provide(const Addresses& addresses) {
   const std::size_t needed = lacking(addresses);
   if (needed == 0) return {};
@@ -218,7 +219,7 @@ Result<> ClientProcess::provide(const Addresses& addresses) {
   for (const DevicePointer address : addresses) {
     if (!slot_at_.contains(address)) provided.emplace(address, unused != unused_slots_.begin() ? *--unused : next++);
   }
-  // What is loaded for the first time is loaded to where it belongs.
+  // Assigns the addresses before the slots are granted, so that the first load maps them there.
   for (const auto& [address, slot] : provided) memory_.place(slot, address);
   if (more > 0) {
     if (auto grown = grow(granted_ + more); !grown) {
@@ -248,7 +249,7 @@ void ClientProcess::give_back(DevicePointer address) noexcept {
 }
 
 Result<> ClientProcess::grow(std::uint32_t slots) {
-  if (slots * arena_->slot_size().count > memory_size_) // of a daemon that came later, which has a higher one
+  if (slots * arena_->slot_size().count > memory_size_) // a later daemon may have a higher limit
     return fail(Errc::out_of_memory,
                 "The process keeps the limit of " + readable(Bytes{memory_size_}) + " that it began with.");
   const Entered entered(driver_, context_);
@@ -256,7 +257,7 @@ Result<> ClientProcess::grow(std::uint32_t slots) {
   return gate_.apart([&]() -> Result<> {
     const bool held = client_->holds();
     Result<> grown = client_->grow(slots);
-    // The daemon has gone: the job ends, all is saved, and what comes next is the next daemon's
+    // If the daemon has gone, ends the job, which lets all memory be saved, and retries with the next daemon.
     while (!grown && grown.error().code == Errc::cancelled && !leaving_.load()) {
       client_->end();
       hal::sleep_until(hal::now() + between_attempts);
@@ -291,7 +292,7 @@ std::optional<Segments::Range> ClientProcess::object_of(DevicePointer pointer) c
 
 std::optional<Code> ClientProcess::free(DevicePointer pointer) noexcept {
   if (!in_arena(pointer)) return {};
-  // As the driver does: what is under way may use it.
+  // Waits, as the driver does: work under way may use the memory.
   if (client_->holds()) {
     const Entered entered(driver_, context_);
     const std::scoped_lock lock(recording);
@@ -354,7 +355,7 @@ std::optional<Code> ClientProcess::address_range(DevicePointer* base, std::size_
   return Code::success;
 }
 
-/// The driver knows nothing of a slot that is swapped out, and of others what holds for a chunk.
+/// Answers itself: the driver knows no slot that is swapped out, and reports others as chunks.
 std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
@@ -384,7 +385,7 @@ std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePo
   case 18: return answer(size);
   case 19: return answer(begin);
   case 20: return answer(static_cast<unsigned long long>(begin));
-  default: return Code::invalid_value; // of host memory, or of a version to come
+  default: return Code::invalid_value; // an attribute of host memory, or of a later version
   }
 }
 
@@ -407,11 +408,11 @@ void ClientProcess::ends() noexcept {
   process->gate_.synchronised();
   if (!process->stop()) return;
   const Entered entered(process->driver_, process->context_);
-  // A job that has not ended has its memory until the process has.
+  // A job under way keeps its memory until the process has ended.
   process->memory_.end(!process->gate_.is_open());
 }
 
-/// False: it has been.
+/// Returns false if it was called before.
 bool ClientProcess::stop() noexcept {
   if (leaving_.exchange(true)) return false;
   opened_.raise();
@@ -444,7 +445,7 @@ ClientProcess::Pass ClientProcess::submit(Stream stream, bool own) noexcept {
   return has_name && busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
 }
 
-/// The null stream of another context has no name in ours.
+/// True if the arena's context is current: the null stream of another context has no handle in it.
 bool ClientProcess::in_context() const noexcept {
   if (!several_contexts.load(std::memory_order_relaxed)) return true;
   hal::cuda::Context current = nullptr;
@@ -460,7 +461,7 @@ void ClientProcess::watch() noexcept {
   int hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
-    const bool holds = client_->holds(); // the gate is shut for a moment now and then while it does
+    const bool holds = client_->holds(); // not the gate's state: the gate is closed briefly while a job is open
     without_job = holds ? 0 : without_job + 1;
     if (without_job > looks_without_job) {
       await_job();
@@ -481,12 +482,12 @@ void ClientProcess::watch() noexcept {
 void ClientProcess::await_job() noexcept {
   const std::uint32_t seen = opened_.value();
   watch_sleeps_.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or who began it that this sleeps
+  std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or begin() sees `watch_sleeps_`
   if (!client_->holds() && !leaving_.load(std::memory_order_acquire)) opened_.wait(seen);
   watch_sleeps_.store(false, std::memory_order_relaxed);
 }
 
-/// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
+/// A destroyed stream's work continues, but can no longer be queried by its handle.
 void ClientProcess::stream_ends(Stream stream) noexcept {
   if (captures(stream)) return capture_ends();
   {
@@ -516,9 +517,9 @@ bool ClientProcess::begin() noexcept {
 void ClientProcess::end() noexcept { client_->end(); }
 bool ClientProcess::holds() noexcept { return client_->holds(); }
 bool ClientProcess::idle() noexcept {
-  if (leaving_.load()) return false; // a driver that has gone says nothing of what the device does
+  if (leaving_.load()) return false; // a driver that has shut down cannot tell
   const std::unique_lock lock(recording, std::try_to_lock);
-  if (!lock) return false; // another thread waits for the device: nobody is to wait for that
+  if (!lock) return false; // another thread waits for the device, and this function must not wait
   const Entered entered(driver_, context_);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
@@ -529,7 +530,7 @@ void ClientProcess::wait_until_idle() noexcept {
   else if (synchronize() == Code::success) busy_.all_ended(driver_);
 }
 
-/// Of other contexts, each stream that has work: a context waits for its own.
+/// Waits for the current context, then for busy streams of other contexts.
 Code ClientProcess::synchronize() noexcept {
   const Code code = driver_.context_synchronize();
   if (code == Code::success) busy_.await(driver_);

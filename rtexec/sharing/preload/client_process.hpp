@@ -1,10 +1,11 @@
-// This process as a client of the daemon: its arena on the first device that it allocates memory of, and its jobs. Made
-// at the first call that needs it, with a context current; never destroyed, since threads use it to the very end.
+// This process as a client of the daemon: its arena, on the first device of which it allocates memory, and its jobs. It
+// is created by the first call that needs it while a context is current. It is never destroyed, since threads use it to
+// the very end.
 //
-// A job that no synchronisation follows is closed by a thread of its own, once the device is idle and nothing was
+// A thread of its own ends jobs after which the program does not synchronise, once the device is idle and no work was
 // submitted for a while.
 //
-// Any thread. Answers are the driver's codes; what cannot be known to be ours is not answered, and passed on.
+// Any thread. Functions return the driver's codes; nullopt means that the call must be passed on to the driver.
 #pragma once
 
 #include "rtexec/sharing/client/arena.hpp"
@@ -30,17 +31,17 @@ namespace rtexec::preload {
 
 class ClientProcess final : private GatedDevice {
  public:
-  /// Null where the process takes no part, or no context is current yet.
+  /// Returns the client, creating it if needed. Null: the process takes no part, or no context is current yet.
   [[nodiscard]] static ClientProcess* enter() noexcept;
-  /// Null where it has not been made.
+  /// Returns the client. Null: it has not been created.
   [[nodiscard]] static ClientProcess* existing() noexcept;
 
-  // ---- memory; nothing: it is not the arena's affair ----
-  /// `stream`: the memory is used in its order alone; none: in any.
+  // ---- memory; nullopt: it is not arena memory ----
+  /// `stream`: the memory is used only in the order of that stream; nullopt: in any order.
   [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size,
                                                         std::optional<hal::cuda::Stream> stream = {}) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> free(hal::cuda::DevicePointer pointer) noexcept;
-  /// Its space is used again when the work has ended that `stream` has now.
+  /// Frees memory in the order of `stream`: its space is reused when the present work of `stream` has ended.
   [[nodiscard]] std::optional<hal::cuda::Code> free_behind(hal::cuda::DevicePointer pointer,
                                                            hal::cuda::Stream stream) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> memory_info(std::size_t* free, std::size_t* total) noexcept;
@@ -50,7 +51,7 @@ class ClientProcess final : private GatedDevice {
                                                          hal::cuda::DevicePointer pointer) noexcept;
   [[nodiscard]] bool owns(hal::cuda::DevicePointer pointer) const noexcept;
 
-  // ---- memory that the program maps itself; nothing: likewise ----
+  // ---- memory that the program maps itself; nullopt: pass the call on ----
   [[nodiscard]] std::optional<hal::cuda::Code> reserve_addresses(hal::cuda::DevicePointer* pointer, std::size_t size,
                                                                  std::size_t alignment,
                                                                  hal::cuda::DevicePointer wanted) noexcept;
@@ -59,7 +60,7 @@ class ClientProcess final : private GatedDevice {
   [[nodiscard]] std::optional<hal::cuda::Code> create_chunk(hal::cuda::AllocationHandle* handle, std::size_t size,
                                                             const hal::cuda::AllocationProperties* properties) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> release_chunk(hal::cuda::AllocationHandle handle) noexcept;
-  /// Another handle of the chunk at an address.
+  /// Returns another handle of the chunk at an address.
   [[nodiscard]] std::optional<hal::cuda::Code> retain_chunk(hal::cuda::AllocationHandle* handle,
                                                             hal::cuda::DevicePointer pointer) noexcept;
   [[nodiscard]] bool gave_chunk(hal::cuda::AllocationHandle handle) const noexcept;
@@ -73,25 +74,26 @@ class ClientProcess final : private GatedDevice {
 
   // ---- jobs ----
   enum class Pass : std::uint8_t { entered, entered_unnamed, recorded, refused };
-  /// Before work goes to `stream`. entered: submitted() follows, with the same arguments; recorded: it is captured.
+  /// Must be called before work is submitted to `stream`. entered: submitted() must follow, with the same arguments;
+  /// recorded: the work is captured.
   [[nodiscard]] Pass submit(hal::cuda::Stream stream, bool own) noexcept;
   void submitted(Pass pass, hal::cuda::Stream stream, bool own) noexcept {
     if (pass == Pass::entered_unnamed) [[unlikely]]
       follow(stream, own);
     gate_.leave();
   }
-  /// All memory is there, as for work, until stood(). False: it is not to be had. The job that this opens ends as one
-  /// that the program synchronises nowhere.
+  /// Makes all memory resident until stood(), as for work. Returns false if that is impossible. The watch thread ends
+  /// the job that this opens, as one after which the program does not synchronise.
   [[nodiscard]] bool stand() noexcept;
   void stood() noexcept { gate_.leave(); }
   void synchronised() noexcept { gate_.synchronised(); }
   void stream_ends(hal::cuda::Stream stream) noexcept;
-  /// Another context than ours is about to go, with streams and events that nobody may ask any more.
+  /// Called before another context is destroyed, with streams and events that must not be queried afterwards.
   void other_context_ends() noexcept;
-  /// The context is about to go, with all memory of it.
+  /// Called before the context is destroyed, with all its memory.
   void leave(std::string_view reason) noexcept;
-  /// The process is about to end, and the driver before it: no more work is taken, and what the daemon asks for is done
-  /// without the driver.
+  /// Called at the end of the process, before the driver ends: no more work is accepted, and the daemon's commands are
+  /// carried out without the driver.
   static void ends() noexcept;
   [[nodiscard]] bool has_left() const noexcept { return leaving_.load(std::memory_order_relaxed); }
   [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
@@ -99,15 +101,15 @@ class ClientProcess final : private GatedDevice {
   [[nodiscard]] JobGate& gate() noexcept { return gate_; }
   [[nodiscard]] client::Client& client() noexcept { return *client_; }
 
-  /// The program has `context`.
+  /// Reports that the program has `context`.
   static void notice_context(hal::cuda::Context context) noexcept {
     hal::cuda::Context first = nullptr;
     if (!first_context.compare_exchange_strong(first, context) && first != context) several_contexts.store(true);
   }
   /// CU_STREAM_PER_THREAD.
   [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
-  /// Streams of any thread whose work is recorded, by what was begun and ended.
-  /// `begin` begins a capture, while none of ours asks streams or waits for them: that would break it.
+  /// Calls `begin`, which begins a capture. Meanwhile no thread of this library queries streams or waits for them,
+  /// which would invalidate the capture.
   template <class Begin> static hal::cuda::Code capture_begins(Begin&& begin) noexcept {
     const std::scoped_lock lock(recording);
     const hal::cuda::Code code = begin();
@@ -139,7 +141,7 @@ class ClientProcess final : private GatedDevice {
   [[nodiscard]] hal::cuda::Code synchronize() noexcept;
   [[nodiscard]] bool stop() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
-  /// Of the arena, or of the program's own.
+  /// Returns the object of the arena, or the program's own mapping, that contains `pointer`.
   [[nodiscard]] std::optional<Segments::Range> object_of(hal::cuda::DevicePointer pointer) const noexcept;
   [[nodiscard]] bool in_arena(hal::cuda::DevicePointer pointer) const noexcept {
     return pointer - memory_.base() < memory_size_;
@@ -155,7 +157,7 @@ class ClientProcess final : private GatedDevice {
   void take_back_unused();
   void give_back(hal::cuda::DevicePointer address) noexcept;
 
-  // of the gate
+  // Implements GatedDevice
   bool begin() noexcept override;
   void end() noexcept override;
   bool holds() noexcept override;
@@ -164,30 +166,30 @@ class ClientProcess final : private GatedDevice {
 
   static inline constinit std::atomic<hal::cuda::Context> first_context{nullptr};
   static inline constinit std::atomic<bool> several_contexts{false};
-  static inline constinit std::atomic<int> capturing{0};
-  static inline constinit std::mutex recording; // held where streams are asked or waited for; taken last
+  static inline constinit std::atomic<int> capturing{0}; // captures of any thread that have begun and not ended
+  static inline constinit std::mutex recording;          // held while streams are queried or waited for; taken last
 
   const RealDriver& driver_;
   hal::cuda::Context context_;
   hal::cuda::Ordinal device_;
   DeviceMemory memory_;
   std::unique_ptr<client::Client> client_;
-  std::size_t memory_size_ = 0; // of the range
-  std::size_t granularity_ = 0; // of the driver's chunks
+  std::size_t memory_size_ = 0; // of the range, in bytes
+  std::size_t granularity_ = 0; // granularity of the driver's chunks, in bytes
   BusyStreams busy_;
   JobGate gate_;
-  std::atomic<bool> hurried_{false}; // others wait for the job that is open
+  std::atomic<bool> hurried_{false}; // other clients wait for the open job
   std::atomic<bool> leaving_{false};
   std::atomic<bool> watch_sleeps_{false};
-  hal::Signal opened_;       // or hurried
-  hal::Thread watch_;        // closes what no synchronisation closes
-  mutable std::mutex mutex_; // guards what follows; taken before the gate's
+  hal::Signal opened_;       // raised when a job begins, or others wait
+  hal::Thread watch_;        // ends jobs after which the program does not synchronise
+  mutable std::mutex mutex_; // guards the following members; taken before the gate's
   std::optional<client::Arena> arena_;
   std::optional<Segments> segments_;
-  std::atomic<bool> maps_itself_{false}; // the program
-  std::uint32_t granted_ = 0;            // slots
+  std::atomic<bool> maps_itself_{false}; // true: the program maps memory itself
+  std::uint32_t granted_ = 0;            // number of slots
   std::map<hal::cuda::DevicePointer, std::uint32_t> slot_at_;
-  std::vector<std::uint32_t> unused_slots_; // of those that are granted: stand nowhere
+  std::vector<std::uint32_t> unused_slots_; // granted slots without an address
   PendingFrees pending_;
 };
 

@@ -1,6 +1,6 @@
-// dlsym as programs see it: for names of the table it answers with functions of this library, where the program would
-// have found the driver's. All other questions are the C library's, which looks at who asks: so the stub jumps there
-// with everything as it was.
+// dlsym for programs: a name of the table gets this library's function if the program would have found the driver's.
+// The C library answers all other calls. Its answer depends on the caller, so the stub jumps there with unchanged
+// registers.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/symbols.hpp"
 
@@ -27,11 +27,12 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] Answer rtexec_preload_dlsym(
   if (!id) return not_ours;
   const bool searches_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
   if (driver_library() == nullptr) {
-    // Without a driver our names are not to be found either, which only our own place in the scope can say.
+    // Without a driver, this library's names must not be found either. Only a search from its own place in the scope
+    // ignores them.
     void* found = searches_scope ? nullptr : ask(handle, name);
     return answer(found == nullptr || found == exported_function(*id) ? ask(RTLD_NEXT, name) : found);
   }
-  // In the scope this library comes first, or comes next, as it does for the linker.
+  // In a search of the scope, this library comes first, or next, as it does for the linker.
   if (searches_scope) return not_ours;
   void* found = ask(handle, name);
   return answer(found != nullptr && found == real_function(*id) && takes_part() ? exported_function(*id) : found);

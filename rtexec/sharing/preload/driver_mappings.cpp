@@ -66,7 +66,7 @@ Segments::Code Segments::may_map(Address begin, std::size_t size, std::size_t of
   if (const auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first - begin < size)
     return Code::invalid_value;
   if (piece_of(begin)) return Code::invalid_value;
-  // No place has a slot and memory of the driver's.
+  // A place must not have both a slot and memory of the driver.
   const Address first = first_place(begin), end = range->begin + whole(begin - range->begin + size);
   auto piece = pieces_.lower_bound(first);
   if (piece != pieces_.begin() && std::prev(piece)->first + std::prev(piece)->second.size > first) --piece;

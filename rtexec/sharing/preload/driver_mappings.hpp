@@ -1,9 +1,9 @@
-// What a program has of the driver's virtual memory: address ranges that it reserved, handles of chunks, and which of
-// them is mapped where. Handles that this library gave have no memory of their own: it comes with the slot of the arena
-// that stands at the place, a piece of a range of one slot's size that begins at a multiple of it from the range's
-// begin. Pieces with handles of the driver's are known too, so that no slot is put where one is.
+// The program's use of the driver's virtual memory: address ranges that it reserved, handles of chunks, and where they
+// are mapped. A range is divided into places of one slot's size, counted from the range's begin. A handle that this
+// library gave has no memory of its own: the slot of the arena that is mapped at the place provides it. Mappings of the
+// driver's handles are recorded too, so that no slot is mapped over them.
 //
-// Bookkeeping alone. One thread at a time; what may throw is std::bad_alloc, and then nothing has changed. Answers are
+// Bookkeeping only. One thread at a time. Functions may throw only std::bad_alloc, and then without effect. They return
 // the driver's codes.
 #pragma once
 
@@ -26,22 +26,22 @@ class Segments {
   using Handle = hal::cuda::AllocationHandle;
   struct Range {
     Address begin = 0;
-    std::size_t size = 0; // as the program asked for it
+    std::size_t size = 0; // as the program requested it
   };
   struct Piece {
     Address begin = 0;
     std::size_t size = 0;
-    Handle handle = 0; // 0: the driver's
+    Handle handle = 0; // 0: a handle of the driver
   };
 
   explicit Segments(Bytes slot) : slot_(slot.count) {}
 
   // ---- ranges ----
 
-  /// What is reserved for `size` bytes: whole places.
+  /// Returns the reserved size for `size` bytes: a whole number of places.
   [[nodiscard]] std::size_t whole(std::size_t size) const noexcept { return (size + slot_ - 1) / slot_ * slot_; }
   void add_range(Range range) { ranges_.emplace(range.begin, range.size); }
-  /// A range is removed whole, with nothing mapped there; nothing: it is not ours.
+  /// Removes a whole range, which must have no mappings. Returns nullopt if the range is not of this table.
   [[nodiscard]] std::optional<Code> remove_range(Address begin, std::size_t size) noexcept;
   [[nodiscard]] std::optional<Range> range_of(Address address) const noexcept;
 
@@ -51,31 +51,32 @@ class Segments {
   [[nodiscard]] bool gave(Handle handle) const noexcept { return chunks_.contains(handle); }
   [[nodiscard]] Code retain(Handle handle) noexcept;
   [[nodiscard]] Code release(Handle handle) noexcept;
-  /// Of all handles, mapped or not.
+  /// Returns the total size of all handles, mapped or not.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// Of those that are not mapped.
+  /// Returns the total size of the handles that are not mapped.
   [[nodiscard]] std::size_t bytes_to_map() const noexcept { return bytes_ - mapped_; }
-  /// In places that have a slot, beside what is mapped there.
+  /// Returns the unused space in places that have a slot.
   [[nodiscard]] std::size_t room() const noexcept { return places_.size() * slot_ - mapped_; }
 
   // ---- mappings ----
 
-  /// Whether [begin, begin + size) may get this handle, or one of the driver's (0).
+  /// Checks if [begin, begin + size) may be mapped to this handle, or to one of the driver (0).
   [[nodiscard]] Code may_map(Address begin, std::size_t size, std::size_t offset, Handle handle) const noexcept;
-  /// Places of [begin, begin + size), of one range.
+  /// Returns the places of [begin, begin + size), which is in one range.
   [[nodiscard]] std::vector<Address> places_of(Address begin, std::size_t size) const;
-  /// After may_map() said success.
+  /// Records a mapping, after may_map() returned success.
   void map(Address begin, std::size_t size, Handle handle);
-  /// The pieces of [begin, begin + size), where it is made of whole ones without a gap.
+  /// Returns the mappings in [begin, begin + size); nullopt: they are not whole mappings without gaps.
   [[nodiscard]] std::optional<std::vector<Piece>> pieces_in(Address begin, std::size_t size) const;
   [[nodiscard]] std::optional<Piece> piece_of(Address address) const noexcept;
-  /// The piece that begins there. `emptied` gets the places that have none any more, and had one of ours.
+  /// Removes the mapping that begins at `begin`. Appends to `emptied` the places that lost their last mapping to one of
+  /// this library's handles.
   void unmap(Address begin, std::vector<Address>& emptied);
 
  private:
   struct Chunk {
     std::size_t size = 0;
-    std::size_t users = 1; // handles that the program holds
+    std::size_t users = 1; // number of handles that the program holds
     bool mapped = false;
   };
   [[nodiscard]] Address first_place(Address address) const noexcept;
@@ -85,8 +86,8 @@ class Segments {
   std::map<Address, std::size_t> ranges_;
   std::map<Handle, Chunk> chunks_;
   std::map<Address, Piece> pieces_;
-  std::map<Address, std::size_t> places_; // pieces of ours, of each place that has one
-  Handle last_ = Handle{0x7e7e} << 48;    // no driver's handle, each of which is an address
+  std::map<Address, std::size_t> places_; // for each place with a slot: the number of mappings in it
+  Handle last_ = Handle{0x7e7e} << 48;    // no handle of the driver: those are addresses
   std::size_t bytes_ = 0, mapped_ = 0;
 };
 

@@ -1,14 +1,14 @@
-// What the library itself asks of the driver on a thread of the program's, for as long as the object lives: in the
-// device's context, and apart from what the program records, which would end where it notices.
+// Guards for the library's own driver calls on a thread of the program, for as long as the object lives. The calls are
+// made in the device's context, and outside the program's stream captures, which they would otherwise invalidate.
 //
-// One thread. Nothing here fails: where the driver refuses, its next function does.
+// One thread. No function fails: if the driver refuses the change, its next function reports it.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
 
 namespace rtexec::preload {
 
-/// The thread's calls are no part of a capture, of any mode, and break none.
+/// Keeps the thread's calls out of stream captures of any mode, so that they do not invalidate them.
 class Uncaptured {
  public:
   explicit Uncaptured(const RealDriver& driver) noexcept : driver_(driver) { exchange(); }
@@ -24,7 +24,7 @@ class Uncaptured {
   int mode_ = capture_relaxed;
 };
 
-/// In addition in `context`.
+/// Like Uncaptured, and makes `context` current.
 class Entered {
  public:
   Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver), uncaptured_(driver) {

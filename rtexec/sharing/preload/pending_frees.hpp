@@ -1,7 +1,8 @@
-// Memory of the arena that was freed in the order of a stream: what the same stream asks for next may have it at once,
-// as the stream has come to the free when it comes there; all others once it has.
+// Memory of the arena that was freed in the order of a stream. A later allocation in the same stream may reuse it at
+// once. Other streams may reuse it when the stream has reached the free.
 //
-// One thread at a time. Events are destroyed with what they stand for; what is pending is an object of the arena still.
+// One thread at a time. Events are destroyed together with their entries. Pending memory is still an object of the
+// arena.
 #pragma once
 
 #include "rtexec/sharing/client/arena.hpp"
@@ -17,21 +18,22 @@ class PendingFrees {
  public:
   struct Free {
     client::Arena::Block block;
-    /// What follows in this stream may use it; none where the stream is not to be told from others.
+    /// Later work in this stream may use the memory; nullopt: the stream cannot be distinguished from others.
     std::optional<hal::cuda::Stream> stream;
-    hal::cuda::Event when = nullptr; // the stream has come to it
+    hal::cuda::Event when = nullptr; // the stream has reached the free
   };
   /// May throw std::bad_alloc.
   void add(const Free& free) { frees_.push_back(free); }
   [[nodiscard]] bool has(Bytes offset) const noexcept;
-  /// Gives the arena back what any stream may use.
+  /// Returns memory that any stream may use to the arena.
   void reclaim(const RealDriver& driver, client::Arena& arena) noexcept;
-  /// For an object of `size` that `stream` alone uses until it is freed. May throw std::bad_alloc.
+  /// Returns a pending block for an object of `size` that only `stream` uses until it is freed. May throw
+  /// std::bad_alloc.
   [[nodiscard]] std::optional<client::Arena::Block> reuse(const RealDriver& driver, client::Arena& arena, Bytes size,
                                                           hal::cuda::Stream stream);
-  /// Takes out the oldest.
+  /// Removes and returns the oldest free.
   [[nodiscard]] std::optional<Free> oldest() noexcept;
-  /// `stream` is about to be destroyed, and its handle may be another one's.
+  /// Forgets `stream`, which is about to be destroyed: another stream may get its handle.
   void forget(hal::cuda::Stream stream) noexcept;
 
  private:

@@ -21,9 +21,9 @@ Unexpected<Errc> device_fault() { return Unexpected(Errc::device_fault); }
 
 } // namespace
 
-/// The thread's context is the device's from then on: threads of this library have no other.
+/// Makes the device's context current, for good: threads of this library have no other.
 bool DeviceMemory::enter() const noexcept {
-  thread_local bool relaxed = false; // what the program records does not mind it, nor is it minded
+  thread_local bool relaxed = false; // neither breaks the program's captures nor is refused because of them
   if (int mode = capture_relaxed; !std::exchange(relaxed, true) && driver_.exchange_capture_mode != nullptr)
     (void)driver_.exchange_capture_mode(&mode);
   hal::cuda::Context current = nullptr;
@@ -73,7 +73,7 @@ Result<> DeviceMemory::prepare(std::uint32_t slots) {
       ::munmap(memory, chunk_.count);
       return locked;
     }
-    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // a child has no use for it, and takes no page of it away
+    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // a forked child must not cause copies of its pages
     slots_[i].host = static_cast<std::byte*>(memory);
   }
   return {};
@@ -114,7 +114,7 @@ void DeviceMemory::end(bool empties) noexcept {
   if (!std::exchange(ended_, true) && empties) vanish();
 }
 
-/// Once what moves has ended.
+/// Waits for the end of the copies under way, then releases all chunks.
 void DeviceMemory::vanish() noexcept {
   (void)driver_.stream_synchronize(loads_.stream);
   (void)driver_.stream_synchronize(saves_.stream);
@@ -136,7 +136,7 @@ void DeviceMemory::retire(hal::cuda::DevicePointer begin, std::size_t size) noex
   const std::scoped_lock lock(settling_);
   try {
     retired_.emplace_back(begin, size);
-  } catch (const std::bad_alloc&) { return; } // it stays reserved
+  } catch (const std::bad_alloc&) { return; } // the range stays reserved
   placed_.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -157,7 +157,8 @@ bool DeviceMemory::settle() noexcept {
   return all;
 }
 
-/// The slot's frame, or a chunk of its own, at its place. A slot that has none stands all the same.
+/// Maps the slot's frame, or a chunk of its own, at the slot's address. Succeeds without a mapping if it has no
+/// address.
 bool DeviceMemory::map(Slot& slot) noexcept {
   const auto address = slot.wanted.load(std::memory_order_acquire);
   if (address == 0) return true;
@@ -183,7 +184,7 @@ void DeviceMemory::unmap(Slot& slot) noexcept {
   slot.at = 0;
 }
 
-/// What stands there and is to no longer makes room.
+/// Unmaps a slot that is still mapped at `address`, but assigned elsewhere.
 void DeviceMemory::clear(hal::cuda::DevicePointer address) noexcept {
   for (Slot& slot : slots_) {
     if (!slot.stands || slot.at != address || address == 0) continue;
@@ -209,7 +210,7 @@ void DeviceMemory::empty(std::uint32_t slot) noexcept {
   slots_[slot].own = 0;
 }
 
-/// The copy that was submitted to the lane's stream last is that of `slot`.
+/// Appends the last copy that was submitted to the lane's stream, that of `slot`.
 Status DeviceMemory::queue(Lane& lane, std::uint32_t slot) noexcept {
   if (lane.count == Lane::room) return device_fault();
   const std::size_t at = (lane.first + lane.count) % Lane::room;
@@ -260,7 +261,7 @@ Status DeviceMemory::begin_save(std::uint32_t slot) noexcept {
   const std::scoped_lock lock(moving_);
   if (ended_) return queue(saves_, slot);
   if (slot >= slots_.size() || !slots_[slot].stands || !enter()) return Unexpected(Errc::bad_input);
-  // What is no longer to stand there is worth nothing.
+  // Contents at an address that is no longer the assigned one need not be saved.
   const Slot& from = slots_[slot];
   const auto host = reinterpret_cast<hal::cuda::DevicePointer>(from.host);
   if (from.at != 0 && from.at == from.wanted.load(std::memory_order_acquire) &&

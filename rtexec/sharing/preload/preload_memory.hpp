@@ -1,10 +1,10 @@
-// A client's memory on an NVIDIA device: a range of addresses for the arena, slots of one chunk, each of which is to
-// stand at a place, there or elsewhere, a copy of each in page-locked host memory, and the daemon's chunks, imported,
-// or where it hands none out chunks of its own, which come and go. A slot without a place has no contents, and costs no
-// copies.
+// A client's memory on an NVIDIA device. It has a range of addresses for the arena, and slots of one chunk each. A slot
+// can be assigned an address, in the range or elsewhere, and has a copy in page-locked host memory. Slots are mapped to
+// the daemon's chunks, imported, or to chunks of the process, created and released as needed. A slot without an address
+// has no contents, and costs no copies.
 //
-// Threading: as ClientMemory says; place() on any thread, one at a time, and settle() on any that has the device. The
-// range, and the host's memory, live as long as the process.
+// Threading: as for ClientMemory. place(): any thread, one at a time; settle(): any thread, while the client holds the
+// device. The range and the host memory live as long as the process.
 #pragma once
 
 #include "hal/inheriting_mutex.hpp"
@@ -25,27 +25,27 @@ namespace rtexec::preload {
 
 class DeviceMemory final : public client::ClientMemory {
  public:
-  /// `context` is that of `device`, and outlives it.
+  /// `context` is a context of `device`, and outlives this object.
   DeviceMemory(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
       : driver_(driver), context_(context), device_(device) {}
 
-  /// The smallest chunk of the device.
+  /// Returns the smallest chunk size of the device.
   [[nodiscard]] Result<Bytes> granularity() const;
-  /// Reserves the range. Once, before anything is loaded.
+  /// Reserves the range. Called once, before any load.
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
-  /// Host memory for the first `slots` slots.
+  /// Allocates host memory for the first `slots` slots.
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
-  /// What stands is lost, and the driver is not called any more: saves succeed, loads fail. `empties`: no work uses it,
-  /// and it is unmapped before.
+  /// Ends all use of the driver: contents are lost, later saves succeed, and loads fail. `empties`: no work uses the
+  /// memory, so it is unmapped first.
   void end(bool empties) noexcept;
-  /// Where `slot` is to stand; 0: nowhere. What it had is lost. It stands there once it is loaded, or after settle().
+  /// Assigns an address to `slot`; 0: none. Its contents are lost. It is mapped there by its next load, or by settle().
   void place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept;
   [[nodiscard]] bool unsettled() const noexcept {
     return placed_.load(std::memory_order_acquire) != settled_.load(std::memory_order_acquire);
   }
-  /// A reserved range that no slot is to stand in any more is the driver's again once none does.
+  /// Frees a reserved range, with no slot assigned to it, as soon as no slot is mapped there.
   void retire(hal::cuda::DevicePointer begin, std::size_t size) noexcept;
-  /// All slots that are on the device stand where they are to. False: the driver refused.
+  /// Maps all slots that are on the device at their assigned addresses. Returns false if the driver refused.
   bool settle() noexcept;
   [[nodiscard]] hal::cuda::DevicePointer base() const noexcept { return base_; }
 
@@ -58,15 +58,15 @@ class DeviceMemory final : public client::ClientMemory {
 
  private:
   struct Slot {
-    hal::cuda::AllocationHandle own = 0; // a chunk that goes with the slot
+    hal::cuda::AllocationHandle own = 0; // the slot's own chunk, if the daemon hands out none
     std::uint32_t frame = 0;
     std::byte* host = nullptr;
-    std::atomic<hal::cuda::DevicePointer> wanted{0}; // where it is to stand; 0: nowhere
-    hal::cuda::DevicePointer at = 0;                 // where it does; 0: nowhere
+    std::atomic<hal::cuda::DevicePointer> wanted{0}; // the assigned address; 0: none
+    hal::cuda::DevicePointer at = 0;                 // the address where it is mapped; 0: none
     bool stands = false;
     std::atomic<bool> saved{false};
   };
-  /// Copies in one direction that are under way, the oldest first.
+  /// Copies under way in one direction, the oldest first.
   struct Lane {
     static constexpr std::size_t room = 8;
     hal::cuda::Stream stream = nullptr;
@@ -93,12 +93,12 @@ class DeviceMemory final : public client::ClientMemory {
   Bytes chunk_{0};
   hal::cuda::DevicePointer base_ = 0;
   std::vector<Slot> slots_;
-  std::vector<hal::cuda::AllocationHandle> frames_; // 0: none that was handed out
-  hal::InheritingMutex moving_;                     // guards what follows, and that nothing moves while all ends
+  std::vector<hal::cuda::AllocationHandle> frames_; // 0: the daemon has not handed it out
+  hal::InheritingMutex moving_; // guards the following members, and keeps chunks from moving during end()
   Lane loads_, saves_;
   bool ended_ = false;
-  std::atomic<std::uint64_t> placed_{0}, settled_{0}; // how often something was placed, and was when all was settled
-  std::mutex settling_;                               // guards what follows
+  std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes so far, and at the last full settle()
+  std::mutex settling_;                               // guards the following member
   std::vector<std::pair<hal::cuda::DevicePointer, std::size_t>> retired_;
 };
 

@@ -1,4 +1,4 @@
-// Functions by which a program asks the driver for functions.
+// The driver functions by which a program looks up driver functions.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -7,9 +7,9 @@
 
 namespace rtexec::preload {
 
-/// What a program is to get that asked cuGetProcAddress for `name` in `version` with `flags`, and was given `found` by
-/// the driver: our function of the same ABI, or `found`. Which ABI that is, the driver says: it is asked for the same
-/// name in the version of each row. A name of the table in a version that no row has is passed on, and said once.
+/// Returns the function for a program that asked cuGetProcAddress for `name` in `version` with `flags`, if the driver
+/// answered `found`: this library's function of the same ABI, or `found`. To identify the ABI, it asks the driver for
+/// the same name in the version of each row. A name of the table in a version of no row is passed on, with one message.
 [[nodiscard]] void* translate(const char* name, void* found, int version, std::uint64_t flags) noexcept;
 
 } // namespace rtexec::preload

@@ -1,4 +1,4 @@
-// The driver's own functions, for what the library itself does with the device: no wrapper of ours is among them.
+// The driver's own functions, for the library's own use of the device: none is a wrapper.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -17,13 +17,13 @@ struct RealDriver {
   hal::cuda::Code (*context_set_current)(hal::cuda::Context context);
   hal::cuda::Code (*context_device)(hal::cuda::Ordinal* device);
   hal::cuda::Code (*context_synchronize)();
-  /// Null in a driver that has no modes.
+  /// Null if the driver has no capture modes.
   hal::cuda::Code (*exchange_capture_mode)(int* mode);
   // memory
   hal::cuda::Code (*granularity)(std::size_t* bytes, const hal::cuda::AllocationProperties* properties, int option);
   hal::cuda::Code (*create)(hal::cuda::AllocationHandle* handle, std::size_t size,
                             const hal::cuda::AllocationProperties* properties, unsigned long long flags);
-  /// Null where the driver hands no chunks on.
+  /// Null if the driver cannot import chunks.
   hal::cuda::Code (*import_handle)(hal::cuda::AllocationHandle* handle, void* descriptor, int type);
   hal::cuda::Code (*release)(hal::cuda::AllocationHandle handle);
   hal::cuda::Code (*address_reserve)(hal::cuda::DevicePointer* pointer, std::size_t size, std::size_t alignment,
@@ -52,7 +52,8 @@ struct RealDriver {
   hal::cuda::Code (*event_synchronize)(hal::cuda::Event event);
 };
 
-/// Once driver_library() is there. Null where it is an older one, without virtual memory. Any thread.
+/// Returns the functions, after driver_library() has returned a library. Null: an old driver, without virtual memory.
+/// Any thread.
 [[nodiscard]] const RealDriver* real_driver() noexcept;
 
 } // namespace rtexec::preload

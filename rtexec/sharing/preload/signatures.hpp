@@ -1,5 +1,5 @@
-// The types by which functions.inc names arguments: those of the driver's ABI, and `const void*` or `void*` for what is
-// only handed on.
+// The types of the arguments in call_table.inc: those of the driver's ABI, and `const void*` or `void*` for arguments
+// that are only passed on.
 #pragma once
 
 #include "hal/cuda/driver.hpp"

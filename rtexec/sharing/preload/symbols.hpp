@@ -1,7 +1,7 @@
-// The two sides of each function of the table: the driver's own, and the one that this library exports.
+// The two versions of each function of the table: the driver's own, and the one that this library exports.
 //
-// The driver is never opened by this library, only found where the program has opened it, early or late. Any thread; no
-// function here fails but by null.
+// This library never opens the driver. It only finds the driver that the program has opened, early or late. Any thread;
+// functions report failure only by null.
 #pragma once
 
 #include "rtexec/sharing/preload/call_table.hpp"
@@ -9,14 +9,14 @@
 namespace rtexec::preload {
 
 using DlSym = void* (*)(void* handle, const char* name);
-/// The C library's. Called from this library it searches, under RTLD_NEXT, behind this library.
+/// Returns the C library's dlsym. If this library calls it with RTLD_NEXT, the search begins behind this library.
 [[nodiscard]] DlSym real_dlsym() noexcept;
 
-/// libcuda.so.1 as the program has it, or null as long as it has not.
+/// Returns libcuda.so.1 if the program has loaded it, otherwise null.
 [[nodiscard]] void* driver_library() noexcept;
-/// Its own function; null where there is no driver, or it has none of that name.
+/// Returns the driver's own function. Null: there is no driver, or it has no function of that name.
 [[nodiscard]] void* real_function(Id id) noexcept;
-/// What this library exports under that name.
+/// Returns the function that this library exports under that name.
 [[nodiscard]] void* exported_function(Id id) noexcept;
 
 } // namespace rtexec::preload

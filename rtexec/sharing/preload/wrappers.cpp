@@ -1,5 +1,5 @@
-// What the library exports: for each row of the table a stub, which jumps where the row's target says. That is at first
-// the row's wrapper; in a process that takes no part the driver's own function, as soon as the wrapper has found it.
+// The exported functions: for each row of the table a stub, which jumps to the row's target. At first the target is the
+// row's wrapper. In a process that takes no part, it becomes the driver's own function as soon as the wrapper finds it.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
 #include "rtexec/sharing/preload/proc_address.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using namespace abi;
 
-/// Where the stub of a row goes.
+/// The jump target of a row's stub.
 template <Id id> struct Target;
 
 template <Id id, class Signature> struct Wrapper;
@@ -106,7 +106,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
     return answer ? *answer : pass_on(real, arguments...);
   }
-  /// After ClientProcess::enter(), where that uses the device.
+  /// Passes the call on. Called after ClientProcess::enter() if the function uses the device.
   static Code pass_on(Real real, Arguments... arguments) noexcept {
     if constexpr (uses_device(treatment_of(id))) {
       if (turned_away()) return Code::not_permitted;
@@ -142,7 +142,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     const bool ours = process != nullptr && process->owns(pointer);
     return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
-  /// Whose memory is a copy's or a fill's is found out when it is recorded; a kernel's is not known.
+  /// The driver looks at the memory of a copy or a fill already when it is recorded. The memory of a kernel is unknown.
   static Code record(Real real, Arguments... arguments) noexcept {
     constexpr bool is_looked_at = std::string_view(row_name()).starts_with("cuMem");
     if constexpr (is_looked_at) return look(real, arguments...);
@@ -176,7 +176,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     (find_stream(stream, arguments), ...);
     const bool recorded = ClientProcess::captures(named(stream));
     const Code code = real(arguments...);
-    if (recorded && !ClientProcess::captures(named(stream))) ClientProcess::capture_ends(); // whatever it said
+    if (recorded && !ClientProcess::captures(named(stream))) ClientProcess::capture_ends(); // whatever `code` is
     return code;
   }
   static constexpr const char* row_name() noexcept {
@@ -232,7 +232,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if (code == Code::success) *pitch = rounded;
     return code;
   }
-  /// By the function: several have the same arguments.
+  /// Chooses by the function's Id, since several have the same arguments.
   static Code mapped(Real real, Arguments... arguments) noexcept {
     ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);
@@ -270,7 +270,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     return stream == nullptr && has_own_streams() ? ClientProcess::own_stream() : stream;
   }
 
-  // ---- what is told of it ----
+  // ---- queries of memory ----
 
   static std::optional<Code> told(std::size_t* free, std::size_t* total) noexcept {
     ClientProcess* process = ClientProcess::enter();
@@ -290,7 +290,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     for (unsigned i = 0; i < count; ++i) (void)process->attribute(data[i], attributes[i], pointer);
     return Code::success;
   }
-  /// Handles for other processes.
+  /// Refuses handles for other processes.
   static std::optional<Code> told(void*, DevicePointer pointer) noexcept { return handle(pointer); }
   static std::optional<Code> told(void*, DevicePointer pointer, std::size_t, int, unsigned long long) noexcept {
     return handle(pointer);

@@ -11,12 +11,13 @@
 namespace rtexec::protocol {
 namespace {
 
-/// More than one may come, to be closed; what does not fit here the kernel closes itself.
+/// Space for more than the one allowed descriptor, so that the others can be closed. The kernel closes those that do
+/// not fit.
 constexpr std::size_t descriptors_seen = 16;
-/// What one side does not take, the other has no memory for.
+/// The size of the buffer for descriptors.
 constexpr std::size_t control_bytes = CMSG_SPACE(descriptors_seen * sizeof(int));
 
-/// Closes all that came but the first one, which it returns. True in `surplus` where there were others.
+/// Closes all received descriptors except the first, which it returns. Sets `surplus` if there were others.
 config::Descriptor take_descriptors(msghdr& message, bool& surplus) noexcept {
   config::Descriptor first;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
@@ -105,7 +106,7 @@ Delivery Channel::receive(Letter& letter) noexcept {
   bool surplus = false;
   config::Descriptor descriptor = take_descriptors(message, surplus);
   if (surplus || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Delivery::refused;
-  // No message of ours is empty, and nothing else tells an empty one from the end
+  // This protocol has no empty message, so an empty one can only mean the end of the connection.
   if (came == 0) return descriptor.get() < 0 ? Delivery::closed : Delivery::refused;
   letter.size = static_cast<std::size_t>(came);
   letter.descriptor = std::move(descriptor);

@@ -1,10 +1,10 @@
-// A word in the segment that tells at once that the client's agent is no more, however its process ends: a robust
-// mutex that the agent's thread holds for life. The kernel marks it, and wakes who waits for it, when a thread exits,
-// long before a driver has let go of the process, whose pidfd and socket tell later.
+// A word in the shared memory that reports the end of the client's agent at once, however its process ends. It is a
+// robust mutex that the agent's thread holds for life. When a thread exits, the kernel marks the mutex and wakes its
+// waiters. This happens long before a driver has released the process, and so before its pidfd and socket report.
 //
-// The client writes the word, so it tells the daemon nothing that can be relied upon but for that client's own harm:
-// who seems to be dead is ended, and who keeps the word from telling is found out by its pidfd. The daemon never calls
-// a function of mutexes on it.
+// The client can write the word, so the daemon trusts it only as far as that client itself is harmed. A client that
+// seems to be dead is ended, and the end of one that suppresses the mark is noticed by its pidfd. The daemon never
+// calls a mutex function on the word.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@ namespace rtexec::protocol {
 
 class Lifeline {
  public:
-  /// Agent's thread, once: the calling thread holds it from now on. False: the system has no robust mutexes.
+  /// Agent's thread, once: makes the calling thread the holder. False: the system has no robust mutexes.
   [[nodiscard]] bool hold() noexcept;
-  /// Daemon: whether who held it is no more. False as long as nobody held it.
+  /// Daemon: returns true if the holder has ended; false as long as there was no holder.
   [[nodiscard]] bool broken() const noexcept;
-  /// Daemon: until it may be broken; returns early too, and where a client spoils the word always.
+  /// Daemon: waits until the mutex may be broken. May return early, and always does if the client corrupts the word.
   void wait() const noexcept;
-  /// Daemon: it is broken from now on, whoever holds it.
+  /// Daemon: marks the mutex as broken, whoever holds it, and wakes the waiters.
   void cut() noexcept;
 
  private:
-  // What the kernel works on is the mutex's first word, as the C library has it on all machines.
+  // The kernel works on the first word of the mutex: the C library places it there on all machines.
   using Word = std::atomic<std::uint32_t>;
   [[nodiscard]] const Word& word() const noexcept { return *reinterpret_cast<const Word*>(&mutex_); }
   [[nodiscard]] Word& word() noexcept { return *reinterpret_cast<Word*>(&mutex_); }

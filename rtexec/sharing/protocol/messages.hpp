@@ -1,19 +1,20 @@
-// What a client and the daemon say while they set things up: messages of one SOCK_SEQPACKET socket, each a struct of
-// fixed size that begins with a Header. A message is believed only after read() took it: size, kind, version, texts,
-// numbers within limits. What it asks for may still be refused.
+// Set-up messages between a client and the daemon, on one SOCK_SEQPACKET socket. Each is a struct of fixed size that
+// begins with a Header. A message counts only after read() has accepted its size, kind, version, texts and ranges of
+// numbers. The daemon may still refuse the request in it.
 //
-//   client says                       daemon answers
-//   Hello                             Welcome with the segment's file descriptor (segment.hpp), or Refused
+//   client sends                      daemon answers
+//   Hello                             Welcome with the descriptor of the shared memory (segment.hpp), or Refused
 //   Declare, after Hello              Declared, or Refused with the numbers of the verdict
 //   Grow                              Grown, or Refused
 //   NeedFrame                         Frame with its file descriptor, or Refused
 //   Status, first message or later    StatusPart for each client, then StatusEnd
 //
-// A client asks one thing at a time, and gets answers in the order of its questions. Jobs and copies go through the
-// segment. Who closes the socket leaves: of a client everything is freed; of a daemon each client lets its job end,
-// saves its chunks into its own host memory, lets go of all frames, and says Hello anew with what it has in `slots`.
+// A client sends one request at a time, and gets answers in the order of its requests. Jobs and copies go through the
+// shared memory. If a client closes the socket, the daemon frees everything of that client. If the daemon closes it,
+// the client lets its job end, saves its chunks into its own host memory and releases all frames. It then sends Hello
+// again, with the number of its slots in `slots`.
 //
-// Pure; any thread. No function here fails otherwise than by its result.
+// Pure; any thread. Functions report failure only by their result.
 #pragma once
 
 #include <array>
@@ -28,10 +29,10 @@
 
 namespace rtexec::protocol {
 
-/// Of messages, entries and segment together: both sides have the same one, or Hello is refused.
+/// Version of messages, entries and shared memory together. If the two sides differ, the daemon refuses Hello.
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::size_t longest_message = 512;
-/// Limits of what a message may say, whoever says it.
+/// Limits of the values in a message, in both directions.
 inline constexpr std::uint32_t max_slots = 1u << 20;
 inline constexpr std::uint32_t max_places = 1024;
 inline constexpr std::uint64_t min_chunk = 4096, largest_chunk = std::uint64_t{1} << 40;
@@ -54,72 +55,72 @@ enum class MessageKind : std::uint16_t {
 
 struct Header {
   std::uint16_t kind = 0;
-  std::uint16_t size = 0; // of the whole message
+  std::uint16_t size = 0; // of the whole message, in bytes
   std::uint32_t version = protocol::version;
 };
 
-/// NUL-terminated, and zero behind that.
+/// A NUL-terminated text; all bytes after the first NUL are zero.
 template <std::size_t Size> using Text = std::array<char, Size>;
 
-/// `text`, cut where it is too long.
+/// Returns `text`, truncated if it is too long.
 template <std::size_t Size> [[nodiscard]] constexpr Text<Size> text(std::string_view text) noexcept {
   Text<Size> out{};
   for (std::size_t i = 0; i < text.size() && i + 1 < Size && text[i] != '\0'; ++i) out[i] = text[i];
   return out;
 }
-/// Of a text that valid() passed.
+/// Returns the characters of a text that valid() accepted.
 template <std::size_t Size> [[nodiscard]] std::string_view view(const Text<Size>& text) noexcept { return text.data(); }
 
-/// How the frames are shared between clients.
+/// How clients share the frames.
 enum class Mode : std::uint32_t {
-  /// A client creates a chunk when it loads a slot and releases it when it has saved it; `frame` only counts.
+  /// A client creates a chunk when it loads a slot, and releases it after saving the slot. `frame` is a mere number.
   private_chunks,
-  /// A frame is one chunk of the device, made by the daemon, that every client imports: for clients that trust each
-  /// other.
+  /// A frame is one chunk of the device. The daemon creates it, and every client imports it: for clients that trust
+  /// each other.
   shared_chunks,
 };
 
-/// Answers to a part above its declared WCET: as rtexec::OnWcetExceeded.
+/// The reaction to a job that exceeds its declared WCET, as in rtexec::OnWcetExceeded.
 enum class OnOverrun : std::uint8_t {
-  tell,      // it is counted
-  skip_next, // the next job is released one period later: what it would have brought pays for the excess
-  stop,      // the client is disconnected
+  tell,      // the daemon counts it
+  skip_next, // the next release is delayed by one period, which makes up for the excess
+  stop,      // the daemon ends the client
 };
 
 struct Hello {
   static constexpr MessageKind kind = MessageKind::hello;
   Header header;
-  Text<64> name{};               // RTEXEC_CLIENT, or that of the executable
-  std::uint64_t granularity = 0; // of its driver's chunks, in bytes: a power of two
-  std::uint64_t chunk_bytes = 0; // of the arena that it has already; 0: it has none
-  std::uint32_t can_export = 0;  // whether it can export and import chunks: 0 or 1
-  std::uint32_t slots = 0;       // that its arena has already, saved all: of a client whose daemon went away
+  Text<64> name{};               // RTEXEC_CLIENT, or the executable's name
+  std::uint64_t granularity = 0; // granularity of the driver's chunks in bytes: a power of two
+  std::uint64_t chunk_bytes = 0; // chunk size of the client's existing arena; 0: it has none
+  std::uint32_t can_export = 0;  // 1: the client can export and import chunks; 0: it cannot
+  std::uint32_t slots = 0;       // number of slots of the existing arena, all saved, of a client whose daemon went away
 };
 
 struct Welcome {
   static constexpr MessageKind kind = MessageKind::welcome;
   Header header;
   std::uint64_t chunk_bytes = 0;
-  std::uint32_t place = 0;       // of this client at the daemon
-  std::uint32_t frames = 0;      // of all clients together: Entry::frame is below
-  std::uint32_t limit_slots = 0; // that this client's arena may have
+  std::uint32_t place = 0;       // the client's number at the daemon
+  std::uint32_t frames = 0;      // number of frames of all clients together: Entry::frame is below
+  std::uint32_t limit_slots = 0; // maximum number of slots of this client's arena
   Mode mode{};
-  std::uint32_t declared = 0;       // 1: a rule of the daemon declared it, and Declare is refused
-  std::uint32_t agent_priority = 0; // SCHED_FIFO, of the thread that carries out commands; 0: none is asked for
-  std::uint32_t awake = 0;          // 1: cores are kept from idling, and so are clients that wait for an answer
+  std::uint32_t declared = 0;       // 1: a rule of the daemon declares the client, and Declare is refused
+  std::uint32_t agent_priority = 0; // SCHED_FIFO priority of the thread that carries out commands; 0: none
+  std::uint32_t awake = 0;          // 1: cores are kept out of idle states, and waiting clients spin briefly
   std::uint32_t reserved = 0;
 };
 
 enum class Refusal : std::uint32_t {
-  other_version = 1, // another version of the protocol
-  full,              // no place is left
-  not_allowed,       // a rule, or who it is
-  limit,             // the client's own limit
-  not_proved,        // somebody's deadline could not be promised any more: the text has the inequality
-  unsupported,       // what the client's driver cannot do
-  order,             // not now: Declare before Hello, or a second Hello
-  stopping,          // the daemon ends
-  later,             // not until jobs that others have delayed have ended: ask again, and let go of the device for it
+  other_version = 1, // the sides have different versions of the protocol
+  full,              // the daemon has no place left
+  not_allowed,       // a rule, or the identity of the process, forbids it
+  limit,             // the client's own limit is reached
+  not_proved,        // a client's deadline could not be guaranteed any more: the text has the inequality
+  unsupported,       // the client's driver cannot do it
+  order,             // wrong order of messages: Declare before Hello, or a second Hello
+  stopping,          // the daemon is stopping
+  later,             // possible once jobs that others have delayed have ended: release the device, then ask again
 };
 
 struct Refused {
@@ -133,10 +134,10 @@ struct Refused {
 struct Declare {
   static constexpr MessageKind kind = MessageKind::declare;
   Header header;
-  std::int64_t period_ns = 0;   // least distance of two releases
-  std::int64_t deadline_ns = 0; // from the release, at most the period
-  std::int64_t wcet_ns = 0;     // of a job on the device, alone, with all its chunks there
-  std::int32_t priority = 0;    // 1 to 99, larger is more urgent; 0: none, by period or deadline
+  std::int64_t period_ns = 0;   // minimum distance of two releases
+  std::int64_t deadline_ns = 0; // relative to the release, at most the period
+  std::int64_t wcet_ns = 0;     // of a job on the device, alone, with all its chunks resident
+  std::int32_t priority = 0;    // 1 to 99, larger is more urgent; 0: none, the period or deadline decides
   OnOverrun on_overrun{};
   std::array<std::uint8_t, 3> reserved{};
 };
@@ -147,14 +148,14 @@ struct Declared {
   std::int64_t response_bound_ns = 0; // from the release to the end of the job
 };
 
-/// The arena has `slots` slots from now on, more than before: it does not shrink while the client is connected.
-/// Where the client holds the device, it has synchronised: its job is interrupted (State: waiting) and granted again
-/// when all its slots stand, after Grown. Where it waits for a grant, it goes on to wait.
+/// Requests an arena of `slots` slots, more than before: it does not shrink while the client is connected. A client
+/// that holds the device has synchronised. Its job is interrupted (State: waiting), and granted again after Grown, when
+/// all its slots are resident. A client that waits for a grant continues to wait.
 struct Grow {
   static constexpr MessageKind kind = MessageKind::grow;
   Header header;
   std::uint32_t slots = 0;
-  std::uint32_t holds = 0; // 1: the client holds the device; what it ended before counts as not
+  std::uint32_t holds = 0; // 1: the client holds the device; 0 also if the end of its job is still in the ring
 };
 
 struct Grown {
@@ -178,22 +179,22 @@ struct NeedFrame {
   std::uint32_t reserved = 0;
 };
 
-/// Of who only looks on: no Hello is needed.
+/// Requests the daemon's status. An observer needs no Hello.
 struct Status {
   static constexpr MessageKind kind = MessageKind::status;
   Header header;
 };
 
-/// Where a client's job is.
+/// The state of a client's job.
 enum class Activity : std::uint32_t {
-  idle,   // it has asked for none
-  waits,  // for its release, or for the device
-  loads,  // its chunks are brought to the device
-  runs,   // it has the device
-  leaves, // its process ends
+  idle,   // it has requested none
+  waits,  // it waits for its release, or for the device
+  loads,  // its chunks are being copied to the device
+  runs,   // it holds the device
+  leaves, // its process is ending
 };
 
-/// One client. Counters are since it came.
+/// The status of one client. Counters start at its connection.
 struct StatusPart {
   static constexpr MessageKind kind = MessageKind::status_part;
   Header header;
@@ -207,11 +208,11 @@ struct StatusPart {
   std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0; // 0: none
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0;
   std::int64_t longest_execution_ns = 0, longest_response_ns = 0;
-  std::int64_t executed_ns = 0;        // by all jobs that have ended
+  std::int64_t executed_ns = 0;        // total of all ended jobs
   std::uint64_t loaded = 0, saved = 0; // chunks
 };
 
-/// The daemon, after its clients.
+/// The status of the daemon; follows the parts of its clients.
 struct StatusEnd {
   static constexpr MessageKind kind = MessageKind::status_end;
   Header header;
@@ -222,7 +223,7 @@ struct StatusEnd {
   std::int32_t process = 0;
   std::uint32_t reserved = 0;
   std::int64_t now_ns = 0, started_ns = 0; // CLOCK_MONOTONIC
-  // Since it was started
+  // Numbers of clients since the daemon started
   std::uint64_t came = 0, refused = 0, expelled = 0;
 };
 
@@ -235,7 +236,8 @@ template <std::size_t Size> constexpr bool terminated(const Text<Size>& text) no
   }
   return ended;
 }
-/// Names stand in tables, traces and files: nothing that a terminal obeys.
+/// True for a terminated text of printable characters. Names go to tables, traces and files, so control sequences of
+/// terminals are excluded.
 template <std::size_t Size> constexpr bool printable(const Text<Size>& text) noexcept {
   for (const char each : text)
     if (each != '\0' && (each < ' ' || each > '~')) return false;
@@ -246,13 +248,13 @@ constexpr bool time(std::int64_t ns) noexcept { return shortest_time <= ns && ns
 constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 && (value & (value - 1)) == 0; }
 } // namespace detail
 
-/// What a client may be called.
+/// True if a client may have this name.
 [[nodiscard]] constexpr bool is_name(std::string_view name) noexcept {
   const auto whole = text<sizeof Hello::name>(name);
   return !name.empty() && name == view(whole) && detail::printable(whole);
 }
 
-// Whether the fields are within limits; the header is read()'s.
+// Each returns true if the fields are within limits; read() checks the header.
 [[nodiscard]] constexpr bool valid(const Hello& m) noexcept {
   return detail::printable(m.name) && m.name[0] != '\0' && detail::power_of_two(m.granularity) &&
          m.granularity <= largest_chunk && m.chunk_bytes <= largest_chunk && detail::flag(m.can_export) &&
@@ -295,13 +297,14 @@ concept Message = std::is_trivially_copyable_v<M> &&
   { valid(m) } -> std::same_as<bool>;
 };
 
-/// The bytes of `message`, whose header is filled in; valid while it lives.
+/// Fills in the header of `message`, and returns its bytes, valid while it lives.
 template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& message) noexcept {
   message.header = {static_cast<std::uint16_t>(M::kind), sizeof(M), version};
   return std::as_bytes(std::span(&message, 1));
 }
 
-/// The header of what came, whatever its version; none where it is too short or says another size than it has.
+/// Returns the header of a received message of any version; nullopt if it is too short, or its size field differs from
+/// its length.
 [[nodiscard]] inline std::optional<Header> header_of(std::span<const std::byte> bytes) noexcept {
   Header header;
   if (bytes.size() < sizeof header) return std::nullopt;
@@ -309,7 +312,7 @@ template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& messag
   return header.size == bytes.size() ? std::optional(header) : std::nullopt;
 }
 
-/// The message M that these bytes are, if they are one.
+/// Returns the message M in these bytes; nullopt if they are no valid M.
 template <Message M> [[nodiscard]] std::optional<M> read(std::span<const std::byte> bytes) noexcept {
   const auto header = header_of(bytes);
   if (!header || header->kind != static_cast<std::uint16_t>(M::kind) || header->version != version ||

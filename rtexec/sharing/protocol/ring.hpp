@@ -1,9 +1,9 @@
-// Entries from one process to another through memory that both can write: one producer, one consumer, wait-free, no
-// allocation. Neither side believes the other: each keeps its own index to itself and only publishes it, reads the
-// other's once and checks it, and copies an entry before it looks at it. A hostile other side can send rubbish entries
-// and lose its own; it cannot make this side read or write elsewhere, wait, or loop.
+// A ring of entries from one process to another, in memory that both can write: one producer, one consumer, wait-free,
+// no allocation. Neither side trusts the other. Each keeps its own index privately and only publishes it. It reads the
+// other's index once and checks it, and copies an entry before it examines it. A hostile side can send invalid entries
+// and lose its own. It cannot make this side read or write elsewhere, wait, or loop.
 //
-// A Producer or Consumer belongs to one thread at a time, and views a ring that lives longer than it.
+// A Producer or Consumer belongs to one thread at a time, and refers to a ring that outlives it.
 #pragma once
 
 #include <array>
@@ -16,17 +16,17 @@ namespace rtexec::protocol {
 
 enum class EntryKind : std::uint16_t {
   // client to daemon
-  request = 1, // `job` wants the device
-  done,        // `job`, which was granted, has left the device
-  loaded,      // `slot` holds `frame` and its contents, or as it was before where `status` is failed
-  saved,       // `slot` is on the host and unmapped, or as it was before where `status` is failed
+  request = 1, // `job` requests the device
+  done,        // `job`, which was granted, has released the device
+  loaded,      // `slot` holds `frame` and its contents; if `status` is failed, it is as before
+  saved,       // `slot` is saved on the host and unmapped; if `status` is failed, it is as before
   // daemon to client
-  load = 16, // map `frame` into `slot`, and fill it with what it had when it was saved, if it was
-  save,      // copy `slot` to the host and unmap it: `frame` is another's from then on
-  hurry,     // others wait for the device that `job` holds: end it as soon as the device is idle
+  load = 16, // map `frame` into `slot`, and restore the slot's saved contents, if it has any
+  save,      // copy `slot` to the host and unmap it: `frame` then belongs to another slot
+  hurry,     // others wait for the device, which `job` holds: end it as soon as the device is idle
 };
 
-/// Of loaded and saved.
+/// The result of a load or save.
 enum class Outcome : std::uint16_t { done, failed };
 
 struct Entry {
@@ -35,36 +35,36 @@ struct Entry {
   std::uint32_t slot = 0;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t job = 0;    // request, done, hurry; of load and save 0
-  std::int64_t time_ns = 0; // CLOCK_MONOTONIC when it was written: for traces, decides nothing
+  std::uint64_t job = 0;    // of request, done and hurry; 0 for load and save
+  std::int64_t time_ns = 0; // CLOCK_MONOTONIC when it was written: only for traces
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 static_assert(sizeof(Entry) == 32);
 
 inline constexpr std::uint32_t ring_capacity = 256; // entries: a power of two
 
-/// As it lies in shared memory. All zero is an empty one.
+/// The ring in shared memory. All zero is an empty ring.
 class Ring {
  private:
   friend class Producer;
   friend class Consumer;
   using Words = std::array<std::uint64_t, sizeof(Entry) / sizeof(std::uint64_t)>;
 
-  alignas(64) std::atomic<std::uint32_t> head_{0}; // entries taken so far
-  alignas(64) std::atomic<std::uint32_t> tail_{0}; // entries given so far
+  alignas(64) std::atomic<std::uint32_t> head_{0}; // number of entries taken so far
+  alignas(64) std::atomic<std::uint32_t> tail_{0}; // number of entries pushed so far
   alignas(64) std::array<std::array<std::atomic<std::uint64_t>, Words{}.size()>, ring_capacity> entries_{};
 };
 
 enum class Turn : std::uint8_t {
   done,
   not_now, // the ring is full, or empty
-  broken,  // the other side's index is impossible: it is hostile or mad, and stays so
+  broken,  // the other side's index is impossible: it is hostile or corrupt, and stays so
 };
 
 class Producer {
  public:
   explicit Producer(Ring& ring) noexcept : ring_(&ring) {}
-  /// The bell is rung by the caller.
+  /// Appends an entry. The caller rings the bell.
   [[nodiscard]] Turn push(const Entry& entry) noexcept {
     const std::uint32_t head = ring_->head_.load(std::memory_order_acquire);
     const std::uint32_t used = tail_ - head;

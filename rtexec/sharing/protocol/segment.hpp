@@ -1,10 +1,10 @@
-// The memory that one client and the daemon share: a memfd of fixed size, made by the daemon, sealed so that neither
-// side can take pages away from the other. Each part has one writer; nothing that the daemon decides rests on what it
-// finds there, but the entries of the client's ring, which it checks.
+// The memory that one client and the daemon share: a memfd of fixed size. The daemon creates and seals it, so that
+// neither side can take pages away from the other. Each part has one writer. The daemon decides by nothing in it except
+// the entries of the client's ring, which it checks.
 //
-// The thread that asks for a job pushes EntryKind::request, rings `to_daemon_bell` and waits on State::bell for the
-// verdict; the client's agent takes commands from `to_client`, and waits on `to_client_bell`. Several threads of a
-// client that push into `to_daemon` have a lock of their own around its Producer.
+// The thread that requests a job pushes EntryKind::request, rings `to_daemon_bell` and waits on State::bell for the
+// verdict. The client's agent takes commands from `to_client`, and waits on `to_client_bell`. If several threads of a
+// client push into `to_daemon`, a lock of the client guards its Producer.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,23 +21,23 @@
 
 namespace rtexec::protocol {
 
-/// What became of the client's job, as one word: the job's number, and this in the lowest bits.
+/// The state of the client's job. Shared as one word: the job's number, and the verdict in the lowest 8 bits.
 enum class Verdict : std::uint8_t {
-  waiting, // it was asked for, or interrupted by Grow
-  granted, // the device is its own until EntryKind::done, and all its slots stand
+  waiting, // it was requested, or interrupted by Grow
+  granted, // the client holds the device until EntryKind::done, and all its slots are resident
   dropped, // it was withdrawn: it will not be granted
-  failed,  // its chunks could not be brought: it will not be granted, the next one may
+  failed,  // its chunks could not be loaded: it will not be granted, but the next one may be
 };
 struct JobVerdict {
-  std::uint64_t job = 0; // below 2^56, counted up by the client from 1
+  std::uint64_t job = 0; // below 2^56; the client counts from 1
   Verdict verdict{};
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
 };
 inline constexpr std::uint64_t max_jobs = std::uint64_t{1} << 56;
 
-/// Written by the daemon alone; a client maps it read-only, so that a stray pointer does not write it.
+/// Only the daemon writes it. A client maps it read-only, so that a stray pointer cannot write it.
 struct State {
-  /// Of the job that the client asked for last.
+  /// Returns the verdict on the job that the client requested last.
   [[nodiscard]] JobVerdict job() const noexcept {
     const std::uint64_t word = job_word.load(std::memory_order_acquire);
     return {word >> 8, static_cast<Verdict>(word & 0xff)};
@@ -47,12 +47,12 @@ struct State {
   }
 
   std::atomic<std::uint64_t> job_word{0};
-  std::atomic<std::uint32_t> resident{0}; // slots that hold a frame
-  hal::SharedSignal bell;                 // rung after the job's verdict changed
+  std::atomic<std::uint32_t> resident{0}; // number of slots that hold a frame
+  hal::SharedSignal bell;                 // rung after each change of the job's verdict
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-inline constexpr std::size_t segment_page = 65536; // the largest page that any board has
+inline constexpr std::size_t segment_page = 65536; // the largest page size of any board
 struct Segment {
   State state;
   std::array<std::byte, segment_page - sizeof(State)> rest_of_its_pages{};
@@ -63,12 +63,13 @@ struct Segment {
   alignas(64) Ring to_client;
 };
 
-/// A mapping of one, and its memfd. Not copied; the destructor unmaps and closes.
+/// A mapping of a Segment, and its memfd. Not copyable; the destructor unmaps and closes.
 class SharedSegment {
  public:
-  /// Daemon's side: a new one, prefaulted, its state writable.
+  /// Daemon's side: creates a segment, prefaulted, with a writable state.
   [[nodiscard]] static Result<SharedSegment> create();
-  /// Client's side, of the descriptor that came with Welcome: its size and seals are checked, its state is read-only.
+  /// Client's side: maps the descriptor that came with Welcome, after checking its size and seals. The state is
+  /// read-only.
   [[nodiscard]] static Result<SharedSegment> open(config::Descriptor memory);
 
   SharedSegment(SharedSegment&& other) noexcept
