@@ -161,7 +161,7 @@ class Dispatcher {
   struct Client {
     Presence presence = Presence::nobody;
     bool freed = false;    // others may have its frames
-    bool declares = false; // since hold(), until the client is declared or resume() is called
+    bool declares = false; // true since hold(), until the client is declared or resume() is called
     bool delays = false;   // the value of delays()
     Contract contract;
     std::optional<Contract> next; // the contract passed to change(), until it takes effect

@@ -22,7 +22,7 @@ class LineLimit {
 
  private:
   struct Account {
-    Instant paid_up_to{}; // when the lines so far would have been written, one for each pause
+    Instant paid_up_to{}; // when the last line would be written at a rate of one for each pause
     std::uint64_t left_out = 0;
   };
   std::map<uid_t, Account> accounts_;
