@@ -42,8 +42,8 @@ struct AnalyzeOptions {
   bool causes = false;
 };
 
-/// Passes on, tells on a terminal how far it is, and ends at a signal, so that no temporary copy of a damaged trace is
-/// left behind.
+/// Passes records on, and shows the progress on a terminal. Ends at a signal, so that no temporary copy of a damaged
+/// trace is left behind.
 class Reading final : public traces::RecordHandler {
  public:
   explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
@@ -93,13 +93,13 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
   std::unique_ptr<traces::PerfettoWriter> writer_;
 };
 
-/// A file in the folder of --csv, if that was asked for.
+/// Opens a file in the folder of --csv, if that option is given.
 OutputFile csv_file(const AnalyzeOptions& options, const char* name) {
   if (options.csv.empty()) return must(OutputFile::open({}));
   return must(OutputFile::open(must(config::make_output_folder(options.csv)) / name));
 }
 
-/// What is written while the recording is read.
+/// The outputs that are written while the recording is read.
 class Streams {
  public:
   explicit Streams(const AnalyzeOptions& options)
@@ -161,8 +161,8 @@ void write_measured(const AnalyzeOptions& options, const Analysis& analysis, std
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
 }
 
-/// A breach that was seen stands; where figures are invalid, or no job was seen, none that was not seen proves
-/// anything.
+/// Returns the exit code. A breach that was seen counts in any case. If figures are invalid, or there was no job, the
+/// absence of breaches proves nothing.
 int verdict(const Analysis& analysis) {
   bool missed = !analysis.breaches.empty() || !analysis.replay.difference.empty(), invalid = false;
   std::uint64_t jobs = 0;
@@ -202,7 +202,7 @@ int analyze_samples(const AnalyzeOptions& options) {
   return estimated(pwcet) ? 0 : exit_code(Errc::not_proved);
 }
 
-/// Of what is analyzed: `input` itself, or in a folder of it that holds metadata, or below one.
+/// True if the file belongs to the analysed recording: it is `input`, or in or below a folder of `input` with metadata.
 bool is_recorded(const fs::path& file, const fs::path& input) {
   std::error_code error;
   const fs::path top = fs::canonical(input, error);
@@ -216,7 +216,7 @@ bool is_recorded(const fs::path& file, const fs::path& input) {
   return false;
 }
 
-/// No option may replace what the recording consists of.
+/// Rejects options that would overwrite files of the recording.
 void check_outputs(const AnalyzeOptions& options) {
   std::vector<fs::path> outputs{options.html, options.svg, options.perfetto, options.toml, options.json};
   if (!options.csv.empty())
@@ -227,7 +227,7 @@ void check_outputs(const AnalyzeOptions& options) {
                                    options.input + "; name another file");
 }
 
-/// An option that would do nothing here is an error.
+/// Rejects options that would have no effect.
 void check_options(const AnalyzeOptions& options, bool samples) {
   const std::vector<std::pair<std::string, const std::string&>> of_traces{
       {"--html", options.html},         {"--svg", options.svg},      {"--csv", options.csv},

@@ -35,12 +35,12 @@ using bringup::Item;
 
 struct BringupOptions {
   std::vector<std::string> items; // empty: all
-  std::string board;              // empty: the one that the device tree tells
+  std::string board;              // empty: the board that the device tree names
   std::string device, against, record, html, json;
   std::string folder = ".";
 };
 
-/// For stores and recordings, and gone at the end.
+/// A folder for backing stores and recordings, removed at the end.
 class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) : path_((parent / "rtexec-bringup-XXXXXX").string()) {
@@ -101,7 +101,7 @@ std::vector<Item> asked_items(const std::vector<std::string>& wanted) {
   return asked;
 }
 
-/// The facts of `board`, with the software device in its device's place.
+/// Returns `board` with the software device in place of its own device.
 Board on_host_device(Board board) {
   const Board host = must(read_board("host"));
   board.device = DeviceKind::host;
@@ -119,12 +119,12 @@ Board board_of(const BringupOptions& options, const hal::Machine& machine) {
   return must(read_board(options.board.empty() ? hal::identify_board(machine).name : options.board));
 }
 
-/// The bar on the terminal goes on while an item measures, and is away when a line of TAP is written.
+/// Keeps the progress bar up to date while an item measures, and erases it before a line of TAP is written.
 class ItemProgress {
  public:
   explicit ItemProgress(const StopRequest& stop) : stop_(stop) {}
 
-  /// Once, before the first. `subject` outlives the last.
+  /// Called once, before the first item. `subject` outlives the last item.
   void expect(const std::vector<Item>& asked, const bringup::Subject& subject) {
     subject_ = &subject;
     for (const Item& item : asked) all_ += takes(item);
@@ -141,7 +141,7 @@ class ItemProgress {
     clear();
   }
   void clear() { progress_.erase(); }
-  /// False when the user wants no more.
+  /// Redraws the bar. Returns false if the user wants to stop.
   bool going_on() {
     const Instant now = hal::now();
     if (drawn_by_ == ::getpid() && !is_read(*item_) && (!shown_ || now - *shown_ > redraw)) {
@@ -162,7 +162,7 @@ class ItemProgress {
   }
 
   const StopRequest& stop_;
-  const pid_t drawn_by_ = ::getpid(); // processes that it starts for items ask too
+  const pid_t drawn_by_ = ::getpid(); // processes that this one starts for items call going_on(), too
   Progress progress_;
   const bringup::Subject* subject_ = nullptr;
   const Item* item_ = nullptr;
@@ -184,7 +184,7 @@ void tell_summary(const bringup::Report& report, bringup::TapWriter& tap) {
                  std::to_string(report.count(Outcome::skipped)) + " skipped");
 }
 
-/// What to tell of it; empty: nobody asked for it.
+/// Records the machine's files if --record is given. Returns a message about it, or an empty text.
 std::string record(const BringupOptions& options, const Board& board, const hal::Machine& machine) {
   if (options.record.empty()) return {};
   const ResultFolder guard(options.record);
@@ -212,7 +212,7 @@ int exit_code_of(const Results& results) {
   return results.report.count(bringup::Outcome::failed) > 0 ? exit_code(Errc::refused) : 0;
 }
 
-/// Asks all, and tells it as it comes.
+/// Tries all items, and prints each result at once.
 Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, ItemProgress& progress,
             const std::optional<bringup::Report>& earlier, bringup::TapWriter& tap) {
   Results results;
@@ -234,7 +234,7 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
   return results;
 }
 
-/// What is measured would break the promise of a run, and be wrong beside it.
+/// Refuses to measure beside a run: this would break the run's promise, and falsify the measurement.
 void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machine) {
   if (std::ranges::all_of(asked, is_read)) return;
   const auto claim = hal::CoreClaim::take(machine.online_cores());

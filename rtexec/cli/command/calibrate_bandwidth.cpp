@@ -29,7 +29,7 @@ struct CalibrateBandwidthOptions {
   double seconds = 1;
 };
 
-/// An event that was asked for must count.
+/// Returns the counters, or why there are none. An event that the user names must be available.
 study::Counting counting(const CalibrateBandwidthOptions& options, const Board& board,
                          const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);
@@ -57,7 +57,7 @@ BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequ
       cores, [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); }));
 }
 
-/// Nothing is written of a stand-in.
+/// Measures with an event that is no memory traffic: prints the results, but writes no board.
 void calibrate_stand_in(const CalibrateBandwidthOptions& options, const study::Counting& counting,
                         const study::CalibratedCores& cores, const StopRequest& stop, OutputFile& json_file) {
   if (!options.target.output.empty())

@@ -31,7 +31,7 @@ struct CalibrateCutOptions {
   study::CutCalibrationOptions calibration;
 };
 
-/// How the device computes its layers fastest, as a profile holds it for a run.
+/// Returns the fastest kernels of the layers on the device, in the format of profiles.
 std::vector<std::string> tuned(hal::Device& device, const tasks::Graph& graph, const StopRequest& stop) {
   Progress progress(&stop);
   const auto network = must(tasks::make_network(graph, device.kind(), Precision::fp32));

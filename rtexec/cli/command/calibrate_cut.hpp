@@ -1,11 +1,11 @@
-// `rtexec calibrate cut`: what a cut into segments costs on a board.
+// `rtexec calibrate cut`: measures the cost of a cut into segments on a board.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 
-/// Adds itself to `calibrate`, whose own callback must do nothing where this one was asked for.
+/// Adds the subcommand to `calibrate`, whose own callback must do nothing if this subcommand is given.
 Command add_calibrate_cut(const Command& calibrate);
 
 } // namespace rtexec::command

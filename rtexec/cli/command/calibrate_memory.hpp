@@ -1,11 +1,11 @@
-// `rtexec calibrate memory`: what memory policies cost on a board.
+// `rtexec calibrate memory`: measures the costs of memory policies on a board.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 
-/// Adds itself to `calibrate`, whose own callback must do nothing where this one was asked for.
+/// Adds the subcommand to `calibrate`, whose own callback must do nothing if this subcommand is given.
 Command add_calibrate_memory(const Command& calibrate);
 
 } // namespace rtexec::command

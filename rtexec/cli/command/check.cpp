@@ -34,12 +34,12 @@ struct CheckOptions {
   bool explain = false;
 };
 
-/// Execution times of a profile, also for tasks of which the set gives them.
+/// Takes execution times from a profile, also for tasks whose times the set gives.
 void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;
   for (Task& task : set.tasks) {
-    if (!task.wcet) continue; // the profile's, if it is of the same workload
+    if (!task.wcet) continue; // planning takes it from the profile, if the workload is the same
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     if (entry == nullptr)
       give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
@@ -47,8 +47,8 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
-/// A set that is not proved, with the segments and streams that it forbids; absent where it forbids none, or cannot be
-/// planned so.
+/// Plans a set that is not proved with the segments and streams that it forbids. Returns nullopt if it forbids none, or
+/// cannot be planned that way.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
   const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
@@ -66,7 +66,8 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
   return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
 }
 
-/// On this machine asks for all that `run` asks for, in the same order; another machine is asked for nothing.
+/// Checks this machine for everything that `run` requests, in the same order. Requests nothing if the plan is for
+/// another machine.
 executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   if (!options.machine.empty()) {
     executive::Inquiry elsewhere{.planned = plan_on(options.machine, set), .startable = {}, .needs = {}};
@@ -82,15 +83,15 @@ executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   return here;
 }
 
-/// The error that `run` would end with before its first job. Of a machine that was not asked, all that it is known to
-/// lack is one, also where the set allows degraded runs.
+/// Returns the error with which `run` would end before its first job. On a machine that was not checked, everything
+/// that it is known to lack is an error, even if the set allows degraded runs.
 Result<> refusal_of(const executive::Inquiry& inquiry) {
   if (!inquiry.startable) return inquiry.startable;
   const bool allow_degraded = inquiry.not_asked.empty() && inquiry.planned.tasks.executive.allow_degraded;
   return executive::refusal_of(inquiry.needs, allow_degraded);
 }
 
-/// In the words of the run that is refused.
+/// Prints what is known about the machine, and the refusal in the words of `run`.
 void print_machine(std::ostream& out, const executive::Inquiry& inquiry) {
   if (!inquiry.not_asked.empty())
     print_wrapped(out, "This machine was not asked for what a run needs: " + inquiry.not_asked);

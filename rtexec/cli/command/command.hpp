@@ -1,6 +1,6 @@
-// The command line: one file per subcommand. Each add_* function gives the program its subcommand with its options; the
-// callback it sets runs the command, and leaves the exit code where a command that ran to its end may have another one
-// than 0.
+// The command line: one file per subcommand. Each add_* function adds its subcommand and its options to the program.
+// The callback that it sets runs the command. A command that can complete with an exit code other than 0 stores it in
+// `exit_code`.
 #pragma once
 
 #include "config/base/must.hpp"
@@ -27,14 +27,14 @@ void add_restore(const Command& program);
 void add_analyze(const Command& program, int& exit_code);
 void add_top(const Command& program);
 void add_ps(const Command& program);
-/// Of all that is added to the program.
+/// Adds the completion of everything in the program.
 void add_completion(const Command& program);
 
-/// Prints "rtexec: ..." on standard error, without control characters that came from files, and gives the exit code of
-/// the error. A command that cannot go on throws Failed, by must() or give_up(), and ends so.
+/// Prints "rtexec: ..." to standard error, without control characters from files. Returns the exit code of the error. A
+/// command that cannot continue throws Failed, by must() or give_up().
 int report(const Error& error);
 
-/// All that the file gets, where one was asked for.
+/// Writes the complete JSON output, if a file is wanted.
 [[nodiscard]] Result<> write_json(OutputFile& file, const nlohmann::json& json);
 
 } // namespace rtexec::command

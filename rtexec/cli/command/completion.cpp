@@ -17,10 +17,10 @@ namespace rtexec::command {
 
 namespace {
 
-/// What a value can be completed to; nothing where only its user knows.
+/// The possible completions of a value; empty if only the user knows them.
 struct Values {
   std::vector<std::string> words;
-  std::optional<std::string> files; // with this extension; empty: any
+  std::optional<std::string> files; // with this extension; empty: any; nullopt: no files
   bool folders = false;
 };
 
@@ -32,7 +32,7 @@ struct Item {
   Values values;
 };
 
-/// A command, with what may follow it.
+/// A command, with its options, arguments and subcommands.
 struct CompletedCommand {
   std::string path; // "rtexec calibrate bandwidth"
   std::string name;
@@ -41,7 +41,7 @@ struct CompletedCommand {
   std::vector<CompletedCommand> subcommands;
 };
 
-/// Within quotes and brackets of any shell.
+/// Returns text that is safe within the quotes and brackets of all shells.
 std::string quotable(const std::string& text) {
   std::string result = text.substr(0, text.find_first_of(";:("));
   std::erase_if(result, [](char c) { return std::string_view("'\"`\\[]$").find(c) != std::string_view::npos; });
@@ -139,7 +139,7 @@ _rtexec() {
 complete -F _rtexec rtexec
 )sh";
 
-/// A case of `_rtexec_takes`: lines of what the value can be; "any" where nothing is known of it.
+/// Prints a case of `_rtexec_takes`: lines with the possible values; "any" if they are unknown.
 void print_bash_case(const std::string& pattern, const Item& item) {
   if (item.type.empty()) return;
   std::string lines;
@@ -190,7 +190,7 @@ std::string function_of(const CompletedCommand& command) {
   return name;
 }
 
-/// ":TYPE:{...}", what is run to complete the value.
+/// Returns ":TYPE:{...}", with the commands that complete the value.
 std::string zsh_action(const Item& item, bool subcommands) {
   if (item.type.empty()) return "";
   std::string action = subcommands ? "_describe subcommand known; " : "";
@@ -239,7 +239,7 @@ std::string fish_values(const Item& item) {
   return words.empty() ? "" : " -a '" + words + "'";
 }
 
-/// That the command line is one of this command, and not yet of a subcommand.
+/// Returns the condition that the command line is one of this command, without a subcommand yet.
 std::string fish_condition(const CompletedCommand& command) {
   std::string condition;
   for (const std::string_view word : config::parts(command.path, ' '))

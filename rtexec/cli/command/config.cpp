@@ -23,7 +23,7 @@ const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set},
 
 struct ConfigOptions {
   std::string topic = "task-set"; // a file, a table or a key
-  std::string board;              // whose kernel command line is printed instead
+  std::string board;              // print the kernel command line of this board instead
   std::string json;
 };
 
@@ -33,14 +33,15 @@ std::string_view without_brackets(std::string_view table) {
   return table;
 }
 
-/// "period", "[[task]]", "task" or "task.period", and "task" for "[[task.inputs]]" too.
+/// True if `topic` means this key: "period", "[[task]]", "task" or "task.period", and "task" for "[[task.inputs]]" too.
 bool is_meant(const KeyDoc& doc, std::string_view topic) {
   const std::string_view table = without_brackets(doc.table), name = without_brackets(topic);
   return doc.key == name || table == name || (table.starts_with(name) && table.substr(name.size()).starts_with('.')) ||
          std::string(table) + "." + doc.key == name;
 }
 
-/// The keys of a file, or those of any file that `topic` names by table or key. bad_input: there are none.
+/// Returns the keys of a kind of file, or all keys that `topic` names by table or key. Fails with bad_input if there
+/// are none.
 std::vector<KeyDoc> find_keys(const std::string& topic) {
   if (const auto kind = kinds.find(topic); kind != kinds.end()) {
     const auto all = documented_keys(kind->second);

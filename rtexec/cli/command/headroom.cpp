@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds progress_delay{1};
 
-/// "1.2345": exact, without trailing zeros.
+/// Returns "1.2345": exact, without trailing zeros.
 std::string text(Factor factor) {
   std::string result = config::fixed(factor.value(), 5);
   result.erase(result.find_last_not_of('0') + 1);
@@ -35,7 +35,7 @@ void add_row(Table& table, const std::string& who, const Edge<Factor>& wcet, con
              reason(period)});
 }
 
-/// "0.5 (not 0.499: task 'rear')"
+/// Returns "0.5 (not 0.499: task 'rear')".
 template <class Value> std::string sentence(const Edge<Value>& edge) {
   if (!edge.proved) return "not even " + text(edge.not_proved) + ": " + edge.reason;
   return text(*edge.proved) +

@@ -42,7 +42,7 @@ template <class Enum> std::vector<std::string> all_spelled() {
   return known;
 }
 
-/// Of one of all_spelled().
+/// Returns the value with this spelling, which must be one of all_spelled().
 template <class Enum> Enum spelled_as(const std::string& text) {
   return std::ranges::find(spellings<Enum>(), text, &Spelling<Enum>::text)->value;
 }
@@ -58,7 +58,7 @@ Preprocessing preprocessing_of(const InferOptions& options) {
   return preprocessing;
 }
 
-/// Of a folder that is to be made; "out.v2/" is one too.
+/// True if `output` has an extension and is no existing folder. "out.v2/" has none: it is a folder to be made.
 bool looks_like_a_file(const std::filesystem::path& output) {
   std::error_code error;
   return output.has_extension() && !std::filesystem::is_directory(output, error);
@@ -68,7 +68,7 @@ bool asks_for_picture(const InferOptions& options) {
   return std::filesystem::path(options.output).extension() == ".png";
 }
 
-/// What the profile says of the task, or of the only one.
+/// Returns the tuning of the task in the profile, or of its only task.
 std::vector<std::string> tuning_of(const InferOptions& options) {
   const Profile profile = must(read_profile(options.profile));
   std::string known;
@@ -104,7 +104,8 @@ void write(const Inference& inference, const InferOptions& options, std::ostream
   out << "wrote " << options.output << '\n';
 }
 
-/// Noise is one value where it must be an index: nothing can be concluded from results of it.
+/// Names inputs without a file that are all zeros. Index inputs get one value instead of noise, so results for them
+/// mean nothing.
 void print_zero_inputs(std::ostream& out, const Inference& inference) {
   const auto inputs = inference.workload().inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -115,7 +116,7 @@ void print_zero_inputs(std::ostream& out, const Inference& inference) {
   }
 }
 
-/// What networks may be made of.
+/// Lists the operators that networks may use.
 void list_operators(const InferOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);

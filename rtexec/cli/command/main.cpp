@@ -32,7 +32,7 @@ constexpr const char* files =
     "Files:\n"
     "  /dev/shm/rtexec.PID.NUMBER  what a run shows to rtexec top\n";
 
-/// What the help of a command ends with.
+/// An example at the end of a command's help.
 struct Example {
   std::vector<const char*> command;
   const char* line;
@@ -109,20 +109,20 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error); // help was asked for
+    if (error.get_exit_code() == 0) return program.exit(error); // the user requested help
     return report(Error{Errc::bad_input, problem(program, error)});
   } catch (const Failed& failed) { return report(failed.error); }
   return exit_code;
 }
 
-/// Files that are opened later must not get the numbers of standard streams that were closed: what is said would go
-/// into them. A stream of /dev/null cannot be written either, so that a closed output is told as before.
+/// Opens /dev/null in place of closed standard streams. Otherwise files that are opened later would get their numbers,
+/// and messages would go into them. It is opened read-only, so that writing to a closed output still fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // the lowest number that is free
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // open() returns the lowest free number
 }
 
-/// Of standard output, as `| head` leaves it once it has what it wants.
+/// True if the reader of standard output is gone, for example `| head` once it has its lines.
 bool reader_left() {
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
@@ -134,11 +134,11 @@ bool reader_left() {
 int main(int argc, char** argv) {
   rtexec::command::occupy_standard_streams();
   rtexec::command::know_terminals();
-  // Asks a run with a flight recorder for a snapshot, and must not end one without.
+  // SIGUSR1 requests a snapshot from a run with a flight recorder, and must not end a run without one.
   std::signal(SIGUSR1, SIG_IGN);
-  // A reader of our output that goes away must not end a run: the exit code tells at the end.
+  // A reader of standard output that goes away must not end a run; the exit code reports the failure at the end.
   std::signal(SIGPIPE, SIG_IGN);
-  // Nor must a limit of the size of files: a write beyond it is an error, as on a full disk.
+  // The limit of file sizes must not end a run either: a write beyond it is an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const rtexec::command::ExitGuard guard;

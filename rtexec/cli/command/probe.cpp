@@ -28,7 +28,7 @@ using hal::Finding;
 struct ProbeOptions {
   std::string tasks;
   std::string root = "/";
-  std::string board; // empty: the one that the device tree tells
+  std::string board; // empty: the board that the device tree names
   std::string json;
 };
 
@@ -44,7 +44,7 @@ const char* name(Finding::Grade grade) {
 
 std::string first_line(const Error& error) { return error.what.substr(0, error.what.find('\n')); }
 
-/// An error's first line says what is, the others what to do.
+/// The first line of an error states the problem, and the others give advice.
 Finding absence(const Error& error, const Board& board, const std::string& subject, Finding::Grade grade) {
   const std::string state = first_line(error);
   std::string advice = error.what.substr(std::min(state.size() + 1, error.what.size()));
@@ -63,7 +63,7 @@ Finding clocks_of(const hal::DeviceClocks& clocks, const std::string& subject) {
           .advice = bringup::how_to_lock(clocks)};
 }
 
-/// Opens the device of `board` and says what trying it found. `memory`: free on a GPU.
+/// Opens the device of `board`, and returns what was found. Sets `memory` to the free memory of a GPU.
 std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent,
                                   Bytes& memory) {
   const auto device = hal::open_device(board, hal::capacity_for(board, board.chunk), board.chunk);
@@ -102,7 +102,7 @@ Finding probe_counter(const CounterFacts& facts, const std::string& event, unsig
   return finding;
 }
 
-/// Each event of the board on the first core that it is for, and page faults, which need no PMU.
+/// Tries each event of the board on the first core that it applies to, and page faults, which need no PMU.
 std::vector<Finding> probe_counters(const Board& board) {
   std::vector<Finding> findings;
   std::vector<std::string> tried;
@@ -123,7 +123,7 @@ std::vector<Finding> probe_counters(const Board& board) {
   return findings;
 }
 
-/// The board that was named, or the one that the device tree tells; its device, or any GPU where nothing tells it.
+/// Probes the board that the user or the device tree names, with its device; any GPU if neither names a board.
 std::vector<Finding> probe_board(const ProbeOptions& options, Bytes& memory) {
   const hal::Machine machine(options.root);
   const hal::KnownBoard known = hal::identify_board(machine);
@@ -167,7 +167,7 @@ Finding finding_of(const executive::Need& need) {
           .advice = need.advice};
 }
 
-/// All that a run of the set would be told; where it cannot even be planned, what does not depend on it.
+/// Returns all findings about a run of the set. If the set cannot be planned, returns those that do not depend on it.
 std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& needs) {
   std::vector<Finding> findings;
   if (needs) std::ranges::transform(*needs, std::back_inserter(findings), finding_of);
@@ -176,7 +176,7 @@ std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& ne
   return findings;
 }
 
-/// The machine's refusals before those of the set itself.
+/// Returns the exit code. Refusals by the machine take precedence over those of the set itself.
 int exit_code_of(const std::vector<executive::Need>& needs) {
   int status = 0;
   for (const executive::Need& need : needs)

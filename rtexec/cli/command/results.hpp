@@ -1,4 +1,4 @@
-// The folder that a study's files go to.
+// The output folder of a study.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -9,10 +9,11 @@
 
 namespace rtexec::command {
 
-/// Is made, or found to be writable, before anything long begins, and gone again where nothing came into it.
+/// Creates the folder, or checks that it is writable, before any long work. The destructor removes the folders that it
+/// created if they are empty.
 class ResultFolder {
  public:
-  /// Empty: none is made. Throws Failed.
+  /// Creates no folder if the path is empty. Throws Failed.
   explicit ResultFolder(const std::filesystem::path& folder);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
@@ -24,10 +25,10 @@ class ResultFolder {
   std::vector<std::filesystem::path> made_; // innermost first
 };
 
-/// Each replaced in one step. Throws Failed.
+/// Writes the files; each replaces an old one atomically. Throws Failed.
 void write_files(const std::filesystem::path& folder, const report::Files& files);
 
-/// Writes them where there is a folder, and says which.
+/// Writes the files and prints their names, unless the path is empty.
 void save(const std::filesystem::path& folder, const report::Files& files, std::ostream& out);
 
 } // namespace rtexec::command

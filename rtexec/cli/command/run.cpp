@@ -35,13 +35,13 @@ struct RunOptions {
   bool force = false;
 };
 
-/// What came of a run: its report, and what went wrong with its trace.
+/// The result of a run: its report, and the error of its trace.
 struct Outcome {
   Report report;
   Result<> trace;
 };
 
-/// How many jobs of each task --jobs keeps.
+/// The number of jobs of each task that --jobs keeps.
 constexpr std::size_t max_records = 100'000;
 
 std::string outcome_of(const JobRecord& job) {
@@ -50,7 +50,7 @@ std::string outcome_of(const JobRecord& job) {
   return job.missed ? "late" : "in-time";
 }
 
-/// One line for each job.
+/// Writes one line for each job.
 Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& executive) {
   if (!file) return {};
   std::ostream& out = file.stream();
@@ -68,12 +68,12 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-/// Where a run may do without what the machine does not give, its verdict depends on what that is.
+/// True if the verdict is known before the start. If degraded runs are allowed, it depends on what the machine refuses.
 bool told_before_start(const Executive& executive) {
   return !executive.plan().proved || !executive.set().tasks.executive.allow_degraded;
 }
 
-/// Where no task is shown, none.
+/// Starts the viewer. Returns null if no task is to be shown.
 std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const RunOptions& options,
                                            const Executive& executive, std::ostream& out) {
   if (!tap) return nullptr;
@@ -92,7 +92,7 @@ std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>&
   return viewer;
 }
 
-/// What is wrong with what is shown.
+/// Prints a problem of the viewer.
 void tell(view::Viewer* viewer, LiveTable& table) {
   const auto news = viewer != nullptr ? viewer->news() : std::nullopt;
   if (!news) return;
@@ -120,7 +120,7 @@ Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* vie
   return outcome;
 }
 
-/// The command line comes first, and a flight recorder stands in for a trace.
+/// Completes the options from the set. The command line has precedence, and a flight recorder replaces a trace.
 void complete(RunOptions& options, const OutputOptions& asked) {
   if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
   if (options.jobs.empty()) options.jobs = asked.jobs;
@@ -156,7 +156,7 @@ int run(RunOptions options) {
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
   if (recording.on_excesses())
     setup.on_wcet_exceeded = [&recording, tasks = set](const WcetExcess& excess) { recording.excess(tasks, excess); };
-  std::optional<Executive> made; // lives for longer than what the signal's handler calls
+  std::optional<Executive> made; // outlives the signal handler's request
   std::atomic<Executive*> startable{nullptr};
   const StopRequest stop([&startable] {
     if (Executive* const asked = startable.load()) asked->request_stop();
@@ -166,7 +166,7 @@ int run(RunOptions options) {
   std::ostream& out = text_output(options.jobs == "-" ? options.jobs : options.json);
   if (told_before_start(executive)) print_verdict(out, executive.set(), executive.plan());
   out << std::endl;
-  // Refused before anything is recorded or written.
+  // Refuses before anything is recorded or written.
   if (const auto may_start = executive.startable(); !may_start)
     give_up(
         may_start.error().code,
@@ -175,7 +175,7 @@ int run(RunOptions options) {
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(tap, options, executive, out);
   startable.store(&executive);
-  ExitGuard::come_first(); // channels have registered theirs
+  ExitGuard::come_first(); // channels have registered their exit handlers before
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();

@@ -1,5 +1,5 @@
-// What `rtexec run` records: everything into a trace, or with a flight recorder what led to each miss, and where asked
-// to each part above its WCET.
+// The recording of `rtexec run`: a trace of everything, or a flight recorder. The latter keeps the events before each
+// deadline miss and, if requested, before each part that exceeds its WCET.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,11 +15,11 @@ namespace rtexec::command {
 
 struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
-  bool trace_in_run_folder = false;      // in a folder of this run below `trace`; otherwise `trace` itself
-  std::filesystem::path flight_recorder; // empty: none; not beside a trace
-  bool above_wcet = false;               // snapshots of parts above their WCETs too
+  bool trace_in_run_folder = false;      // true: in a folder of this run below `trace`; false: `trace` itself
+  std::filesystem::path flight_recorder; // empty: none; not together with a trace
+  bool above_wcet = false;               // also takes snapshots for parts above their WCETs
   bool layers = false;
-  std::optional<Bytes> limit = {}; // of the trace on disk
+  std::optional<Bytes> limit = {}; // maximum size of the trace on disk
 };
 
 class RunRecording {
@@ -29,14 +29,14 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// executive::Setup::record. With a flight recorder SIGUSR1 asks for a snapshot from here on.
+  /// For executive::Setup::record. With a flight recorder, SIGUSR1 requests a snapshot from now on.
   [[nodiscard]] Result<> start();
-  /// Ask for a snapshot. ExecutiveSetup::on_miss and on_wcet_exceeded; any thread without real-time priority.
+  /// Request a snapshot. For ExecutiveSetup::on_miss and on_wcet_exceeded; any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   void excess(const TaskSet& tasks, const WcetExcess& excess);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
   [[nodiscard]] bool on_excesses() const { return on_misses() && options_.above_wcet; }
-  /// Once the executive has stopped: what was recorded goes into its report.
+  /// Ends the recording, after the executive has stopped, and adds its results to the report.
   [[nodiscard]] Result<> end(Report& report);
 
  private:

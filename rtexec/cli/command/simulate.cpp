@@ -31,7 +31,7 @@ struct SimulateOptions {
   std::string json;
 };
 
-// ---- what comes of it ----
+// ---- results ----
 
 std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
   std::vector<std::string> texts;
@@ -88,7 +88,7 @@ std::optional<GanttRecorder> gantt_of(const SimulateOptions& options, const Scen
   return GanttRecorder(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
-/// The recording of a run, while it goes on.
+/// Records a run while it is simulated.
 class Recording {
  public:
   Recording(const std::string& folder, Scenario& scenario, const Plan& plan)
@@ -106,7 +106,7 @@ class Recording {
   }
 
  private:
-  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // few waits, and where there are many cores too
+  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // few waits for the reader, even with many cores
   traces::Session session_;
   simulator::Tracer tracer_;
 };

@@ -51,7 +51,7 @@ std::uint32_t GanttRecorder::lane_of_core(unsigned core) const {
   return static_cast<std::uint32_t>(std::ranges::find_if(seen_.lanes, is) - seen_.lanes.begin());
 }
 
-/// What does not fit any more ends the picture.
+/// Returns false if the limit is reached, which ends the chart.
 bool GanttRecorder::room() const { return seen_.bars.size() + seen_.marks.size() + seen_.memory.size() < max_marks; }
 
 void GanttRecorder::add(const Bar& bar) {
@@ -66,7 +66,7 @@ void GanttRecorder::mark(Mark::Kind kind, JobId job, Instant at) {
   else seen_.to = std::min(seen_.to, at);
 }
 
-/// One chunk more, or less.
+/// Records that one more chunk, or one less, is in use.
 void GanttRecorder::in_use(Instant at, bool more) {
   chunks_ += more ? 1 : std::uint64_t(0) - 1;
   const std::uint64_t bytes = chunks_ * plan_.chunk.count;

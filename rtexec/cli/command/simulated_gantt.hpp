@@ -1,6 +1,5 @@
-// Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the
-// device (two where jobs execute beside each other) and for each direction of copies. traces/report/gantt_svg.hpp draws
-// it.
+// Collects an interval of a simulated run for a Gantt chart. It has one lane for each task, each core with CPU parts,
+// the device (two if jobs co-run) and each direction of copies. traces/report/gantt_svg.hpp draws it.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -16,27 +15,27 @@ namespace rtexec::command {
 
 class GanttRecorder {
  public:
-  /// At most so many bars, marks and steps are kept; the picture ends where they are used up.
+  /// The maximum number of bars, marks and steps. If it is reached, the chart ends at that instant.
   static constexpr std::size_t max_marks = 20'000;
 
-  /// Keeps what happens from `from` to `to`. `tasks` and `plan` outlive it.
+  /// Collects the events between `from` and `to`. `tasks` and `plan` outlive this object.
   GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);
 
   void see(const simulator::Step& step);
   void see(const simulator::Stretch& stretch);
-  /// With what had not ended at the `end` of the run.
+  /// Returns the chart, including activities that had not ended at the `end` of the run.
   [[nodiscard]] traces::Gantt gantt(Instant end) const;
 
  private:
   using Bar = traces::GanttBar;
   using Mark = traces::GanttMark;
-  /// What goes on, and since when.
+  /// An activity that has not ended.
   struct Open {
     policies::JobId job;
     Instant since{};
-    std::uint32_t owner = 0; // whose memory moves; whose job it is
+    std::uint32_t owner = 0; // the task whose memory moves, or whose job it is
     bool device_done = false;
-    bool beside = false; // another execution
+    bool beside = false; // true: co-runs with another execution
   };
 
   void name_lanes();
@@ -52,11 +51,11 @@ class GanttRecorder {
   const TaskSet& tasks_;
   const Plan& plan_;
   traces::Gantt seen_;
-  std::uint32_t device_ = 0;                      // its lane
-  std::uint64_t chunks_ = 0;                      // that hold or get swapped memory
+  std::uint32_t device_ = 0;                      // number of the device's lane
+  std::uint64_t chunks_ = 0;                      // number of chunks that hold swapped memory, or are being filled
   std::vector<std::optional<Open>> jobs_;         // by task
-  std::vector<std::optional<Open>> left_;         // by task: the device, between two segments
-  std::array<std::optional<Open>, 2> executions_; // the second one beside the first
+  std::vector<std::optional<Open>> left_;         // by task: preempted between two segments
+  std::array<std::optional<Open>, 2> executions_; // the second one co-runs with the first
   std::array<std::optional<Open>, 2> copies_;     // out, in
 };
 

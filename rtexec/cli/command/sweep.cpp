@@ -30,7 +30,7 @@ struct SweepOptions {
   std::string json;
 };
 
-/// Until all of `part` is known, or an error.
+/// Computes outcomes until all of `part` are known, or an error occurs.
 void work_out(const SweepOptions& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
               std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
@@ -68,7 +68,7 @@ void conclude(const SweepOptions& options, const Study& study, const study::Outc
   must(write_json(json_file, to_json(study, rows)));
 }
 
-/// Leaves in the folder what merge() puts together.
+/// Computes a part of a sweep, and leaves the files in the folder that merge() combines.
 void sweep_part(const SweepOptions& options, const Study& study) {
   const study::Part part = value_of("--shard", options.part, study::parse_part);
   if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");

@@ -20,13 +20,13 @@ using executive::StatusPage;
 
 struct TopOptions {
   std::string which;
-  std::string daemon; // its directory; empty: an executive, or the usual daemon where none runs
+  std::string daemon; // its directory; empty: an executive, or the usual daemon if no executive runs
   std::string interval = "1s";
   std::string json;
   bool once = false;
 };
 
-/// "PID.NUMBER", as the page's file is called.
+/// Returns "PID.NUMBER", from the name of a status page's file.
 std::string id_of(const std::filesystem::path& file) {
   return file.filename().string().substr(std::string_view("rtexec.").size());
 }
@@ -58,8 +58,8 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   give_up(Errc::bad_input, text);
 }
 
-/// The one that was asked for, or the only one; nothing where nobody in particular was asked for and none runs. Those
-/// of runs that were killed are removed.
+/// Returns the status page of the named run, or of the only run; nullopt: no run was named, and none exists. Removes
+/// the pages of runs that were killed.
 std::optional<StatusPage> choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
     std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
@@ -78,11 +78,11 @@ std::optional<StatusPage> choose(const std::string& which) {
   return std::nullopt;
 }
 
-/// What is shown: a run, or the clients of a daemon.
+/// The source of the view: a run, or the clients of a daemon.
 class Shown {
  public:
   virtual ~Shown() = default;
-  /// Looks anew, and says how it ended; empty: it goes on.
+  /// Reads the status again. Returns a message if the source has ended, otherwise an empty text.
   virtual std::string update() = 0;
   [[nodiscard]] virtual std::string text(TaskOrder order, report::Room room, bool colours) const = 0;
   [[nodiscard]] virtual nlohmann::json json() const = 0;
@@ -93,7 +93,7 @@ class ShownRun final : public Shown {
   explicit ShownRun(StatusPage page) : page_(std::move(page)) {}
 
   std::string update() override {
-    const bool is_last = page_.is_last(); // before it is read: then what is read is the last
+    const bool is_last = page_.is_last(); // checked before reading: then the page that is read is the last
     snapshot_ = must(page_.read());
     if (snapshot_.run.ended != 0) return "The run has ended (" + snapshot_.run.stopped_by.text() + ").";
     return is_last ? "The run's process is gone, without a report." : "";
@@ -128,26 +128,26 @@ class ShownDaemon final : public Shown {
   std::optional<daemon::ServerStatus> status_, before_;
 };
 
-/// All of it, as wide as the terminal where there is one.
+/// Prints the whole view, as wide as the terminal if there is one.
 void print_view(std::ostream& out, const Shown& shown, TaskOrder order) {
   report::Room room;
   if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
   out << shown.text(order, room, report::has_colours(out));
 }
 
-/// Shows it until it ends or the user wants no more.
+/// Shows the view until its source ends or the user quits.
 class Viewer {
  public:
   Viewer(Shown& shown, Duration interval) : shown_(shown), interval_(interval) {}
 
-  /// On a terminal, all of it.
+  /// Redraws the view on a terminal.
   void watch() {
     std::string end;
     {
       Screen screen;
       for (bool quit = false; !quit && (end = shown_.update()).empty();) {
         report::Room room = Screen::room();
-        --room.lines; // of the keys
+        --room.lines; // a line for the keys
         screen.show(shown_.text(order_, room, report::has_colours(std::cout)) + keys);
         quit = !stays(screen);
       }
@@ -155,7 +155,7 @@ class Viewer {
     if (!end.empty()) print(end);
   }
 
-  /// Elsewhere: one after the other.
+  /// Without a terminal: prints one view after the other.
   void list() {
     for (;;) {
       const std::string end = shown_.update();
@@ -173,7 +173,7 @@ class Viewer {
 
   static constexpr const char* keys = "q: quit, s: sort\n";
 
-  /// Until the next update; false when the user wants no more.
+  /// Waits until the next update. Returns false if the user quits.
   bool stays(Screen& screen) {
     const Screen::Event event = screen.wait(interval_);
     if (event == Screen::Event::sort) order_ = next(order_);

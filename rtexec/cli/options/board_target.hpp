@@ -10,7 +10,7 @@
 
 namespace rtexec::command {
 
-/// Options `board` and `-o` of what calibrates; they outlive the parsing of the command line.
+/// The options `board` and `-o` of calibration commands. They must outlive the parsing of the command line.
 struct BoardOptions {
   std::string board = "host"; // by name or path
   std::string output;         // empty: the board's own file, or NAME.toml in the current folder for a builtin one
@@ -18,19 +18,19 @@ struct BoardOptions {
   void add_to(const Command& command);
 };
 
-/// The board that is measured, and the text that takes what is found. A file that is there already is both: its facts
-/// are its owner's.
+/// The board to be measured, and the TOML text that receives the results. An existing output file provides both, so
+/// that its owner's facts are kept.
 struct BoardTarget {
   std::string board; // by name or path
   std::string toml;
   std::filesystem::path output;
   OutputFile file; // of that name
 
-  /// That `what` was written, and how task sets name it.
+  /// Reports that `what` was written, and how task sets refer to the file.
   void tell(std::ostream& out, const std::string& what) const;
 };
 
-/// Tells now, not after minutes of measuring, that the output cannot be written or merged into.
+/// Opens the output before minutes of measuring. Throws Failed if it cannot be written or merged into.
 [[nodiscard]] BoardTarget board_target(const BoardOptions& options);
 
 } // namespace rtexec::command

@@ -1,4 +1,4 @@
-// What a model's file leaves to its user, as options: --shape NAME=1x3x224x224, --constant NAME=16000.
+// Options for facts that a model's file leaves to its user: --shape NAME=1x3x224x224, --constant NAME=16000.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,9 +14,9 @@ struct InputTexts {
   std::vector<std::string> shapes, constants; // one text for each input
 };
 
-/// Each may be given several times.
+/// Adds both options; each may be given several times.
 void add_given_inputs(const Command& command, InputTexts& texts);
-/// bad_input: what is no shape or no number, and an input that has one already.
+/// Returns bad_input if a text is no shape or no number, or if an input has one already.
 [[nodiscard]] Result<tasks::GivenInputs> given_inputs(const InputTexts& texts);
 
 } // namespace rtexec::command

@@ -15,7 +15,7 @@ namespace rtexec::command {
 namespace {
 
 constexpr std::size_t names_width = 30;
-constexpr std::size_t page_width = 100; // where there is no terminal
+constexpr std::size_t page_width = 100; // without a terminal
 
 class Formatter final : public CLI::Formatter {
  public:
@@ -54,7 +54,7 @@ class Formatter final : public CLI::Formatter {
   }
 
  private:
-  /// As it may be given; CLI11 puts a list in brackets.
+  /// Returns the default as the user may type it; CLI11 encloses a list in brackets.
   static std::string fallback(const CLI::Option& option) {
     const std::string value = option.get_default_str();
     const bool list = option.get_delimiter() != 0 && value.starts_with('[') && value.ends_with(']');
@@ -83,7 +83,7 @@ std::vector<std::string> options_of(const CLI::App& command) {
   return names;
 }
 
-/// "; did you mean 'run'?", where one of the names is near.
+/// Returns "; did you mean 'run'?" if one of the names is similar, otherwise an empty text.
 std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto near = config::nearest(word, known);
@@ -94,7 +94,7 @@ std::string no_subcommand(const CLI::App& command, const std::string& word) {
   return "there is no subcommand " + config::quoted(word) + suggestion(word, subcommands_of(command));
 }
 
-/// The words up to the last subcommand, and that.
+/// The words of the command line up to and including the last subcommand.
 struct Path {
   std::string text;
   const CLI::App* command;
@@ -108,7 +108,7 @@ Path parsed(const CLI::App& program) {
   return path;
 }
 
-/// What `command` did not know of its part of the line; empty: it knew all.
+/// Returns an error if `command` did not recognise a word of its part of the line; empty: it recognised all.
 std::string unknown(const CLI::App& command, const std::string& name) {
   const auto words = command.remaining();
   for (const std::string& word : words)
@@ -122,7 +122,7 @@ std::string unknown(const CLI::App& command, const std::string& name) {
 
 void help(const CLI::App& program, const std::vector<std::string>& path) {
   const CLI::App* command = &program;
-  std::string before; // the words up to it
+  std::string before; // the words before the command
   for (const std::string& word : path) {
     const auto known = command->get_subcommands({});
     const auto next = std::ranges::find(known, word, &CLI::App::get_name);

@@ -1,4 +1,4 @@
-// What the program says of itself: help, and what is wrong with a command line.
+// Messages of the program about itself: help, and errors of the command line.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"
@@ -10,13 +10,14 @@
 
 namespace rtexec::command {
 
-/// Names and types of options apart from what is told of them, in lines that the terminal has room for.
+/// Returns a formatter that prints options and their types in a column beside their descriptions, in lines that fit the
+/// terminal.
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-/// The subcommand `help`, of all that is added to the program.
+/// Adds the subcommand `help` for everything in the program.
 void add_help(const Command& program);
 
-/// What an error of the parser means, and what was probably meant.
+/// Explains an error of the parser, and suggests the probable spelling.
 [[nodiscard]] std::string problem(const CLI::App& program, const CLI::ParseError& error);
 
 } // namespace rtexec::command

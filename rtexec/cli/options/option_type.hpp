@@ -1,4 +1,4 @@
-// How an option is typed, and what its value is, as the parser's name of its type tells: "FILE.toml",
+// The type of an option and its possible values, as encoded in the parser's type name: "FILE.toml",
 // "ORDER:{edf,static-priority}", "N:1 to 9".
 #pragma once
 
@@ -10,13 +10,13 @@ namespace rtexec::command {
 
 struct OptionType {
   std::string name;                 // "ORDER"; empty: it has no value
-  std::vector<std::string> choices; // where it is one of these
+  std::vector<std::string> choices; // the allowed values, if they are enumerated
   std::string range;                // "1 to 9"
 };
 
 [[nodiscard]] OptionType type_of(const CLI::Option& option);
 
-/// As they are typed: "--output", "-o"; none of an argument.
+/// Returns the names as typed: "--output", "-o". Returns none for an argument.
 [[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
 
 } // namespace rtexec::command

@@ -1,6 +1,6 @@
-// A file that a command writes its result to. A regular file replaces the old one in one step, and only once it is
-// whole. "-", /dev/stdout, /dev/stderr and /dev/fd/N are descriptors that the caller's parent opened, which may be
-// pipes and terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
+// The file for a command's result. A regular file replaces the old one atomically, and only once it is complete. "-",
+// /dev/stdout, /dev/stderr and /dev/fd/N are descriptors that the caller's parent opened, which may be pipes and
+// terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,21 +12,22 @@
 
 namespace rtexec::command {
 
-/// Opened before anything takes long, so that what cannot be written is told before; nothing is changed until finish().
+/// Opened before any long work, so that errors are reported early. Nothing is changed until finish().
 class OutputFile {
  public:
-  /// Without a name: nobody asked for it, and what is written is lost. Errors (refused, bad_input) name the file.
+  /// Opens the file. An empty name means that no file is wanted, and output is discarded. Errors (refused, bad_input)
+  /// name the file.
   [[nodiscard]] static Result<OutputFile> open(const std::filesystem::path& name);
   OutputFile(OutputFile&&) noexcept;
   ~OutputFile();
 
-  /// Whether somebody asked for it.
+  /// True if a file is wanted.
   [[nodiscard]] explicit operator bool() const;
-  /// Its errors are finish()'s.
+  /// Returns the stream for the content. finish() returns its errors.
   [[nodiscard]] std::ostream& stream();
-  /// All that was written is in the file, or an error.
+  /// Completes the file. Success means that it contains everything that was written.
   [[nodiscard]] Result<> finish();
-  /// This, and no more.
+  /// Writes the whole content, and completes the file.
   [[nodiscard]] Result<> write(std::string_view content);
 
  private:

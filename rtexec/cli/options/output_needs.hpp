@@ -1,4 +1,4 @@
-// The files that a set's [output] names, as requirements of a run.
+// The files named in a set's [output], as requirements of a run.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::command {
 
-/// Tries whether `rtexec run` could write each of the files. Changes none.
+/// Checks if `rtexec run` could write each of the files, and returns the results. Changes no file.
 [[nodiscard]] std::vector<executive::Need> find_output_needs(const OutputOptions& output);
 
 } // namespace rtexec::command

@@ -1,4 +1,4 @@
-// What `rtexec simulate` simulates: releases and executions as the command line asks for them.
+// The scenario of `rtexec simulate`: releases and executions as the command line specifies them.
 #pragma once
 
 #include <rtexec/planning.hpp>
@@ -21,17 +21,18 @@ struct ScenarioOptions {
 
 void add_scenario(const Command& command, ScenarioOptions& options);
 
-/// A run to be simulated, and of which task set.
+/// A run to be simulated, and its task set.
 struct Scenario {
   TaskSet tasks;
   simulator::Options run;
-  std::optional<simulator::WorstCase> worst; // of a search
+  std::optional<simulator::WorstCase> worst; // the result of a search
 };
 
-/// Shows how far a search is. bad_input: options that do not go together, a file of executions that is none.
+/// Returns the scenario, and shows the progress of a search. Fails with bad_input if options conflict, or if the file
+/// of executions is invalid.
 [[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned);
 
-/// Of an option; absent where it is not given.
+/// Returns the duration given with an option; nullopt: the option is not given.
 [[nodiscard]] std::optional<Duration> duration_of(const std::string& option, const std::string& text);
 
 } // namespace rtexec::command

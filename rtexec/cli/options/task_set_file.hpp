@@ -1,4 +1,4 @@
-// What the commands that read a task set have in common: its file and what the command line overrides in it.
+// Options of all commands that read a task set: its file, and settings that override those in the file.
 #pragma once
 
 #include <rtexec/planning.hpp>
@@ -18,9 +18,9 @@ struct TaskSetFile {
 void add_task_set(const Command& command, TaskSetFile& options);
 [[nodiscard]] TaskSet read(const TaskSetFile& options);
 
-/// The option of commands that plan only: --machine FILE.
+/// Adds the option of commands that only plan: --machine FILE.
 void add_machine_option(const Command& command, std::string& file);
-/// On the machine of the file; without one, on this machine.
+/// Plans the set for the machine in the file, or for this machine if there is no file.
 [[nodiscard]] PlannedSet plan_on(const std::string& machine_file, TaskSet tasks);
 
 } // namespace rtexec::command

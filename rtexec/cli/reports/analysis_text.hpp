@@ -1,4 +1,4 @@
-// What `rtexec analyze` prints for people.
+// The output of `rtexec analyze` for people.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -8,13 +8,13 @@
 
 namespace rtexec::command {
 
-/// `max_misses` are named.
+/// Prints the analysis, and lists at most `max_misses` misses.
 void print_analysis(std::ostream& out, const traces::Analysis& analysis, std::size_t max_misses);
-/// What surrounded executions that took long; `max_excesses` above their WCETs are named.
+/// Prints the circumstances of long executions, and lists at most `max_excesses` of them above their WCETs.
 void print_factors(std::ostream& out, const traces::Analysis& analysis, std::size_t max_excesses);
-/// Whether a model of the tail holds.
+/// True if a model of the tail fits.
 [[nodiscard]] bool estimated(const traces::Pwcet& pwcet);
-/// Of samples without a trace.
+/// Prints the estimate for samples without a trace.
 void print_pwcet(std::ostream& out, const traces::Pwcet& pwcet);
 
 } // namespace rtexec::command

@@ -1,4 +1,4 @@
-// What a calibration of memory bandwidth found, for people and for other programs.
+// Results of a calibration of memory bandwidth, as text for people and as JSON for other programs.
 #pragma once
 
 #include "rtexec/studies/calibration/bandwidth_calibration.hpp"
@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// What counts here, or why nothing does.
+/// The counters in use, or the reason why there are none.
 struct Counting {
   std::optional<TrafficCounters> counters;
   std::string obstacle;
@@ -20,7 +20,7 @@ struct Counting {
 
 void print(std::ostream& out, const BandwidthCalibration& calibration, const Counting& counting);
 void print_proposal(std::ostream& out, const MemoryFacts& facts, const BudgetProposal& proposal);
-/// `proposal`: none where a stand-in was measured. `file`: that has the facts.
+/// `proposal`: nullopt if a stand-in event was measured. `file`: the file with the facts.
 [[nodiscard]] nlohmann::json to_json(const BandwidthCalibration& calibration, const Counting& counting,
                                      const std::optional<BudgetProposal>& proposal, const std::string& file);
 

@@ -1,4 +1,4 @@
-// What a calibration of cuts found, for people and for other programs.
+// Results of a calibration of cuts, as text for people and as JSON for other programs.
 #pragma once
 
 #include "rtexec/studies/calibration/cut_calibration.hpp"
@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const CutCalibration& calibration);
-/// `file`: that has the cost.
+/// `file`: the file with the cost.
 [[nodiscard]] nlohmann::json to_json(const CutCalibration& calibration, const std::string& file);
 
 } // namespace rtexec::study

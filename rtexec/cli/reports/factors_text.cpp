@@ -1,4 +1,4 @@
-// What `rtexec analyze --causes` prints: how long executions take by what surrounded them.
+// The output of `rtexec analyze --causes`: execution times by their circumstances.
 #include "config/base/text.hpp"
 #include "rtexec/cli/reports/analysis_text.hpp"
 
@@ -20,14 +20,15 @@ using traces::FactorGroup;
 using traces::StageAnalysis;
 
 constexpr double worth_showing = 1.1;
-constexpr std::size_t max_factors = 2, max_groups = 4; // of a part, of a factor
+constexpr std::size_t max_factors = 2, max_groups = 4; // of a part; of a factor
 
 std::string worded(Factor factor) {
   static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};
   return words[static_cast<std::size_t>(factor)];
 }
 
-/// Those that can be compared or hold what is above its WCET, the longest first: of more than fit, the shortest too.
+/// Returns the groups that can be compared, or that exceed a WCET, the longest first. If there are too many, keeps the
+/// first ones and the last one.
 std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
   std::vector<FactorGroup> groups;
   std::ranges::copy_if(factor.groups, std::back_inserter(groups), [](const FactorGroup& group) {
@@ -38,7 +39,7 @@ std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
   return groups;
 }
 
-/// A name is said once.
+/// Adds a row for each group. Names are printed in the first row only.
 void add_rows(Table& table, std::string task, std::string part, const FactorAnalysis& factor) {
   std::string by = worded(factor.factor), ratio = config::fixed(factor.ratio, 2);
   for (const FactorGroup& group : shown(factor))
@@ -47,7 +48,7 @@ void add_rows(Table& table, std::string task, std::string part, const FactorAnal
                std::to_string(group.above_wcet)});
 }
 
-/// Whether any factor is worth showing.
+/// Adds the factors that are worth showing. Returns false if there are none.
 bool add_part(Table& table, const std::string& task, const StageAnalysis& part) {
   std::size_t added = 0;
   for (const FactorAnalysis& factor : part.factors) {

@@ -24,17 +24,17 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Values {
-  double min, mean, max; // nan where one of them is
+  double min, mean, max; // NaN if an element is NaN
 };
 
-/// The elements of an output as floats, as the network computed them.
+/// Returns the elements of an output as floats, as the network computed them.
 std::vector<float> floats_of(const Tensor& output) {
   std::vector<float> floats(output.bytes.size() / size_of(output.type));
   tasks::kernels::to_floats(floats.data(), output.type, output.bytes.data(), floats.size());
   return floats;
 }
 
-/// Of an output, which has elements.
+/// Returns the range and the mean of an output, which must have elements.
 Values values_of(std::span<const float> output) {
   Values values{std::numeric_limits<double>::infinity(), 0, -std::numeric_limits<double>::infinity()};
   for (const double value : output) {
@@ -45,7 +45,7 @@ Values values_of(std::span<const float> output) {
   return std::isnan(values.mean) ? Values{values.mean, values.mean, values.mean} : values;
 }
 
-/// Boxes in pixels of the picture that was put into the network.
+/// Returns the boxes in pixels of the input picture.
 std::vector<Box> boxes_in(const Workload& workload, const tasks::Letterbox& letterbox) {
   std::vector<Box> boxes;
   for (const Box& box : workload.detections()) boxes.push_back(letterbox.to_picture(box));

@@ -1,4 +1,4 @@
-// What a network computed and how long it took, for people, for other programs, as tensors and as a picture.
+// The outputs of a network and its execution times, for people, for other programs, as tensors and as a picture.
 #pragma once
 
 #include "rtexec/studies/single/inference.hpp"
@@ -10,15 +10,15 @@
 
 namespace rtexec::study {
 
-/// The boxes or classes that it recognised, or of each output, where nothing says what it means, its range and its
-/// first values.
+/// Prints the boxes or classes that the network recognised. If the meaning of its outputs is unknown, prints the range
+/// and the first values of each.
 void print(std::ostream& out, const Workload& workload);
-/// `times`: ascending.
+/// Prints execution times. `times` must be in ascending order.
 void print(std::ostream& out, const std::vector<Duration>& times);
 [[nodiscard]] nlohmann::json to_json(const Inference& inference, const std::vector<Duration>& times);
-/// Each output as NAME.npy in `folder`; `out` is told of each.
+/// Writes each output to NAME.npy in `folder`, and prints the names of the files to `out`.
 [[nodiscard]] Result<> write_outputs(const Workload& workload, const std::filesystem::path& folder, std::ostream& out);
-/// The picture that is its first input, with the boxes and classes that it recognised.
+/// Writes the picture that is the first input, with the boxes and classes that the network recognised.
 [[nodiscard]] Result<> write_picture(const Inference& inference, const std::filesystem::path& output);
 
 } // namespace rtexec::study

@@ -1,4 +1,4 @@
-// What the experiment of initialisation found, for people, for other programs, and as pictures.
+// Results of the initialisation experiment, for people, for other programs, and as pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -10,16 +10,16 @@
 
 namespace rtexec::study {
 
-/// Where it ran, which every output says.
+/// The platform of the experiment, which every output names.
 struct InitialisationSource {
   bool simulated = false;
   std::string name;    // "model of tx2", "measured": one word or a few, without commas
-  std::string preface; // the line that text begins with
+  std::string preface; // the first line of the text
 };
 
 void print(std::ostream& out, const InitialisationSource& source, const InitialisationFound& found);
 [[nodiscard]] nlohmann::json to_json(const InitialisationSource& source, const InitialisationFound& found);
-/// initialisation.csv and kernel.csv; where there is a GPU also crossover.csv and timeline.csv; and pictures of each.
+/// Returns initialisation.csv and kernel.csv, with a GPU also crossover.csv and timeline.csv, and pictures of each.
 [[nodiscard]] report::Files files_of(const InitialisationSource& source, const InitialisationFound& found);
 
 } // namespace rtexec::study

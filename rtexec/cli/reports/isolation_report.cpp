@@ -29,7 +29,7 @@ void print_sweeps(std::ostream& out, const Isolation& isolation) {
   out << "\n\n";
 }
 
-/// One workload, its modes side by side.
+/// Prints one workload, with its modes side by side.
 void print_workload(std::ostream& out, std::span<const Isolation> isolations, std::size_t index) {
   const IsolationResult& first = isolations.front().results[index];
   const std::size_t most = first.rows.front().measures.size() - 1;
@@ -132,7 +132,7 @@ report::Panel empty_panel(const Isolation& isolation, const IsolationResult& res
           .categories = categories(result)};
 }
 
-/// As Figs. 26 and 28.
+/// Returns a panel like Figs. 26 and 28.
 report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& result) {
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "speed-up in " + result.workload.unit + ", percent";
@@ -143,7 +143,7 @@ report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& r
   return panel;
 }
 
-/// As Figs. 27 and 29.
+/// Returns a panel like Figs. 27 and 29.
 report::Panel mean_panel(const Isolation& isolation, const IsolationResult& result) {
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "mean of " + result.workload.unit;

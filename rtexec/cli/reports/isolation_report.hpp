@@ -1,4 +1,4 @@
-// What the isolation experiment found, for people, for other programs, and as pictures.
+// Results of the isolation experiment, for people, for other programs, and as pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -10,10 +10,10 @@
 
 namespace rtexec::study {
 
-/// `isolations`: of each plant of `setup`.
+/// `isolations`: one for each platform (`plants`) of `setup`.
 void print(std::ostream& out, const IsolationSetup& setup, std::span<const Isolation> isolations);
 [[nodiscard]] nlohmann::json to_json(const IsolationSetup& setup, std::span<const Isolation> isolations);
-/// results.csv, limits.csv, speedup-*.svg and mean-*.svg; with executions also runs.csv and runs-*.svg.
+/// Returns results.csv, limits.csv, speedup-*.svg and mean-*.svg; with single executions also runs.csv and runs-*.svg.
 [[nodiscard]] report::Files files_of(std::span<const Isolation> isolations);
 
 } // namespace rtexec::study

@@ -1,4 +1,4 @@
-// What a calibration of memory policies found, for people and for other programs.
+// Results of a calibration of memory policies, as text for people and as JSON for other programs.
 #pragma once
 
 #include "rtexec/studies/calibration/memory_calibration.hpp"
@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const MemoryCalibration& calibration);
-/// `file`: that has the costs.
+/// `file`: the file with the costs.
 [[nodiscard]] nlohmann::json to_json(const MemoryCalibration& calibration, const std::string& file);
 
 } // namespace rtexec::study

@@ -32,20 +32,21 @@ double ratio(Bytes part, Bytes whole) {
   return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
 }
 
-/// The faster of D and MO: what CO is held against.
+/// Returns the faster of D and MO, with which CO is compared.
 const MemoryConfiguration* best_single(const MemoryMix& mix) {
   const auto *device = mix.of("D"), *small = mix.of("MO");
   if (device == nullptr || small == nullptr) return device == nullptr ? small : device;
   return small->length < device->length ? small : device;
 }
 
-/// Of a configuration beyond `best_single`, in percent.
+/// Returns the excess of a configuration's length over that of `best_single`, in percent.
 double slower(const MemoryMix& mix, const MemoryConfiguration& configuration) {
   const auto* best = best_single(mix);
   return best == nullptr ? 0 : 100 * (ratio(configuration.length, best->length) - 1);
 }
 
-/// Of CO's task that is slowest beside the faster of its responses under D and MO, in percent.
+/// Returns the largest excess of a response under CO over the faster of that task's responses under D and MO, in
+/// percent.
 double slower_task(const MemoryMix& mix) {
   double most = 0;
   const auto *device = mix.of("D"), *small = mix.of("MO"), *choice = mix.of("CO");
@@ -60,9 +61,9 @@ double of_device_memory(const MemoryMix& mix, const MemoryConfiguration& configu
   return device == nullptr ? 0 : 100 * ratio(configuration.memory, device->memory);
 }
 
-// ---- for people ----
+// ---- text ----
 
-/// Fig. 2.
+/// Prints Fig. 2.
 void print_alone(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   out << "Each alone, at the largest size (Fig. 2): device time, ms, and of it the share of kernels, percent\n";
   std::vector<std::string> header{"workload", "size", "kernels"};
@@ -90,7 +91,7 @@ double spread(const MemoryPair& pair) {
   return 100 * ratio(most - least, pair.length);
 }
 
-/// Figs. 3 and 5, Tables I and II.
+/// Prints Figs. 3 and 5, Tables I and II.
 void print_pairs(std::ostream& out, const MemoryExperiment& found) {
   if (found.pairs.empty()) return;
   out << "Two instances together (Figs. 3 and 5, Tables I and II)\n";
@@ -104,9 +105,9 @@ void print_pairs(std::ostream& out, const MemoryExperiment& found) {
 
 struct Errors {
   double mean = 0;       // of all workloads
-  double worst = 0;      // of the mean of a workload,
-  std::string workload;  // which,
-  double worst_case = 0; // and of one under one policy
+  double worst = 0;      // the largest mean of a workload
+  std::string workload;  // the workload of `worst`
+  double worst_case = 0; // the largest of a workload under one policy
   std::string in_case;
 };
 
@@ -135,7 +136,7 @@ std::string in_words(const Errors& errors) {
          errors.in_case;
 }
 
-/// Fig. 8.
+/// Prints Fig. 8.
 void print_errors(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   out << "The model against measurement (Fig. 8): mean and worst error over all sizes, percent of the shortest time of "
          "each; each size is predicted from others, by costs that were fitted to the workload alone, and by those of "
@@ -163,7 +164,7 @@ void print_errors(std::ostream& out, const MemoryStudy& study, const MemoryExper
       << "\nBy the platform's costs: " << in_words(errors_of(study, found, &PolicyTime::by_platform)) << "\n\n";
 }
 
-/// Table IV.
+/// Prints Table IV.
 void print_guidelines(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   if (found.guidelines.empty()) return;
   out << "What guidelines 1 and 2 choose in the mix at the largest size (Table IV)\n";
@@ -194,7 +195,7 @@ void print_mix(std::ostream& out, const MemoryMix& mix) {
   out << '\n';
 }
 
-/// Over all sizes.
+/// Prints the results of CO over all sizes.
 void print_choice(std::ostream& out, const MemoryExperiment& found) {
   double max_memory = 0, slowest = 0, slowest_task = 0;
   std::size_t chosen = 0;
@@ -214,7 +215,7 @@ void print_choice(std::ostream& out, const MemoryExperiment& found) {
       << config::fixed(slowest_task, 1) << " % later than under the better of both\n";
 }
 
-/// Fig. 9, Table V.
+/// Prints Fig. 9 and Table V.
 void print_mixes(std::ostream& out, const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   if (found.mixes.empty()) return;
   const std::size_t tasks = found.mixes.front().kinds.size();
@@ -313,7 +314,7 @@ std::vector<std::string> names_of(std::span<const MemoryResult> results) {
   return names;
 }
 
-/// By workload, so that each has its D at 1.
+/// Draws the times of each workload relative to its D.
 std::string alone_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   Panel times{.title = title(setup, "Device time alone (Fig. 2)"),
               .x_label = "workload, at its largest size",
@@ -329,7 +330,7 @@ std::string alone_picture(const MemoryExperimentSetup& setup, const MemoryExperi
   return report::svg({&times, 1});
 }
 
-/// As a row of Fig. 8.
+/// Draws a row of Fig. 8.
 std::string model_picture(const MemoryExperimentSetup& setup, const MemoryResult& result) {
   Panel panel{.title = title(setup, text(result.kind) + ", measured (e) and predicted by its own costs (p), Fig. 8"),
               .x_label = "size",
@@ -349,7 +350,7 @@ std::string model_picture(const MemoryExperimentSetup& setup, const MemoryResult
   return report::svg({&panel, 1});
 }
 
-/// Of one workload's pairs.
+/// Returns the pairs of one workload.
 std::vector<const MemoryPair*> pairs_of(const MemoryExperiment& found, WorkloadKind kind) {
   std::vector<const MemoryPair*> pairs;
   for (const MemoryPair& pair : found.pairs)
@@ -364,7 +365,7 @@ std::vector<WorkloadKind> paired(const MemoryExperiment& found) {
   return kinds;
 }
 
-/// Memory and time of two instances, as Fig. 3.
+/// Draws memory and time of two instances, like Fig. 3.
 std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   Panel memory{.title = title(setup, "Memory of two (Fig. 3)"), .x_label = "workload", .y_label = "of that under D/D"};
   Panel time{.title = title(setup, "Time of two (Fig. 3)"), .x_label = "workload"};
@@ -385,7 +386,7 @@ std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperi
   return report::svg(both);
 }
 
-/// As Fig. 5: rounds in their order, of the median under D/D.
+/// Draws rounds in their order, relative to the median under D/D, like Fig. 5.
 std::string spread_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   std::vector<Panel> panels;
   for (const WorkloadKind kind : paired(found)) {
@@ -416,7 +417,7 @@ std::string mix_memory_picture(const MemoryExperimentSetup& setup, const MemoryE
   return report::svg({&panel, 1});
 }
 
-/// Of tasks and their mean, at the largest size.
+/// Draws the response times of tasks and their mean, at the largest size.
 std::string mix_responses_picture(const MemoryExperimentSetup& setup, const MemoryMix& mix) {
   Panel panel{.title = title(setup, "Response times of the mix (Fig. 9)"),
               .x_label = "task, at its largest size",

@@ -1,4 +1,4 @@
-// What the memory experiment found, for people, for other programs, and as pictures.
+// Results of the memory experiment, for people, for other programs, and as pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -11,7 +11,7 @@ namespace rtexec::study {
 
 void print(std::ostream& out, const MemoryExperimentSetup& setup, const MemoryExperiment& found);
 [[nodiscard]] nlohmann::json to_json(const MemoryExperimentSetup& setup, const MemoryExperiment& found);
-/// times.csv, errors.csv, policies.csv, pairs.csv, mix.csv, and pictures of them.
+/// Returns times.csv, errors.csv, policies.csv, pairs.csv, mix.csv, and pictures of them.
 [[nodiscard]] report::Files files_of(const MemoryExperimentSetup& setup, const MemoryExperiment& found);
 
 } // namespace rtexec::study

@@ -1,4 +1,4 @@
-// What a calibration of swapping found, for people and for other programs.
+// Results of a calibration of swapping, as text for people and as JSON for other programs.
 #pragma once
 
 #include "rtexec/runtime/measuring/calibrator.hpp"
@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const executive::Calibration& calibration);
-/// `file`: that has the costs.
+/// `file`: the file with the costs.
 [[nodiscard]] nlohmann::json to_json(const executive::Calibration& calibration, const std::filesystem::path& file);
 
 } // namespace rtexec::study

@@ -13,7 +13,7 @@
 namespace rtexec::study {
 namespace {
 
-/// Null where the tasks are of one's own.
+/// Returns the preset of the study; null if it defines its own tasks.
 const Preset* preset_of(const Study& study) {
   const auto preset = std::ranges::find(presets(), study.source_name, &Preset::name);
   return preset == presets().end() ? nullptr : &*preset;
@@ -34,7 +34,7 @@ const char* label_of(Axis axis) {
   return "tasks at high resolution";
 }
 
-/// What columns suppose that does not go without saying.
+/// Prints the assumptions of columns that are not obvious.
 void print_notes(std::ostream& out, const Study& study) {
   const auto shown = [&](std::string_view name) {
     return std::ranges::find(study.tests, name, &Column::name) != study.tests.end();

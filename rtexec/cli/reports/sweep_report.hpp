@@ -1,4 +1,4 @@
-// What a sweep found, for people, for other programs, and as a picture.
+// Results of a sweep, for people, for other programs, and as a picture.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -12,7 +12,7 @@ namespace rtexec::study {
 
 void print(std::ostream& out, const Study& study, std::span<const Row> rows);
 [[nodiscard]] nlohmann::json to_json(const Study& study, std::span<const Row> rows);
-/// results.csv and results.svg.
+/// Returns results.csv and results.svg.
 [[nodiscard]] report::Files files_of(const Study& study, std::span<const Row> rows);
 
 } // namespace rtexec::study

@@ -32,7 +32,7 @@ void print_item(std::ostream& out, const std::string& text) { print_wrapped(out,
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The tasks to which nothing is promised: "task 'a'", "tasks 'a', 'b' and 3 more".
+/// Returns the tasks without a promise: "task 'a'", "tasks 'a', 'b' and 3 more".
 std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   constexpr std::size_t most = 2;
   std::string names;
@@ -45,10 +45,10 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   return (count == 1 ? "task " : "tasks ") + names;
 }
 
-/// A host device computes on a core of its own.
+/// True if there is only one core, although a host device computes on a core of its own.
 bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_core() && set.machine.cores.size() < 2; }
 
-/// Names the task or the resource that the plan fails by, with its numbers.
+/// Returns the task or the resource at which the plan fails, with its numbers.
 std::string why_not(const ResolvedSet& set, const Plan& plan) {
   if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
   return "board '" + set.board.name +
@@ -57,7 +57,7 @@ std::string why_not(const ResolvedSet& set, const Plan& plan) {
          "--cpuset-cpus of docker)";
 }
 
-/// The chains that may exceed a limit: "the limits of chain 'a'".
+/// Returns the chains that may exceed a limit: "the limits of chain 'a'".
 std::string unkept(const Plan& plan) {
   std::string names;
   std::size_t count = 0;
@@ -66,7 +66,7 @@ std::string unkept(const Plan& plan) {
   return (count == 1 ? "the limits of chain " : "the limits of chains ") + names;
 }
 
-/// What a run on the set's machine would do without, as far as that is known before it.
+/// Returns the requirements that a run on the set's machine would lack, as far as they are known before it.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
   std::vector<executive::Need> needs = executive::absent_cores(set, plan);
   const bool reserved = policies::reserved(set.tasks);
@@ -81,7 +81,7 @@ void print_conditions(std::ostream& out, const ResolvedSet& set, const Plan& pla
   for (const Condition& each : conditions(set, plan)) print_item(out, each.supposed + ": " + each.known);
 }
 
-/// In one line, and what it rests on below.
+/// Prints the verdict in one line, followed by its conditions.
 void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {
   const auto say = [&out](report::Tone tone, const std::string& verdict) {
     std::ostringstream lines;
@@ -116,7 +116,7 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   print_conditions(out, set, plan);
 }
 
-/// "express", "level 2, 12 segments of at most 4.1 ms, 1 launched ahead"
+/// Returns "express", or "level 2, 12 segments of at most 4.1 ms, 1 launched ahead".
 std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
   std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
   if (planned.segments > 1)
@@ -127,7 +127,7 @@ std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahe
   return text;
 }
 
-/// "30 MiB swapped", "streamed, 4 of 16 chunks at a time, 12 ms in place of 11 ms"
+/// Returns "30 MiB swapped", or "streamed, 4 of 16 chunks at a time, 12 ms in place of 11 ms".
 std::string memory_of(const PlannedTask& planned) {
   if (planned.stream)
     return "streamed, " + std::to_string(planned.stream->ring) + " of " + std::to_string(planned.swap_slots.size()) +
@@ -162,7 +162,7 @@ std::string or_none(const std::optional<Duration>& bound, std::string_view none)
   return bound ? readable(*bound) : std::string(none);
 }
 
-/// Whether values come to it that were sampled before.
+/// True if the task reads values that were sampled before.
 bool takes_samples(const Task& task) {
   return task.trigger == Trigger::input || task.trigger == Trigger::call ||
          std::ranges::any_of(task.inputs, [](const TaskInput& input) {
@@ -171,7 +171,7 @@ bool takes_samples(const Task& task) {
          });
 }
 
-/// From where its times count, where that is not all the same.
+/// Prints the instant from which the times of a chain count, if it may differ from the sampling.
 void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& chain) {
   const auto asked = std::ranges::find(set.tasks.chains, chain.name, &Chain::name);
   const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
@@ -197,7 +197,8 @@ void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const PlannedChain& chain : plan.chains) print_begin(out, set, chain);
 }
 
-/// "10.8 ms x2.0 m", "10.8 ms x2.0 (61 pieces)": times the longest seen, and what it is where that is not its growth.
+/// Returns "10.8 ms x2.0 m" or "10.8 ms x2.0 (61 pieces)": the WCET, its ratio to the longest observed time, and its
+/// origin if that is not the growth of this time.
 std::string measured_wcet(const ProfileEntry& entry, Part part) {
   const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
   if (longest == Duration(0)) return "-";
@@ -209,7 +210,7 @@ std::string measured_wcet(const ProfileEntry& entry, Part part) {
   return text.str();
 }
 
-/// The share of jobs that takes longer, at most, in the part where it is largest.
+/// Returns the largest share of jobs that may exceed the WCET of a part, over all parts.
 std::string exceedance(const ProfileEntry& entry) {
   double most = 0;
   for (const Part part : {Part::before, Part::device, Part::after}) {
@@ -230,7 +231,7 @@ void print_device(std::ostream& out, const Plan& plan) {
                                     : ""));
 }
 
-/// Where workloads have memory of their own that counts, or a choice of it.
+/// Prints the memory of workloads, if it counts beside swapped memory or if there is a choice of policy.
 void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   const auto counts = [&](const PlannedTask& task) {
     const bool of_host = set.board.unified_memory || task.memory_policy != MemoryPolicy::device;
@@ -248,14 +249,14 @@ void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
       print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
 }
 
-/// The task that comes nearest to being in a pair, and by which time.
+/// The task that is closest to being in a pair, and its time.
 using Nearest = std::optional<std::pair<Duration, std::string>>;
 
 std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
   return found ? of + readable(found->first) + " (" + found->second + ")" : unknown;
 }
 
-/// "the shortest wcet_beside under D is 5.00 ms (add), and the longest mapping_idle of others 2.00 ms (scan)"
+/// Returns "the shortest wcet_beside under D is 5.00 ms (add), and the longest mapping_idle of others 2.00 ms (scan)".
 std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
   Nearest executes, waits;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -292,13 +293,13 @@ void print_limit(std::ostream& out, const Plan& plan) {
                          (blocker.empty() ? "" : "; the device is blocked longest by task '" + blocker + "'"));
 }
 
-/// One change of the set, in words.
+/// A change of the set, and its description.
 struct Change {
   std::string what;
   TaskSet tasks;
 };
 
-/// Each leaves execution times, periods and memory as they are.
+/// Returns changes that leave execution times, periods and memory as they are.
 std::vector<Change> changes(const PlannedSet& planned) {
   std::vector<Change> all;
   const auto add = [&](const std::string& what, auto change) {
@@ -322,7 +323,7 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Whether what a set forbids would prove it, and with which costs.
+/// Prints if the segments that the set forbids would prove it, and at which cost. Returns true if they would.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,
@@ -365,7 +366,7 @@ void print_way(std::ostream& out, const PlannedSet& planned, const std::optional
 
 } // namespace
 
-/// "front", "add (M)": the policy where a task was measured under several.
+/// Returns "front", or "add (M)" with the memory policy if the task was measured under several.
 std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries) {
   const bool alone = std::ranges::count(entries, entry.task, &ProfileEntry::task) == 1;
   return alone ? entry.task : entry.task + " (" + std::string(spelling(entry.memory_policy)) + ")";
@@ -408,7 +409,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, 
   print_memory(out, set, plan);
   print_co_running(out, set, plan);
   print_limit(out, plan);
-  out << std::flush; // before what takes long
+  out << std::flush; // before long work
 }
 
 SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {

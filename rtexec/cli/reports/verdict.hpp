@@ -1,5 +1,4 @@
-// The verdict for people: first in one line, then what it supposes, the plan and what limits it, in a screen of 80
-// columns.
+// The verdict for people: first one line, then its assumptions, the plan and its limits, on a screen of 80 columns.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -16,32 +15,34 @@
 
 namespace rtexec::command {
 
-/// In lines of 80 columns, those after the first indented. Names and commands stay whole, so that they can be copied.
+/// Prints lines of 80 columns; all but the first are indented. Names and commands are not broken, so that they can be
+/// copied.
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ");
 
-/// What is known of a run on the set's machine, beside the plan.
+/// Facts about a run on the set's machine, in addition to the plan.
 struct Readiness {
   bool running = false;              // the verdict is of a run under way
-  bool asked = false;                // the machine was asked for all that a run needs
-  bool refused = false;              // by the machine: a run will not start
-  std::vector<std::string> degraded; // what a run does without; of a machine that was not asked: empty
+  bool asked = false;                // the machine was checked for all that a run needs
+  bool refused = false;              // the machine refuses: a run will not start
+  std::vector<std::string> degraded; // requirements that a run lacks; empty if the machine was not checked
 };
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness = {});
 
-/// How the WCETs of a profile were measured, a line for each task.
+/// Returns the name of a measured task, with its memory policy if it was measured under several. print_measured()
+/// prints how the WCETs of a profile were measured, a line for each task.
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
-/// What segments take of the device that whole jobs do not.
+/// The cost of segments on the device, compared with whole jobs.
 struct SegmentCost {
-  double time = 0; // the share that is charged for decisions between them
-  Bytes memory{0}; // for what lives across them
+  double time = 0; // share of the device's time for decisions between segments
+  Bytes memory{0}; // memory that is live across segments
 };
 [[nodiscard]] SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided);
 
-/// The verdict before any run, with the measured execution times that it rests on; of a set that is not proved also
-/// what would prove it. `divided`: the set with the segments that it forbids; absent where it forbids none.
+/// Prints the verdict before any run, with the measured execution times that it uses. If the set is not proved, prints
+/// what would prove it. `divided`: the set with the segments that it forbids; nullopt if it forbids none.
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
                            const std::optional<PlannedSet>& divided);
 

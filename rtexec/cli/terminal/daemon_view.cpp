@@ -20,7 +20,7 @@ using protocol::view;
 
 namespace {
 
-/// What became more since the look before, per second.
+/// Increases per second since the previous status.
 struct Rates {
   double jobs = 0, device = 0, in = 0, out = 0; // `device` is a share, `in` and `out` are bytes
 };
@@ -91,7 +91,7 @@ std::string speed(double bytes) {
   return readable(Bytes{static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))}) + "/s";
 }
 
-/// By importance: a narrow terminal shows those on the left.
+/// The columns by importance: a narrow terminal shows only the first ones.
 struct Column {
   const char* title;
   std::string (*cell)(const Row&);

@@ -11,10 +11,10 @@
 
 namespace rtexec::command {
 
-/// Where rtexecd listens unless its file says otherwise.
+/// The directory of rtexecd's socket, unless its file names another one.
 inline constexpr const char* usual_daemon = "/run/rtexec/daemon";
 
-/// Lines that have room. With what was so `before`, rates since then stand beside.
+/// Returns as many lines as fit. With an earlier status in `before`, also shows rates since then.
 [[nodiscard]] std::string view(const daemon::ServerStatus& status, const std::optional<daemon::ServerStatus>& before,
                                TaskOrder order, report::Room room, bool colours);
 

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<bool> guarded{false};
 
-/// Other threads go on meanwhile, so nothing is cleaned up.
+/// Ends the process without cleaning up, since other threads are still running.
 void refuse_exit() {
   if (!guarded.load()) return;
   std::array<char, 16> thread{};

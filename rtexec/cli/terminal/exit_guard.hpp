@@ -1,6 +1,6 @@
-// Code that is not ours (a task's library) may call exit() and so end a command as if it had succeeded. While a guard
-// lives, exit() and quick_exit() end the process with the code of a refusal, and say who called. _exit() cannot be
-// seen.
+// Protection against foreign code (a task's library) that calls exit() and so ends a command as if it had succeeded.
+// While a guard lives, exit() and quick_exit() end the process with the exit code of a refusal, and name the calling
+// thread. _exit() cannot be intercepted.
 #pragma once
 
 namespace rtexec::command {
@@ -12,7 +12,7 @@ class ExitGuard {
   ExitGuard(const ExitGuard&) = delete;
   ExitGuard& operator=(const ExitGuard&) = delete;
 
-  /// Lets the guard run before all exit handlers that were registered so far.
+  /// Makes the guard run before all exit handlers that were registered so far.
   static void come_first();
 };
 

@@ -12,7 +12,7 @@ namespace rtexec::command {
 
 namespace {
 
-/// By importance: a narrow terminal shows those on the left.
+/// Returns the table with its columns by importance: a narrow terminal shows only the first ones.
 Table table_of(const Report& progress) {
   Table table(
       {"task", "missed", "response", "deadline", "max/deadline", "> WCET", "p50", "released", "completed", "skipped"});
@@ -36,16 +36,16 @@ std::vector<Reactions> reactions_of(const Report& progress) {
   return all;
 }
 
-/// Below the title, and above the line that the cursor is on.
+/// Returns the space below the title, and above the line with the cursor.
 report::Room beside_title(report::Room all) {
   return {.columns = all.columns, .lines = all.lines - std::min<std::size_t>(all.lines, 2)};
 }
 
-/// From the cursor to the beginning of the last table, which is erased.
+/// Returns the codes that move the cursor to the beginning of the last table and erase it.
 std::string drawn_over(std::size_t lines) { return lines > 0 ? "\r\033[" + std::to_string(lines) + "A\033[J" : ""; }
 
-/// Where the lines of the last table are in a terminal of another size is the terminal's to know: all that is seen
-/// scrolls away, and the table begins on top.
+/// Returns codes for a terminal whose size has changed, where the position of the last table is unknown. Everything
+/// visible scrolls away, and the table begins at the top.
 std::string scrolled_away(std::size_t lines) {
   return "\033[" + std::to_string(lines) + ";1H" + std::string(lines, '\n') + "\033[H";
 }
@@ -55,7 +55,7 @@ std::string scrolled_away(std::size_t lines) {
 LiveTable::LiveTable(std::ostream& out) : out_(out), terminal_(terminal_of(out)) {}
 
 LiveTable::~LiveTable() {
-  if (terminal_) out_ << "\r\033[J" << std::flush; // a key that was pressed, "^C" for one
+  if (terminal_) out_ << "\r\033[J" << std::flush; // erases the echo of a key, for example "^C"
 }
 
 void LiveTable::show(const Report& progress, std::optional<Duration> duration) {

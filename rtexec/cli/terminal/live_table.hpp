@@ -1,4 +1,4 @@
-// The table of tasks while they run: redrawn in place on a terminal, repeated now and then elsewhere.
+// The table of tasks while they run: redrawn in place on a terminal, printed at intervals elsewhere.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -13,23 +13,23 @@ namespace rtexec::command {
 class LiveTable {
  public:
   explicit LiveTable(std::ostream& out);
-  /// What is written next begins on a line of its own.
+  /// Ends the table, so that later output begins on a line of its own.
   ~LiveTable();
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  /// How long to wait between two shows.
+  /// Returns the time between two calls of show().
   [[nodiscard]] Duration interval() const {
     return terminal_ ? std::chrono::milliseconds(500) : std::chrono::seconds(2);
   }
   void show(const Report& progress, std::optional<Duration> duration);
-  /// What is written next stands where the table stood, which is drawn again below it.
+  /// Erases the table, so that later output takes its place. The next show() draws the table below that output.
   void make_room();
 
  private:
   std::ostream& out_;
-  std::optional<report::Room> terminal_; // as large as it was for the last table
-  std::size_t lines_ = 0;                // of the last table, none of them wider than the terminal
+  std::optional<report::Room> terminal_; // the size of the terminal at the last table
+  std::size_t lines_ = 0;                // number of lines of the last table, none wider than the terminal
 };
 
 } // namespace rtexec::command

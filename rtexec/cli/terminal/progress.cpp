@@ -11,7 +11,7 @@ namespace rtexec::command {
 
 namespace {
 
-constexpr std::size_t beside = 3; // columns: the terminal's "^C" stays on the line, and so does the cursor
+constexpr std::size_t beside = 3; // columns that stay free for the terminal's "^C" and the cursor
 
 } // namespace
 
@@ -19,7 +19,7 @@ Progress::Progress(const StopRequest* stop) : stop_(stop) {}
 
 Progress::~Progress() {
   if (!drawn_) return;
-  draw(); // over what was typed: "^C"
+  draw(); // overwrites the echo of keys: "^C"
   std::cerr << std::endl;
 }
 
@@ -50,7 +50,7 @@ void Progress::erase() {
 void Progress::draw() const {
   const auto terminal = terminal_of(std::cerr);
   if (!terminal) return;
-  // In one write: at Ctrl-C the terminal drops what was written and not yet shown, be it the beginning of a line.
+  // In one write: at Ctrl-C the terminal discards output that it has not shown yet, possibly the beginning of a line.
   const std::string line = '\r' + report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) + "\033[K";
   std::cerr << line << std::flush;
 }

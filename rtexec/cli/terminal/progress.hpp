@@ -1,4 +1,4 @@
-// Progress of long work, on standard error: what is printed there is no result.
+// Progress of long work, on standard error, since it is no result.
 #pragma once
 
 #include "rtexec/cli/terminal/stop_request.hpp"
@@ -10,21 +10,21 @@
 
 namespace rtexec::command {
 
-/// A bar that is drawn over on a terminal, and a line every tenth of the way elsewhere, with the time left.
+/// A bar that is redrawn in place on a terminal, or a line for each tenth of the work elsewhere, with the time left.
 class Progress {
  public:
-  /// `stop`, where the work can be stopped, outlives it.
+  /// `stop` must outlive this object; null if the work cannot be stopped.
   explicit Progress(const StopRequest* stop = nullptr);
-  /// A bar that is not full stays as it is; what is written next begins on a line of its own.
+  /// Leaves an incomplete bar as it is. Later output begins on a line of its own.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `what` is on its way: "measuring". Where the work does not know itself how long it will go on, that is judged by
-  /// its pace. False when the user wants it to stop.
+  /// Shows the progress of `what`, for example "measuring". If `left` is absent, estimates the time left from the pace.
+  /// Returns false if the user wants the work to stop.
   bool operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit,
                   std::optional<Duration> left = {});
-  /// Takes the bar off its line, on which something else is about to be written.
+  /// Erases the bar, so that other output can take its line.
   void erase();
 
  private:
@@ -33,8 +33,8 @@ class Progress {
   const StopRequest* stop_;
   std::string what_, bar_;
   report::TimeLeft pace_;
-  std::uint64_t shown_ = UINT64_MAX; // tenths
-  bool drawn_ = false;               // and its line has not ended
+  std::uint64_t shown_ = UINT64_MAX; // in tenths of the work
+  bool drawn_ = false;               // true: the bar's line has not ended
 };
 
 } // namespace rtexec::command

@@ -13,7 +13,7 @@ namespace rtexec::command {
 
 namespace {
 
-// The other screen, no cursor, long lines are cut
+// Alternate screen, no cursor, long lines are cut
 constexpr const char* enter_codes = "\033[?1049h\033[?25l\033[?7l";
 constexpr const char* leave_codes = "\033[?7h\033[?25h\033[?1049l";
 
@@ -83,7 +83,7 @@ Screen::Event Screen::signal() {
   return info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH ? Event::redraw : Event::quit;
 }
 
-/// Ctrl-Z: until the shell lets it go on.
+/// Handles Ctrl-Z: stops the process until the shell continues it.
 void Screen::pause() {
   leave();
   ::raise(SIGSTOP);

@@ -1,6 +1,6 @@
-// The whole terminal, for as long as it lives: a view that is drawn anew, keys without echo, and the signals that would
-// leave the terminal as it is. The destructor gives back what was there. One at a time, from one thread, without other
-// threads that take these signals.
+// Control of the whole terminal while the object lives: a view that is redrawn, keys without echo, and handling of the
+// signals that would end the process without restoring the terminal. The destructor restores it. One object at a time,
+// from one thread. No other thread may take these signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -21,11 +21,11 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   [[nodiscard]] static report::Room room();
-  /// As much of the text as has room.
+  /// Shows as much of the text as fits.
   void show(const std::string& text);
 
   enum class Event { none, quit, sort, redraw };
-  /// What the user wants, or the terminal; `none` after this time.
+  /// Waits for a request of the user or the terminal. Returns `none` after `at_most`.
   Event wait(Duration at_most);
 
  private:
@@ -38,7 +38,7 @@ class Screen {
   hal::FileDescriptor signals_;
   sigset_t before_{};
   termios modes_{};
-  bool keys_; // standard input is a terminal, too
+  bool keys_; // true: standard input is a terminal, too
 };
 
 } // namespace rtexec::command

@@ -12,11 +12,11 @@ namespace rtexec::command {
 enum class TaskOrder { as_listed, by_misses, by_closeness, by_device };
 [[nodiscard]] TaskOrder next(TaskOrder order);
 
-/// Lines that have room, with colours or without.
+/// Returns as many lines as fit, with or without colours.
 [[nodiscard]] std::string view(const executive::Snapshot& snapshot, unsigned process, TaskOrder order,
                                report::Room room, bool colours);
 
-/// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes), shares are of one.
+/// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes), shares are fractions of 1.
 [[nodiscard]] nlohmann::json to_json(const executive::Snapshot& snapshot, unsigned process);
 
 } // namespace rtexec::command

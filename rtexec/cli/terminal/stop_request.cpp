@@ -9,7 +9,7 @@
 namespace rtexec::command {
 namespace {
 
-constexpr std::int64_t echo = 200; // milliseconds: whoever sends several signals at once asks once
+constexpr std::int64_t echo = 200; // milliseconds: signals that arrive within this time are one request
 
 std::atomic<bool> requested{false};
 std::atomic<std::int64_t> requested_at{0};

@@ -1,4 +1,4 @@
-// The wish of the user that the work end: SIGINT, SIGTERM or SIGHUP.
+// The user's request to stop: SIGINT, SIGTERM or SIGHUP.
 #pragma once
 
 #include <array>
@@ -7,17 +7,17 @@
 
 namespace rtexec::command {
 
-/// While it lives, the first of these signals is a request; one that comes 0.2 s later or more ends the program as it
-/// would have without. SIGHUP stays ignored where it was (nohup). One at a time.
+/// Handles these signals while it lives. The first one is a request. A signal 0.2 s later or more ends the program by
+/// its default action. SIGHUP stays ignored if it was before (nohup). One object at a time.
 class StopRequest {
  public:
-  /// `on_request` is called by the signal's handler, in any thread: it does what is async-signal-safe only.
+  /// The signal handler calls `on_request`, in any thread, so it must be async-signal-safe.
   explicit StopRequest(std::function<void()> on_request = {});
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  /// Any thread.
+  /// True if a stop was requested. Any thread.
   [[nodiscard]] bool asked() const;
 
  private:

@@ -8,11 +8,11 @@
 
 namespace rtexec::command {
 
-/// The terminal behind std::cout or std::cerr as large as it is now; nothing where there is none, or one that can only
-/// go on writing (TERM=dumb).
+/// Returns the present size of the terminal behind std::cout or std::cerr; nullopt: there is none, or it cannot move
+/// the cursor (TERM=dumb).
 [[nodiscard]] std::optional<report::Room> terminal_of(const std::ostream& out);
 
-/// From now on both have no more columns than a terminal behind them, and colours unless NO_COLOR is set
+/// Limits both streams to the columns of the terminals behind them, and enables colours there unless NO_COLOR is set
 /// (https://no-color.org).
 void know_terminals();
 

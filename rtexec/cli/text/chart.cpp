@@ -20,7 +20,7 @@ using traces::SvgWriter;
 constexpr double left = 70, top = 64, panel_width = 400, height = 320, right = 80, bottom = 76, legend = 150,
                  legend_line = 18, between_curves = 3;
 constexpr double wide = 900;
-constexpr std::size_t columns = 450, max_ticks = 16; // of an envelope; of a panel
+constexpr std::size_t columns = 450, max_ticks = 16; // columns of an envelope; ticks of a panel
 constexpr double ticks = 6;
 constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}.s{font-size:10px}";
 constexpr const char* frame = "stroke=\"#222\"";
@@ -50,7 +50,7 @@ std::string stroke(std::size_t index) {
 
 std::string number(double value) { return config::significant(value == 0 ? 0 : value, 4); }
 
-/// What an axis spans, in whole steps.
+/// The range of an axis, in whole steps.
 struct Axis {
   double from = 0, to = 1, step = 1;
 
@@ -76,7 +76,7 @@ Axis axis_of(std::span<const Panel> panels, bool is_right) {
   return Axis::over(least, most);
 }
 
-/// With lines across where it is the left one.
+/// Draws the labels of an axis, and for the left axis also lines across.
 void draw_vertical(SvgWriter& page, const Axis& axis, double x0, double x1, bool is_left) {
   for (double value = axis.from; value < axis.to + axis.step / 2; value += axis.step) {
     const double shown = std::abs(value) < axis.step / 1000 ? 0 : value;
@@ -90,7 +90,7 @@ void draw_frame(SvgWriter& page, double x0, double width) {
   page.line(x0, top + height, x0 + width, top + height, frame);
 }
 
-/// A panel's place, and that of its categories.
+/// The place of a panel, and of its categories.
 struct PanelArea {
   double x0, width;
   std::size_t categories;
@@ -114,10 +114,10 @@ void draw_axes(SvgWriter& page, const Panel& panel, const PanelArea& place, cons
   if (!panel.right_label.empty()) page.turned_text(x0 + width + 66, top + height / 2, panel.right_label);
 }
 
-/// How high each point of each curve is drawn. Where curves meet, each is a little above the one before it.
+/// The y coordinates of the points of all curves. Curves that meet are drawn a little above each other.
 struct Heights {
   std::vector<std::vector<double>> of_curve; // by curve and category
-  bool raised = false;                       // some are not where their value is
+  bool raised = false;                       // true: some points are not at the height of their value
 
   Heights(const Panel& panel, const Axis& axis, const Axis& right_axis) {
     for (const Curve& curve : panel.curves)
@@ -169,7 +169,7 @@ void draw_legend(SvgWriter& page, const Panel& panel, double x) {
     draw_name(page, panel, index, x, top + 10 + legend_line * static_cast<double>(index));
 }
 
-/// Each curve's name as near to its end as the others leave room, and a line that leads there.
+/// Draws the name of each curve as near to its end as the other names allow, and a line to the name.
 void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights, double x) {
   struct Name {
     std::size_t curve;
@@ -179,9 +179,9 @@ void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& pl
   for (std::size_t i = 0; i < panel.curves.size(); ++i)
     if (!heights.of_curve[i].empty()) names.push_back({i, heights.of_curve[i].back(), heights.of_curve[i].back()});
   std::ranges::stable_sort(names, {}, &Name::end);
-  double free = top; // from here downwards
+  double free = top; // upper limit of the next name
   for (Name& name : names) free = (name.y = std::max(name.y, free)) + legend_line;
-  free = top + height; // and from here upwards
+  free = top + height; // lower limit of the next name
   for (Name& name : names | std::views::reverse) free = (name.y = std::min(name.y, free)) - legend_line;
   for (const Name& name : names) {
     page.line(place.x(place.categories - 1) + 6, name.end, x - 4, name.y,
@@ -192,7 +192,7 @@ void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& pl
 
 double microseconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-3; }
 
-/// Of all runs: the shortest, the longest, and how many there are at most.
+/// The extent of all runs: the shortest and the longest execution, and the largest number of executions.
 struct Extent {
   double least = HUGE_VAL, most = 0;
   std::size_t count = 1;

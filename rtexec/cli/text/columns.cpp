@@ -11,7 +11,7 @@ namespace rtexec::report {
 
 namespace {
 
-/// The stream's own place for what we note of it; 0: nothing.
+/// Returns the place in the stream where this file stores its limit; 0: none.
 long& limit(std::ostream& out) {
   static const int place = std::ios_base::xalloc();
   return out.iword(place);
@@ -45,13 +45,13 @@ template <std::size_t n> bool within(const std::array<Range, n>& ranges, char32_
   return next != ranges.begin() && character <= std::prev(next)->last;
 }
 
-/// Of a character, or of a byte that is none.
+/// Returns the width of a character, or of a byte that is none.
 std::size_t columns_of(std::optional<char32_t> character) {
   if (!character) return 1;
   return within(combining, *character) ? 0 : within(wide, *character) ? 2 : 1;
 }
 
-/// As many characters as have room.
+/// Returns the beginning of the text that fits.
 std::string_view beginning(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
@@ -93,7 +93,7 @@ std::string cut(std::string_view text, std::size_t columns) {
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::string_view indent, LongWord longer) {
   std::vector<std::string> lines;
   std::string line;
-  bool begun = false; // a word is on it
+  bool begun = false; // the line has a word
   const auto end_line = [&] { lines.push_back(longer == LongWord::cut ? cut(line, columns) : line); };
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));

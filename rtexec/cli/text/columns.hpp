@@ -1,4 +1,4 @@
-// Text as a terminal shows it: counted in columns, of which a character of UTF-8 takes none, one or two.
+// Text on a terminal, measured in columns: a character of UTF-8 takes none, one or two.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace rtexec::report {
 
-/// What there is of a terminal, or of a page without an end.
+/// The size of a terminal, or of a page without limits.
 struct Room {
   std::size_t columns = std::numeric_limits<std::size_t>::max();
   std::size_t lines = std::numeric_limits<std::size_t>::max();
   bool operator==(const Room&) const = default;
 };
 
-/// How many columns lines of this stream have room for, from now on, by one thread at a time. Without it: any number.
+/// Sets the number of columns for lines of this stream, unlimited by default. One thread at a time.
 void limit_columns(std::ostream& out, std::size_t columns);
 [[nodiscard]] std::size_t room_of(std::ostream& out);
 
-/// Of one line. Bytes that are no UTF-8 take a column each.
+/// Returns the width of one line. Each byte that is not UTF-8 takes a column.
 [[nodiscard]] std::size_t columns(std::string_view text);
 
-/// At most so many columns; "..." at the end where some was left out and there is room for it.
+/// Returns at most so many columns of the text. It ends with "..." if a part was left out and there is room for it.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t columns);
 
 enum class LongWord { cut, whole };
 
-/// The words on lines of at most so many columns, those after the first indented.
+/// Breaks the text into lines of at most so many columns, between words. All lines but the first are indented.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::string_view indent = "",
                                                LongWord longer = LongWord::cut);
 

@@ -1,4 +1,4 @@
-// Names in half a sentence, of which the first few are shown: "front, rear, left, right and 146 more".
+// A list of names for a sentence, of which only the first few are shown: "front, rear, left, right and 146 more".
 #pragma once
 
 #include <cstddef>

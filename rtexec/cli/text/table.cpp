@@ -8,7 +8,7 @@
 namespace rtexec::report {
 namespace {
 
-/// Of the first column, where not all have room.
+/// Returns the width of the first column if not all columns fit.
 std::size_t narrow(std::size_t columns) { return std::max<std::size_t>(8, columns / 4); }
 
 } // namespace

@@ -22,11 +22,11 @@ class Table {
     add(std::move(header), Tone::head);
   }
   void add(std::vector<std::string> row, Tone tone = Tone::plain) { rows_.push_back({std::move(row), tone}); }
-  /// All of it. Columns that have no room on a line of the stream stand below the others, with the names of their rows,
-  /// which are the texts at the left; a table that ends with texts stays whole.
+  /// Prints the whole table. Columns that do not fit a line of the stream follow below the others, with the names of
+  /// their rows, which are the text columns at the left. A table whose last column is text is not divided.
   void print(std::ostream& out, std::string_view indent = margin) const;
-  /// What has room: columns from the left, of which the first is cut before others are left out; rows from the top,
-  /// bad ones before all others, and how many more there are.
+  /// Prints as much as fits. Columns are printed from the left; the first one is cut before others are left out. Rows
+  /// are printed from the top, bad ones first, and then the number of rows left out.
   void print(std::ostream& out, Room room) const;
 
  private:
@@ -36,7 +36,7 @@ class Table {
   };
   [[nodiscard]] std::vector<std::size_t> widths() const;
   [[nodiscard]] bool is_text(std::size_t column) const;
-  /// Of columns, in the order in which they are printed.
+  /// Returns groups of columns, in the order in which they are printed.
   [[nodiscard]] std::vector<std::vector<std::size_t>> blocks(std::span<const std::size_t> widths,
                                                              std::size_t room) const;
   [[nodiscard]] Table fitted(Room room) const;

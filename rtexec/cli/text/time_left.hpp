@@ -1,4 +1,4 @@
-// How long work will go on, judged by how it went.
+// Estimates the time that work still takes, from its pace so far.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,10 +10,11 @@
 
 namespace rtexec::report {
 
-/// By the pace of the last half of the time, so that neither a slow beginning nor a single step counts for ever.
+/// Uses the pace of the last half of the time, so that neither a slow beginning nor a single step has a lasting effect.
 class TimeLeft {
  public:
-  /// So much is done at `now`; both never less than before. Nothing before something was done for a second.
+  /// Reports that `done` of `wanted` is finished at `now`. `now` and `done` never decrease. Returns nullopt in the
+  /// first second, and until there is progress.
   [[nodiscard]] std::optional<Duration> operator()(Instant now, std::uint64_t done, std::uint64_t wanted);
 
  private:
@@ -21,10 +22,10 @@ class TimeLeft {
     Instant at{};
     std::uint64_t done = 0;
   };
-  std::vector<Point> points_; // since the beginning, some of them
+  std::vector<Point> points_; // some of the points since the beginning
 };
 
-/// "40 s", "12 min", "3 h": rounded up.
+/// Returns "40 s", "12 min" or "3 h": rounded up.
 [[nodiscard]] std::string rough(Duration time);
 
 } // namespace rtexec::report

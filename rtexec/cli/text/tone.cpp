@@ -7,7 +7,7 @@ namespace rtexec::report {
 
 namespace {
 
-/// The stream's own place for what we note of it.
+/// Returns the place in the stream where this file stores its setting.
 long& colours(std::ostream& out) {
   static const int place = std::ios_base::xalloc();
   return out.iword(place);

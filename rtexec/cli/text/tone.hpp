@@ -1,4 +1,4 @@
-// Emphasis of text for people, on streams that have colours; on all others the text alone.
+// Emphasis of text for people, by colours if the stream has them; otherwise the text alone.
 #pragma once
 
 #include <iosfwd>
@@ -8,7 +8,7 @@ namespace rtexec::report {
 
 enum class Tone { plain, head, good, warning, bad };
 
-/// From now on, by one thread at a time. A terminal's stream has them where its user wants them.
+/// Switches colours of the stream on or off; one thread at a time. For terminals, unless their user wants none.
 void use_colours(std::ostream& out, bool wanted = true);
 [[nodiscard]] bool has_colours(std::ostream& out);
 
