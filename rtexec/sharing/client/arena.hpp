@@ -1,7 +1,7 @@
 // An allocator of addresses for a client's device memory. The addresses are one range, reserved once and divided into
-// slots of one chunk each. The arena knows offsets only, not the contents of slots. It is best fit, first by the number
-// of unused slots that an object would begin to use, then by the remaining size of the gap. Freed space is joined with
-// the gaps on both sides.
+// slots of one chunk each. The arena knows offsets only, not the contents of slots. Best fit: an object begins to use
+// as few unused slots as possible, and then leaves the smallest rest of a gap. Freed space is joined with the gaps on
+// both sides.
 //
 // Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect; free() never fails. Each
 // takes time logarithmic in the number of objects, whatever their sizes.

@@ -54,8 +54,8 @@ class Client {
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
   /// Grows the arena to `slots`. If the client holds the device, its work there must have ended before the call, and
   /// all slots are resident afterwards. If jobs of others have to end first, the client's job ends before that, and the
-  /// client holds the device no more. Returns out_of_memory if the limit is reached, not_proved if a promise would
-  /// break, cancelled if the daemon has gone.
+  /// client releases the device. Returns out_of_memory if the limit is reached, not_proved if a promise would break,
+  /// cancelled if the daemon has gone.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
   /// Waits until the client holds the device. False: its memory could not be brought back; the next call may succeed.
   [[nodiscard]] bool begin() noexcept;

@@ -1,6 +1,6 @@
-// Admission of the daemon's clients: their memory, and their contracts. Every change that could break a promise (a
-// client connects, declares itself, grows) is admitted by the analysis of the executive (policies/admission/admission),
-// or refused with its numbers and without effect.
+// Admission of the daemon's clients: their memory, and their contracts. A change that could break a promise (a client
+// connects, declares itself, grows) has to pass the analysis of the executive (policies/admission/admission). Otherwise
+// it is refused with the numbers, without effect.
 //
 // A client may have delayed jobs of others before it left or declared itself. They are promised no second such delay,
 // so its former demand counts until a quiet instant (policies/proofs/exchanges.md); so does the fact that not all slots

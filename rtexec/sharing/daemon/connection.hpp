@@ -1,6 +1,6 @@
 // One process connected to the daemon: an observer until it sends Hello, then a client. A client shares memory with the
 // daemon (segment.hpp) and has two threads here: one takes the entries of its ring, one waits for its end. A flood of
-// one client keeps only its own threads busy, for a small part of each millisecond.
+// entries keeps only the threads of that client busy, for a small part of each millisecond.
 //
 // Owned by the server. Threading: the server's thread, except where another is named.
 #pragma once

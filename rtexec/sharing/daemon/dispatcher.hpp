@@ -84,7 +84,7 @@ struct ClientStatistics {
 
 class Dispatcher {
  public:
-  /// `outlet` must outlive it.
+  /// `outlet` must outlive the dispatcher.
   Dispatcher(const DispatcherOptions& options, Outlet& outlet);
 
   // ---- clients ----
@@ -124,9 +124,9 @@ class Dispatcher {
 
   // ---- state ----
 
-  /// Returns the number of quiet instants so far. At a quiet instant no job of a declared client is outstanding, nor
-  /// one of a client that may be about to declare itself, and no chunk moves for a withdrawn job. Jobs released later
-  /// are not delayed by jobs that ended before (policies/proofs/exchanges.md).
+  /// Returns the number of quiet instants so far. At a quiet instant no job is outstanding of a client that is
+  /// declared, or may be about to declare itself. No chunk moves for a withdrawn job then. Jobs released later are not
+  /// delayed by jobs that ended before (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
   /// True if a job of the client at `place`, present or last, is in the core, or was after the last quiet instant.
   [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }

@@ -9,8 +9,8 @@
 
 namespace rtexec::daemon {
 
-/// Pure. Returns bad_input if the board has less memory than the requested capacity, if no capacity is known, or if the
-/// limit of a client is less than one chunk.
+/// Pure. Returns bad_input if the capacity is unknown or more than the board has, or if the limit of a client is less
+/// than one chunk.
 [[nodiscard]] Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, MachineFacts machine);
 
 } // namespace rtexec::daemon

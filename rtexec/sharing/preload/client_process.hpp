@@ -2,7 +2,7 @@
 // is created by the first call that needs it while a context is current. It is never destroyed, since threads use it to
 // the very end.
 //
-// A thread of its own ends jobs after which the program does not synchronise, once the device is idle and no work was
+// The watch thread ends jobs after which the program does not synchronise: when the device is idle, and no work was
 // submitted for a while.
 //
 // Any thread. Functions return the driver's codes; nullopt means that the call must be passed on to the driver.

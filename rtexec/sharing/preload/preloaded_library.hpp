@@ -16,7 +16,7 @@ namespace rtexec::preload {
 /// Returns the directory of the daemon's socket: RTEXEC_DAEMON, or the default.
 [[nodiscard]] const char* daemon_directory() noexcept;
 
-/// True if this process takes part. The first call decides.
+/// True if this process takes part, or the daemon refuses it: calls are not just passed on. The first call decides.
 [[nodiscard]] bool takes_part() noexcept;
 /// Stops taking part, and prints the reason unless it is empty.
 void step_back(std::string_view reason) noexcept;
