@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   rtexec::command::know_terminals();
   // SIGUSR1 requests a snapshot from a run with a flight recorder, and must not end a run without one.
   std::signal(SIGUSR1, SIG_IGN);
-  // A reader of standard output that goes away must not end a run; the exit code reports the failure at the end.
+  // A reader of standard output that goes away must not end a run, whose exit code still reports its outcome.
   std::signal(SIGPIPE, SIG_IGN);
   // The limit of file sizes must not end a run either: a write beyond it is an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,4 @@
-// The file of a board that a calibration measures and writes into.
+// The board that a calibration measures, and the board file for its results.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"

@@ -12,7 +12,8 @@
 
 namespace rtexec::command {
 
-/// Opened before any long work, so that errors are reported early. Nothing is changed until finish().
+/// An output file, opened before any long work so that errors are reported early. An old file is unchanged until
+/// finish().
 class OutputFile {
  public:
   /// Opens the file. An empty name means that no file is wanted, and output is discarded. Errors (refused, bad_input)

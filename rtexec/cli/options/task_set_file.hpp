@@ -11,8 +11,8 @@ namespace rtexec::command {
 
 struct TaskSetFile {
   std::string file;
-  std::string order;  // empty: as the file says
-  std::string policy; // of swapping; empty: as the file says
+  std::string order;  // empty: the order in the file
+  std::string policy; // of swapping; empty: the policy in the file
 };
 
 void add_task_set(const Command& command, TaskSetFile& options);

@@ -7,7 +7,7 @@
 
 namespace rtexec::report {
 
-/// Names and contents.
+/// Names and contents of files.
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 } // namespace rtexec::report

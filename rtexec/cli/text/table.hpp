@@ -22,8 +22,8 @@ class Table {
     add(std::move(header), Tone::head);
   }
   void add(std::vector<std::string> row, Tone tone = Tone::plain) { rows_.push_back({std::move(row), tone}); }
-  /// Prints the whole table. Columns that do not fit a line of the stream follow below the others, with the names of
-  /// their rows, which are the text columns at the left. A table whose last column is text is not divided.
+  /// Prints the whole table. Columns that do not fit a line of the stream follow below the others. There the text
+  /// columns at the left, which name the rows, are repeated. A table whose last column is text is not divided.
   void print(std::ostream& out, std::string_view indent = margin) const;
   /// Prints as much as fits. Columns are printed from the left; the first one is cut before others are left out. Rows
   /// are printed from the top, bad ones first, and then the number of rows left out.
