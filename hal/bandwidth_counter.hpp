@@ -1,15 +1,14 @@
-// Memory traffic of cores, counted by the kernel's perf_event, with a budget that tells when it is used up, and the
-// means to let cores stand still. Sibling back ends behind one interface:
+// Counters of the memory traffic of cores, by the kernel's perf_event, with a budget that signals its overflow, and the
+// means to hold cores. Sibling back ends behind one interface:
 //
-//   core     a counter of the whole core; a thread of high FIFO priority is woken by its overflow and holds the core by
-//   spinning. It stops
-//            everything that is less urgent, programs of others too, but no SCHED_DEADLINE thread.
-//   thread   a counter on each thread of this process that joined; the thread that used the budget up stops itself (a
-//   signal that it gets
-//            from its own counter). Works under every scheduling class; stops no other program.
-//   polling  as core, for counters that cannot tell of an overflow: read several times in a period.
+//   core     A counter of the whole core. Its overflow wakes a thread of high FIFO priority, which holds the core by
+//            spinning. It stops everything of lower priority, other programs too, but no SCHED_DEADLINE thread.
+//   thread   A counter on each thread of this process that joined. The thread that uses up the budget stops itself, in
+//            the handler of a signal from its own counter. Works under every scheduling class; stops no other program.
+//   polling  As core, for counters that cannot signal an overflow: the counter is read several times in a period.
 //
-// A successful open proves nothing (FACTS: events that open and count 0): probe_counter() counts a known sweep.
+// A successful open proves nothing, because some events open and count 0 (FACTS). So probe_counter() counts a known
+// sweep.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -28,108 +27,117 @@
 
 namespace rtexec::hal {
 
-/// An event as perf_event_open(2) takes it.
+/// An event in the terms of perf_event_open(2).
 struct CounterEvent {
-  std::string name; // as it was asked for
+  std::string name; // the name that find_event() was called with
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  /// Of a PMU outside of the cores: the one core on which it counts when it is opened there
+  /// If the PMU is not a PMU of the cores: the one core on which the event counts when it is opened there
   std::optional<unsigned> counted_on{};
 };
 
-/// "page-faults", "context-switches", "cpu-clock", "cycles", "instructions", "cache-misses", "bus-cycles", "r17" (raw,
-/// of the cores' PMU), or "pmu_name/0x2a4" or "pmu_name/event=0x17,unit=1" (by the fields of its driver) with a PMU of
-/// /sys/bus/event_source/devices. `opened_on`: the core of a PMU that publishes none (cpumask), as NVIDIA's. bad_input
-/// names what there is; unsupported: no such PMU here, or its driver has no such field.
+/// Finds an event by its name: "page-faults", "context-switches", "cpu-clock", "cycles", "instructions",
+/// "cache-misses", "bus-cycles", or "r17" (a raw event of the cores' PMU). "pmu_name/0x2a4" and
+/// "pmu_name/event=0x17,unit=1" name an event of a PMU in /sys/bus/event_source/devices; the second form uses the
+/// fields of the PMU's driver. `opened_on` is the core to use if the PMU publishes no cpumask, as NVIDIA's PMUs do not.
+/// Returns bad_input for an unknown name, and lists the names that exist. Returns unsupported if this machine has no
+/// such PMU, or its driver has no such field.
 [[nodiscard]] Result<CounterEvent> find_event(std::string_view name, const Machine& machine = Machine(),
                                               std::optional<unsigned> opened_on = {});
 
 /// Events since the counter was opened.
 struct TrafficCount {
-  std::uint64_t reads = 0; // or all, where writes are not counted apart
+  std::uint64_t reads = 0; // reads, or all traffic if writes are not counted separately
   std::uint64_t writes = 0;
 };
 
 inline constexpr std::uint64_t no_limit = UINT64_MAX;
 
-/// The counter of one domain: a core, or a cluster. One regulating thread per domain calls it, on (one of) its cores;
-/// after open nothing here allocates, or takes a lock of ours.
+/// The counter of one domain: a core or a cluster. One regulating thread per domain calls it, on the core of the domain
+/// (or on one of its cores). Once the counter is open, its functions neither allocate nor take a lock of rtexec.
 class BandwidthCounter {
  public:
   virtual ~BandwidthCounter() = default;
 
   enum class Wake {
-    overflow, // `reads` or `writes` of arm() were counted
+    overflow, // the `reads` or `writes` passed to arm() were counted
     time,
-    /// It counts no more: the core went offline, or the PMU was taken away. The domain is no longer regulated
+    /// The counter has stopped counting: the core went offline, or the PMU was taken away. The domain is no longer
+    /// regulated
     lost,
   };
   struct Waited {
     Wake wake = Wake::lost;
-    TrafficCount counted{}; // so far; nothing where it is lost
+    TrafficCount counted{}; // events counted so far; zero if `wake` is `lost`
   };
 
-  /// wait() returns at once when this many more events were counted than count() or wait() last told. Errors: io_error.
+  /// Makes wait() return as soon as this many more events were counted than the last count() or wait() returned.
+  /// Returns io_error if the counter cannot be read or set.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
-  /// Also while another thread waits, whose next arm() then counts from here. While it holds the core, its spinning may
-  /// be among the events.
+  /// Returns the events counted so far. May be called while another thread waits; that thread's next arm() then counts
+  /// from here. If the regulating thread holds the core, the count may include events of its spinning.
   [[nodiscard]] virtual Expected<TrafficCount, Errc> count() noexcept = 0;
-  /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that
-  /// the kernel lost is found.
+  /// Waits until the count passes a limit set by arm(), or until `until`. Reads the counter before it returns, so that
+  /// an overflow that the kernel lost is found.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
-  /// Lets the domain's cores stand still until `over(self)` or `until`. `core`: a spinning call on the core's thread.
+  /// Holds the domain's cores until `over(self)` returns true or until `until`. Back end `core`: the call spins on the
+  /// core's thread.
   virtual void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept = 0;
 
-  /// Back end `thread`: the calling thread is counted and stopped from now on, until it leaves or ends. Others: nothing
-  /// to do.
+  /// Back end `thread`: the calling thread is counted and stopped from now on, until it calls leave() or ends. Other
+  /// back ends: has no effect.
   [[nodiscard]] virtual Result<> join() { return {}; }
   virtual void leave() noexcept {}
 
-  [[nodiscard]] virtual std::string description() const = 0;               // back end and event
-  [[nodiscard]] virtual std::uint64_t lost_overflows() const noexcept = 0; // found by the cross-check
+  [[nodiscard]] virtual std::string description() const = 0; // names the back end and the event
+  /// Overflows that the kernel lost and the cross-check found
+  [[nodiscard]] virtual std::uint64_t lost_overflows() const noexcept = 0;
 };
 
 struct CounterSettings {
-  CounterBackEnd back_end = CounterBackEnd::core; // not automatic
+  CounterBackEnd back_end = CounterBackEnd::core; // never `automatic`
   CounterEvent reads;
   std::optional<CounterEvent> writes;
-  unsigned core = 0;   // that counts
-  unsigned polls = 16; // reads in a period, by `polling`
-  Duration period{0};  // of regulation
+  unsigned core = 0;   // the core whose events are counted
+  unsigned polls = 16; // reads per period, by `polling`
+  Duration period{0};  // the regulation period
 };
-/// Opens it. refused: perf_event_paranoid, no such core; unsupported: the event does not exist here. The error says
-/// what to change.
+/// Opens a counter. Returns refused if perf_event_paranoid forbids it or the core does not exist, and unsupported if
+/// this machine lacks the event. The error says what to change.
 [[nodiscard]] Result<std::unique_ptr<BandwidthCounter>> open_counter(const CounterSettings& settings);
 
-/// What a probe of an event found.
+/// The result of probing an event.
 struct CounterProbe {
-  bool counts = false;    // in proportion to a known sweep
-  bool overflows = false; // and tells when so many were counted
-  double accuracy = 0;    // counted of expected, for events of which a sweep has a known number; 0: others
-  std::string what;       // what was tried, and what came of it
+  bool counts = false;    // the count is in proportion to a known sweep
+  bool overflows = false; // the counter also signals its overflow
+  double accuracy = 0;    // counted / expected events, if the number of events of a sweep is known; otherwise 0
+  std::string what;       // what was tried, and the outcome
 };
-/// Counts known sweeps on `core`: of all that runs there (`whole_core`), or of the sweeping thread alone. Pages touched
-/// for the first time, voluntary context switches, or one word of each line of a buffer larger than the caches. Takes
-/// some 10 ms. A PMU that refuses to tell of overflows counts without. Errors are those of open_counter().
+/// Counts known sweeps on `core`: events of everything that runs there (`whole_core`), or of the sweeping thread alone.
+/// A sweep is one of: first touches of pages, voluntary context switches, or reads of one word of each line of a buffer
+/// larger than the caches. Takes about 10 ms. If the PMU refuses to signal overflows, it is probed without them. Errors
+/// are those of open_counter().
 [[nodiscard]] Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsigned core, bool whole_core);
 
-/// The counter of a domain, as chosen.
+/// The counter chosen for a domain.
 struct CounterChoice {
   CounterSettings settings;
   Bytes line{64};
-  std::vector<unsigned> cores; // of the domain; more than one in a cluster
-  std::string reason;          // of the choice: what the probes found
+  std::vector<unsigned> cores; // cores of the domain; more than one in a cluster
+  std::string reason;          // the reason for the choice: what the probes found
 };
-/// The most capable back end that `options` allows and a probe shows, for the event that the board, or `options.event`,
-/// says for each of `cores`: one choice for each domain, in the order of their first cores. `holds`: whether threads
-/// may have FIFO priority, without which no core can be held. The error says for which core nothing counts, and why.
+/// Chooses, for each domain, the most capable back end that `options` allows and that a probe shows to work. The event
+/// of each core is `options.event` or the event of the board. Returns one choice for each domain, in the order of their
+/// first cores. `holds`: true if threads may have FIFO priority, which holding a core needs. The error names the core
+/// for which nothing counts, and says why.
 [[nodiscard]] Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options,
                                                                  std::span<const unsigned> cores, bool holds,
                                                                  const Machine& machine = Machine());
 
-/// On PREEMPT_RT kernels overflows are told by the threads irq_work/N at FIFO 1, behind every thread of a higher
-/// priority (measured: 6 of 120 in time). While this lives, those of some cores have another priority.
+/// Raises the priority of the kernel threads irq_work/N of some cores for as long as this object lives. On PREEMPT_RT
+/// kernels these threads deliver overflows at FIFO 1, behind every thread of a higher priority (measured: 6 of 120 in
+/// time).
 class OverflowPriority {
  public:
   OverflowPriority() = default;
@@ -139,7 +147,8 @@ class OverflowPriority {
     return *this;
   }
   ~OverflowPriority();
-  /// Where the kernel has no such threads there is nothing to do. refused: they are there, and keep their priority.
+  /// Has no effect if the kernel has no such threads. Returns refused if such threads exist and their priority cannot
+  /// be changed.
   [[nodiscard]] static Result<OverflowPriority> raise(std::span<const unsigned> cores, int fifo_priority,
                                                       const Machine& machine = Machine());
   [[nodiscard]] std::size_t threads() const { return before_.size(); }

@@ -1,10 +1,10 @@
 // A camera: pictures by Video4Linux (V4L2), in buffers that the driver fills and this process maps, so that no frame is
-// copied. The camera owns its buffers. Set-up (open, start, stop) may allocate and block, and fails with a text;
-// newest() and await() are for real-time threads: they neither allocate nor take a lock of ours (the kernel takes the
-// device's own), touch memory that is mapped already, and answer with codes.
+// copied. The camera owns its buffers. Set-up (open, start, stop) may allocate and block, and returns errors with a
+// text. newest() and await() are for real-time threads: they neither allocate nor take a lock of rtexec (the kernel
+// takes the device's own), touch memory that is mapped already, and return error codes.
 //
-// Threading: open, start, stop and the destructor while no other call is under way; newest() and await() each by one
-// thread at a time, which may differ; wake() and counts() by any.
+// Threading: open, start, stop and the destructor must not run while another call is under way. newest() and await()
+// are each called by one thread at a time, and the thread may change. Any thread may call wake() and counts().
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,79 +22,82 @@ namespace rtexec::hal {
 
 struct CameraWanted {
   unsigned width = 0, height = 0;
-  /// Absent: the first in the order of PixelFormat that the camera has
+  /// Absent: the first format in the order of PixelFormat that the camera has
   std::optional<PixelFormat> format{};
-  /// Absent: what the camera does by itself
+  /// Absent: the camera's default rate
   std::optional<Frequency> rate{};
-  /// From one newest() to the next, at the longest: all frames of that time find a buffer (max_buffers at most), so
-  /// that the newest is the camera's own. Beyond it newest() answers with the last that found one
+  /// The longest time from one newest() to the next. The camera gets enough buffers (at most max_buffers) for all
+  /// frames of that time, so that newest() returns the camera's newest frame. After a longer gap newest() returns the
+  /// last frame that found a buffer
   Duration gap{0};
 };
 
-/// Read back from the driver.
+/// The settings in force, read back from the driver.
 struct CameraSettings {
-  std::string camera; // as it calls itself
+  std::string camera; // the name that the camera reports
   unsigned width = 0, height = 0;
   PixelFormat format = PixelFormat::rgb24;
-  Bytes stride; // from one line to the next; of no meaning in MJPG
-  /// Between frames; absent where the driver does not know
+  Bytes stride; // from one line to the next; meaningless in MJPG
+  /// Time between frames; absent if the driver does not know it
   std::optional<Duration> interval{};
   unsigned buffers = 0;
 };
 
 struct CameraFrame {
-  /// The whole picture, at least: what the driver wrote. Whether one in MJPG is whole shows when it is decoded
+  /// The bytes that the driver wrote: at least the whole picture. An incomplete MJPG picture is detected only when it
+  /// is decoded
   std::span<const std::byte> bytes;
-  std::uint32_t sequence = 0; // counts what the camera took, wraps around
-  Instant taken{};            // never earlier than that of the frame before
+  std::uint32_t sequence = 0; // counts the frames that the camera took; wraps around
+  Instant taken{};            // never earlier than `taken` of the previous frame
   enum class Stamp {
     start_of_exposure,
-    end_of_frame, // its last byte arrived
-    /// The driver has another clock, or none that can be true: `taken` is when newest() met it, or, where all buffers
-    /// were full and it may have lain there, when newest() was called before
+    end_of_frame, // the last byte of the frame arrived
+    /// The driver uses another clock, or its stamp cannot be true. `taken` is then the instant when newest() found the
+    /// frame. If all buffers were full, the frame may have waited, and `taken` is the instant of the previous newest()
     dequeued,
   } stamp = Stamp::dequeued;
 };
 
-/// Since start().
+/// Counts since start().
 struct CameraCounts {
-  std::uint64_t frames = 0;      // that newest() answered with
-  std::uint64_t passed_over = 0; // whole, and given back unseen because a newer one was there
-  std::uint64_t lost = 0;     // gaps in the sequence: the camera took them, and no buffer was free or data went astray
-  std::uint64_t broken = 0;   // that the driver marked as damaged, or that are shorter than a picture
-  std::uint64_t failures = 0; // of the driver, save that the camera is gone
+  std::uint64_t frames = 0;      // frames that newest() returned
+  std::uint64_t passed_over = 0; // whole frames given back unseen, because a newer one was ready
+  std::uint64_t lost = 0;        // gaps in the sequence: frames for which no buffer was free, or whose data was lost
+  std::uint64_t broken = 0;      // frames that the driver marked as damaged, or that are shorter than a picture
+  std::uint64_t failures = 0;    // errors of the driver, except the loss of the camera
 };
 
 class Camera {
  public:
-  static constexpr unsigned min_buffers = 4;  // one with whoever looks at it, and three to be filled
-  static constexpr unsigned max_buffers = 32; // of a driver, by Linux before 6.8
+  static constexpr unsigned min_buffers = 4;  // one held by the user of the frame, and three to be filled
+  static constexpr unsigned max_buffers = 32; // the limit of a driver, by Linux before 6.8
 
-  /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and agrees on a format. The size is the nearest that the
-  /// camera has, and so is the interval: settings() says which. refused: there is no such device, it is busy, it may
-  /// not be opened, it has not enough memory for its buffers; unsupported: it captures no pictures, or none in
-  /// `format`, or its rate cannot be set. Each says what to do.
+  /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and negotiates a format. The size and the interval are
+  /// the nearest that the camera has; settings() returns them. Returns refused if the device does not exist, is busy,
+  /// may not be opened, or has too little memory for its buffers. Returns unsupported if it captures no pictures or
+  /// none in `format`, or if its rate cannot be set. Each error says what to do.
   [[nodiscard]] static Result<std::unique_ptr<Camera>> open(const std::string& path, const CameraWanted& wanted);
 
   virtual ~Camera() = default; // stops
 
   [[nodiscard]] virtual const CameraSettings& settings() const noexcept = 0;
 
-  /// Frames come from now on. May be called again after stop().
+  /// Starts capturing. May be called again after stop().
   [[nodiscard]] virtual Result<> start() = 0;
-  /// Ends the current frame's validity. Nothing where it was not started.
+  /// Stops capturing and ends the validity of the current frame. Has no effect if the camera was not started.
   virtual Result<> stop() = 0;
 
-  /// Takes all frames that are ready, without waiting, keeps the newest whole one and gives the others back. Nothing
-  /// where none came since the last call: that call's frame then stays valid; otherwise it ends here. io_error: the
-  /// driver failed, and the next call may succeed; device_lost: the camera is gone, for good; bad_input: not started.
+  /// Takes all ready frames without waiting, keeps the newest whole one and gives the others back to the driver.
+  /// Returns nullopt if no frame came since the last call; the frame of that call then stays valid. Otherwise its
+  /// validity ends here. Returns io_error if the driver failed; the next call may succeed. Returns device_lost if the
+  /// camera is gone for good, bad_input if the camera is not started.
   [[nodiscard]] virtual Expected<std::optional<CameraFrame>, Errc> newest() noexcept = 0;
 
   enum class Wake { frame, woken, time };
-  /// Waits until a frame is ready (it stays ready until newest()), somebody called wake(), or `until`. May say `frame`
-  /// where newest() then finds none that is whole. Errors: as newest(), and at once.
+  /// Waits until a frame is ready, wake() is called, or `until`. A ready frame stays ready until newest(). May return
+  /// `frame` although newest() then finds no whole frame. Returns the errors of newest(), without waiting.
   [[nodiscard]] virtual Expected<Wake, Errc> await(Instant until) noexcept = 0;
-  /// Ends the await() under way, or else the next one.
+  /// Ends the await() under way. If there is none, ends the next one.
   virtual void wake() noexcept = 0;
 
   [[nodiscard]] virtual CameraCounts counts() const noexcept = 0;

@@ -1,4 +1,4 @@
-// At what clock cores and devices run now. On a virtual machine nothing is known.
+// The present clocks of cores and devices. On a virtual machine no clock is known.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,13 +10,14 @@
 
 namespace rtexec::hal {
 
-/// The clock of one core, as the kernel tells it (cpufreq).
+/// The clock of one core, as the kernel (cpufreq) reports it.
 class CoreClock {
  public:
   /// `root` is "/" or a recorded tree.
   explicit CoreClock(unsigned core, const std::filesystem::path& root = "/");
   [[nodiscard]] unsigned core() const noexcept { return core_; }
-  /// From any thread without real-time priority: the kernel may interrupt the core. Allocates nothing.
+  /// Returns the present clock. Any thread without real-time priority, because the kernel may interrupt the core.
+  /// Allocates nothing.
   [[nodiscard]] std::optional<Frequency> read() const noexcept;
 
  private:
@@ -24,14 +25,16 @@ class CoreClock {
   FileDescriptor file_;
 };
 
-/// The clocks of a device, as its driver tells them.
+/// The clocks of a device, as its driver reports them.
 struct DeviceClocks {
-  // What keeps the clock below what it could be, as bits of `limits`
-  static constexpr std::uint32_t power = 1, temperature = 2, hardware = 4; // hardware: its brake, for either reason
-  // What a board tells of all of it: too much current, a locked clock that moved, a part that is throttled for its heat
+  // Bits of `limits`: reasons why the clock is below its maximum
+  /// Hardware: slowed down by hardware for power or temperature
+  static constexpr std::uint32_t power = 1, temperature = 2, hardware = 4;
+  // Bits of `limits` for a whole board: too much current, a locked clock that changed, a part throttled by its
+  // temperature
   static constexpr std::uint32_t over_current = 8, moved = 16, hot = 32;
   Frequency cores, memory;
-  Frequency most; // of the cores
+  Frequency most; // maximum of the cores' clock
   std::uint32_t limits = 0;
 };
 

@@ -1,5 +1,5 @@
-// The limits that control groups (versions 1 and 2) set to this process, in a container or a service: the tightest one
-// of its own group and of the groups above it.
+// The limits of control groups (versions 1 and 2) on this process, in a container or a service. The tightest limit of
+// its own group and of the groups above it counts.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,17 +12,17 @@ namespace rtexec::hal {
 
 struct MemoryLimit {
   Bytes limit;
-  Bytes left; // pages of files that the kernel drops first count as free
+  Bytes left; // page cache that the kernel drops first counts as free
   std::filesystem::path file;
 };
-/// The limit with the least memory left. Absent: no group limits memory.
+/// Returns the limit with the least memory left, or nullopt if no group limits memory.
 [[nodiscard]] std::optional<MemoryLimit> memory_limit(const Machine& machine);
 
 struct CpuQuota {
-  double cores; // processor time per time
+  double cores; // processor time / wall-clock time
   std::filesystem::path file;
 };
-/// The smallest quota. Absent: no group limits processor time.
+/// Returns the smallest quota, or nullopt if no group limits processor time.
 [[nodiscard]] std::optional<CpuQuota> cpu_quota(const Machine& machine);
 
 } // namespace rtexec::hal

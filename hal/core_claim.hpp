@@ -1,10 +1,11 @@
 // Two runs on the same core would each break the other's promise. A claim holds cores for one run, against every other
-// run on the machine; it ends with this object, or with the process, however that ends.
+// run on the machine. The claim ends with this object or with the process, however the process ends.
 //
-// A claim is a lock on a file of the user's own, in a folder that nobody else can write to: root's in /run/rtexec,
-// another user's in /dev/shm/rtexec-UID. Claims of root hold for every user; those of another user hold for that user
-// alone, or anybody could keep root from running. Containers see one another's claims where they share the folder.
-// An inquiry, which only asks what a run would be told, claims cores for a moment: others wait for its end.
+// A claim is a lock on a file of the user's own, in a folder that nobody else can write to: /run/rtexec for root,
+// /dev/shm/rtexec-UID for another user. Claims of root hold for every user. Claims of another user hold for that user
+// alone; otherwise anybody could keep root from running. Containers see one another's claims if they share the folder.
+// An inquiry only asks whether a run would get the cores. It claims them for a moment, and other claims wait for its
+// end.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,8 +18,8 @@
 namespace rtexec::hal {
 
 struct ClaimFolders {
-  std::filesystem::path own;     // of this user's claims
-  std::filesystem::path of_root; // whose claims hold here too; empty: this user is root
+  std::filesystem::path own;     // folder of this user's claims
+  std::filesystem::path of_root; // folder of root's claims, which hold for this user too; empty if this user is root
   [[nodiscard]] static ClaimFolders of_this_user();
 };
 
@@ -26,9 +27,9 @@ enum class ClaimFor { run, inquiry };
 
 class CoreClaim {
  public:
-  /// All of `cores` or none. Waits, up to ten seconds, as long as nobody but inquiries holds some. refused: another run
-  /// holds some, which the error names beside its process and user; or the folder cannot be made, or is somebody
-  /// else's.
+  /// Claims all of `cores` or none. Waits up to ten seconds while only inquiries hold some of the cores. Returns
+  /// refused if another run holds some; the error names the cores, its process and its user. Returns refused if the
+  /// folder cannot be created or belongs to another user.
   [[nodiscard]] static Result<CoreClaim> take(std::span<const unsigned> cores,
                                               const ClaimFolders& folders = ClaimFolders::of_this_user(),
                                               ClaimFor purpose = ClaimFor::run);
@@ -36,7 +37,7 @@ class CoreClaim {
  private:
   struct Holders;
 
-  /// A core's lock, and the file that tells others who holds it.
+  /// A core's lock, and the file that names its holder to other processes.
   class Held {
    public:
     Held(FileDescriptor lock, std::filesystem::path holder) : lock_(std::move(lock)), holder_(std::move(holder)) {}
@@ -49,7 +50,7 @@ class CoreClaim {
     FileDescriptor lock_;
     std::filesystem::path holder_;
   };
-  /// Claims those of `cores` that are free, and tells `holders` who holds the others.
+  /// Claims the free cores among `cores`, and records in `holders` who holds the others.
   static Result<CoreClaim> take_free(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose,
                                      Holders& holders);
 

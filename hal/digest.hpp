@@ -1,9 +1,9 @@
-// What a digest (hal/device_interface.hpp) is made of: every 64-bit word of the contents is mixed with its position, in
-// two ways, and what each way gives is added up modulo 2^64. So any order of summation gives the same, on any device.
-// Shared between device code and host code: plain C++17, no library.
+// The function behind a digest (hal/device_interface.hpp): every 64-bit word of the contents is mixed with its position
+// in two ways, and the results of each way are summed modulo 2^64. So any order of summation gives the same sum, on any
+// device. Shared between device code and host code: plain C++17, no library.
 //
-// At one position both mixers are permutations of the words: contents that differ in a single word differ in both
-// halves, always. They are the finalisers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+// At one position both mixers are permutations of the words: contents that differ in a single word always differ in
+// both halves. The mixers are the finalisers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
 // generators, 2014) and of MurmurHash3 (Appleby).
 #pragma once
 
@@ -12,7 +12,7 @@ namespace rtexec::hal {
 using DigestWord = unsigned long long;
 static_assert(sizeof(DigestWord) == 8, "a digest is made of 64-bit words");
 
-/// Of the word at `position`, counted in words from the beginning of the contents: its part of Digest::low.
+/// Returns the addend of one word to Digest::low. `position` counts words from the beginning of the contents.
 constexpr DigestWord digest_low(DigestWord word, DigestWord position) {
   DigestWord x = word + (position + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -20,7 +20,7 @@ constexpr DigestWord digest_low(DigestWord word, DigestWord position) {
   return x ^ (x >> 31);
 }
 
-/// Its part of Digest::high.
+/// Returns the addend of one word to Digest::high.
 constexpr DigestWord digest_high(DigestWord word, DigestWord position) {
   DigestWord x = word ^ ((position + 1) * 0xd1342543de82ef95ULL);
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;

@@ -1,4 +1,4 @@
-// A digest computed by the calling thread: what the host device answers, and what other devices are held against.
+// Digests computed by the calling thread: for the host device, and as a reference for other devices.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,12 +9,12 @@
 
 namespace rtexec::hal {
 
-/// What Device::digest() takes.
+/// True if Device::digest() accepts this address and size.
 [[nodiscard]] inline bool is_digestible(const std::byte* at, Bytes size) noexcept {
   return at != nullptr && reinterpret_cast<std::uintptr_t>(at) % 16 == 0 && size.count % 16 == 0;
 }
 
-/// Of `size` bytes, a multiple of 8, at any address. Any thread.
+/// Computes the digest of `size` bytes (a multiple of 8) at any address. Any thread.
 [[nodiscard]] Digest digest_of(const std::byte* at, Bytes size) noexcept;
 
 } // namespace rtexec::hal

@@ -1,5 +1,5 @@
-// An engine executes work in submission order, one piece at a time, on its own thread: the compute engine of a device,
-// or a copy engine. The thread may block in a driver; whoever submits never does.
+// An engine executes work in submission order, one piece at a time, on its own thread. It is the compute engine of a
+// device, or a copy engine. Its thread may block in a driver; the submitting thread never blocks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -10,44 +10,45 @@
 
 namespace rtexec::hal {
 
-/// One piece of work. All its functions are called on the engine's thread, `done` right after `run`; `context` must
-/// outlive them.
+/// One piece of work. The engine's thread calls all its functions, `done` right after `run`. `context` must outlive
+/// these calls.
 struct Work {
-  /// Optional: called once, before `run`, so that a device can go over from the piece before to this one without a gap:
-  /// before the `run` of that piece, where this one waits by then. It must not block. A piece that has begun gets its
-  /// `run`, even when the engine ends.
+  /// Optional: called once, before `run`, so that the device goes over from the previous piece to this one without a
+  /// gap. If this piece waits by then, `begin` is called even before the `run` of the previous piece. It must not
+  /// block. After `begin`, `run` is always called, even if the engine ends.
   void (*begin)(void* context) noexcept = nullptr;
   Status (*run)(void* context) noexcept = nullptr;
-  /// `begin`: when `run` was called
+  /// `begin` is the instant when `run` was called
   void (*done)(void* context, Status outcome, Instant begin, Instant end) noexcept = nullptr;
   void* context = nullptr;
 };
 
-/// What came of a piece of work, and when it ran.
+/// The outcome of a piece of work, and when it ran.
 struct WorkResult {
   Status outcome;
   Instant begin{};
   Instant end{};
 };
 
-/// Every piece of work that was accepted gets its `done`, once. When the engine ends, the piece that runs and one that
-/// has begun are finished, and those that still wait get `done` with `cancelled`, without `run`, before the destructor
+/// Each accepted piece of work gets exactly one call of `done`. When the engine ends, it finishes the running piece and
+/// a piece that has begun. It calls `done` of the waiting pieces with `cancelled`, without `run`, before the destructor
 /// returns.
 class Engine {
  public:
-  static constexpr std::size_t capacity = 1024; // pieces of work that may wait, besides the one that runs
+  static constexpr std::size_t capacity = 1024; // pieces of work that may wait, besides the running one
 
   virtual ~Engine() = default;
-  /// Never blocks, never allocates. out_of_memory when `capacity` pieces wait; bad_input without `run` or `done`. One
-  /// submitting thread at a time.
+  /// Queues `work`; never blocks, never allocates. Returns out_of_memory if `capacity` pieces wait, and bad_input if
+  /// `run` or `done` is missing. One submitting thread at a time.
   [[nodiscard]] virtual Status submit(const Work& work) noexcept = 0;
-  /// Submits `function`, a noexcept function that returns a Status, and waits until it is done: for set-up, and for
-  /// whoever works without a schedule. Errors: its own, and those of submit().
+  /// Submits `function`, a noexcept function that returns a Status, and waits until it is done. For set-up, and for
+  /// code that works without a schedule. Returns the error of `function`, or of submit().
   template <class Function> WorkResult call(Function function);
-  /// Settings of the engine's thread: core, scheduling, name; its stack is fixed. Called before the first submit; each
-  /// is read back. After an error the engine works on, with what was in force when the setting was refused.
+  /// Applies settings to the engine's thread: core, scheduling, name. Its stack is fixed. Called before the first
+  /// submit(). Each setting is read back. After an error the engine works on, with the settings that were in force when
+  /// one was refused.
   [[nodiscard]] virtual Result<> configure(const ThreadSettings& settings) = 0;
-  /// As in /proc.
+  /// Returns the thread's number in /proc.
   [[nodiscard]] virtual int kernel_id() const = 0;
 };
 

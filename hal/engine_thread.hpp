@@ -1,4 +1,4 @@
-// The engine of every back end: one thread behind a bounded queue of one producer and one consumer.
+// The engine of every back end: one thread behind a bounded single-producer single-consumer queue.
 #pragma once
 
 #include "hal/engine.hpp"
@@ -12,7 +12,7 @@ namespace rtexec::hal {
 
 class EngineThread final : public Engine {
  public:
-  static constexpr Bytes compute_stack{8 << 20}; // numerical libraries run there
+  static constexpr Bytes compute_stack{8 << 20}; // for numerical libraries, which run on this stack
 
   [[nodiscard]] static Result<std::unique_ptr<EngineThread>> start(const std::string& name,
                                                                    Bytes stack = ThreadSettings{}.stack);
@@ -33,7 +33,7 @@ class EngineThread final : public Engine {
   alignas(64) std::atomic<std::size_t> taken_{0};     // written by the engine's thread
   std::atomic<bool> ending_{false};
   Signal changed_;
-  Thread thread_; // the last member: it ends before what it uses
+  Thread thread_; // the last member: the thread ends before the members that it uses
 };
 
 } // namespace rtexec::hal

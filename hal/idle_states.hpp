@@ -1,5 +1,6 @@
-// Idle states of a core take up to hundreds of microseconds to leave, most of all in a virtual machine, where the host
-// has to run the core again. ShallowIdle keeps the kernel from using deep ones, KeepAwake from using any.
+// Controls of idle states. Leaving an idle state takes up to hundreds of microseconds, most of all in a virtual
+// machine, because the host has to run the core again. ShallowIdle keeps the kernel from using deep states, KeepAwake
+// from using any.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,18 +16,21 @@ namespace rtexec::hal {
 
 class ShallowIdle {
  public:
-  /// Asks the kernel's power management for a wake-up latency of 0 us and reads the request back. unsupported where the
-  /// kernel has no such control (there are then no idle states to leave, as in most virtual machines).
+  /// Requests a wake-up latency of 0 us from the kernel's power management and reads the request back. Returns
+  /// unsupported if the kernel has no such control. Then there are no idle states to leave, as in most virtual
+  /// machines.
   [[nodiscard]] static Result<ShallowIdle> hold();
 
  private:
-  FileDescriptor file_; // the request lasts as long as it is open
+  FileDescriptor file_; // the request lasts while this file is open
 };
 
-/// A SCHED_IDLE thread on each core that never sleeps and gives way to every other thread at once. The price is power.
+/// Runs a SCHED_IDLE thread that never sleeps on each core. It gives way to every other thread at once. The price is
+/// power.
 class KeepAwake {
  public:
-  /// `partition`: the cores' one, where they have one; it must outlive this.
+  /// Starts the threads. `partition` is the cpuset partition of the cores, if there is one; it must outlive this
+  /// object.
   [[nodiscard]] static Result<KeepAwake> hold(std::span<const unsigned> cores, CpusetPartition* partition);
   KeepAwake() = default;
   KeepAwake(KeepAwake&&) noexcept = default;

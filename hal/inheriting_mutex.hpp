@@ -1,5 +1,5 @@
-// A mutex whose holder is lent the priority of the most urgent thread that waits for it (PTHREAD_PRIO_INHERIT): for
-// threads of different priorities that hold it for a bounded time. For std::scoped_lock.
+// A mutex with priority inheritance (PTHREAD_PRIO_INHERIT): its holder runs at the priority of the most urgent waiting
+// thread. For threads of different priorities that hold it for a bounded time. Works with std::scoped_lock.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ class InheritingMutex {
  public:
   InheritingMutex() noexcept {
     pthread_mutexattr_t attributes;
-    ::pthread_mutexattr_init(&attributes); // none of these fails for a protocol that the C library has
+    ::pthread_mutexattr_init(&attributes); // no call here fails for a protocol that the C library supports
     ::pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
     ::pthread_mutex_init(&mutex_, &attributes);
     ::pthread_mutexattr_destroy(&attributes);

@@ -1,5 +1,5 @@
-// The kernel of a machine: what it was built and booted with. All read under the machine's root. Set-up code: it may
-// allocate and block.
+// The kernel of a machine: its build configuration and boot parameters. All files are read under the machine's root.
+// Set-up code: it may allocate and block.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,32 +14,33 @@ namespace rtexec::hal {
 
 class KernelConfig {
  public:
-  /// /proc/config.gz, or /boot/config-RELEASE; unsupported where neither is there.
+  /// Reads /proc/config.gz or /boot/config-RELEASE. Returns unsupported if neither exists.
   [[nodiscard]] static Result<KernelConfig> of(const Machine& machine);
   explicit KernelConfig(std::string text) : text_(std::move(text)) {}
-  /// Whether "CONFIG_NAME=y" stands there.
+  /// True if the configuration has "CONFIG_NAME=y".
   [[nodiscard]] bool has(std::string_view name) const;
 
  private:
   std::string text_;
 };
 
-/// Which threads that run in the kernel a real-time thread may preempt.
+/// The preemption model: the extent to which a real-time thread may preempt threads inside the kernel.
 struct Preemption {
-  std::string model; // "PREEMPT_RT", "full", "lazy", "voluntary", "none"; empty: nothing tells
-  std::string told;  // by what
+  std::string model; // "PREEMPT_RT", "full", "lazy", "voluntary", "none"; empty: unknown
+  std::string told;  // the source of the answer
 };
 [[nodiscard]] Preemption preemption_of(const Machine& machine);
 
-/// What a file that lists alternatives marks: "full" of "none voluntary (full)", "madvise" of "always [madvise] never".
+/// Returns the marked alternative of a file that lists several: "full" for "none voluntary (full)", "madvise" for
+/// "always [madvise] never".
 [[nodiscard]] std::string in_force(const std::string& text);
 
-/// Since 6.12.
+/// True if the kernel has the fair server (Linux 6.12 and later).
 [[nodiscard]] bool has_fair_server(const Machine& machine);
 
-/// The words of /proc/cmdline.
+/// Returns the words of /proc/cmdline.
 [[nodiscard]] std::vector<std::string> boot_words(const Machine& machine);
-/// What the last word "NAME=..." says.
+/// Returns the value of the last word "NAME=...".
 [[nodiscard]] std::optional<std::string> boot_value(const std::vector<std::string>& words, std::string_view name);
 
 } // namespace rtexec::hal

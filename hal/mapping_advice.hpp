@@ -7,7 +7,7 @@
 
 namespace rtexec::hal {
 
-/// Returns what lets an mmap() of `size` succeed that failed with `error` (an errno); empty if no remedy is known.
+/// Returns the remedy for an mmap() of `size` that failed with `error` (an errno). Empty if no remedy is known.
 [[nodiscard]] std::string mapping_advice(int error, Bytes size);
 
 } // namespace rtexec::hal

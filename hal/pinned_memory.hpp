@@ -1,5 +1,5 @@
-// What a back end keeps of the host memory that it page-locked for its caller. The locking belongs to the back end, the
-// memory to the caller.
+// A back end's record of the host memory that it page-locked for its caller. The back end owns the lock, the caller
+// owns the memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -18,7 +18,7 @@ class PinnedMemory {
  public:
   using Piece = std::span<std::byte>;
 
-  /// bad_input: not whole pages, or page-locked already, in part at least.
+  /// Returns bad_input if `wanted` is not whole pages, or overlaps page-locked memory.
   [[nodiscard]] Result<> check(Piece wanted) const {
     const auto page = page_size().count;
     if (wanted.empty() || reinterpret_cast<std::uintptr_t>(wanted.data()) % page != 0 || wanted.size() % page != 0)
@@ -32,7 +32,7 @@ class PinnedMemory {
   }
   void add(Piece piece) { pieces_.push_back(piece); }
 
-  /// The piece that begins there; bad_input: there is none.
+  /// Returns the piece that begins at `begin`, or bad_input if there is none.
   [[nodiscard]] Result<Piece> find(const std::byte* begin) const {
     const auto found = std::ranges::find(pieces_, begin, &Piece::data);
     if (found == pieces_.end())

@@ -1,4 +1,4 @@
-// What a back end keeps of a reserved address range: which of its slots hold a chunk. Addresses belong to the back end.
+// A back end's record of a reserved address range: which of its slots hold a chunk. The back end owns the addresses.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -24,10 +24,10 @@ class ReservedRange {
  private:
   AddressRange addresses_;
   Bytes chunk_;
-  std::vector<char> mapped_; // by slot; a byte each, so that different threads may change different ones
+  std::vector<char> mapped_; // by slot; one byte each, so that different threads may change different slots
 };
 
-/// The one that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.
+/// Returns the range that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.
 template <class Range> [[nodiscard]] Range* find_range(std::vector<Range>& ranges, AddressRange wanted) noexcept {
   const auto found = std::ranges::find_if(ranges, [&](const ReservedRange& each) {
     return each.addresses().base == wanted.base && each.addresses().size == wanted.size;

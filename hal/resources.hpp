@@ -1,4 +1,4 @@
-// Owners of what the kernel hands out, and the one way an errno becomes an Error.
+// Owners of kernel resources, and the function that makes an Error of an errno.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,7 +15,7 @@ namespace rtexec::hal {
 [[nodiscard]] Bytes page_size();
 [[nodiscard]] std::string errno_text(int error);
 
-/// "WHAT failed: REASON", and on a line of its own what to do, where there is something.
+/// Returns the error "WHAT failed: REASON". If there is a remedy, it follows on a line of its own.
 [[nodiscard]] Unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice = {},
                                             Errc code = Errc::refused);
 
@@ -37,13 +37,13 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-/// A mapping of whole pages, unmapped with everything that was mapped over it.
+/// A mapping of whole pages. Unmapping it also unmaps everything that was mapped over it.
 class Mapping {
  public:
   Mapping() = default;
-  /// `size` in whole pages. `what` names it in the error.
+  /// Maps anonymous memory of `size`, in whole pages. The error contains `what`, the name of the mapping.
   [[nodiscard]] static Result<Mapping> anonymous(Bytes size, int protection, int flags, std::string_view what);
-  /// Of a file from `offset`.
+  /// Maps a file from `offset`.
   [[nodiscard]] static Result<Mapping> of_file(int file, Bytes size, int protection, int flags, std::string_view what,
                                                off_t offset = 0);
   Mapping(Mapping&& other) noexcept
@@ -56,7 +56,7 @@ class Mapping {
   ~Mapping() { (void)unmap(); }
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] Bytes size() const { return size_; }
-  /// Once; the destructor calls it too.
+  /// Unmaps the pages. Has an effect once; the destructor calls it too.
   Result<> unmap();
 
  private:

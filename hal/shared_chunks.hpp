@@ -1,9 +1,9 @@
-// Physical chunks of a device that processes hand to each other. Each is made once, at the start, and known by a file
-// descriptor: who gets that can map the chunk, and chunk and contents stay as long as anybody has it. Whoever makes
-// them needs nothing else of the device: no context, no memory beside the chunks (as long as its driver makes chunks
-// without a context).
+// Physical chunks of a device that processes pass to each other. Each chunk is created once, at the start, and
+// identified by a file descriptor. A process that gets the descriptor can map the chunk; the chunk and its contents
+// live as long as any process holds it. The creator needs nothing else of the device: no context and no other memory,
+// if the driver can create chunks without a context.
 //
-// Ownership: the descriptors are the object's, lent to whoever sends them. Set-up only; one thread. Sibling back ends:
+// Ownership: this object owns the descriptors and lends them to the sender. Set-up only; one thread. Sibling back ends:
 // hal/cuda (chunks of NVIDIA's driver), hal/host (memory files).
 #pragma once
 
@@ -25,7 +25,8 @@ class SharedChunks {
 
   [[nodiscard]] Bytes chunk_size() const noexcept { return chunk_; }
   [[nodiscard]] std::size_t count() const noexcept { return descriptors_.size(); }
-  /// For cuMemImportFromShareableHandle, or for mmap on the host device. `chunk` is below count().
+  /// Returns the descriptor of a chunk, for cuMemImportFromShareableHandle, or for mmap on the host device. `chunk`
+  /// must be below count().
   [[nodiscard]] int descriptor(std::size_t chunk) const noexcept { return descriptors_[chunk].number(); }
 
  private:
@@ -33,8 +34,9 @@ class SharedChunks {
   std::vector<FileDescriptor> descriptors_;
 };
 
-/// `count` chunks of the board's device, or none. Their contents are undefined on a GPU, zero on the host device.
-/// unsupported: its driver hands no chunks on; bad_input: it makes none of this size; out_of_memory; refused.
+/// Creates `count` chunks of the board's device, or none. Their contents are undefined on a GPU, zero on the host
+/// device. Returns unsupported if the driver cannot export chunks, bad_input if it has no chunks of this size,
+/// out_of_memory, or refused.
 [[nodiscard]] Result<SharedChunks> share_chunks(const Board& board, std::size_t count, Bytes chunk);
 
 } // namespace rtexec::hal

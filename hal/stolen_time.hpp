@@ -1,5 +1,5 @@
-// What a hypervisor took of cores of this machine while they had something to execute, as the kernel accounts for it
-// ("steal" of /proc/stat). On a machine that is none, or whose hypervisor does not tell, it stays 0.
+// Stolen time: time during which a hypervisor ran something else while a core of this machine had work. The kernel
+// accounts for it ("steal" of /proc/stat). It stays 0 on real hardware, or if the hypervisor does not report it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -14,24 +14,26 @@
 
 namespace rtexec::hal {
 
-/// Of the counters of a line of /proc/stat, which stand behind its name; absent: the kernel is too old to tell it.
+/// Returns the stolen time in the counters of a line of /proc/stat, without the line's name. Returns nullopt if the
+/// kernel is too old to report it.
 [[nodiscard]] std::optional<Duration> steal_of(std::string_view counters) noexcept;
 
 class StolenTime {
  public:
   struct OfCore {
     unsigned core = 0;
-    Duration time{0}; // since the machine started, as read last
+    Duration time{0}; // since the machine started, at the last reading
   };
   /// `root` is "/" or a recorded tree.
   explicit StolenTime(const std::set<unsigned>& cores = {}, const std::filesystem::path& root = "/");
-  /// Of each core, in ascending order; in steps of 1/USER_HZ s (10 ms), so that short thefts show late. Of a core that
-  /// is offline: as it was. From one thread at a time, without real-time priority. Allocates nothing.
+  /// Reads the time of each core, in ascending order. Steps are 1/USER_HZ s (10 ms), so short thefts show late. The
+  /// value of an offline core does not change. From one thread at a time, without real-time priority. Allocates
+  /// nothing.
   [[nodiscard]] std::span<const OfCore> read() noexcept;
 
  private:
   std::vector<OfCore> cores_;
-  std::vector<char> text_; // room for the lines of all cores up to the last one
+  std::vector<char> text_; // buffer for the lines of all cores up to the last watched one
   FileDescriptor file_;
 };
 

@@ -1,6 +1,6 @@
-// The system calls behind this room, as one table of functions, so that a test can make each of them fail.
-// Functions return as the system calls do: -1 and errno (mmap: MAP_FAILED). Nothing else in hal/ calls the kernel for
-// threads, memory or files; futexes and the clock, which cannot fail on valid arguments, are called directly.
+// The system calls of hal/, as one table of functions, so that a test can make each of them fail. Functions return as
+// the system calls do: -1 and errno (mmap: MAP_FAILED). hal/ uses this table for all calls that concern threads, memory
+// or files. Futexes and the clock, which cannot fail on valid arguments, are called directly.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct stat;
 
 namespace rtexec::hal {
 
-/// `struct sched_attr` of the kernel in its first version; glibc 2.36 has no declaration of it.
+/// `struct sched_attr` of the kernel in its first version, which glibc 2.36 does not declare.
 struct SchedulingAttributes {
   std::uint32_t size = 48;
   std::uint32_t policy = SCHED_OTHER;
@@ -51,7 +51,7 @@ struct System {
   int (*madvise)(void* address, std::size_t size, int advice);
   int (*mincore)(void* address, std::size_t size, unsigned char* resident);
   int (*memfd_create)(const char* name, unsigned flags);
-  /// A file in memory, without a name, of huge pages wherever a whole one lies within its size. Closed on exec.
+  /// Creates an unnamed file in memory, with huge pages for each whole huge page within its size. Closed on exec.
   int (*huge_page_file)();
   int (*ftruncate)(int file, off_t size);
   int (*fallocate)(int file, int mode, off_t offset, off_t size);
@@ -76,7 +76,7 @@ struct System {
   int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
   int (*ring_submit)(io_uring* ring); // how many were submitted
   int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
-  int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // once; EAGAIN: none is there
+  int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // one look; EAGAIN: there is no completion
   // counters
   int (*perf_event_open)(perf_event_attr* attributes, pid_t thread, int core, unsigned long flags);
   int (*perf_event_control)(int counter, unsigned long request, const std::uint64_t* argument); // ioctl
@@ -91,9 +91,9 @@ struct System {
 };
 
 [[nodiscard]] const System& linux_system() noexcept; // the real one
-[[nodiscard]] const System& sys() noexcept;          // the one in force
+[[nodiscard]] const System& sys() noexcept;          // the table in use
 
-/// Puts another table in force, for the whole process, while it lives. `replacement` must outlive it.
+/// Replaces the table for the whole process while this object lives. `replacement` must outlive it.
 class SystemOverride {
  public:
   explicit SystemOverride(const System& replacement) noexcept;

@@ -1,5 +1,5 @@
-// How the kernel schedules a thread: what a promise about the thread rests on, and anybody with the right to may
-// change.
+// The scheduling parameters of a thread in the kernel. Promises about the thread rest on them, and anybody with the
+// right may change them.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ struct ThreadBasis {
   friend bool operator==(const ThreadBasis& a, const ThreadBasis& b);
 };
 
-/// Of a thread of this process, as it is now; nothing when it has ended. Any thread; allocates nothing.
+/// Returns the present parameters of a thread of this process, or nullopt if the thread has ended. Any thread;
+/// allocates nothing.
 [[nodiscard]] std::optional<ThreadBasis> basis_of(int kernel_id) noexcept;
 
-/// "FIFO 90 on core 0", "DEADLINE 2ms/10ms on cores 0-3", "OTHER on core 1".
+/// Returns "FIFO 90 on core 0", "DEADLINE 2ms/10ms on cores 0-3", "OTHER on core 1".
 [[nodiscard]] std::string to_string(const ThreadBasis& basis);
 
 } // namespace rtexec::hal

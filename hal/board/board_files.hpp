@@ -1,5 +1,5 @@
-// Which file of a machine a board's path means (BoardPath), and what it reads. All under the machine's root. Set-up
-// code.
+// Resolves a board's path (BoardPath) to the file of a machine, and reads its value. All paths are under the machine's
+// root. Set-up code.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -15,27 +15,29 @@
 namespace rtexec::hal {
 
 struct BoardFile {
-  std::filesystem::path file;  // "/sys/...", without the root
-  std::filesystem::path times; // of which the value is the product; empty: it is that of `file`
-  std::int64_t factor = 1;     // of the value's unit
+  std::filesystem::path file; // path without the root, for example "/sys/..."
+  /// A second file: the value is the product of both files; empty: `file` alone holds the value
+  std::filesystem::path times;
+  std::int64_t factor = 1; // multiplies the value into the unit of its kind
   friend bool operator==(const BoardFile&, const BoardFile&) = default;
 };
 
-/// The first that is there; one that is there and may not be read is.
+/// Returns the first file of `paths` that exists. A file that exists but may not be read counts as existing.
 [[nodiscard]] std::optional<BoardFile> find_file(const BoardPaths& paths, const Machine& machine);
-/// What "#" can be in the first of `paths` for which there are files, ascending.
+/// Returns the numbers that "#" stands for in the first of `paths` that matches files, in ascending order.
 [[nodiscard]] std::vector<unsigned> numbers_in(const BoardPaths& paths, const Machine& machine);
-/// All files that `paths` may mean, whatever their conditions say, and those that tell which one is meant.
+/// Returns every file that `paths` can refer to, even if its condition does not hold, and the files that the conditions
+/// read.
 [[nodiscard]] std::vector<std::filesystem::path> files_of(const BoardPaths& paths, const Machine& machine);
-/// All of this name, in which "*" is any text and "#" a number; folders too.
+/// Returns all files and folders that match `pattern`, in which "*" stands for any text and "#" for a number.
 [[nodiscard]] std::vector<std::filesystem::path> files_like(const std::filesystem::path& pattern,
                                                             const Machine& machine);
-/// `number` for each "#".
+/// Replaces each "#" by `number`.
 [[nodiscard]] std::string with_number(std::string text, unsigned number);
 [[nodiscard]] BoardPaths with_number(BoardPaths paths, unsigned number);
 
-/// The file's number, or the greatest of several, in the unit of its kind. refused: it may not be read, has none now
-/// (sensors of parts that sleep answer EAGAIN), or is no number.
+/// Returns the number in the file, or the greatest of several, in the unit of its kind. Returns refused if the file may
+/// not be read, has no value now (sensors of sleeping parts answer EAGAIN), or holds no number.
 [[nodiscard]] Result<std::int64_t> read_value(const BoardFile& file, const Machine& machine);
 
 } // namespace rtexec::hal

@@ -1,6 +1,7 @@
-// What a machine has of what a board's file says (boards/NAME.toml): which board it is, its cores, clocks and sensors,
-// each file with the alternative that is there. One piece of code for all boards; everything is read under the root of
-// a Machine, so that an assembled or recorded tree stands in for a board. Set-up code: it may allocate and block.
+// Finds on a machine what a board's file (boards/NAME.toml) describes: the board's identity, its cores, clocks and
+// sensors. For each path it says which of the alternative files exists. The same code serves all boards. It reads
+// everything under the root of a Machine, so that an assembled or recorded tree can replace a board. Set-up code: it
+// may allocate and block.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -14,37 +15,40 @@
 
 namespace rtexec::hal {
 
-/// `compatible` of the device tree, the most special name first. Empty: there is no device tree.
+/// Returns the names in `compatible` of the device tree, the most specific one first. Empty if there is no device tree.
 [[nodiscard]] std::vector<std::string> device_tree_names(const Machine& machine);
 
-/// Which of the library's boards a machine is.
+/// The identity of a machine among the library's boards.
 struct KnownBoard {
-  std::string name;  // "host" where nothing tells it
-  bool told = false; // by its device tree
-  std::string what;  // in a line: by what, or why "host"
+  std::string name;  // "host" if nothing identifies the board
+  bool told = false; // true if the device tree names the board
+  std::string what;  // one line: what identified the board, or why it is "host"
 };
 [[nodiscard]] KnownBoard identify_board(const Machine& machine);
 
-/// Empty: the machine may be `board`. Otherwise in a line what else its device tree says that it is.
+/// Returns an empty text if the machine may be `board`. Otherwise returns one line with the other board that the device
+/// tree names.
 [[nodiscard]] std::string why_not_board(const Board& board, const Machine& machine);
 
-/// What tells that an emulator computes this machine (a virtual machine whose instructions the processor executes is
-/// none); empty: nothing does.
+/// Returns the evidence that an emulator computes this machine's instructions, or an empty text if there is none. A
+/// virtual machine whose instructions the processor executes is not emulated.
 [[nodiscard]] std::string emulator_of(const Machine& machine);
 
-/// What the board's file asks of the kernel's command line, words between spaces; empty: nothing.
+/// Returns the words that the board's file requires on the kernel's command line, separated by spaces. Empty if it
+/// requires none.
 [[nodiscard]] std::string kernel_command_line(const Board& board);
 
-/// A clock of which at least its rate is there.
+/// A clock whose rate file exists. Its other files are optional.
 struct FoundClock {
   std::string name;
   ClockKind kind = ClockKind::cpu;
   BoardFile rate;
   std::optional<BoardFile> lowest, highest, set, lock, possible, cap;
 };
-/// The most that may be written to its `set`: what is possible, or its cap. refused: nobody tells.
+/// Returns the highest rate that may be written to the clock's `set` file: the highest possible rate, or its cap.
+/// Returns refused if no file states one.
 [[nodiscard]] Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& machine);
-/// Hardware rounds rates.
+/// True if `hertz` is the wanted rate up to the rounding of the hardware.
 [[nodiscard]] bool is_rate(std::int64_t hertz, std::int64_t wanted);
 
 struct FoundSensor {
@@ -56,15 +60,15 @@ struct FoundSensor {
 struct FoundHardware {
   std::vector<FoundClock> clocks;
   std::vector<FoundSensor> sensors;
-  std::vector<std::string> absent;       // names of the clocks and sensors of which no file is there
-  std::vector<ClockFacts> absent_clocks; // of them
+  std::vector<std::string> absent;       // names of the clocks and sensors that have no file on this machine
+  std::vector<ClockFacts> absent_clocks; // facts of the absent clocks
 };
 [[nodiscard]] FoundHardware find_hardware(const Board& board, const Machine& machine);
 
-/// "45.5 C", "3.2 W", "12 of 1000", ...
+/// Returns a value with its unit: "45.5 C", "3.2 W", "12 of 1000", ...
 [[nodiscard]] std::string sensor_text(SensorKind kind, std::int64_t value);
 
-/// Identity, core kinds, clocks and sensors, as `rtexec probe` shows them.
+/// Returns findings about identity, core kinds, clocks and sensors, as `rtexec probe` prints them.
 [[nodiscard]] std::vector<Finding> probe_board(const Board& board, const Machine& machine);
 
 } // namespace rtexec::hal

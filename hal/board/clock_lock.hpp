@@ -1,7 +1,9 @@
-// Clocks of a board that stand still for a run: of its memory, its cores and its GPU, in this order, each at the
-// highest that the power mode allows (or the cap of the memory's). What is changed is written to a state file and
-// synced before the first change, so that everything comes back: at the end, after a part that failed, and after a
-// crash by the next run or `rtexec restore`. One lock at a time on a machine. Set-up code: it may allocate and block.
+// Locks the clocks of a board for a run: memory first, then cores, then the GPU. Each clock is set to the highest rate
+// that the power mode allows; the memory clock to its cap if it has one.
+//
+// Before the first change, all changes are written to a state file and synced, so that every file can be restored. This
+// happens at the end of the run, or if a part of the locking fails. After a crash it is done by the next run or `rtexec
+// restore`. A machine has one lock at a time. Set-up code: it may allocate and block.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -19,13 +21,13 @@
 
 namespace rtexec::hal {
 
-/// What one file read, and what it was given instead.
+/// A change of one file: its old value and the value written.
 struct ClockChange {
-  std::filesystem::path file; // without the root
+  std::filesystem::path file; // path without the root
   std::string before, after;
 };
 
-/// A clock that stands still, and where to see that it does.
+/// A locked clock, and the file that shows its rate.
 struct LockedClock {
   std::string name;
   BoardFile rate;
@@ -34,9 +36,10 @@ struct LockedClock {
 
 class ClockLock {
  public:
-  /// Restores first what a killed run left. `folder` is this user's alone: of the state file and its lock. Clocks that
-  /// the machine only shows stay as they are; where there are no others nothing is locked. refused: another run holds
-  /// the lock, a file may not be read or written or does not read back as written; all is as it was then.
+  /// Locks the clocks, after restoring what a killed run left. `folder` belongs to this user alone and holds the state
+  /// file and its lock. Clocks that the machine shows but cannot set stay unchanged; if there are no others, nothing is
+  /// locked. Returns refused if another run holds the lock, or if a file cannot be read or written or does not read
+  /// back as written. After refused, all files are as they were before.
   [[nodiscard]] static Result<ClockLock> take(const FoundHardware& hardware, const Machine& machine,
                                               const std::filesystem::path& folder = lock_folder);
   ClockLock() : machine_("/") {}
@@ -45,10 +48,11 @@ class ClockLock {
     swap(other);
     return *this;
   }
-  /// restore(), which then has nobody to tell: what it could not restore stays in the state file.
+  /// Calls restore() and drops its error: files that could not be restored stay in the state file.
   ~ClockLock();
 
-  /// In reverse. refused: some file could not be, and stays in the state file.
+  /// Restores the files in reverse order. Returns refused if a file cannot be restored; that file stays in the state
+  /// file.
   Result<> restore();
   [[nodiscard]] const std::vector<LockedClock>& clocks() const { return clocks_; }
 
@@ -65,13 +69,14 @@ class ClockLock {
   Machine machine_;
   std::filesystem::path state_;
   FileDescriptor lock_;
-  std::vector<ClockChange> changes_; // none: nothing to restore
+  std::vector<ClockChange> changes_; // empty: nothing to restore
   std::vector<LockedClock> clocks_;
 };
 
-/// What a killed run left in the state file of `folder`: how many files were given back; 0 where there is none, or its
-/// run goes on. refused: some file could not be, and stays in the state file; or what is in the state file's place was
-/// written by no run, and stays as it is.
+/// Restores the files that a killed run recorded in the state file of `folder`, and returns their number. Returns 0 if
+/// there is no state file, or if its run still goes on. Returns refused if a file cannot be restored, which then stays
+/// in the state file. Also returns refused if no run wrote the file in the state file's place; that file stays
+/// unchanged.
 [[nodiscard]] Result<std::size_t> restore_clocks(const Machine& machine,
                                                  const std::filesystem::path& folder = lock_folder);
 

@@ -1,4 +1,4 @@
-// A clock or a sensor that is read again and again, by a thread without real-time priority.
+// A clock or a sensor that a thread without real-time priority reads repeatedly.
 #pragma once
 
 #include "hal/board/board_files.hpp"
@@ -12,9 +12,10 @@ namespace rtexec::hal {
 
 class Gauge {
  public:
-  /// Of one file: of a product only its first factor would be read. `machine` gives the root.
+  /// Opens one file under the root of `machine`. Not for a value that is the product of two files: only the first would
+  /// be read.
   Gauge(const BoardFile& file, const Machine& machine);
-  /// None where it cannot be read now. Allocates nothing.
+  /// Returns the value, or nullopt if it cannot be read now. Allocates nothing.
   [[nodiscard]] std::optional<std::int64_t> read() const noexcept;
 
  private:

@@ -1,11 +1,11 @@
 // An NVIDIA GPU behind the driver API: chunks by cuMemCreate, ranges by cuMemAddressReserve, one stream for each
 // engine.
 //
-// The primary context is used, which cuDNN and cuBLAS share. Each engine's thread has the context current and a stream
-// of its own; whoever gives work to an engine finds the stream by stream(kind), launches into it, and waits by
-// wait(kind). Set-up has a stream of its own, so that it never meets the engines' work or a capture. After a sticky
-// error the device is lost for every task: the call that met it gets device_fault, later ones device_lost; fault() says
-// what it was. Ending a lost device is safe.
+// The device uses the primary context, which cuDNN and cuBLAS share. Each engine's thread has the context current and a
+// stream of its own. Code that executes on an engine gets the stream by stream(kind), launches into it, and waits by
+// wait(kind). Set-up has a separate stream, so that it never meets the engines' work or a capture. After a sticky error
+// the device is lost for every task: the call that met the error returns device_fault, later calls return device_lost.
+// fault() names the error. Destroying a lost device is safe.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -29,30 +29,30 @@ namespace rtexec::hal {
 
 struct CudaOptions {
   int ordinal = 0;
-  /// 0: what the device has free when it is opened, less a reserve for the libraries' kernels
+  /// 0: the free memory of the device when it is opened, less a reserve for the libraries' kernels
   Bytes capacity = {};
-  Bytes most = {};  // of what a capacity of 0 takes; 0: no bound
+  Bytes most = {};  // upper bound on a capacity of 0; 0: no bound
   Bytes chunk = {}; // 0: the driver's granularity; otherwise a multiple of it
   Completion completion = Completion::block;
-  std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room
+  std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // the kernels of hal/cuda
 };
 
 enum class Side { host, device };
 
-/// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the
-/// set-up stream elsewhere.
+/// Threading: as Device. copy() and digest() use the stream of the engine on whose thread they are called, and the
+/// set-up stream on any other thread.
 class CudaDevice final : public Device, public Gpu {
  public:
-  /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no
-  /// device, no virtual memory management. refused: a driver that is too old, capacity or chunk that the device cannot
-  /// give.
+  /// Creates the context, the pool window and the engines, and probes the device's capabilities. Returns unsupported if
+  /// there is no driver, no device, or no virtual memory management. Returns refused if the driver is too old, or if
+  /// the device cannot provide the capacity or the chunk size.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
-  /// The one behind what a workload was given; null: `device` is none.
+  /// Returns the CudaDevice behind the device that a workload sees; null if `device` is no CUDA device.
   [[nodiscard]] static CudaDevice* find(rtexec::Device& device);
-  /// The same. unsupported: `device` is none, and `what` ("this network") was made for
-  /// one.
+  /// Returns the CudaDevice as find() does. Returns unsupported if `device` is no CUDA device; the error says that
+  /// `what` ("this network") needs one.
   [[nodiscard]] static Result<CudaDevice*> of(rtexec::Device& device, const char* what);
-  /// Waits for what runs, then gives everything back; of a lost device, what the driver still takes.
+  /// Waits for running work, then releases everything. Of a lost device, releases what the driver still accepts.
   ~CudaDevice() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
@@ -65,7 +65,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] std::byte* window(Chunk chunk) const override { return window_.base + index(chunk) * chunk_.count; }
   [[nodiscard]] std::size_t chunks_created() const override { return chunks_.size(); }
   [[nodiscard]] Result<AddressRange> reserve(Bytes size) override;
-  /// After an error the range stands, less what could be unmapped, and release() may be tried again.
+  /// After an error the range still exists, except for the slots that were unmapped; release() may be called again.
   [[nodiscard]] Result<> release(AddressRange range) override;
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override;
@@ -73,36 +73,38 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Status end_copy() noexcept override;
-  /// By a kernel in the stream that copy() uses. unsupported: capabilities() says why.
+  /// Computes the digest by a kernel in the stream that copy() uses. Returns unsupported if `capabilities().digest` is
+  /// false; its findings say why.
   [[nodiscard]] Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override;
-  /// By cuMemHostRegister. unsupported: boards whose caches do not see the device's accesses.
+  /// Uses cuMemHostRegister. Returns unsupported on boards whose caches are not coherent with the device's accesses.
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
   void begin_execution(Company) noexcept override { compute_stream().on_the_way = Duration(0); }
-  /// Less what run() takes longer than its graph takes on the GPU. What else a job does counts whole.
+  /// Subtracts the time that run() takes beyond the execution of its graph on the GPU. Other work of a job counts in
+  /// full.
   [[nodiscard]] Duration executed(Duration passed) noexcept override {
     return passed - std::min(passed, compute_stream().on_the_way);
   }
-  /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
+  /// Limits managed memory to the device's free memory, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
-  /// Managed memory of which nobody has touched a page, for who measures what that costs: it is not zeroed.
+  /// Allocates managed memory without zeroing it, so that no page is touched; for measuring the cost of first touches.
   [[nodiscard]] Result<Buffer> allocate_untouched(Bytes size);
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
-  /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device:
-  /// then what other programs and the driver had taken by then counts in `context`, and in `own`.
+  /// Computes `own` from the free memory before the context was made (NVML). If that is unknown, uses the whole memory
+  /// of the device. Memory that other programs and the driver held by then then counts in `context` and in `own`.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
-  /// By NVML.
+  /// Reads the clocks from NVML.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept override {
     return managed_ ? managed_->clocks() : std::nullopt;
   }
   [[nodiscard]] std::optional<DeviceFault> fault() const override;
 
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
-  /// Of each engine. Work in the streams of compute engines has the greatest priority.
+  /// Returns the stream of an engine. Work in the streams of compute engines has the greatest priority.
   [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return engine_stream(kind).stream; }
-  /// The one on whose thread this is called; `compute` on any other thread.
+  /// Returns the compute engine on whose thread this is called, or `compute` on any other thread.
   [[nodiscard]] EngineKind compute_engine() const noexcept;
   [[nodiscard]] int architecture() const noexcept override { return architecture_; }
   [[nodiscard]] int multiprocessors() const noexcept override { return multiprocessors_; }
@@ -113,45 +115,51 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<GpuGraph> capture(const std::function<Result<>()>& body) override;
   [[nodiscard]] Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
                               void** arguments) noexcept override;
-  /// Waits as CudaOptions::completion says.
+  /// Waits in the way of CudaOptions::completion.
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
-  /// The halves of run(), so that graphs follow each other without a gap: the first launches `graph` and returns. After
-  /// an error there is nothing to end; out_of_memory: `copies_at_once` are begun and not ended.
+  /// The first half of run(): launches `graph` and returns, so that graphs follow each other without a gap. After an
+  /// error end_run() must not be called. Returns out_of_memory if `copies_at_once` graphs or copies have begun and not
+  /// ended.
   [[nodiscard]] Status begin_run(const GpuGraph& graph) noexcept;
-  /// Waits for `graph`, the oldest that this thread has begun and not ended. Whatever it answers, that one is ended.
+  /// Waits for `graph`, the oldest graph that this thread has begun and not ended. Ends it even if an error is
+  /// returned.
   [[nodiscard]] Status end_run(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
-  /// Pages of managed memory can be moved ahead of who touches them. Elsewhere all that is managed moves as the driver
-  /// likes, when a kernel is launched, and the host may not touch it meanwhile.
+  /// True if pages of managed memory can be prefetched. If false, the driver moves all managed memory as it likes when
+  /// a kernel is launched, and the host may not touch it meanwhile.
   [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
-  /// Set-up: moves part of a managed buffer to `to` behind what is in the stream of `kind`, and does not wait. Where
-  /// something is in it, the driver does it from a thread that it makes then. It cannot be captured. unsupported:
-  /// can_prefetch() is false.
+  /// Set-up: prefetches a part of a managed buffer to `to`, behind the work in the stream of `kind`, and does not wait.
+  /// If that stream has work, a new thread of the driver makes the prefetch. A prefetch cannot be captured. Returns
+  /// unsupported if can_prefetch() is false.
   [[nodiscard]] Status prefetch(const std::byte* at, Bytes size, Side to, EngineKind kind) noexcept;
-  /// Real-time, on a compute engine's thread that has waited for its work: the same, by this thread, and waits.
+  /// Real-time: prefetches as prefetch() does, on the calling thread, and waits. Called on a compute engine's thread
+  /// that has waited for its work.
   [[nodiscard]] Status move(const std::byte* at, Bytes size, Side to) noexcept;
-  /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
+  /// Waits until the present work in `kind`'s stream is done. Called on that engine's thread, or on any thread during
+  /// set-up.
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(engine_stream(kind)); }
-  /// A Status of a driver's answer: sticky ones end the device. Any thread.
+  /// Converts a driver's result to a Status. A sticky error ends the device. Any thread.
   [[nodiscard]] Status check(cuda::Code code) const noexcept;
-  /// The same for set-up code, with `what` was tried, the driver's name of the error, and what to do where something
-  /// can be done.
+  /// Converts a driver's result to a Result, for set-up code. The error names the attempted action (`what`), the
+  /// driver's name of the error, and a remedy if there is one.
   [[nodiscard]] Result<> checked(cuda::Code code, const std::string& what) const;
 
  private:
   struct EngineStream {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
-    std::array<cuda::Event, copies_at_once> copied{}; // of copies or graphs begun and not ended, used in turn
+    /// Recorded behind copies or graphs that have begun and not ended, used in turn
+    std::array<cuda::Event, copies_at_once> copied{};
     std::size_t begun = 0, ended = 0;
-    Duration on_the_way{0};                         // of the job that executes; a compute engine's thread
-    cuda::DigestSums* sums = nullptr;               // in device memory; null where there is no kernel
-    cuda::DigestResult* result_on_device = nullptr; // the same as `result`
+    /// Overhead beyond the GPU's execution, of the job that executes; a compute engine's thread
+    Duration on_the_way{0};
+    cuda::DigestSums* sums = nullptr;               // in device memory; null without a digest kernel
+    cuda::DigestResult* result_on_device = nullptr; // device address of `result`
     const cuda::DigestResult* result = nullptr;     // page-locked
   };
 
   CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
-  // The steps of open(), in order.
+  // Steps of open(), in order
   [[nodiscard]] Result<> find_device();
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
@@ -198,14 +206,14 @@ class CudaDevice final : public Device, public Gpu {
   CudaOptions options_;
   cuda::Ordinal ordinal_ = 0;
   std::string name_;
-  std::unique_ptr<cuda::ManagedGpu> managed_; // null: its clocks are not known
+  std::unique_ptr<cuda::ManagedGpu> managed_; // null: the clocks are unknown
   int architecture_ = 0;
   int multiprocessors_ = 0;
   bool integrated_ = false;
   bool can_prefetch_ = false;
   cuda::Context context_ = nullptr;
-  Bytes memory_;      // all of the device's
-  Bytes free_before_; // the context was made
+  Bytes memory_;      // the device's whole memory
+  Bytes free_before_; // free memory before the context was made
   Bytes context_use_;
   Bytes granularity_;
   Bytes chunk_;
@@ -217,15 +225,15 @@ class CudaDevice final : public Device, public Gpu {
   PinnedMemory pinned_;
   GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
-  int greatest_priority_ = 0;                          // of a stream
-  std::array<EngineStream, engine_kinds + 1> streams_; // by EngineKind; the last one is of set-up
+  int greatest_priority_ = 0;                          // greatest priority of a stream
+  std::array<EngineStream, engine_kinds + 1> streams_; // by EngineKind; the last one is for set-up
   DeviceCapabilities capabilities_;
-  mutable std::atomic<cuda::Code> lost_{cuda::Code::success};       // by which sticky error
+  mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // the sticky error that ended the device; success: none
   std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_; // by EngineKind
 };
 
-/// Tries what the memory of `device` can do, on two pieces of its own. An error only where the attempt ended the
-/// device, or nothing could be tried; a capability that could not be shown is missing.
+/// Tries the capabilities of the memory of `device` on two pieces of its own. Returns an error only if the attempt
+/// ended the device, or nothing could be tried. A capability that could not be shown stays false.
 [[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device,
                                                            const cuda::AllocationProperties& properties, Bytes piece);
 

@@ -1,8 +1,9 @@
-// The CUDA driver API as one table of functions, opened at run time (libcuda.so.1), so that one program runs with and
-// without a GPU and a test can make each call fail. Types and constants are those of the driver's ABI, which is stable
-// since CUDA 10.2; a test holds them against cuda.h where a CUDA toolkit is installed.
+// The CUDA driver API as one table of functions, opened at run time (libcuda.so.1). So one program runs with and
+// without a GPU, and a test can make each call fail. Types and constants are those of the driver's ABI, which is stable
+// since CUDA 10.2. A test compares them with cuda.h if a CUDA toolkit is installed.
 //
-// Nothing else of ours calls the driver. Functions return as the driver does; check() makes a Status of it.
+// All calls of the driver in rtexec go through this table. Functions return the driver's codes; CudaDevice::check()
+// converts them to a Status.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -31,7 +32,7 @@ using GraphHandle = GraphRecord*;
 using GraphExec = GraphExecRecord*;
 using AllocationHandle = std::uint64_t;
 
-/// CUresult; only the values that are told apart here have names.
+/// CUresult. Only the values that this code distinguishes have names.
 enum class Code : int {
   success = 0,
   invalid_value = 1,
@@ -72,7 +73,8 @@ enum class Attribute : int {
   copy_engines = 40,
   compute_capability_major = 75,
   compute_capability_minor = 76,
-  concurrent_managed_access = 89, // host and device use managed memory at once: its pages fault, and can be prefetched
+  /// Host and device can use managed memory at once: pages fault, and can be prefetched
+  concurrent_managed_access = 89,
 };
 
 /// CUmemLocation.
@@ -110,7 +112,7 @@ static_assert(sizeof(AccessDescriptor) == 12);
 struct LaunchAttribute {
   static constexpr int cluster_dimension = 4;
   static constexpr int cluster_scheduling_policy = 5;
-  static constexpr int balance_load = 2; // the policy that spreads blocks over all multiprocessors
+  static constexpr int balance_load = 2; // policy that spreads blocks over all multiprocessors
   static constexpr int programmatic_stream_serialization = 6;
   int id = 0;
   char pad[4] = {};
@@ -144,14 +146,14 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable_and_mapped = 1 | 2;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned managed_attach_global = 1;
-inline constexpr Ordinal cpu = -1;               // where managed memory may be prefetched to, besides a device
+inline constexpr Ordinal cpu = -1;               // prefetch target of managed memory that means the host
 inline constexpr int file_descriptor_handle = 1; // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned schedule_blocking_sync = 4;
 
-/// Functions marked "newer" are null where the driver is older than the version they came with, those marked "optional"
-/// where a library beside the driver is missing.
+/// Functions marked "newer" are null if the driver is older than the version that introduced them. Functions marked
+/// "optional" are null if a separate library is missing.
 struct Driver {
   Code (*init)(unsigned flags);
   Code (*driver_version)(int* version);
@@ -163,10 +165,10 @@ struct Driver {
   Code (*device_name)(char* name, int size, Ordinal device);
   Code (*device_attribute)(int* value, Attribute attribute, Ordinal device);
   Code (*device_memory)(std::size_t* bytes, Ordinal device);
-  /// Optional: NVML's answer; memory_info needs a context, which takes memory
+  /// Optional: NVML's figure. memory_info needs a context, which itself takes memory
   Code (*free_without_context)(std::size_t* bytes, Ordinal device);
   Code (*bus_id)(char* text, int size, Ordinal device); // optional
-  /// The primary one, which cuDNN and cuBLAS use as well
+  /// The primary context, which cuDNN and cuBLAS use as well
   Code (*context_retain)(Context* context, Ordinal device);
   Code (*context_release)(Ordinal device);
   Code (*context_set_current)(Context context);
@@ -179,19 +181,19 @@ struct Driver {
   Code (*allocate_host)(void** pointer, std::size_t size, unsigned flags);
   Code (*free_host)(void* pointer);
   Code (*host_device_pointer)(DevicePointer* pointer, void* host, unsigned flags);
-  Code (*register_host)(void* pointer, std::size_t size, unsigned flags); // page-locks memory that is there
+  Code (*register_host)(void* pointer, std::size_t size, unsigned flags); // page-locks existing memory
   Code (*unregister_host)(void* pointer);
-  /// Any two addresses, host ones too
+  /// Copies between any two addresses, also host addresses
   Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream);
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
-  /// The function of CUDA 8, which every driver since has; it cannot be captured
+  /// The function of CUDA 8, which every later driver has; it cannot be captured
   Code (*prefetch_async)(DevicePointer managed, std::size_t size, Ordinal to, Stream stream);
   // virtual memory management (CUDA 10.2)
   Code (*granularity)(std::size_t* bytes, const AllocationProperties* properties, int option);
   Code (*create)(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
                  unsigned long long flags);
   Code (*release)(AllocationHandle handle);
-  /// Newer, and not of every board: `handle` is where an int goes, of a file_descriptor_handle
+  /// Newer, and not supported by every board. For `file_descriptor_handle`, `handle` points to an int
   Code (*export_handle)(void* handle, AllocationHandle chunk, int type, unsigned long long flags);
   Code (*address_reserve)(DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted,
                           unsigned long long flags);
@@ -214,7 +216,7 @@ struct Driver {
   Code (*event_query)(Event event);
   Code (*event_synchronize)(Event event);
   Code (*event_elapsed)(float* milliseconds, Event begin, Event end);
-  /// Flags: since 11.4
+  /// The parameter `flags` exists since 11.4
   Code (*graph_instantiate)(GraphExec* executable, GraphHandle graph, unsigned long long flags);
   Code (*graph_upload)(GraphExec executable, Stream stream); // newer: 11.1
   Code (*graph_launch)(GraphExec executable, Stream stream);
@@ -232,13 +234,13 @@ struct Driver {
   Code (*launch_with)(const LaunchConfig* config, Function function, void** arguments, void** extra);
 };
 
-/// The driver of this machine, opened on first use and never closed. unsupported: there is none (which file was not
-/// found); refused: it is too old. Any thread.
+/// Returns the driver of this machine, opened on first use and never closed. Returns unsupported if no driver is
+/// installed (the error names the missing file), and refused if the driver is too old. Any thread.
 [[nodiscard]] Result<const Driver*> open_driver();
-/// The functions of a driver's `library`, opened for good: what open_driver() does with libcuda.so.1.
+/// Loads the functions of a driver's `library` and never closes it. open_driver() does this with libcuda.so.1.
 [[nodiscard]] Result<Driver> load_driver(const char* library);
 
-/// Puts another table in the place of the driver, for the whole process, while it lives. For tests.
+/// Replaces the driver for the whole process while this object lives. For tests.
 class DriverOverride {
  public:
   explicit DriverOverride(const Driver& replacement) noexcept;
@@ -250,9 +252,9 @@ class DriverOverride {
   const Driver* previous_;
 };
 
-/// True where the context is lost with it: only a new process can use the device again.
+/// True if the error also loses the context: only a new process can use the device again.
 [[nodiscard]] bool is_sticky(Code code) noexcept;
-/// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
+/// Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" or the like.
 [[nodiscard]] std::string describe(const Driver& driver, Code code);
 
 } // namespace rtexec::hal::cuda

@@ -1,5 +1,6 @@
-// Device kernels as the build compiled them: one image for each .cu file of a room and each architecture. They are part
-// of the program, for its whole life. Here: those of this room, and the choice that all rooms make in the same way.
+// Device kernels as the build compiled them: one image for each .cu file of a component and each architecture. The
+// images are part of the program. This header has the images of hal/cuda, and the function by which all components
+// choose theirs.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,19 @@
 namespace rtexec::hal::cuda {
 
 struct KernelImage {
-  std::string_view name; // of the file in kernels/, without ".cu"
-  /// 62 for sm_62: a cubin runs on it and on later ones of the same ten, PTX on it and on all later ones
+  std::string_view name; // name of the file in kernels/, without ".cu"
+  /// 62 for sm_62. A cubin runs on its architecture and on later ones with the same tens digit; PTX runs on its
+  /// architecture and on all later ones
   int architecture;
-  bool ptx;         // text that the driver translates; otherwise a cubin
-  const void* data; // PTX ends with a zero behind its size
+  bool ptx;         // true: PTX, which the driver translates; false: a cubin
+  const void* data; // PTX ends with a zero byte behind its size
   std::size_t size;
 };
 
-/// All images of hal/cuda/kernels/; empty when no compiler for them was found. The same at every call; from any thread.
+/// Returns all images of hal/cuda/kernels/; empty if the build found no compiler for them. Constant. Any thread.
 [[nodiscard]] std::span<const KernelImage> kernel_images();
 
-/// For every name, the image that a device of `architecture` can load and that was made for the newest architecture.
+/// Returns, for every name, the image for the newest architecture that a device of `architecture` can load.
 [[nodiscard]] std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture);
 
 } // namespace rtexec::hal::cuda

@@ -1,5 +1,5 @@
-// What NVML (libnvidia-ml.so.1, beside the driver) tells of a GPU: its clocks and its heat. Opened at run time; types
-// are those of nvml.h.
+// Clocks and temperature of a GPU, as NVML (libnvidia-ml.so.1, installed with the driver) reports them. The library is
+// opened at run time. Types are those of nvml.h.
 #pragma once
 
 #include "hal/clocks.hpp"
@@ -10,12 +10,12 @@
 
 namespace rtexec::hal::cuda {
 
-/// In degrees Celsius. It is slowed down from `limit` on.
+/// Temperatures in degrees Celsius. The GPU is slowed down from `limit` on.
 struct DeviceHeat {
   unsigned now = 0, limit = 0;
 };
 
-/// Functions return 0, or an error.
+/// NVML functions. They return 0, or an error code.
 struct ManagementLibrary {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -27,10 +27,11 @@ struct ManagementLibrary {
   int (*threshold)(void* device, int which, unsigned* celsius) = nullptr;    // may be null
 };
 
-/// That of this machine, opened on first use and never closed; null: there is none, or it lacks a function.
+/// Returns the NVML of this machine, opened on first use and never closed. Null if there is none, or if it lacks a
+/// function.
 [[nodiscard]] const ManagementLibrary* open_management();
 
-/// Puts another library in its place, for the whole process, while it lives. For tests.
+/// Replaces the library for the whole process while this object lives. For tests.
 class ManagementOverride {
  public:
   explicit ManagementOverride(const ManagementLibrary& replacement) noexcept;
@@ -42,24 +43,25 @@ class ManagementOverride {
   const ManagementLibrary* previous_;
 };
 
-/// A GPU as the library sees it. Any thread without real-time priority.
+/// A GPU, as NVML sees it. Any thread without real-time priority.
 class ManagedGpu {
  public:
-  /// `bus` is the driver's name of its place. Null: the library does not know it. `library` outlives it.
+  /// Opens the GPU whose PCI bus identifier is `bus`. Null if the library does not know it. `library` must outlive the
+  /// result.
   [[nodiscard]] static std::unique_ptr<ManagedGpu> open(const ManagementLibrary& library, const char* bus);
-  /// By its number, as `driver` counts, which was initialised; no context is made. Null: there is no library, or one of
-  /// both does not know it.
+  /// Opens the GPU with the driver's number `ordinal`. `driver` must be initialised; no context is made. Null if there
+  /// is no library, or if the driver or the library does not know the GPU.
   [[nodiscard]] static std::unique_ptr<ManagedGpu> find(const Driver& driver, Ordinal ordinal);
   ~ManagedGpu();
   ManagedGpu(const ManagedGpu&) = delete;
   ManagedGpu& operator=(const ManagedGpu&) = delete;
 
-  /// Absent: the clock of the cores is not known. What else is not known is 0.
+  /// Returns the clocks, or nullopt if the clock of the cores is unknown. Other unknown clocks are 0.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept;
-  /// Whether it computes, with nothing that the library knows of keeping its clock below what it could be. False where
-  /// that is not known.
+  /// True if the GPU is computing and the library knows no reason that keeps its clock below its maximum. False if
+  /// unknown.
   [[nodiscard]] bool computes_freely() const noexcept;
-  /// Absent: one of both is not known.
+  /// Returns the temperature and its limit, or nullopt if one of them is unknown.
   [[nodiscard]] std::optional<DeviceHeat> heat() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// The software device: HostMemory, a compute engine, a second one where it is started, and two copy engines. It is the
-// embedded default and what every path is tested on without a GPU.
+// The software device: HostMemory, a compute engine, an optional second one, and two copy engines. It is the embedded
+// default, and tests of every code path run on it without a GPU.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -19,14 +19,14 @@ namespace rtexec::hal {
 class HostDevice final : public Device {
  public:
   ~HostDevice() override;
-  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks; what computes on it emulates `costs` of memory
-  /// policies. Probes its capabilities.
+  /// Opens the device and probes its capabilities. `chunk` is in whole pages; `capacity` is rounded down to whole
+  /// chunks. Workloads on the device emulate the `costs` of memory policies.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk,
                                                                 const MemoryCosts& costs = {});
 
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::host; }
-  /// None: nothing is emulated.
+  /// Returns the costs that workloads emulate. If no cost is set, nothing is emulated.
   [[nodiscard]] const MemoryCosts& memory_costs() const noexcept { return costs_; }
   [[nodiscard]] Bytes capacity() const override { return memory_.capacity(); }
   [[nodiscard]] Bytes chunk_size() const override { return memory_.chunk_size(); }
@@ -45,27 +45,27 @@ class HostDevice final : public Device {
     return memory_.unmap(range, slot);
   }
   using Device::copy;
-  /// `beside` first, then the copy: the engine's thread does both.
+  /// Calls `beside`, then copies: the engine's thread does both.
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
-  /// Remembers the copy, which end_copy() makes.
+  /// Records the copy; end_copy() performs it.
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Status end_copy() noexcept override;
   [[nodiscard]] Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override;
-  /// mlock().
+  /// Uses mlock().
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
   void begin_execution(Company company) noexcept override;
-  /// What the compute engine's thread had of its core; all where the workload waited meanwhile, or was accompanied:
-  /// what the other one had of the core is then part of what it takes.
+  /// Returns the processor time of the compute engine's thread. Returns `passed` if the workload waited meanwhile, or
+  /// was accompanied: the core time of the other compute engine then counts too.
   [[nodiscard]] Duration executed(Duration passed) noexcept override;
-  /// Ordinary memory, whatever the kind; its page tables are filled in.
+  /// Allocates ordinary memory for every kind, and fills in its page tables.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
-  /// Chunks and buffers; there is no context.
+  /// Counts chunks and buffers; there is no context.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
-  /// None: an access that is not allowed is a signal to the process.
+  /// Returns nullopt: a forbidden access sends a signal to the process instead.
   [[nodiscard]] std::optional<DeviceFault> fault() const override { return std::nullopt; }
 
  private:
@@ -77,11 +77,11 @@ class HostDevice final : public Device {
   std::vector<Mapping> buffers_;
   PinnedMemory pinned_;
   DeviceCapabilities capabilities_;
-  /// By EngineKind; after the memory that their work touches
+  /// Engines by EngineKind; declared after the memory that their work touches
   std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_;
 };
 
-/// Tries what a host device can do, on memory of its own, with work on `compute`.
+/// Tries the capabilities of a host device on memory of its own, with work on `compute`.
 [[nodiscard]] Result<DeviceCapabilities> probe_host_memory(Engine& compute);
 
 } // namespace rtexec::hal

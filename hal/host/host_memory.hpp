@@ -1,5 +1,5 @@
-// Device memory in software: chunks are pages of one memory file, so the same page can stand at many addresses, and an
-// address without a page faults like one of a GPU that was swapped out.
+// Device memory in software. Chunks are pages of one memory file, so one page can be mapped at many addresses. An
+// access to an address without a page faults, as on a GPU whose chunk was swapped out.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,9 +16,10 @@ namespace rtexec::hal {
 /// Threading: as Device. Owns the memory file, the pool window and all ranges.
 class HostMemory {
  public:
-  static constexpr Bytes huge_page{2ULL << 20}; // where pages are of 4 KiB
+  static constexpr Bytes huge_page{2ULL << 20}; // on machines whose page size is 4 KiB
 
-  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks. Takes addresses, and no memory yet.
+  /// Opens the memory. `chunk` is in whole pages; `capacity` is rounded down to whole chunks. Reserves addresses, and
+  /// takes no memory yet.
   [[nodiscard]] static Result<HostMemory> open(Bytes capacity, Bytes chunk);
 
   [[nodiscard]] Bytes capacity() const { return capacity_; }
@@ -32,11 +33,12 @@ class HostMemory {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept;
 
-  /// As far as the machine has them free. A capacity of less than one has none.
+  /// True if chunks use huge pages, as far as the machine has free ones. False if the capacity is less than one huge
+  /// page.
   [[nodiscard]] bool has_huge_pages() const noexcept;
 
-  /// Reads a byte of the first chunk from the memory file straight to `to`, by the kernel: it fails, instead of a
-  /// fault, where `to` cannot be written.
+  /// Tests if `to` is writable: the kernel reads a byte of the first chunk from the memory file to `to`. If `to` cannot
+  /// be written, that call fails, and no fault occurs.
   [[nodiscard]] bool writable(std::byte* to) const noexcept;
 
  private:
@@ -51,7 +53,7 @@ class HostMemory {
   Bytes capacity_, chunk_;
   FileDescriptor file_;
   Mapping window_;
-  std::byte* first_ = nullptr; // where the first chunk stands in it
+  std::byte* first_ = nullptr; // address of the first chunk in the window
   std::size_t created_ = 0;
   std::vector<Range> ranges_;
 };

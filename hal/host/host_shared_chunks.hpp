@@ -1,4 +1,4 @@
-// Chunks in software that processes hand to each other (hal/shared_chunks.hpp): a memory file each.
+// Chunks in software that processes pass to each other (hal/shared_chunks.hpp), a memory file for each.
 #pragma once
 
 #include "hal/shared_chunks.hpp"

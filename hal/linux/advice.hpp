@@ -1,5 +1,4 @@
-// What to change when the machine refuses a real-time request, with the lines that do it: used by the errors and by the
-// probe alike.
+// Advice for a refused real-time request: what to change, with the command lines. Errors and the probe share it.
 #pragma once
 
 #include <string>
@@ -8,16 +7,16 @@ namespace rtexec::hal {
 
 [[nodiscard]] std::string fifo_advice(int error, int priority);
 [[nodiscard]] std::string deadline_advice(int error, bool pinned, bool in_partition);
-/// `above`: what the limit must exceed.
+/// `above`: the amount that the limit must exceed.
 [[nodiscard]] std::string memory_lock_advice(const std::string& above = "the whole address space");
 [[nodiscard]] std::string idle_states_advice();
 [[nodiscard]] std::string frequency_advice();
 [[nodiscard]] std::string partition_advice();
 [[nodiscard]] std::string affinity_advice();
-/// `paranoid`: what kernel.perf_event_paranoid may be at most.
+/// `paranoid`: the greatest sufficient value of kernel.perf_event_paranoid.
 [[nodiscard]] std::string counter_advice(int paranoid);
 
-/// Whether this process has it; numbers are those of <linux/capability.h>.
+/// True if this process has the capability; numbers are those of <linux/capability.h>.
 [[nodiscard]] bool has_capability(unsigned number);
 
 } // namespace rtexec::hal

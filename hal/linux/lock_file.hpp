@@ -1,5 +1,4 @@
-// Locks of this user's, held by a process until it ends: files that nobody else can open, in a folder that nobody else
-// can write to.
+// Lock files of this user, held by a process until it ends. Nobody else can open the files or write to their folder.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -10,12 +9,12 @@
 
 namespace rtexec::hal {
 
-/// Root's.
+/// The folder of root's locks.
 inline constexpr const char* lock_folder = "/run/rtexec";
 
-/// refused: it cannot be made, or is not this user's alone.
+/// Creates the folder. Returns refused if it cannot be created, or if other users own it or may write to it.
 [[nodiscard]] Result<> make_lock_folder(const std::filesystem::path& folder);
-/// Nothing: another process, or this one, holds it.
+/// Takes the lock. Returns nullopt if a process, also this one, holds it.
 [[nodiscard]] Result<std::optional<FileDescriptor>> lock_file(const std::filesystem::path& file);
 
 } // namespace rtexec::hal

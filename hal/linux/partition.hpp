@@ -1,4 +1,4 @@
-// The cpuset file systems that a partition can be made in.
+// The cpuset file systems in which a partition can be made.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -10,10 +10,10 @@ namespace rtexec::hal {
 
 struct CpusetMount {
   std::filesystem::path top;
-  int version = 0; // of the cgroup interface
+  int version = 0; // version of the cgroup interface
 };
 
-/// Where the controller "cpuset" is; unsupported where it is nowhere.
+/// Finds the mount of the controller "cpuset". Returns unsupported if there is none.
 [[nodiscard]] Result<CpusetMount> find_cpusets(const Machine& machine);
 
 } // namespace rtexec::hal

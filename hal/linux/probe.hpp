@@ -1,4 +1,4 @@
-// The parts of Machine::probe(): what is read from files, and what is tried; and how findings are made.
+// The two parts of Machine::probe() (findings by reading files and by trying), and functions that make findings.
 #pragma once
 
 #include "hal/machine_files.hpp"
@@ -22,7 +22,7 @@ namespace rtexec::hal {
   return {std::move(subject), Finding::Grade::missing, std::move(state), std::move(advice)};
 }
 
-/// A refusal's first line is the state, the others are the advice.
+/// Makes a finding of an error: its first line becomes the state, the other lines become the advice.
 [[nodiscard]] inline Finding refused(std::string subject, const Error& error) {
   const auto line = error.what.find('\n');
   return missing(std::move(subject), error.what.substr(0, line),
@@ -30,7 +30,7 @@ namespace rtexec::hal {
 }
 
 [[nodiscard]] Finding memory_lock();
-/// One for each device file that captures, with its formats; "none" where there is none.
+/// Returns one finding for each device file that captures, with its formats; "none" if there is none.
 [[nodiscard]] std::vector<Finding> cameras();
 [[nodiscard]] std::vector<Finding> findings_by_trying();
 [[nodiscard]] std::vector<Finding> findings_by_reading(const Machine& machine);

@@ -1,4 +1,4 @@
-// A V4L2 device that captures pictures: opened, and asked what it has.
+// A V4L2 device that captures pictures: opens it and queries its properties.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,24 +12,24 @@
 
 namespace rtexec::hal {
 
-/// ioctl(2), again after signals. 0, or the error's number.
+/// Calls ioctl(2), again after signals. Returns 0 or the errno.
 [[nodiscard]] int control(int file, unsigned long request, void* argument) noexcept;
 
 [[nodiscard]] std::uint32_t fourcc_of(PixelFormat format);
-/// As people write it: "RGB24", or its four letters ("H264").
+/// Returns the usual name of a format: "RGB24", or its four letters ("H264").
 [[nodiscard]] std::string fourcc_name(std::uint32_t fourcc);
 
 class VideoNode {
  public:
-  /// As Camera::open(), whose errors about the device itself these are.
+  /// Opens a device. Errors are those of Camera::open() that concern the device itself.
   [[nodiscard]] static Result<VideoNode> open(const std::string& path);
-  /// The same of a file that was opened.
+  /// Does the same for an opened file.
   [[nodiscard]] static Result<VideoNode> identify(const std::string& path, FileDescriptor opened);
 
   [[nodiscard]] int file() const { return file_.number(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& camera() const { return camera_; }
-  /// In the order of the driver.
+  /// Returns the formats in the driver's order.
   [[nodiscard]] std::vector<std::uint32_t> formats() const;
 
  private:
@@ -40,7 +40,7 @@ class VideoNode {
 
 [[nodiscard]] std::string busy_advice(const std::string& path);
 
-/// "RGB24, H264", or "none".
+/// Returns "RGB24, H264", or "none".
 [[nodiscard]] std::string names_of(const std::vector<std::uint32_t>& formats);
 
 } // namespace rtexec::hal

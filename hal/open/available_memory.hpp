@@ -1,5 +1,5 @@
-// How much memory a run may take before the kernel ends it: what the machine has left, and what the control groups of
-// this process (a container, a service) let it have.
+// The memory that a run may take before the kernel kills it: the machine's free memory, within the limits of this
+// process's control groups (a container, a service).
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -10,14 +10,15 @@
 
 namespace rtexec::hal {
 
-/// Of the machine. unsupported: the kernel does not say.
+/// Returns the memory that this process can still take. Returns unsupported if the kernel does not report it.
 [[nodiscard]] Result<Bytes> available_memory(const Machine& machine);
 
-/// What locking the memory of this process takes beyond what is resident: pages of programs, libraries and stacks.
+/// Returns the additional memory that locking all memory of this process would take: non-resident pages of programs,
+/// libraries and stacks.
 [[nodiscard]] Bytes unlocked_memory(const Machine& machine);
 
-/// refused: less than `needed` is available; the error begins with `what` is to take it, and says where that stands.
-/// Other errors as of available_memory().
+/// Returns refused if less than `needed` is available. The error begins with `what`, the consumer of the memory, and
+/// names the limit. Other errors are those of available_memory().
 [[nodiscard]] Result<> check_available_memory(Bytes needed, const std::string& what, const Machine& machine);
 
 } // namespace rtexec::hal

@@ -1,5 +1,5 @@
-// What the GPU of a board tells of itself while nobody has opened it. No context is made, but the driver is
-// initialised: a process that asks must not fork children that use the GPU. Set-up only.
+// The state of a board's GPU before anybody opens it. No context is made, but the driver is initialised: the calling
+// process must not fork children that use the GPU. Set-up only.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -12,11 +12,11 @@ namespace rtexec::hal {
 
 struct GpuState {
   std::optional<DeviceClocks> clocks;
-  bool computes_freely = false; // and nothing is known that keeps its clock below what it could be
+  bool computes_freely = false; // it computes, and no reason is known that keeps its clock below its maximum
   std::optional<cuda::DeviceHeat> heat;
 };
 
-/// Nothing of a board without a GPU, nor where the driver or NVML does not tell.
+/// Returns the state. Members are empty for a board without a GPU, or if the driver or NVML does not report them.
 [[nodiscard]] GpuState read_gpu(const Board& board);
 
 } // namespace rtexec::hal

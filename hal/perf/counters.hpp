@@ -1,4 +1,4 @@
-// The back ends of BandwidthCounter.
+// Back ends of BandwidthCounter.
 #pragma once
 
 #include "hal/bandwidth_counter.hpp"

@@ -1,4 +1,4 @@
-// One counter of the kernel, which can tell when it has counted so many more events.
+// One counter of the kernel, which can signal after a number of further events.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,28 +15,27 @@ class PerfEvent {
  public:
   enum class Tells {
     nothing,
-    poll, // by ppoll on its file
-    /// By a signal to the thread that caused it: SIGTRAP at that instruction, before Linux 5.13 old_signal() soon after
-    /// it
+    poll, // notifies by ppoll on its file
+    /// Sends a signal to the thread that caused the overflow. It is SIGTRAP, at that instruction; before Linux 5.13 it
+    /// is old_signal(), soon after the instruction
     signal,
   };
   [[nodiscard]] static int old_signal() noexcept;
-  /// Counts `core` (whoever runs there), or where that is absent the calling thread. `data` comes with its signals.
-  /// refused: the kernel does not let this process; unsupported: there is no such event, or it cannot tell of
-  /// overflows.
+  /// Counts events of `core` (of every thread there), or of the calling thread if `core` is absent. Returns refused if
+  /// the kernel forbids it, and unsupported if there is no such event or it cannot signal overflows.
   [[nodiscard]] static Result<PerfEvent> open(const CounterEvent& event, std::optional<unsigned> core, Tells tells);
 
   [[nodiscard]] int file() const noexcept { return file_.number(); }
-  /// Events since it was opened; io_error where it counts no more.
+  /// Returns the events counted since it was opened, or io_error if it has stopped counting.
   [[nodiscard]] Expected<std::uint64_t, Errc> count() const noexcept;
-  /// Tells once after `events` more from now, and again after as many.
+  /// Signals after `events` more events, and again after each further `events`.
   [[nodiscard]] Status arm(std::uint64_t events) const noexcept;
-  /// Forgets what it has told so far.
+  /// Discards the notifications so far.
   void clear() const noexcept;
 
  private:
   FileDescriptor file_;
-  Mapping ring_; // of notices, without which the file cannot be polled
+  Mapping ring_; // ring of notifications; without it the file cannot be polled
 };
 
 } // namespace rtexec::hal

@@ -1,4 +1,4 @@
-// What the backing stores share: host memory of their own, and the limits of what they are asked.
+// Code that the backing stores share: their host memory, and the limits of their arguments.
 #pragma once
 
 #include "hal/backing_store.hpp"
@@ -11,11 +11,12 @@
 
 namespace rtexec::hal {
 
-/// Host memory: zeroed, every page there from the start, and page-locked for the device where that is asked.
+/// Host memory, zeroed, with every page resident from the start; page-locked for the device if requested.
 class StoreMemory {
  public:
   StoreMemory() = default; // none
-  /// `size` in whole pages. `what` names it in the error. out_of_memory, refused.
+  /// Opens `size` bytes, in whole pages. The error contains `what`, the name of the memory. Errors: out_of_memory,
+  /// refused.
   [[nodiscard]] static Result<StoreMemory> open(Device& device, Bytes size, HostMemoryKind kind, std::string_view what);
   StoreMemory(StoreMemory&& other) noexcept
       : memory_(std::move(other.memory_)), pinned_by_(std::exchange(other.pinned_by_, nullptr)) {}
@@ -35,14 +36,14 @@ class StoreMemory {
   Device* pinned_by_ = nullptr;
 };
 
-/// Of `chunks` chunks; bad_input where there are none, or more than any store holds.
+/// Returns the size of `chunks` chunks. Returns bad_input if `chunks` is 0, or exceeds the maximum of every store.
 [[nodiscard]] Result<Bytes> store_size(const Device& device, std::size_t chunks);
 
-/// bad_input where `store` has no such chunk, or `contents` do not fit in one.
+/// Returns bad_input if `store` has no such chunk, or `contents` exceed one chunk.
 [[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,
                                   std::span<const std::byte> contents);
 
-/// The answer to load() and save() where there is no such chunk, or no address.
+/// Returns the result of load() and save() if the chunk or the address does not exist.
 [[nodiscard]] inline Status bad_transfer(Beside beside) noexcept {
   (void)beside();
   return Unexpected(Errc::bad_input);

@@ -1,8 +1,8 @@
-// One direction between a file and memory, a few parts at once by io_uring. Without a ring, part after part by pread or
-// pwrite.
+// Transfers in one direction between a file and memory: by io_uring a few parts at once, without a ring one part after
+// another by pread or pwrite.
 //
-// Short transfers and interrupted ones are continued. Threading: set-up from any one thread, the rest from one thread;
-// last_error() from any. After set-up no call allocates.
+// Short and interrupted transfers are continued. Threading: any one thread makes set-up calls, one thread the others;
+// last_error() may be called from any thread. After set-up no call allocates.
 #pragma once
 
 #include "hal/store/io_ring.hpp"
@@ -16,28 +16,29 @@ namespace rtexec::hal {
 class FileTransfers {
  public:
   enum class Direction { read, write };
-  static constexpr unsigned depth = 4; // parts at once
+  static constexpr unsigned depth = 4; // parts under way at once
 
-  /// `file` outlives it.
+  /// `file` must outlive this object.
   FileTransfers(int file, Direction direction) : file_(file), direction_(direction) {}
   void use(std::unique_ptr<IoRing> ring) { ring_ = std::move(ring); }
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
 
-  /// Begins a part in one of `depth` slots, which is free: nothing was begun there, or it was finished.
+  /// Begins a part in one of `depth` slots. The slot must be free: nothing was begun there, or finish() was called.
   void begin(unsigned slot, const FilePart& part) noexcept;
-  /// Waits until nothing is under way in `slot`; io_error where what was begun there failed.
+  /// Waits until nothing is under way in `slot`. Returns io_error if the transfer that was begun there failed.
   [[nodiscard]] Status finish(unsigned slot) noexcept;
-  /// After an error: waits until the kernel touches none of the memory any more; what has not begun is forgotten.
+  /// Call after an error: waits until the kernel no longer touches any of the memory, and drops transfers that have not
+  /// begun.
   void end() noexcept;
-  /// The kernel's number of the last error, or 0.
+  /// Returns the errno of the last error, or 0.
   [[nodiscard]] int last_error() const noexcept { return last_error_.load(std::memory_order_relaxed); }
 
  private:
   struct Slot {
-    FilePart left;       // of what was begun; no size: nothing is under way
-    int attempts = 0;    // in a row that moved nothing
-    bool failed = false; // what was begun last
+    FilePart left;       // the part still to transfer; size 0: nothing is under way
+    int attempts = 0;    // consecutive attempts that transferred nothing
+    bool failed = false; // the last transfer failed
   };
 
   void resume(unsigned slot) noexcept;

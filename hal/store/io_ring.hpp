@@ -1,6 +1,6 @@
-// One io_uring with one registered file: reads and writes are begun, and then waited for.
+// One io_uring with one registered file. Reads and writes are begun, then waited for.
 //
-// Threading: set-up from any one thread, the rest from one thread. After set-up no call allocates.
+// Threading: any one thread makes set-up calls, one thread the others. After set-up no call allocates.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,13 +14,13 @@
 
 namespace rtexec::hal {
 
-/// How a ring learns that the disk is done.
+/// The way in which a ring learns that the disk is done.
 enum class Completions {
   interrupts,
-  polled, // whoever waits asks the disk's poll queue: of a file with O_DIRECT, on a disk that has one
+  polled, // the waiting thread polls the disk's queue; needs a file with O_DIRECT on a disk with poll queues
 };
 
-/// A part of a file, and the memory that it is read to or written from.
+/// A part of a file, and the memory to read it to or write it from.
 struct FilePart {
   std::byte* at = nullptr;
   Bytes size;
@@ -31,35 +31,35 @@ class IoRing {
  public:
   struct Completion {
     unsigned tag = 0;
-    int result = 0; // bytes, or a negative error number
+    int result = 0; // bytes, or a negative errno
   };
 
-  /// For `depth` parts at once. The error is the kernel's number.
+  /// Opens a ring for `depth` parts at once. The error is the errno.
   [[nodiscard]] static Expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth, Completions completions);
   ~IoRing();
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
 
-  /// Once. `regions` of at most 1 GiB each are then kept ready for the kernel; other memory works too, and costs more.
-  /// The error is the kernel's number, and nothing is registered.
+  /// Registers memory, once. The kernel keeps `regions` (at most 1 GiB each) ready; other memory works too, at a higher
+  /// cost. The error is the errno, and nothing is registered.
   [[nodiscard]] Expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
 
-  /// 0, or the kernel's error number; after an error nothing more can be begun.
+  /// Begins a transfer. Returns 0 or the errno; after an error nothing more can be begun.
   [[nodiscard]] int begin(bool write, const FilePart& part, unsigned tag) noexcept;
-  /// The next of those that were begun. An error is the kernel's number, and final.
+  /// Waits for the next completion of the transfers under way. The error is the errno, and it is final.
   [[nodiscard]] Expected<Completion, int> wait() noexcept;
 
  private:
   explicit IoRing(Completions completions) : completions_(completions) {}
   void prepare(io_uring_sqe& entry, bool write, const FilePart& part) const noexcept;
   [[nodiscard]] int submit() noexcept;
-  // Until there is a completion; 0, or the kernel's error number.
+  // Wait until there is a completion. Return 0 or the errno
   [[nodiscard]] int sleep(io_uring_cqe*& completion) noexcept;
   [[nodiscard]] int poll(io_uring_cqe*& completion) noexcept;
 
   Completions completions_;
   io_uring ring_{};
-  std::vector<std::span<std::byte>> regions_; // registered, by number
+  std::vector<std::span<std::byte>> regions_; // registered regions, by number
   int error_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Whether the disk of a file has poll queues, as the kernel's files say (/sys/dev/block/MAJOR:MINOR/queue/).
+// Finds out if the disk of a file has poll queues, from the kernel's files /sys/dev/block/MAJOR:MINOR/queue/.
 //
 // Set-up only, from any thread.
 #pragma once
@@ -9,8 +9,9 @@
 
 namespace rtexec::hal {
 
-/// The longest transfer of a power of two that the disk of `file` takes in one piece: those that it has to cut are not
-/// polled. None where it has no poll queues, or nothing tells of it (a file system on several disks, or on none).
+/// Returns the longest transfer, a power of two, that the disk of `file` takes without cutting; cut transfers are not
+/// polled. Returns nullopt if the disk has no poll queues, or if they cannot be determined (a file system on several
+/// disks, or on none).
 [[nodiscard]] std::optional<Bytes> longest_polled_transfer(int file);
 
 } // namespace rtexec::hal

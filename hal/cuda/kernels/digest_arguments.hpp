@@ -1,20 +1,20 @@
-// What kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between device
-// code and host code: plain C++17, no library. Addresses are device addresses.
+// Arguments of kernels: one struct for each kernel, passed by value as its only parameter. Shared between device code
+// and host code: plain C++17, no library. Addresses are device addresses.
 #pragma once
 
 #include "hal/digest.hpp"
 
 namespace rtexec::hal::cuda {
 
-constexpr int digest_threads = 256; // of a block, in x
+constexpr int digest_threads = 256; // threads of a block, in x
 
-/// Where the blocks of one launch meet; zero before and after it.
+/// The sums that all blocks of one launch add to; zero before and after the launch.
 struct DigestSums {
   DigestWord low = 0, high = 0;
-  unsigned blocks = 0; // that have added theirs
+  unsigned blocks = 0; // the number of blocks that have added their sums
 };
 
-/// The kernel's answer; may be host memory that the device sees.
+/// The kernel's result; may be host memory that the device can access.
 struct DigestResult {
   DigestWord low = 0, high = 0;
 };

@@ -1,9 +1,9 @@
-// What kernels use of the device beyond C++: indices, barriers, memory that threads share, ordering of kernels. One
-// place, so that device code compiles with nvcc and with clang (without CUDA's headers), and so that tests can put an
-// emulation on the CPU in its place.
+// Device features beyond C++ that kernels use: indices, barriers, shared memory, ordering of kernels. They are in one
+// place so that device code compiles with nvcc and with clang (without CUDA's headers), and so that tests can replace
+// them by an emulation on the CPU.
 //
-// A .cu file starts with this header, or one that includes it, and defines kernels as KERNEL(name, threads, Arguments)
-// { ... arguments ... }.
+// A .cu file starts with this header, or with one that includes it. It defines kernels as KERNEL(name, threads,
+// Arguments) { ... arguments ... }.
 #pragma once
 
 #ifndef RTEXEC_EMULATION
@@ -19,8 +19,8 @@
 #endif
 
 #define DEVICE __device__ __forceinline__
-/// A function that is called, not inlined. (What has internal linkage gets a name from nvcc that depends on the folder
-/// of its source; so has shared memory of a type in an unnamed namespace.)
+/// A function that is called, not inlined. (It has external linkage, because nvcc gives internal names that depend on
+/// the source's folder. The same holds for shared memory of a type in an unnamed namespace.)
 #define DEVICE_CALL inline __device__ __attribute__((noinline))
 /// A kernel of at most `threads` threads a block, with one parameter named `arguments`.
 #define KERNEL(name, threads, Arguments) \
@@ -38,48 +38,49 @@ DEVICE int blocks_x() { return static_cast<int>(gridDim.x); }
 DEVICE int blocks_y() { return static_cast<int>(gridDim.y); }
 DEVICE int blocks_z() { return static_cast<int>(gridDim.z); }
 
-/// All threads of the block arrive, and see each other's writes.
+/// Waits for all threads of the block. Each thread then sees the writes of the others.
 DEVICE void barrier() { __syncthreads(); }
 
-/// Shared memory of the size that the launch asked for, aligned to 16 bytes.
+/// Returns the dynamic shared memory of the launch, aligned to 16 bytes.
 DEVICE char* dynamic_shared() {
   extern __shared__ char __attribute__((aligned(16))) rtexec_dynamic_shared[];
   return rtexec_dynamic_shared;
 }
 
-/// Shared memory for one T; every call of a kernel means the same. Contents are undefined until written.
+/// Returns shared memory for one T; every call in a kernel returns the same memory. Its contents are undefined until
+/// written.
 template <class T> DEVICE T& shared_memory() {
   SHARED T value;
   return value;
 }
 
-/// On sm_90 a kernel may start before the one ahead of it has ended. Every kernel calls this before it touches what
-/// another kernel writes or reads; then all that ran before has ended, and its writes are seen.
+/// Waits until all earlier kernels have ended and their writes are visible. On sm_90 a kernel may start before the
+/// previous kernel has ended. So every kernel calls this before it touches memory that another kernel writes or reads.
 DEVICE void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// The next kernel's blocks may take the places that this one leaves free.
+/// Allows blocks of the next kernel to start on resources that this kernel leaves free.
 DEVICE void let_next_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// What this thread wrote to global memory is seen by every thread that sees what it writes later.
+/// Makes this thread's earlier writes to global memory visible to every thread that sees its later writes.
 DEVICE void publish() { asm volatile("membar.gl;" ::: "memory"); }
-/// Adds one, as one step for all threads of the device; what was there before.
+/// Adds one, atomically for the device, and returns the previous value.
 DEVICE unsigned count_up(unsigned* counter) {
   unsigned before;
   asm volatile("atom.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
   return before;
 }
-/// Adds `value`, as one step for all threads of the device.
+/// Adds `value`, atomically for the device.
 DEVICE void add_up(unsigned long long* sum, unsigned long long value) {
   asm volatile("red.global.add.u64 [%0], %1;" ::"l"(sum), "l"(value) : "memory");
 }
-/// What is there, as one step for all threads of the device; zero is there afterwards.
+/// Replaces the value by zero, atomically for the device, and returns the previous value.
 DEVICE unsigned long long take(unsigned long long* from) {
   unsigned long long before;
   asm volatile("atom.global.exch.b64 %0, [%1], 0;" : "=l"(before) : "l"(from) : "memory");
