@@ -31,9 +31,10 @@ Status EngineThread::submit(const Work& work) noexcept {
 }
 
 void EngineThread::loop() noexcept {
-  std::size_t begun = 0; // those before this position have begun, where they have a `begin`
+  std::size_t begun = 0; // pieces before this position have begun, if they have a `begin`
   for (std::size_t position = 0;;) {
-    // In this order: what was submitted before the end is seen with the end, and a change after `seen` ends the wait.
+    // This order matters: work submitted before the end is seen together with the end, and a change after `seen` ends
+    // the wait.
     const std::uint32_t seen = changed_.value();
     const bool ending = ending_.load(std::memory_order_acquire);
     const std::size_t submitted = submitted_.load(std::memory_order_acquire);

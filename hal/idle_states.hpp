@@ -1,6 +1,6 @@
-// Controls of idle states. Leaving an idle state takes up to hundreds of microseconds, most of all in a virtual
-// machine, because the host has to run the core again. ShallowIdle keeps the kernel from using deep states, KeepAwake
-// from using any.
+// Controls of idle states. Leaving an idle state takes up to hundreds of microseconds. It takes longest in a virtual
+// machine, whose host has to run the core again. ShallowIdle keeps the kernel from using deep states, KeepAwake from
+// using any.
 #pragma once
 
 #include <rtexec/result.hpp>

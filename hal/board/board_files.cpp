@@ -16,7 +16,7 @@ constexpr std::int64_t thousand = 1000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether `name` is as `pattern` has it; `number`: what its last "#" stands for.
+/// Returns true if `name` matches `pattern`. Sets `number` to the number that the last "#" of the pattern stands for.
 bool matches(std::string_view name, std::string_view pattern, std::optional<unsigned>& number) {
   if (pattern.empty()) return name.empty();
   const std::string_view rest = pattern.substr(1);
@@ -45,7 +45,7 @@ bool is_there(const fs::path& file, const Machine& machine) {
   return text || text.error().code != Errc::unsupported;
 }
 
-/// In the order of their numbers, and of their names: "zone10" behind "zone9".
+/// Returns the matching entries of a folder, ordered by number, then by length and name: "zone10" follows "zone9".
 std::vector<Match> entries(const Match& folder, std::string_view pattern, const Machine& machine) {
   std::vector<Match> found;
   std::error_code error;
@@ -92,7 +92,7 @@ std::vector<Match> all_of(const BoardPath& path, const Machine& machine) {
   return found;
 }
 
-/// Separated by anything else: "rates: 114750000 216750000".
+/// Returns the greatest number in the text. Any other text separates numbers: "rates: 114750000 216750000".
 std::optional<std::int64_t> greatest_number(std::string_view text) {
   std::optional<std::int64_t> greatest;
   const auto is_part = [](char c) { return is_digit(c) || c == '-'; };

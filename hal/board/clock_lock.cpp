@@ -31,10 +31,10 @@ std::string state_text(const std::vector<ClockChange>& changes) {
 
 struct State {
   std::vector<ClockChange> changes;
-  bool whole = false; // otherwise its run ended before it changed anything
+  bool whole = false; // false: its run ended before it changed anything
 };
 
-/// None: no run wrote it.
+/// Returns nullopt if no run of rtexec wrote the text.
 std::optional<State> parse_state(std::string_view text) {
   const auto lines = config::parts(text, '\n');
   if (lines.empty()) return State();
@@ -59,7 +59,7 @@ Error foreign_state(const fs::path& file, const std::string& why) {
               "that a killed run left locked are as before once the machine is booted."};
 }
 
-/// None: there is no such file.
+/// Returns nullopt if the file does not exist.
 Result<std::optional<State>> read_state(const fs::path& file) {
   std::error_code error;
   const auto type = fs::symlink_status(file, error).type();
@@ -74,7 +74,7 @@ Result<std::optional<State>> read_state(const fs::path& file) {
   return state;
 }
 
-/// It is on the disk when this returns.
+/// Writes the state file. It is on the disk when the function returns.
 Result<> write_state(const fs::path& file, const std::vector<ClockChange>& changes) {
   const std::string text = state_text(changes);
   const FileDescriptor state(
@@ -87,7 +87,7 @@ Result<> write_state(const fs::path& file, const std::vector<ClockChange>& chang
   return call_failed("writing " + file.string(), error);
 }
 
-// ---- what is to change ----
+// ---- planned changes ----
 
 Result<std::string> number_text(const BoardFile& file, const Machine& machine) {
   auto text = machine.read(file.file);
@@ -109,7 +109,8 @@ Result<> change(const BoardFile& file, const std::string& after, const Machine& 
   return {};
 }
 
-/// The lowest becomes the highest, which stays: at no instant is the one above the other.
+/// Plans to raise the lowest rate to the highest rate, which does not change. So the lowest rate never exceeds the
+/// highest.
 Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& plan) {
   const auto highest = number_text(*clock.highest, machine);
   if (!highest) return Unexpected(highest.error());
@@ -119,7 +120,7 @@ Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& pla
   return change(*clock.lowest, *highest, machine, plan);
 }
 
-/// The rate before the lock, which holds whatever rate there is.
+/// Plans to set the rate first and then lock it, because the lock holds the rate in force.
 Result<> set_and_lock(const FoundClock& clock, const Machine& machine, Plan& plan) {
   const auto hertz = highest_settable(clock, machine);
   if (!hertz) return Unexpected(hertz.error());
@@ -145,7 +146,7 @@ Result<Plan> plan_for(const FoundHardware& hardware, const Machine& machine) {
   return plan;
 }
 
-/// Reads back what was written.
+/// Writes `value` and reads it back.
 Result<> give(const fs::path& file, const std::string& value, const Machine& machine) {
   if (auto sent = machine.send(file, value); !sent) return sent;
   const auto found = number_text({.file = file, .times = {}}, machine);
@@ -156,7 +157,8 @@ Result<> give(const fs::path& file, const std::string& value, const Machine& mac
                                  " was accepted, but it then reads \"" + *found + "\".");
 }
 
-/// In reverse, the others too where one fails: what was changed last depends on what was changed before it.
+/// Restores the files in reverse order, because later changes depend on earlier ones. Continues after an error, and
+/// returns the first.
 Result<> give_back(const std::vector<ClockChange>& changes, const Machine& machine) {
   Result<> outcome;
   for (const ClockChange& change : std::views::reverse(changes)) {
@@ -167,7 +169,7 @@ Result<> give_back(const std::vector<ClockChange>& changes, const Machine& machi
   return outcome;
 }
 
-/// The lock is held.
+/// Restores from the state file. The caller holds the lock.
 Result<std::size_t> restore_state(const Machine& machine, const fs::path& file) {
   const auto state = read_state(file);
   if (!state) return Unexpected(state.error());

@@ -21,7 +21,7 @@ SensorFacts numbered(SensorFacts sensor, unsigned number) {
   return sensor;
 }
 
-/// `facts`, or one for each number that is there.
+/// Returns `facts`, or a copy of them for each number that matches.
 template <class Facts> std::vector<Facts> each_of(const Facts& facts, const BoardPaths& paths, const Machine& machine) {
   if (!facts.name.contains('#')) return {facts};
   std::vector<Facts> all;
@@ -75,7 +75,7 @@ Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& ma
 }
 
 bool is_rate(std::int64_t hertz, std::int64_t wanted) {
-  constexpr std::int64_t tolerance = 50; // a rate that is nearer than a 50th is the one that was asked for
+  constexpr std::int64_t tolerance = 50; // 1/50 of the wanted rate
   return std::abs(hertz - wanted) <= wanted / tolerance;
 }
 

@@ -15,7 +15,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// Of each core, as /proc/cpuinfo of an ARM kernel says it.
+/// Returns the kind of each core, from /proc/cpuinfo of an ARM kernel.
 std::map<unsigned, Part> parts_of(const Machine& machine) {
   std::map<unsigned, Part> parts;
   unsigned core = 0;
@@ -78,7 +78,7 @@ std::string frequency(const std::optional<BoardFile>& file, const Machine& machi
   return value && *value >= 0 ? readable(Frequency{static_cast<std::uint64_t>(*value)}) : "unknown";
 }
 
-/// Clocks of one kind of core, which are many, in one line.
+/// A group of equal clocks, printed on one line: every core has one.
 struct SameClocks {
   std::string name; // "core"
   std::vector<unsigned> numbers;
@@ -97,7 +97,7 @@ std::string bounds(const FoundClock& clock, const Machine& machine) {
   return state;
 }
 
-/// "core 3" joins the "core"s with the same bounds.
+/// Adds the clock "core 3" to the group of "core" clocks with the same bounds. Returns false if it belongs to no group.
 bool join(std::vector<SameClocks>& groups, const FoundClock& clock, const Machine& machine) {
   const auto space = clock.name.rfind(' ');
   const auto number = config::number<unsigned>(std::string_view(clock.name).substr(space + 1));

@@ -5,7 +5,7 @@
 namespace rtexec::hal::cuda {
 namespace {
 
-/// Largest first: the image for the newest architecture, compiled rather than translated.
+/// True if `a` is preferable: it is for a newer architecture, or it is a cubin and `b` is PTX.
 bool better(const KernelImage& a, const KernelImage& b) {
   return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx;
 }

@@ -12,7 +12,7 @@ constexpr int minimum_granularity = 0; // CU_MEM_ALLOC_GRANULARITY_MINIMUM
 constexpr Bytes library_reserve{std::uint64_t{1} << 30};
 constexpr Bytes largest_probe{std::uint64_t{64} << 20};
 
-/// Which engine's thread this is.
+/// The engine that the calling thread belongs to.
 struct Seat {
   const CudaDevice* device = nullptr;
   EngineKind kind = EngineKind::compute;
@@ -154,7 +154,7 @@ Result<> CudaDevice::make_context() {
   if (auto entered = enter(); !entered) return entered;
   const auto free = free_memory();
   if (!free) return Unexpected(free.error());
-  // NVML sees a whole GPU where the driver may show a part of it.
+  // NVML sees a whole GPU, even if the driver shows only a part of it
   free_before_ =
       Bytes{measured && before <= total && before >= free->count ? before : std::max<std::size_t>(total, free->count)};
   context_use_ = free_before_ - *free;
@@ -183,7 +183,7 @@ Result<> CudaDevice::size_memory() {
     asked = *free - std::min(library_reserve, Bytes{free->count / 8});
     if (options_.most.count > 0) asked = std::min(asked, options_.most);
   }
-  // On an integrated GPU the driver counts as taken what the kernel would give up (its page cache).
+  // On an integrated GPU the driver also counts memory as taken that the kernel would reclaim (its page cache)
   if (asked > *free && !integrated_) {
     return fail(Errc::refused, "device.capacity: " + readable(asked) + " was asked, " + readable(*free) +
                                    " are free on " + name_ +
@@ -491,7 +491,7 @@ Status CudaDevice::wait_for(const EngineStream& on, cuda::Event event) noexcept 
   return check(spins(on) ? spin(event) : driver_->event_synchronize(event));
 }
 
-/// Copy engines' threads share a core, which none of them may take for itself.
+/// True if the thread of this stream may spin. Threads of copy engines share a core, and none of them may occupy it.
 bool CudaDevice::spins(const EngineStream& on) const noexcept {
   return options_.completion == Completion::spin && &on == &this->engine_stream(EngineKind::compute);
 }
@@ -541,7 +541,7 @@ Result<Buffer> CudaDevice::allocate_untouched(Bytes size) {
   return buffer;
 }
 
-/// Managed memory gets its pages on the device at once, not by a fault for each.
+/// Zeroes a buffer. Managed memory is prefetched to the device first, which avoids a page fault for each page.
 Result<> CudaDevice::clear(const Buffer& buffer) {
   if (buffer.kind == BufferKind::managed && can_prefetch_) {
     const Code code =

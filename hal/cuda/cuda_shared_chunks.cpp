@@ -37,7 +37,7 @@ class Maker {
   Result<FileDescriptor> make() {
     cuda::AllocationHandle handle = 0;
     Code made = driver_.create(&handle, chunk_.count, &properties_, 0);
-    if (made == Code::invalid_context && !entered_) { // a driver that makes no chunk without one
+    if (made == Code::invalid_context && !entered_) { // this driver creates chunks only with a context
       if (const auto entered = enter(); !entered) return Unexpected(entered.error());
       made = driver_.create(&handle, chunk_.count, &properties_, 0);
     }

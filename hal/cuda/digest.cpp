@@ -6,8 +6,9 @@
 namespace rtexec::hal {
 namespace {
 
-constexpr unsigned blocks_per_multiprocessor = 8; // all of its threads: few bytes of each are under way at once
-// What the streams have: no two of them meet in a line of a cache
+// Enough for all threads of a multiprocessor: each thread has few bytes in flight
+constexpr unsigned blocks_per_multiprocessor = 8;
+// Distance of the sums and results of two streams: no two share a cache line
 constexpr Bytes apart{256};
 
 } // namespace
@@ -25,7 +26,7 @@ Result<> CudaDevice::find_digest_kernel() {
   return {};
 }
 
-/// Without a kernel that the device takes there are no digests, and the probe says so.
+/// Prepares digest(). Without a kernel that the device can load, digests are not supported, and the probe reports that.
 Result<> CudaDevice::ready_digests() {
   if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
   if (digest_kernel_ == nullptr) return {};

@@ -11,9 +11,9 @@ template <class Function> bool find(void* library, const char* name, Function*& 
   return function != nullptr;
 }
 
-// ---- free memory before there is a context ----
+// ---- free memory before a context exists ----
 
-/// NVML, as far as it is needed; types are those of nvml.h.
+/// The part of NVML that is needed here. Types are those of nvml.h.
 struct Management {
   struct Memory {
     unsigned long long total, free, used;
@@ -22,7 +22,7 @@ struct Management {
   int (*shutdown)() = nullptr;
   int (*device)(const char* bus, void** handle) = nullptr;
   int (*memory)(void* handle, Memory* memory) = nullptr;
-  Code (*bus_id)(char* text, int size, Ordinal device) = nullptr; // the driver's
+  Code (*bus_id)(char* text, int size, Ordinal device) = nullptr; // a function of the driver
 };
 Management management;
 
@@ -65,8 +65,8 @@ bool find_instantiate(void* library, Driver& driver) {
 
 // ---- the table ----
 
-/// Fills `driver`; the name of the first function that is missing, or null. Names are those of the ABI that cuda.h of
-/// CUDA 10.2 to 13 maps the documented names to.
+/// Fills `driver`. Returns the name of the first missing function, or null. The names are the ABI's, to which cuda.h of
+/// CUDA 10.2 to 13 maps the documented names.
 const char* fill(void* library, Driver& driver) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, driver.member)) return symbol
@@ -165,8 +165,8 @@ Result<const Driver*> open_driver() {
 DriverOverride::DriverOverride(const Driver& replacement) noexcept : previous_(replaced.exchange(&replacement)) {}
 DriverOverride::~DriverOverride() { replaced.store(previous_); }
 
-// Those of which cuda.h says that the process or the context can be used no more. After `unknown`, an internal error of
-// the driver, nothing it answers can be trusted.
+// Lists the errors after which, according to cuda.h, the process or the context cannot be used any more. `unknown` is
+// an internal error of the driver; nothing it returns afterwards can be trusted.
 bool is_sticky(Code code) noexcept {
   switch (code) {
   case Code::ecc_uncorrectable:

@@ -6,7 +6,7 @@ namespace rtexec {
 
 using hal::cuda::Code;
 
-// ---- what users hold ----
+// ---- handles of callers ----
 
 GpuModule& GpuModule::operator=(GpuModule&& other) noexcept {
   std::swap(driver_, other.driver_);
@@ -86,7 +86,7 @@ Result<GpuGraph> CudaDevice::capture(const std::function<Result<>()>& body) {
   return made;
 }
 
-/// Each graph has its own, since two may run at once.
+/// Makes the events of a graph. Each graph has its own pair, because two graphs may run at once.
 Result<> CudaDevice::make_events(GpuGraph& graph) const {
   if (driver_->event_record_with_flags == nullptr) return {};
   for (void** const place : {&graph.begin_, &graph.end_}) {
@@ -157,7 +157,7 @@ Status CudaDevice::end_run(const GpuGraph& graph) noexcept {
   return {};
 }
 
-/// By the GPU's clock, where that is known.
+/// Returns the execution time of the graph by the GPU's clock, or `passed` if that is unknown.
 Duration CudaDevice::graph_took(const GpuGraph& graph, Duration passed) const noexcept {
   float milliseconds = 0;
   if (graph.begin_ == nullptr || !check(driver_->event_elapsed(&milliseconds, static_cast<cuda::Event>(graph.begin_),

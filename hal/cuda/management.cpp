@@ -8,7 +8,7 @@ namespace rtexec::hal::cuda {
 namespace {
 
 constexpr int cores = 1, memory = 2; // NVML_CLOCK_SM, NVML_CLOCK_MEM
-// Of nvmlClocksEventReasons
+// Bits of nvmlClocksEventReasons
 constexpr unsigned long long power_cap = 0x4, slowdown = 0x8, software_thermal = 0x20, hardware_thermal = 0x40,
                              power_brake = 0x80;
 constexpr int of_gpu = 0;                           // NVML_TEMPERATURE_GPU
@@ -28,7 +28,7 @@ std::optional<ManagementLibrary> load() {
       !find(opened, "nvmlDeviceGetClockInfo", library.clock) ||
       !find(opened, "nvmlDeviceGetMaxClockInfo", library.most))
     return std::nullopt;
-  if (!find(opened, "nvmlDeviceGetCurrentClocksEventReasons", library.limits)) // its name since driver 535
+  if (!find(opened, "nvmlDeviceGetCurrentClocksEventReasons", library.limits)) // named so since driver 535
     (void)find(opened, "nvmlDeviceGetCurrentClocksThrottleReasons", library.limits);
   (void)find(opened, "nvmlDeviceGetTemperature", library.temperature);
   (void)find(opened, "nvmlDeviceGetTemperatureThreshold", library.threshold);
@@ -91,7 +91,7 @@ std::optional<unsigned long long> ManagedGpu::reasons() const noexcept {
   return reasons;
 }
 
-bool ManagedGpu::computes_freely() const noexcept { return reasons() == 0; } // to be idle is a reason
+bool ManagedGpu::computes_freely() const noexcept { return reasons() == 0; } // an idle GPU reports a reason too
 
 std::optional<DeviceHeat> ManagedGpu::heat() const noexcept {
   DeviceHeat heat;

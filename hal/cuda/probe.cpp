@@ -9,7 +9,7 @@ namespace {
 
 using cuda::Code;
 
-// On 7.0 and 7.2 mappings that changed while kernels ran made them fault
+// On 7.0 and 7.2, changing mappings while kernels ran made the kernels fault
 constexpr int first_that_remaps_safely = 75;
 
 Result<> survived(const CudaDevice& device) {
@@ -17,7 +17,7 @@ Result<> survived(const CudaDevice& device) {
   return fault ? fail(Errc::device_fault, "probing " + device.name() + " ended it: " + fault->what + ".") : Result<>();
 }
 
-/// Two pieces of memory; the first is mapped at `reading`, read-only, and at `writing`.
+/// Two pieces of memory; the first is mapped read-only at `reading` and read-write at `writing`.
 class Bench {
  public:
   Bench(CudaDevice& device, Bytes size) : device_(device), driver_(device.driver()), size_(size) {}
@@ -52,7 +52,7 @@ class Bench {
             device_.checked(driver_.event_create(&event_, cuda::event_disable_timing), "making an event to probe");
         !made)
       return made;
-    // The second piece has its own contents, written where the first will be.
+    // Fill the second piece with a pattern of its own, at the address where the first piece will be mapped
     const bool filled = map(writing_, 1, cuda::AccessFlags::read_write) && fill(0x17) && unmap(writing_);
     if (filled && map(writing_, 0, cuda::AccessFlags::read_write)) return {};
     if (auto alive = survived(device_); !alive) return alive;
@@ -61,7 +61,8 @@ class Bench {
 
   bool shows_through() { return map(reading_, 0, cuda::AccessFlags::read) && fill(0x5a) && holds(reading_, 0x5a); }
 
-  /// A copy, because what the driver lets through is then stopped by nobody's kernel.
+  /// Returns true if the driver refuses to copy into the read-only mapping. A copy is tried, not a kernel: if the
+  /// driver allows it, no kernel's fault would stop it.
   bool read_only_holds() {
     if (!reading_.mapped || !fill(0x2b)) return false;
     const std::vector<std::byte> other(4096);
@@ -69,7 +70,7 @@ class Bench {
     return holds(writing_, 0x2b) && fill(0x2c) && holds(reading_, 0x2c);
   }
 
-  /// A pattern's digest is what the host computes for it.
+  /// Returns true if the device's digest of a pattern equals the host's.
   bool digests() {
     std::vector<std::byte> pattern(std::min<std::size_t>(size_.count, 1 << 20));
     for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = std::byte(i * i >> 8);
@@ -81,7 +82,8 @@ class Bench {
            digest == digest_of(pattern.data(), size);
   }
 
-  /// In how many of `rounds` remaps the compute stream was at work all the while; none where memory was lost.
+  /// Returns the number of remaps, among `rounds`, during which the compute stream was busy throughout. Returns 0 if
+  /// memory was lost.
   std::size_t remaps_under_load(std::size_t rounds) {
     if (!reading_.mapped) return 0;
     std::size_t met = 0;

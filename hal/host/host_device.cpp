@@ -24,7 +24,7 @@ struct BegunCopies {
 };
 thread_local BegunCopies of_this_thread;
 
-/// What this thread executes for a job.
+/// The execution of a job on this thread.
 struct Execution {
   ThreadUse begun;
   Company company = Company::alone;

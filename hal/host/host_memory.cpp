@@ -16,10 +16,10 @@ constexpr int in_place = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
 
 off_t offset(Bytes size) { return static_cast<off_t>(size.count); }
 
-/// Huge pages stand only where addresses are multiples of one.
+/// Returns the alignment of a mapping: the kernel uses huge pages only at addresses that are multiples of their size.
 Bytes alignment_of(Bytes size) { return size < HostMemory::huge_page ? page_size() : HostMemory::huge_page; }
 
-/// Addresses without memory, with room for `size` from aligned(mapping, size) on.
+/// Reserves addresses without memory, with room for `size` bytes from aligned(mapping, size).
 Result<Mapping> reserve_addresses(Bytes size, std::string_view what) {
   return Mapping::anonymous(size + alignment_of(size) - page_size(), PROT_NONE, MAP_NORESERVE, what);
 }
@@ -110,7 +110,7 @@ Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(),
                  offset(chunk_ * index(chunk))) == MAP_FAILED) {
-    (void)close(*found, slot); // a failed MAP_FIXED may leave a hole
+    (void)close(*found, slot); // a failed MAP_FIXED may have unmapped the slot
     return Unexpected(Errc::device_fault);
   }
   found->set_mapped(slot, true);

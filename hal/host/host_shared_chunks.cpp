@@ -9,7 +9,7 @@
 namespace rtexec::hal {
 namespace {
 
-/// Every client gets the file, and one that cut it short would end the next by SIGBUS.
+/// Every client gets the file. If a client could shrink it, the next client would be killed by SIGBUS.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Result<FileDescriptor> make_file(Bytes chunk) {

@@ -5,7 +5,7 @@
 namespace rtexec::hal {
 namespace {
 
-/// Two chunks of one page; the first is mapped at `reading`, read-only, and at `writing`.
+/// Two chunks of one page; the first is mapped read-only at `reading` and read-write at `writing`.
 struct Bench {
   HostMemory memory;
   std::vector<Chunk> chunks;
@@ -42,7 +42,8 @@ bool files_reach_the_window(const Bench& bench) {
   return bench.memory.writable(bench.memory.window(bench.chunks.front()));
 }
 
-/// The engine writes at one range while the mapping of another changes; both must keep what they should hold.
+/// Lets the engine write through one range while the mapping of another changes. Returns true if both keep their
+/// contents.
 bool remaps_under_load(Bench& bench, Engine& compute) {
   struct Load {
     volatile std::byte* target;

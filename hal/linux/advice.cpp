@@ -43,12 +43,13 @@ std::string program() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rtexec";
 }
 
-/// One line for PAM's limits, for the next session of this user.
+/// Returns a command that adds a line to PAM's limits. It takes effect at this user's next login.
 std::string limits_line(const std::string& limit) {
   return "\n  echo '" + user() + " - " + limit + "' >> /etc/security/limits.d/rtexec.conf  # then log in again";
 }
 
-/// Those of a run, and `more`: each setcap replaces what the one before it gave.
+/// Returns the setcap command for the capabilities of a run and `more`; each setcap replaces the capabilities of the
+/// previous one.
 std::string capability_line(const std::string& more = {}) {
   return "\n  setcap cap_sys_nice,cap_ipc_lock" + more + "+ep " + program();
 }

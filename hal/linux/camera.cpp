@@ -46,7 +46,7 @@ Result<PixelFormat> choose_format(const VideoNode& node, std::optional<PixelForm
                                      "; its formats: " + names_of(has) + ".");
 }
 
-/// The bytes of one line that are pixels, where lines have some.
+/// Returns the bytes of pixels in one line; 0 if the format has no lines.
 std::uint64_t line(const CameraSettings& settings) {
   const std::uint64_t width = settings.width;
   switch (settings.format) {
@@ -59,9 +59,9 @@ std::uint64_t line(const CameraSettings& settings) {
   return 0;
 }
 
-/// At least.
+/// Returns the minimum size of a picture.
 Bytes picture(const CameraSettings& settings) {
-  if (settings.format == PixelFormat::mjpg) return Bytes{2}; // its first marker
+  if (settings.format == PixelFormat::mjpg) return Bytes{2}; // the first marker of MJPG
   const std::uint64_t rows = settings.height + (settings.format == PixelFormat::nv12 ? (settings.height + 1) / 2 : 0);
   return settings.stride * rows;
 }
@@ -137,15 +137,16 @@ Result<CameraSettings> negotiate(const VideoNode& node, const CameraWanted& want
 
 using Buffers = std::vector<Mapping>;
 
-/// Those of the frames of that time, one with whoever looks at it, and one for a camera that is not all even.
+/// Returns the number of buffers: one for each frame of the gap, one for the user's frame, and one for jitter of the
+/// camera.
 unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
-  constexpr Duration usual(33'333'333); // where the driver does not know it
+  constexpr Duration usual(33'333'333); // assumed if the driver does not know it
   const Duration between = std::max(interval.value_or(usual), Duration(1));
   const std::int64_t frames = gap / between + (gap % between != Duration(0));
   return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::min_buffers, Camera::max_buffers));
 }
 
-/// How many of at least `count` the driver has memory for; at most so many that it is content with.
+/// Requests `count` buffers, or fewer if the driver lacks memory. Returns the granted number, at most max_buffers.
 Result<unsigned> ask_for_buffers(const VideoNode& node, unsigned count) {
   v4l2_requestbuffers request{};
   request.count = count;
@@ -228,7 +229,7 @@ class Capture final : public Camera {
     started_ = false;
     held_.reset();
     int type = capture;
-    const int error = control(node_.file(), VIDIOC_STREAMOFF, &type); // takes all buffers back
+    const int error = control(node_.file(), VIDIOC_STREAMOFF, &type); // returns all buffers to this process
     if (error == 0 || is_gone(error)) return {};
     return failed(node_, "stopping", error);
   }
@@ -240,7 +241,7 @@ class Capture final : public Camera {
     const Instant before = std::exchange(looked_, now());
     int error = give_back_owed();
     unsigned taken = 0;
-    // As often as there are buffers, so that no camera however fast keeps the caller here.
+    // At most one pass per buffer, so that even a very fast camera cannot keep the caller here
     while (error == 0 && taken < settings_.buffers) {
       v4l2_buffer buffer = buffer_at(0);
       error = control(node_.file(), VIDIOC_DQBUF, &buffer);
@@ -277,7 +278,7 @@ class Capture final : public Camera {
 
   void wake() noexcept override {
     const std::uint64_t one = 1;
-    (void)sys().write(waker_.number(), &one, sizeof one); // fails only where it is raised 2^64 times over already
+    (void)sys().write(waker_.number(), &one, sizeof one); // fails only if the counter is full, after 2^64 wakes
   }
 
   CameraCounts counts() const noexcept override {
@@ -301,11 +302,12 @@ class Capture final : public Camera {
 
   Wake woken() noexcept {
     std::uint64_t times = 0;
-    (void)sys().read(waker_.number(), &times, sizeof times); // never blocks: it is readable, or non-blocking
+    (void)sys().read(waker_.number(), &times, sizeof times); // never blocks: the file is readable or non-blocking
     return Wake::woken;
   }
 
-  /// 0, or an error that ends newest(). A buffer that the driver does not take back is offered again next time.
+  /// Gives a buffer back to the driver. Returns 0, or an error that ends newest(). A buffer that the driver refuses is
+  /// offered again at the next call.
   int give_back(std::uint32_t index) noexcept {
     v4l2_buffer buffer = buffer_at(index);
     const int error = control(node_.file(), VIDIOC_QBUF, &buffer);
@@ -321,7 +323,8 @@ class Capture final : public Camera {
     return outcome;
   }
 
-  /// Of the frame `taken` and the one found before it, the one that is newer and whole becomes `found`.
+  /// Counts the frame `taken`. If it is whole, it becomes `found`, and the previous `found` is given back. Returns 0 or
+  /// an error.
   int choose(const v4l2_buffer& taken, std::optional<v4l2_buffer>& found) noexcept {
     if (taken.index >= settings_.buffers) return EIO;
     count_gap(taken.sequence);
@@ -339,13 +342,14 @@ class Capture final : public Camera {
 
   void count_gap(std::uint32_t sequence) noexcept {
     const std::uint32_t gap = last_sequence_ ? sequence - *last_sequence_ - 1 : 0;
-    if (gap < UINT32_MAX / 2) add(lost_, gap); // else it began anew
+    if (gap < UINT32_MAX / 2) add(lost_, gap); // otherwise the sequence began anew
     last_sequence_ = sequence;
   }
 
-  /// `otherwise`: when it was taken, where the driver does not say.
+  /// Makes the frame of `buffer` the current one. `otherwise` is the time of the frame if the driver's stamp cannot be
+  /// used.
   CameraFrame keep(const v4l2_buffer& buffer, Instant otherwise) noexcept {
-    if (held_) (void)give_back(*held_); // what is not taken now is offered again next time
+    if (held_) (void)give_back(*held_); // a buffer that is refused now is offered again at the next call
     held_ = buffer.index;
     add(frames_);
     CameraFrame frame{.bytes = {mapped_[buffer.index].base(), buffer.bytesused}, .sequence = buffer.sequence};
@@ -368,9 +372,9 @@ class Capture final : public Camera {
   const FileDescriptor waker_;
   std::atomic<bool> gone_{false};
   bool started_ = false;
-  std::optional<std::uint32_t> held_;    // the buffer of the frame that newest() gave
-  std::array<bool, max_buffers> owed_{}; // to the driver
-  Instant looked_{};                     // when newest() was called last
+  std::optional<std::uint32_t> held_;    // the buffer of the frame that newest() returned
+  std::array<bool, max_buffers> owed_{}; // buffers that still have to be given back to the driver
+  Instant looked_{};                     // when newest() was last called
   std::optional<std::uint32_t> last_sequence_;
   Instant last_taken_{};
   std::atomic<std::uint64_t> frames_{0}, passed_over_{0}, lost_{0}, broken_{0}, failures_{0};

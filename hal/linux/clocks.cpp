@@ -18,7 +18,7 @@ std::optional<Frequency> CoreClock::read() const noexcept {
   const ssize_t size = file_.number() < 0 ? -1 : sys().pread(file_.number(), text, sizeof text, 0);
   std::uint64_t kilohertz = 0;
   if (size <= 0 || std::from_chars(text, text + size, kilohertz).ec != std::errc() || kilohertz == 0)
-    return std::nullopt; // "<unknown>" of a core that is offline
+    return std::nullopt; // the file of an offline core reads "<unknown>"
   return Frequency{kilohertz * 1000};
 }
 

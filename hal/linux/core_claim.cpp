@@ -20,18 +20,18 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr Duration max_inquiry = 10s; // that others wait for
-constexpr const char* asks = "asks";  // after the process in the file of a holder: its claim is for an inquiry
+constexpr Duration max_inquiry = 10s; // the longest time that others wait for an inquiry
+constexpr const char* asks = "asks";  // in a holder's file, follows the process: its claim is for an inquiry
 
 fs::path lock_of(const fs::path& folder, unsigned core) { return folder / ("core-" + std::to_string(core)); }
 fs::path holder_of(const fs::path& folder, unsigned core) {
   return folder / ("core-" + std::to_string(core) + ".holder");
 }
 
-/// Who holds a core: what the file beside its lock says.
+/// The holder of a core, as the file beside the core's lock names it.
 struct Holder {
   config::Process process;
-  uid_t user = 0; // whose file it is
+  uid_t user = 0; // owner of the file
   ClaimFor purpose = ClaimFor::run;
 
   static std::optional<Holder> read(const fs::path& file) {
@@ -72,13 +72,13 @@ ClaimFolders ClaimFolders::of_this_user() {
 }
 
 CoreClaim::Held::~Held() {
-  if (!holder_.empty()) sys().unlink(holder_.c_str()); // before the lock goes
+  if (!holder_.empty()) sys().unlink(holder_.c_str()); // before the lock is released
 }
 
-/// The cores that could not be claimed, and who holds them.
+/// The cores that could not be claimed, and their holders.
 struct CoreClaim::Holders {
-  std::string cores, who;  // who: of the first one that is known
-  bool all_inquire = true; // or have not told yet who they are
+  std::string cores, who;  // `who` describes the first known holder
+  bool all_inquire = true; // true if all known holders are inquiries
 
   void note(unsigned core, const std::optional<Holder>& holder) {
     cores += (cores.empty() ? "" : ", ") + std::to_string(core);

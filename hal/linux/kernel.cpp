@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::size_t max_config_bytes = std::size_t{4} << 20;
 
-/// Empty: it is no gzip file, or has more than a configuration can have.
+/// Unpacks gzip text. Returns an empty text if `packed` is not gzip, or is longer than a configuration can be.
 std::string unpacked(std::string_view packed) {
   constexpr int gzip_window = 16 + MAX_WBITS;
   z_stream stream{};
   if (::inflateInit2(&stream, gzip_window) != Z_OK) return {};
   std::string input(packed), text;
-  input += '\n'; // a last one is cut where files are read; behind the end it does no harm
+  // Machine::read() cuts a last newline, which may be part of the data; a superfluous byte at the end does no harm
+  input += '\n';
   stream.next_in = reinterpret_cast<Bytef*>(input.data());
   stream.avail_in = static_cast<uInt>(input.size());
   int state = Z_OK;

@@ -9,7 +9,7 @@
 namespace rtexec::hal {
 
 Result<> make_lock_folder(const std::filesystem::path& folder) {
-  // Whatever the umask: other users read who holds a core
+  // Regardless of the umask: other users may read the holder of a core
   const bool made = sys().mkdir(folder.c_str(), 0755) == 0;
   if ((!made && errno != EEXIST) || (made && ::chmod(folder.c_str(), 0755) != 0))
     return call_failed("making " + folder.string() + ", for locks,", errno);

@@ -44,13 +44,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Field `number` of /proc/PID/stat, as proc(5) counts them: those behind the name, which is in parentheses.
+/// Returns field `number` of /proc/PID/stat, counted as in proc(5). Only for fields after the name, which is in
+/// parentheses.
 std::optional<std::uint64_t> stat_field(std::string_view stat, std::size_t number) {
   const auto fields = split(stat.substr(std::min(stat.rfind(')') + 1, stat.size())), ' '); // the first is empty
   return number - 2 < fields.size() ? config::number<std::uint64_t>(fields[number - 2]) : std::nullopt;
 }
 
-/// None where the text is no list.
+/// Returns the cores of a list; none if the text is no list.
 std::vector<unsigned> cores_in(const std::string& text) {
   return parse_core_list(text).value_or(std::vector<unsigned>{});
 }
@@ -59,13 +60,13 @@ std::vector<unsigned> all_cores(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/online").value_or("0"));
 }
 
-/// Online or not.
+/// Returns the isolated cores, also offline ones.
 std::vector<unsigned> listed_as_isolated(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
 }
 
-/// A process begins on all cores that are not isolated, and may move to those that are: where it has all of the former,
-/// nothing else keeps the latter from it.
+/// Returns the cores that this process may use. A process starts on all cores that are not isolated, and may move to
+/// isolated ones. So if it may use all of the former, no other limit (taskset, cpuset) applies.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
   const auto allowed =
       cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
@@ -86,7 +87,7 @@ std::string machine_name() {
 }
 
 Result<std::vector<unsigned>> parse_core_list(std::string_view text) {
-  constexpr unsigned limit = 1 << 16; // of cores in any list the kernel writes
+  constexpr unsigned limit = 1 << 16; // bound on core numbers in a list of the kernel
   std::vector<unsigned> cores;
   for (const auto part : split(text, ',')) {
     const auto dash = part.find('-');
@@ -213,7 +214,7 @@ Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) c
 }
 
 FrequencyLock::~FrequencyLock() {
-  // A destructor has nobody to tell; probe() shows the governors that are in force.
+  // A destructor cannot report an error; probe() shows the governors in force.
   for (const Governor& governor : before_) static_cast<void>(Machine("/").write(governor.file, governor.name));
 }
 

@@ -1,5 +1,5 @@
-// The digest of a piece of device memory (hal/digest.hpp): threads stride over it, blocks add up what their threads
-// have, and the last block to do so writes the result.
+// The kernel that computes the digest of device memory (hal/digest.hpp). Threads stride over the memory, blocks sum the
+// results of their threads, and the last block writes the result.
 #include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/cuda/kernels/primitives.cuh"
 #include "hal/digest.hpp"
@@ -15,7 +15,7 @@ struct alignas(16) Pair {
   DigestWord first, second;
 };
 
-/// Of all threads' parts, in those of the first one.
+/// Adds the parts of all threads into the part of thread 0.
 DEVICE void sum(DigestParts& parts) {
   const int thread = thread_index();
   for (int half = digest_threads / 2; half > 0; half /= 2) {

@@ -1,6 +1,6 @@
 // Device features beyond C++ that kernels use: indices, barriers, shared memory, ordering of kernels. They are in one
-// place so that device code compiles with nvcc and with clang (without CUDA's headers), and so that tests can replace
-// them by an emulation on the CPU.
+// place, so that device code compiles with nvcc and with clang (without CUDA's headers). Tests can replace them by an
+// emulation on the CPU.
 //
 // A .cu file starts with this header, or with one that includes it. It defines kernels as KERNEL(name, threads,
 // Arguments) { ... arguments ... }.
