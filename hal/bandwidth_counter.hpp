@@ -115,9 +115,9 @@ struct CounterProbe {
   std::string what;       // what was tried, and the outcome
 };
 /// Counts known sweeps on `core`: events of everything that runs there (`whole_core`), or of the sweeping thread alone.
-/// A sweep is one of: first touches of pages, voluntary context switches, or reads of one word of each line of a buffer
-/// larger than the caches. Takes about 10 ms. If the PMU refuses to signal overflows, it is probed without them. Errors
-/// are those of open_counter().
+/// A sweep is one of: first touches of pages, voluntary context switches, or a write to each line of a buffer larger
+/// than the caches. Takes about 10 ms. If the PMU refuses to signal overflows, it is probed without them. Errors are
+/// those of open_counter().
 [[nodiscard]] Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsigned core, bool whole_core);
 
 /// The counter chosen for a domain.

@@ -62,7 +62,7 @@ inline constexpr std::size_t engine_kinds = 4;
 [[nodiscard]] constexpr bool copies(EngineKind kind) {
   return kind == EngineKind::copy_in || kind == EngineKind::copy_out;
 }
-/// States if the other compute engine executes a job at the same time.
+/// Says if a job executes alone, or together with a job of the other compute engine.
 enum class Company { alone, accompanied };
 
 /// Memory use of the whole device, as its driver counts it.

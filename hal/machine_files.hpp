@@ -98,9 +98,10 @@ class Machine {
   /// firmware or a hypervisor controls its frequency, and probe() reports that.
   [[nodiscard]] Result<FrequencyLock> lock_frequency(std::span<const unsigned> cores) const;
 
-  /// Makes an unshared cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned there (cgroup v1 and
-  /// v2, at the top of the hierarchy). A machine has one partition at a time. First clears the partition of a killed
-  /// process. v2: other programs leave these cores. v1: other programs may stay, but real-time threads preempt them.
+  /// Makes an unshared cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned there. Works with
+  /// cgroup v1 and v2, at the top of the hierarchy. A machine has one partition at a time. First clears the partition
+  /// of a killed process. v2: other programs leave these cores. v1: other programs may stay, but real-time threads
+  /// preempt them.
   [[nodiscard]] Result<std::unique_ptr<CpusetPartition>> partition(const std::vector<unsigned>& cores) const;
   /// Removes the cpusets of a partition whose process was killed, if nobody holds the lock of partitions. Has no effect
   /// if that cannot be known for certain. Returns true if it removed some. Returns an error if one could not be

@@ -20,14 +20,14 @@ std::string errno_text(int error) { return std::generic_category().message(error
 
 namespace {
 
-/// nullopt: the limit is not known, or there is none.
+/// Returns nullopt if the limit is unknown, or if there is none.
 std::optional<std::uint64_t> limit_of(decltype(RLIMIT_AS) resource) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return limit.rlim_cur;
 }
 
-/// Whatever call met it.
+/// Returns the message for EMFILE, for any system call.
 std::string too_many_files() {
   const auto most = limit_of(RLIMIT_NOFILE);
   return "This process may have " + (most ? std::to_string(*most) : std::string("no more")) +

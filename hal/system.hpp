@@ -74,7 +74,7 @@ struct System {
   void (*ring_close)(io_uring* ring);
   int (*ring_register_file)(io_uring* ring, int file);
   int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
-  int (*ring_submit)(io_uring* ring); // how many were submitted
+  int (*ring_submit)(io_uring* ring); // returns the number of submitted entries
   int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
   int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // one look; EAGAIN: there is no completion
   // counters
@@ -90,7 +90,7 @@ struct System {
   int (*clock_nanosleep)(clockid_t clock, int flags, const timespec* request, timespec* remaining);
 };
 
-[[nodiscard]] const System& linux_system() noexcept; // the real one
+[[nodiscard]] const System& linux_system() noexcept; // the table of the real calls
 [[nodiscard]] const System& sys() noexcept;          // the table in use
 
 /// Replaces the table for the whole process while this object lives. `replacement` must outlive it.

@@ -212,13 +212,13 @@ struct Driver {
   Code (*event_create)(Event* event, unsigned flags);
   Code (*event_destroy)(Event event);
   Code (*event_record)(Event event, Stream stream);
-  Code (*event_record_with_flags)(Event event, Stream stream, unsigned flags); // newer: 11.1
+  Code (*event_record_with_flags)(Event event, Stream stream, unsigned flags); // newer: since CUDA 11.1
   Code (*event_query)(Event event);
   Code (*event_synchronize)(Event event);
   Code (*event_elapsed)(float* milliseconds, Event begin, Event end);
   /// The parameter `flags` exists since 11.4
   Code (*graph_instantiate)(GraphExec* executable, GraphHandle graph, unsigned long long flags);
-  Code (*graph_upload)(GraphExec executable, Stream stream); // newer: 11.1
+  Code (*graph_upload)(GraphExec executable, Stream stream); // newer: since CUDA 11.1
   Code (*graph_launch)(GraphExec executable, Stream stream);
   Code (*graph_exec_destroy)(GraphExec executable);
   Code (*graph_destroy)(GraphHandle graph);
@@ -230,7 +230,7 @@ struct Driver {
   Code (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                  unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments,
                  void** extra);
-  /// Newer: 11.8
+  /// Newer: since CUDA 11.8
   Code (*launch_with)(const LaunchConfig* config, Function function, void** arguments, void** extra);
 };
 

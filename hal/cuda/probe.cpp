@@ -61,8 +61,8 @@ class Bench {
 
   bool shows_through() { return map(reading_, 0, cuda::AccessFlags::read) && fill(0x5a) && holds(reading_, 0x5a); }
 
-  /// Returns true if the driver refuses to copy into the read-only mapping. A copy is tried, not a kernel: if the
-  /// driver allows it, no kernel's fault would stop it.
+  /// Returns true if the driver refuses to copy into the read-only mapping. Tries a copy and not a kernel, because
+  /// nothing but the driver would stop the copy.
   bool read_only_holds() {
     if (!reading_.mapped || !fill(0x2b)) return false;
     const std::vector<std::byte> other(4096);

@@ -1,10 +1,9 @@
 // Cpuset partitions, after Documentation/admin-guide/cgroup-v1/cpusets.rst and cgroup-v2.rst of the kernel.
 //
-// v1: a cpuset is a scheduling domain of its own when it is exclusive and no cpuset above it balances load. The top
-// then balances nothing, so one more cpuset without threads, "rtexec-rest", keeps balancing the cores that are left.
+// v1: a cpuset is a scheduling domain of its own if it is exclusive and no cpuset above it balances load. So the top
+// must not balance load, and another cpuset without threads, "rtexec-rest", keeps balancing the remaining cores.
 // v2: cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and
-// only the top may be that and a partition root at once: so the whole process moves to the top while the partition
-// lasts.
+// only the top may be both that and a partition root. So the whole process moves to the top while the partition lasts.
 #include "hal/linux/partition.hpp"
 
 #include "hal/linux/advice.hpp"
@@ -53,7 +52,8 @@ class Cpusets final : public CpusetPartition {
   Cpusets(const Cpusets&) = delete;
   Cpusets& operator=(const Cpusets&) = delete;
 
-  /// Until it is destroyed, no other process makes a partition or takes this one for left over.
+  /// Keeps the lock of partitions. Until this object is destroyed, no other process makes a partition or takes this one
+  /// for left over.
   void hold(FileDescriptor lock) { lock_ = std::move(lock); }
   Result<> build() { return mount_.version == 1 ? build_v1() : build_v2(); }
 
@@ -82,7 +82,8 @@ class Cpusets final : public CpusetPartition {
     return outcome;
   }
 
-  /// What a killed process found is not known: load is balanced as is the kernel's default.
+  /// Removes a partition that a killed process left. Its original settings are unknown, so load balancing is set to the
+  /// kernel's default.
   Result<bool> clear() {
     home_ = mount_.top;
     auto left_over = clear_left_over();
@@ -117,7 +118,7 @@ class Cpusets final : public CpusetPartition {
     const auto balance = mount_.top / "cpuset.sched_load_balance";
     auto before = machine_.read(balance);
     if (!before) return Unexpected(before.error());
-    if (*left_over) before = "1"; // what a killed process found is not known; this is the kernel's default
+    if (*left_over) before = "1"; // the settings before the killed process are unknown; 1 is the kernel's default
     undo_.push_back([this, balance, value = *before] { return machine_.write(balance, value); });
     return machine_.write(balance, "0");
   }
@@ -144,7 +145,7 @@ class Cpusets final : public CpusetPartition {
     return {};
   }
 
-  /// Given back by hand: a removed partition gives its core back only some time later.
+  /// Makes a partition root. Undone explicitly, because a removed partition gives its core back only some time later.
   Result<> claim(const fs::path& state) {
     undo_.push_back([this, state] { return machine_.write(state, "member"); });
     return advised(machine_.write(state, "root"), claim_advice);
@@ -170,7 +171,8 @@ class Cpusets final : public CpusetPartition {
     return machine_.send(mount_.top / "cgroup.procs", process);
   }
 
-  /// The cores that the partition leaves to the system; an error when it asks for one that is not there.
+  /// Returns the cores that the partition leaves to the system. Returns an error if a core of the partition is not
+  /// available.
   Result<std::vector<unsigned>> remaining_cores(const char* file) {
     const auto text = machine_.read(mount_.top / file);
     if (!text) return Unexpected(text.error());
@@ -186,7 +188,7 @@ class Cpusets final : public CpusetPartition {
     return cores;
   }
 
-  /// Removes cpusets of ours without threads: their process was killed. True when there were some.
+  /// Removes cpusets of rtexec without threads: their process was killed. Returns true if there were some.
   Result<bool> clear_left_over() {
     bool found = false;
     std::error_code error;
@@ -214,7 +216,7 @@ class Cpusets final : public CpusetPartition {
     return {};
   }
 
-  /// A thread that was just joined may still be on its way out, hence the attempts.
+  /// Removes a cpuset. Tries repeatedly, because a thread that was just joined may still be exiting.
   Result<> remove(const fs::path& where) {
     int error = 0;
     for (int attempt = 0; attempt < 200; ++attempt) {
@@ -230,20 +232,20 @@ class Cpusets final : public CpusetPartition {
 
   void send_home(const fs::path& from) {
     std::istringstream members(machine_.read(from / threads_file()).value_or(""));
-    // Threads may end meanwhile
+    // A thread may end meanwhile, so errors are ignored
     for (std::string id; std::getline(members, id);) (void)machine_.send(home_ / threads_file(), id);
   }
 
   Machine machine_;
   CpusetMount mount_;
   std::vector<unsigned> cores_;
-  fs::path home_; // where threads go back to
+  fs::path home_; // the cpuset to which threads return
   std::vector<std::function<Result<>()>> undo_;
   FileDescriptor lock_;
 };
 
-/// Root's, under which a partition is made and kept; nothing where another process holds it. An error where there can
-/// be none: a machine without /run, another user.
+/// Takes root's lock, which is held while a partition is made and exists. Returns nullopt if another process holds it.
+/// Returns an error if no lock is possible: the machine has no /run, or the user is not root.
 Result<std::optional<FileDescriptor>> partition_lock(const Machine& machine) {
   const fs::path folder = machine.under_root(lock_folder);
   if (!fs::is_directory(folder.parent_path())) return fail(Errc::unsupported, "there is no /run for locks");

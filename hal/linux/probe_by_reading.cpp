@@ -199,7 +199,7 @@ Finding clock_source(const Machine& machine) {
               "tsc=reliable where the TSC is sound.");
 }
 
-/// How long the host kept the cores from this machine since it started, all cores together.
+/// Returns the stolen time since the machine started, summed over all cores.
 std::optional<Duration> stolen(const Machine& machine) {
   return steal_of(field(machine.read("/proc/stat").value_or(""), "cpu ").value_or(""));
 }
@@ -219,7 +219,8 @@ Finding hypervisor(const Machine& machine) {
               "a virtual machine's host" + (taken ? " (took " + readable(*taken) + " so far)" : ""));
 }
 
-/// Firmware that stops all cores of x86 without the kernel's knowledge; MSR_SMI_COUNT counts how often.
+/// Reports system management interrupts: firmware stops all cores of an x86 machine without the kernel's knowledge.
+/// MSR_SMI_COUNT counts them.
 Finding system_management(const Machine& machine) {
   const char* subject = "SMIs";
   const std::string vendor = field(machine.read("/proc/cpuinfo").value_or(""), "vendor_id").value_or("");

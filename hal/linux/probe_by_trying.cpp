@@ -38,7 +38,7 @@ Finding deadline() {
 
 bool can_lock_a_page() {
   const auto page = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the probe of locked memory");
-  return page && sys().mlock(page->base(), page->size().count) == 0; // unlocked when it is unmapped
+  return page && sys().mlock(page->base(), page->size().count) == 0; // unlocked by unmapping
 }
 
 struct Counted {

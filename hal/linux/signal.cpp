@@ -13,7 +13,7 @@
 namespace rtexec::hal {
 namespace {
 
-/// A futex operation for threads of one process takes less.
+/// Returns the futex operation; the one for threads of a single process is cheaper.
 template <bool between_processes> constexpr int operation(int shared) {
   return between_processes ? shared : shared | FUTEX_PRIVATE_FLAG;
 }

@@ -18,14 +18,14 @@
 namespace rtexec::hal {
 namespace {
 
-// Calls that hand back an error number instead of setting errno.
+// Sets errno for calls that return an error number instead
 int as_errno(int error) {
   if (error == 0) return 0;
   errno = error;
   return -1;
 }
 
-// Those of liburing: a negative error number, or a result.
+// Does the same for liburing, whose functions return a negative error number or a result
 int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
 
 int close_after(int result, int file) {
@@ -35,7 +35,8 @@ int close_after(int result, int file) {
   return result;
 }
 
-/// A mount that has no place in any tree: only tmpfs has huge pages whatever the machine sets for files in memory.
+/// Mounts a tmpfs without a mount point. Only a tmpfs can use huge pages regardless of the machine's setting for files
+/// in memory.
 int mount_huge_pages() {
   const auto context = static_cast<int>(::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC));
   if (context < 0) return -1;
@@ -73,7 +74,7 @@ constexpr System real{
     .thread_create = [](pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*),
                         void* argument) { return as_errno(::pthread_create(thread, attributes, entry, argument)); },
     .mlockall = [](int flags) { return ::mlockall(flags); },
-    // These two by number: sanitizers replace the functions.
+    // mlock and munlock are called by number, because sanitizers replace the functions
     .mlock = [](const void* address,
                 std::size_t size) { return static_cast<int>(::syscall(SYS_mlock, address, size)); },
     .munlock = [](const void* address,

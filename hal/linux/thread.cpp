@@ -14,9 +14,8 @@
 namespace rtexec::hal {
 namespace {
 
-constexpr std::uint32_t policy_deadline = 6; // SCHED_DEADLINE, which glibc 2.36 does not name
-/// SCHED_FLAG_RESET_ON_FORK: without it the kernel lets a SCHED_DEADLINE thread begin no other, as drivers do inside
-/// of calls.
+constexpr std::uint32_t policy_deadline = 6; // SCHED_DEADLINE; glibc 2.36 has no name for it
+/// SCHED_FLAG_RESET_ON_FORK. Without it a SCHED_DEADLINE thread cannot create threads, as drivers do inside calls.
 constexpr std::uint64_t begins_ordinary_threads = 1;
 
 std::string policy_name(std::uint32_t policy) {
@@ -39,7 +38,8 @@ std::string describe(const SchedulingAttributes& a) {
   return text;
 }
 
-/// In what counts for the class: since Linux 6.12 the runtime of a SCHED_OTHER thread is its time slice.
+/// True if the attributes that matter for the class are equal. Since Linux 6.12 the runtime of a SCHED_OTHER thread is
+/// its time slice, which does not matter.
 bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
   if (a.policy != b.policy || a.priority != b.priority) return false;
   return a.policy != policy_deadline ||
@@ -48,7 +48,7 @@ bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
 
 std::string of_thread(const ThreadSettings& settings) { return " for thread \"" + settings.name + "\""; }
 
-/// Empty: it may run on any.
+/// Returns the cores that the thread shall run on; empty: any core.
 std::vector<unsigned> cores_of(const ThreadSettings& s) { return s.core ? std::vector{*s.core} : s.among; }
 
 Result<> check(const ThreadSettings& s) {
@@ -79,9 +79,9 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
   return attributes;
 }
 
-/// Pinning and joining a partition are refused to a SCHED_DEADLINE thread, so every change starts here, and such a
-/// thread gets its class last. Others get it before: without it, a thread that comes to a core which a FIFO thread
-/// fills would never run again.
+/// Makes the calling thread SCHED_OTHER before other changes, because the kernel refuses to pin a SCHED_DEADLINE thread
+/// or to move it to a partition. A SCHED_DEADLINE thread gets its class last. Other threads get theirs before they are
+/// pinned: a thread without it would never run again on a core that a FIFO thread occupies.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return Unexpected(current.error());
@@ -158,7 +158,7 @@ Result<> rename(const ThreadSettings& s) {
   return {};
 }
 
-/// A stack of which every page is there before the thread runs; an overflow hits the guard page below it.
+/// Returns a stack with all pages resident before the thread runs. An overflow hits the guard page below it.
 Result<Mapping> prefaulted_stack(Bytes size) {
   const Bytes page = page_size();
   auto stack = Mapping::anonymous(round_up(size, page) + page, PROT_READ | PROT_WRITE, MAP_STACK | MAP_POPULATE,

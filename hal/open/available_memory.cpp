@@ -13,7 +13,8 @@ Bytes kibibytes(std::string_view text) { // "123 kB"
   return Bytes{config::number<std::uint64_t>(text.substr(0, text.find(' '))).value_or(0) * 1024};
 }
 
-/// "7f1234000-7f1235000 rw-p ..." heads the lines of one mapping in /proc/self/smaps; others begin with "Key:".
+/// True if the line is the first of a mapping in /proc/self/smaps: "7f1234000-7f1235000 rw-p ...". Other lines begin
+/// with "Key:".
 bool heads_mapping(std::string_view line) {
   const std::string_view first = line.substr(0, line.find(' '));
   return first.contains('-') && !first.contains(':');
@@ -24,7 +25,8 @@ bool accessible(std::string_view head) {
   return head.substr(rights, 3) != "---";
 }
 
-/// A sanitizer maps its shadow without reserve and keeps it out of core dumps; under one, mlockall() does nothing.
+/// True for the shadow memory of a sanitizer, which is mapped without reserve and kept out of core dumps. Under a
+/// sanitizer, mlockall() does nothing.
 bool is_shadow(std::string_view flags) { return flags.contains("nr") && flags.contains("dd"); }
 
 } // namespace

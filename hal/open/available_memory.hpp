@@ -10,7 +10,7 @@
 
 namespace rtexec::hal {
 
-/// Returns the memory that this process can still take. Returns unsupported if the kernel does not report it.
+/// Returns the available memory of the machine (MemAvailable). Returns unsupported if the kernel does not report it.
 [[nodiscard]] Result<Bytes> available_memory(const Machine& machine);
 
 /// Returns the additional memory that locking all memory of this process would take: non-resident pages of programs,

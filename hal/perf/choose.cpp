@@ -1,4 +1,4 @@
-// Which event and back end regulate which cores.
+// Chooses the event and the back end that regulate each core.
 #include "hal/bandwidth_counter.hpp"
 
 #include "config/names.hpp"

@@ -1,4 +1,4 @@
-// Back ends `core` and `polling`: a counter of all that runs on a core, and a thread of high priority that holds the
+// Back ends `core` and `polling`: a counter of all threads of a core, and a thread of high priority that holds the
 // core.
 #include "config/counter_events.hpp"
 #include "hal/perf/counters.hpp"
@@ -28,7 +28,8 @@ class CoreCounter final : public BandwidthCounter {
 
   Expected<TrafficCount, Errc> count() noexcept override {
     if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
-    const std::uint64_t held = held_.load(std::memory_order_acquire); // first, so that `reads` has all of it
+    // Read first, so that `reads` includes all of these events
+    const std::uint64_t held = held_.load(std::memory_order_acquire);
     const auto reads = reads_.count();
     const auto writes = writes_ ? writes_->count() : 0;
     if (!reads || !writes) return Unexpected(Errc::io_error);
@@ -59,7 +60,7 @@ class CoreCounter final : public BandwidthCounter {
 
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     if (config::meaning_of(settings_.reads.name) != config::EventMeaning::time) return spin(until, over, self);
-    // What the spinning itself makes is nobody's traffic, and must not interrupt it.
+    // Events of the spinning itself are not traffic, and must not interrupt it
     told_at_.reads = no_limit;
     static_cast<void>(reads_.arm(no_limit));
     const auto before = reads_.count();
@@ -80,7 +81,8 @@ class CoreCounter final : public BandwidthCounter {
     return more > no_limit - count ? no_limit : count + more;
   }
 
-  /// A thread whose core went offline is moved to another one, which it must not hold.
+  /// Spins until `over` or `until`. If the core goes offline, the kernel moves this thread to another core, which it
+  /// must not hold.
   void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
     while (hal::now() < until && !over(self)) {
       if (!here()) return elsewhere_.store(true, std::memory_order_relaxed);
@@ -89,15 +91,15 @@ class CoreCounter final : public BandwidthCounter {
   }
   [[nodiscard]] bool here() const noexcept { return current_core() == settings_.core; }
 
-  /// The kernel tells of both limits, or of less: what it tells too early costs a look at the counts, and what it was
-  /// told before needs no change.
+  /// Arms the kernel's notifications for both limits. A notification may come too early, which costs one reading of the
+  /// counts. A pending notification at or below the limit is left as it is.
   Status be_told(const TrafficCount& now) noexcept {
     if (const Status told = be_told(reads_, now.reads, limit_.reads, told_at_.reads); !told) return told;
     return writes_ ? be_told(*writes_, now.writes, limit_.writes, told_at_.writes) : Status();
   }
   static Status be_told(const PerfEvent& event, std::uint64_t now, std::uint64_t limit,
                         std::uint64_t& told_at) noexcept {
-    const bool reached = limit <= now; // who may count nothing asks at once
+    const bool reached = limit <= now; // the caller reads the counts at once
     const bool pending = told_at > now && told_at <= limit;
     if (reached || pending) return {};
     told_at = limit;
@@ -110,7 +112,8 @@ class CoreCounter final : public BandwidthCounter {
     return counted ? Waited{Wake::time, *counted} : Waited{};
   }
 
-  /// Whether the kernel told of an overflow, perhaps an old one: the counts decide.
+  /// Sleeps until an overflow or a timeout. Returns true if the kernel signalled an overflow. It may be an old one, so
+  /// only the counts decide.
   bool sleep(Duration at_most) noexcept {
     const timespec timeout{.tv_sec = at_most.count() / 1'000'000'000, .tv_nsec = at_most.count() % 1'000'000'000};
     std::array<pollfd, 2> files{
@@ -122,12 +125,12 @@ class CoreCounter final : public BandwidthCounter {
   CounterSettings settings_;
   PerfEvent reads_;
   std::optional<PerfEvent> writes_;
-  std::atomic<std::uint64_t> last_reads_{0}, last_writes_{0}; // that count() told, on whatever thread
-  std::atomic<std::uint64_t> held_{0};                        // reads that holding the core made
-  TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // that count() is to reach
-  // Counts at which the kernel tells next, if that is still to come
+  std::atomic<std::uint64_t> last_reads_{0}, last_writes_{0}; // last result of count(), on any thread
+  std::atomic<std::uint64_t> held_{0};                        // reads that were caused by holding the core
+  TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // counts at which wait() returns
+  // Counts at which the kernel notifies next, if that is still to come
   TrafficCount told_at_{.reads = no_limit, .writes = no_limit};
-  std::atomic<bool> elsewhere_{false}; // the holding thread found itself on another core
+  std::atomic<bool> elsewhere_{false}; // the holding thread was moved to another core
   std::atomic<std::uint64_t> lost_overflows_{0};
 };
 

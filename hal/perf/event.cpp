@@ -1,4 +1,4 @@
-// Names of events, and what they are to perf_event_open(2).
+// Names of events, and their parameters for perf_event_open(2).
 #include "config/base/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/resources.hpp"
@@ -34,7 +34,7 @@ Unexpected<Error> unknown(std::string_view name) {
           "/sys/bus/event_source/devices");
 }
 
-/// Where a field of a PMU's events stands in their configuration: "config:4-15".
+/// The position of a field in the configuration of a PMU's events: "config:4-15".
 struct Bits {
   unsigned first = 0, last = 0;
 };
@@ -50,7 +50,8 @@ std::optional<Bits> parse_bits(std::string_view text) {
   return Bits{.first = *first, .last = *last};
 }
 
-/// "event=0x17,unit=1", by the fields that the PMU's driver has. A field that it does not have can be nothing but 0.
+/// Returns the configuration for "event=0x17,unit=1", by the fields of the PMU's driver. A field that the driver lacks
+/// must be 0.
 Result<std::uint64_t> of_fields(std::string_view name, const std::filesystem::path& pmu, const Machine& machine) {
   std::uint64_t config = 0;
   for (const auto part : config::parts(name.substr(name.find('/') + 1), ',')) {

@@ -35,7 +35,7 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
   return {};
 }
 
-/// The core of "irq_work/3".
+/// Returns 3 for "irq_work/3".
 std::optional<unsigned> core_of(std::string_view name) {
   if (!name.starts_with(thread_name)) return std::nullopt;
   return config::number<unsigned>(name.substr(thread_name.size()));
@@ -64,7 +64,7 @@ Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores
 }
 
 OverflowPriority::~OverflowPriority() {
-  // A destructor has nobody to tell.
+  // A destructor cannot report an error
   for (const Before& thread : before_) static_cast<void>(set_fifo_priority(thread.kernel_id, thread.fifo_priority));
 }
 

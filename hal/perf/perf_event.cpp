@@ -51,7 +51,7 @@ Unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> cor
   }
 }
 
-/// The kernel's answer, without what takes privileges where it refuses that.
+/// Opens the event. If the kernel refuses, tries again without counting kernel code, which needs fewer privileges.
 FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> core) {
   const auto attempt = [&] {
     return FileDescriptor(
@@ -63,8 +63,8 @@ FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> cor
   return attempt();
 }
 
-/// The calling thread on `core`, where it may go there: drivers of some PMUs (Denver's) refuse to open an event for a
-/// core to who does not run on it.
+/// Moves the calling thread to `core` for the lifetime of this object, if it may go there. Drivers of some PMUs
+/// (Denver's) open an event for a core only for a thread that runs on it.
 class Visit {
  public:
   explicit Visit(std::optional<unsigned> core) noexcept {
@@ -77,7 +77,7 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() {
-    if (away_) static_cast<void>(sys().sched_setaffinity(0, sizeof home_, &home_)); // where it was a moment ago
+    if (away_) static_cast<void>(sys().sched_setaffinity(0, sizeof home_, &home_)); // the previous affinity
   }
 
  private:
@@ -105,7 +105,8 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
                                "the notices of a counter");
   if (!ring) return Unexpected(ring.error());
   opened.ring_ = std::move(*ring);
-  opened.clear(); // most kernels map its pages at the first read and the first write: not on a real-time thread
+  // Most kernels map the ring's pages at the first read and write, which must not happen on a real-time thread
+  opened.clear();
   return opened;
 }
 
@@ -121,8 +122,8 @@ Expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
 
 Status PerfEvent::arm(std::uint64_t events) const noexcept {
   const std::uint64_t period = std::clamp<std::uint64_t>(events, 1, never);
-  // A new period alone lets a software event tell at its next event; taken out and put back, it counts the period from
-  // the start.
+  // After a new period alone, a software event overflows at its next event. Disabled and enabled again, it counts the
+  // whole period
   const bool done = sys().perf_event_control(file(), PERF_EVENT_IOC_DISABLE, nullptr) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_PERIOD, &period) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_ENABLE, nullptr) == 0;

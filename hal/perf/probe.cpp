@@ -1,4 +1,4 @@
-// What an event really counts, found by sweeps whose number of events is known.
+// Finds out what an event counts, by sweeps with a known number of events.
 #include "hal/bandwidth_counter.hpp"
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t pages = 256;
 constexpr std::uint64_t switches = 32;
-constexpr Bytes sweep_size{32 << 20}; // above the caches of an embedded board
+constexpr Bytes sweep_size{32 << 20}; // larger than the caches of an embedded board
 
-/// `length` times the smallest sweep. Returns its number of events, 0: not known.
+/// A loop that causes events. run() makes `length` times the smallest sweep, and returns the expected number of events.
 class Sweep {
  public:
   Sweep(const CounterEvent& event, Bytes line) : kind_(kind_of(event)), line_(line) {}
@@ -30,9 +30,9 @@ class Sweep {
                            kind_ == Kind::lines ? MAP_POPULATE : 0, "a sweep that events are counted over");
     if (!memory) return Unexpected(memory.error());
     memory_ = std::move(*memory);
-    // Kernels without huge pages refuse what is then not needed.
+    // Kernels without huge pages refuse this call, and do not need it
     static_cast<void>(sys().madvise(memory_.base(), memory_.size().count, MADV_NOHUGEPAGE));
-    // Pages that the process locked (mlockall) cannot be given back, to be touched anew.
+    // munlock, because pages locked by mlockall cannot be given back and touched anew
     if (kind_ == Kind::faults) static_cast<void>(sys().munlock(memory_.base(), memory_.size().count));
     return {};
   }
@@ -93,7 +93,7 @@ struct Counted {
   std::uint64_t expected = 0;
 };
 
-/// The least of some attempts: others may add events of their own.
+/// Returns the least count of several attempts, because other threads may add events of their own.
 Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigned length) {
   Counted least{.events = UINT64_MAX, .expected = 0};
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -108,7 +108,7 @@ Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigne
 
 CounterProbe judge(const PerfEvent& event, Sweep& sweep, bool tells) {
   CounterProbe probe;
-  static_cast<void>(sweep.run(1)); // first touches
+  static_cast<void>(sweep.run(1)); // causes the first touches
   const auto once = count_over(event, sweep, 1);
   const auto longer = count_over(event, sweep, Sweep::longest);
   if (!once || !longer) return probe.what = "cannot be read", probe;

@@ -1,6 +1,6 @@
-// Back end `thread`: each thread that joined has a counter of its own, which sends it a signal when it has used up its
-// share; the thread then stops itself in the signal's handler until the period's end. All threads of a domain draw on
-// one budget.
+// Back end `thread`: each thread that joined has its own counter, which sends the thread a signal when it has used up
+// its share. The thread then stops itself in the signal handler until the end of the period. All threads of a domain
+// share one budget.
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/system.hpp"
@@ -17,7 +17,7 @@
 namespace rtexec::hal {
 namespace {
 
-constexpr int trap_of_perf = 6; // TRAP_PERF, which glibc 2.36 does not name
+constexpr int trap_of_perf = 6; // TRAP_PERF; glibc 2.36 has no name for it
 
 class ThreadCounter;
 
@@ -25,10 +25,10 @@ class ThreadCounter;
 struct Meter {
   explicit Meter(PerfEvent opened) : event(std::move(opened)) {}
   const PerfEvent event;
-  std::atomic<std::uint64_t> seen{0}; // of its count, taken off the budget
+  std::atomic<std::uint64_t> seen{0}; // the part of its count already subtracted from the budget
 };
 
-/// A place for a thread that joined.
+/// A slot for a thread that joined.
 struct Member {
   ThreadCounter* counter = nullptr;
   std::atomic<Meter*> meter{nullptr}; // null: free
@@ -36,7 +36,7 @@ struct Member {
 
 void on_overflow(int signal, siginfo_t* info, void* context);
 
-/// Whoever had SIGTRAP before gets what is not ours.
+/// Returns the previous action of SIGTRAP, which handles signals that are not from these counters.
 struct sigaction& previous_action() {
   static struct sigaction action {};
   return action;
@@ -82,7 +82,7 @@ class ThreadCounter final : public BandwidthCounter {
     return outcome;
   }
 
-  /// Never less than before, whoever leaves meanwhile.
+  /// Returns all events of the domain. The count never decreases, also if threads leave.
   Expected<TrafficCount, Errc> count() noexcept override {
     if (const Status settled = settle(); !settled) return Unexpected(settled.error());
     return TrafficCount{.reads = counted_.load(std::memory_order_acquire), .writes = 0};
@@ -97,7 +97,7 @@ class ThreadCounter final : public BandwidthCounter {
     return {Wake::overflow, *counted};
   }
 
-  /// The threads have stopped themselves, and go on when they are armed anew.
+  /// Waits: the threads have stopped themselves, and arm() lets them continue.
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     const Duration step = std::max(Duration(settings_.period / 20), Duration(20'000));
     for (Instant now = hal::now(); now < until && !over(self); now = hal::now())
@@ -115,7 +115,7 @@ class ThreadCounter final : public BandwidthCounter {
                   "at most " + std::to_string(max_members) + " threads share the budget of a core");
     Meter& meter = *opened_.emplace_back(std::make_unique<Meter>(std::move(*opened)));
     place->counter = this;
-    joined() = &*place; // before the first signal
+    joined() = &*place; // must precede the first signal
     place->meter.store(&meter, std::memory_order_release);
     if (!meter.event.arm(share_of(left_.load(std::memory_order_acquire))))
       return fail(Errc::io_error, "a thread's counter of " + settings_.reads.name + " cannot be armed");
@@ -133,7 +133,7 @@ class ThreadCounter final : public BandwidthCounter {
   std::string description() const override { return "threads: " + settings_.reads.name; }
   std::uint64_t lost_overflows() const noexcept override { return lost_overflows_.load(std::memory_order_relaxed); }
 
-  /// In the handler, on the thread that used its share up.
+  /// Runs in the signal handler, on the thread that used up its share.
   void used_up(Member& member) noexcept {
     Meter* meter = member.meter.load(std::memory_order_acquire);
     if (meter == nullptr) return;
@@ -145,7 +145,7 @@ class ThreadCounter final : public BandwidthCounter {
       const std::uint32_t seen = gate_.value();
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
-      // Nobody gives budgets any more: better unregulated than held for ever.
+      // The regulating thread gives no budgets any more. It is better to run unregulated than to stay stopped for ever
       if (!gate_.wait_until(seen, hal::now() + timeout * settings_.period))
         return static_cast<void>(meter->event.arm(no_limit));
     }
@@ -163,7 +163,8 @@ class ThreadCounter final : public BandwidthCounter {
   static constexpr std::int64_t endless = INT64_MAX / 2;
   static constexpr int timeout = 4; // periods
 
-  /// One thread has all of it; several ask again after a quarter of an even share.
+  /// Returns the share of a thread in the remaining budget. A single thread gets all of it. Several threads get a
+  /// quarter of an even share each, and ask again when it is used up.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
     if (left >= endless / 2) return no_limit;
     const auto active = static_cast<std::uint64_t>(std::ranges::count_if(
@@ -172,7 +173,8 @@ class ThreadCounter final : public BandwidthCounter {
     return active <= 1 ? lines : std::max<std::uint64_t>(1, lines / (4 * active));
   }
 
-  /// Its own thread and the regulating one may come at once: each event is taken off once.
+  /// Subtracts new events of a meter from the budget. Its own thread and the regulating thread may call this at once;
+  /// each event is subtracted once.
   Status take_off(Meter& meter) noexcept {
     const auto counted = meter.event.count();
     if (!counted) return Unexpected(counted.error());
@@ -194,14 +196,14 @@ class ThreadCounter final : public BandwidthCounter {
 
   CounterSettings settings_;
   std::array<Member, max_members> members_;
-  std::mutex joining_; // of threads that join; never taken by others
-  // Until the end: the regulating thread may still look at one whose thread left
+  std::mutex joining_; // held by threads that join, never by others
+  // Kept until the end, because the regulating thread may still use the meter of a thread that left
   std::vector<std::unique_ptr<Meter>> opened_;
-  std::atomic<std::int64_t> left_{endless}; // of the budget
-  std::atomic<std::uint64_t> counted_{0};   // of all threads, those that left too
+  std::atomic<std::int64_t> left_{endless}; // the remaining budget
+  std::atomic<std::uint64_t> counted_{0};   // events of all threads, including threads that left
   std::atomic<bool> ending_{false};
-  Signal gate_;      // threads wait for a new budget
-  Signal exhausted_; // the regulating thread waits for this
+  Signal gate_;      // threads wait on it for a new budget
+  Signal exhausted_; // the regulating thread waits on it
   std::atomic<std::uint64_t> lost_overflows_{0};
 };
 
@@ -226,7 +228,7 @@ Result<std::unique_ptr<BandwidthCounter>> open_thread_counter(const CounterSetti
   if (settings.writes)
     return fail(Errc::unsupported,
                 "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
-  // Tried here, on whatever thread this is: threads join later, when nobody can be told of an error.
+  // Tried here, on the calling thread, because threads join later, when no error can be reported
   const auto tried = PerfEvent::open(settings.reads, std::nullopt, PerfEvent::Tells::signal);
   if (!tried) return Unexpected(tried.error());
   return std::make_unique<ThreadCounter>(settings);

@@ -16,7 +16,8 @@ namespace {
 using Direction = FileTransfers::Direction;
 constexpr Bytes MiB{1 << 20};
 
-/// Chunks travel in parts, so that one is copied to or from the device while others are read or written.
+/// Returns the size of the parts of a chunk. Parts allow one to be copied to or from the device while others are read
+/// or written.
 Bytes part_size(Bytes chunk) {
   constexpr Bytes least{MiB.count / 2}, most = MiB * 4;
   return std::min(chunk, std::clamp(round_up({chunk.count / 8}, page_size()), least, most));
@@ -39,7 +40,7 @@ std::string advice_for(int error) {
   }
 }
 
-/// Of its full size, without a name.
+/// Creates the file with its full size, and removes its name.
 Result<FileDescriptor> make_file(const std::filesystem::path& name, Bytes size) {
   const auto failed = [&](const std::string& what) {
     const int error = errno;
@@ -53,7 +54,7 @@ Result<FileDescriptor> make_file(const std::filesystem::path& name, Bytes size) 
   return file;
 }
 
-/// 0, or the error number of what refused O_DIRECT: the flag, or a first read.
+/// Turns on O_DIRECT. Returns 0, or the errno of the refused call: setting the flag, or a first read.
 int bypass_page_cache(int file, std::byte* page) {
   if (sys().set_status_flags(file, O_DIRECT) == 0 && sys().pread(file, page, page_size().count, 0) >= 0) return 0;
   const int error = errno;
@@ -61,7 +62,7 @@ int bypass_page_cache(int file, std::byte* page) {
   return error;
 }
 
-/// The pool window as it is now, in regions that a ring takes.
+/// Returns the present pool window in regions of at most 1 GiB, the limit of a ring.
 std::vector<std::span<std::byte>> window_regions(const Device& device) {
   constexpr std::size_t most = std::size_t(1) << 30;
   const std::size_t chunk = device.chunk_size().count;
@@ -86,7 +87,7 @@ class FileStore final : public BackingStore {
         name_(std::move(name)),
         file_(std::move(file)) {}
 
-  /// Set-up, once.
+  /// Set-up, called once.
   [[nodiscard]] Result<> prepare();
 
   [[nodiscard]] std::string description() const override {
@@ -101,20 +102,21 @@ class FileStore final : public BackingStore {
     return transfer(reading_, chunk, window, beside);
   }
   [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept override {
-    return transfer(writing_, chunk, const_cast<std::byte*>(window), beside); // only read
+    return transfer(writing_, chunk, const_cast<std::byte*>(window), beside); // the buffer is only read
   }
 
  private:
   struct Side {
     FileTransfers transfers;
-    StoreMemory buffers;    // one for each slot of the transfers; none where files go straight to the window
-    std::size_t copies = 0; // to the device, begun and not ended
+    // One buffer for each slot of `transfers`; none if files are transferred directly to or from the window
+    StoreMemory buffers;
+    std::size_t copies = 0; // copies to the device that have begun and not ended
   };
 
   void note(const std::string& line) {
     if (fallback_.find(line) == fallback_.npos) config::add_line(fallback_, line);
   }
-  using Rings = std::array<std::unique_ptr<IoRing>, 2>; // for reading, for writing
+  using Rings = std::array<std::unique_ptr<IoRing>, 2>; // one for reading, one for writing
   [[nodiscard]] Expected<Rings, int> rings(Completions completions) const;
   [[nodiscard]] int try_reading(IoRing& ring) const;
   [[nodiscard]] Expected<Rings, int> polled_rings();
@@ -136,7 +138,7 @@ class FileStore final : public BackingStore {
   bool direct_ = false;
   bool rings_ = false, polled_ = false;
   std::string fallback_;
-  StoreMemory filling_; // a part
+  StoreMemory filling_; // buffer of one part, for filling
   Side reading_{{file_.number(), Direction::read}, {}};
   Side writing_{{file_.number(), Direction::write}, {}};
 };
@@ -162,7 +164,7 @@ Result<> FileStore::prepare() {
     }
   }
   if (opened.front()) use(std::move(opened));
-  // A first write of room set aside takes longer than later ones
+  // A first write to allocated space takes longer than later ones
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
     if (auto zeroed = fill(chunk, {}); !zeroed) return zeroed;
   }
@@ -176,7 +178,7 @@ std::string why_no_ring(int error) {
   return "io_uring could not be opened (" + errno_text(error) + ")";
 }
 
-/// The error is the kernel's number.
+/// Opens the rings. The error is the errno.
 Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const {
   Rings opened;
   for (auto& ring : opened) {
@@ -187,7 +189,8 @@ Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const 
   return opened;
 }
 
-/// A page that was written before, since what was not is read without the disk. 0, or the kernel's error number.
+/// Reads one page through the ring. Writes the page first, because an unwritten page is read without the disk. Returns
+/// 0 or the errno.
 int FileStore::try_reading(IoRing& ring) const {
   const FilePart page{filling_.base(), page_size(), Bytes{}};
   if (sys().pwrite(file_.number(), page.at, page.size.count, 0) < 0) return errno;
@@ -197,7 +200,7 @@ int FileStore::try_reading(IoRing& ring) const {
   return read->result < 0 ? -read->result : 0;
 }
 
-/// Rings that work. The error is the kernel's number, or 0 where the disk has no poll queues.
+/// Opens rings that poll, and tests them. The error is the errno, or 0 if the disk has no poll queues.
 Expected<FileStore::Rings, int> FileStore::polled_rings() {
   const auto longest = direct_ ? longest_polled_transfer(file_.number()) : std::nullopt;
   if (!longest) return Unexpected(0);
@@ -209,7 +212,7 @@ Expected<FileStore::Rings, int> FileStore::polled_rings() {
   return opened;
 }
 
-/// None where there is no io_uring.
+/// Opens rings that poll, or else rings with interrupts. Returns null rings if there is no io_uring.
 FileStore::Rings FileStore::open_rings() {
   auto polled = polled_rings();
   if (polled) return std::move(*polled);
@@ -303,7 +306,8 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-/// Parts whose slot is free for good (`last`) may come all at once: their copies follow each other without a gap.
+/// Finishes a part. If no further part needs its slot (`last`), its copy to the device is only begun, so that such
+/// copies follow each other without a gap.
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
   static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;

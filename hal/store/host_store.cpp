@@ -42,7 +42,7 @@ class HostStore final : public BackingStore {
   }
 
  private:
-  /// Transfers of one direction whose copy the device has begun: as many as it allows.
+  /// The transfers of one direction whose copy the device has begun, as many as it allows.
   class Begun {
    public:
     struct Transfer {
@@ -53,7 +53,7 @@ class HostStore final : public BackingStore {
     void add(Transfer transfer, Status begun) noexcept {
       if (begun) transfers_[begun_++ % transfers_.size()] = transfer;
     }
-    /// Whether it is the oldest, which then is no more.
+    /// Returns true and removes the transfer if it is the oldest.
     [[nodiscard]] bool take(Transfer transfer) noexcept {
       if (begun_ == ended_ || transfers_[ended_ % transfers_.size()] != transfer) return false;
       ++ended_;
@@ -68,7 +68,7 @@ class HostStore final : public BackingStore {
   [[nodiscard]] bool is_possible(std::size_t chunk, const std::byte* window) const {
     return chunk < chunks_ && window != nullptr;
   }
-  /// To begin a copy of pageable memory would be to wait for most of it.
+  /// True if a copy may be begun ahead. Beginning a copy of pageable memory would wait for most of it.
   [[nodiscard]] bool may_begin(std::size_t chunk, const std::byte* window) const {
     return kind_ == HostMemoryKind::page_locked && is_possible(chunk, window);
   }

@@ -11,7 +11,7 @@
 namespace rtexec::hal {
 namespace {
 
-constexpr int the_file = 0; // its number among the registered files
+constexpr int the_file = 0; // index among the registered files
 
 bool contains(std::span<const std::byte> region, const FilePart& part) {
   return region.data() <= part.at && part.at + part.size.count <= region.data() + region.size();
@@ -22,9 +22,9 @@ bool runs_under_reservation() {
   return sys().sched_getattr(0, &attributes, sizeof attributes, 0) == 0 && attributes.policy == SCHED_DEADLINE;
 }
 
-/// Between two looks at the disk. The engines of both directions may have one core and one priority: each leaves it to
-/// the other. Sleeps where spinning would use up a reservation, or has gone on for so long that what is waited for may
-/// need a less urgent thread on this core.
+/// A pause between two polls of the disk. The engines of both directions may share one core and one priority, so each
+/// yields to the other. Sleeps if spinning would use up a reservation. Also sleeps after 10 ms, because the completion
+/// may need a thread of lower priority on this core.
 class Pause {
  public:
   void operator()() noexcept {
@@ -89,7 +89,7 @@ void IoRing::prepare(io_uring_sqe& entry, bool write, const FilePart& part) cons
 }
 
 int IoRing::submit() noexcept {
-  constexpr int max_attempts = 100; // where the kernel is short of memory for the moment
+  constexpr int max_attempts = 100; // for a temporary shortage of memory in the kernel
   int error = EAGAIN;
   for (int attempt = 0; attempt < max_attempts && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
     const int submitted = sys().ring_submit(&ring_);
