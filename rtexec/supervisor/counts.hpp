@@ -1,6 +1,6 @@
-// What the supervisor remembers from boot to boot: a small file on the data partition. It is written whole, synced and
-// renamed into its place, so that a power cut leaves the old one or the new one. On a partition that is full it is
-// written over, for which it needs no room: it has one size, a disk's sector.
+// The counts that the supervisor keeps from boot to boot, in a small file on the data partition. The file is written in
+// full to a new file, synced and renamed, so that a power cut leaves the old or the new counts. If the partition is
+// full, the file is overwritten in place. This needs no space, because its size is fixed: one disk sector.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -11,18 +11,18 @@ namespace rtexec::supervisor {
 
 struct Counts {
   unsigned boots = 0;
-  unsigned failed_boots = 0; // in a row, up to this one: those in which the task set did not prove itself
-  unsigned starts = 0;       // of the executive
-  unsigned safe_starts = 0;  // of them, with the safe set
-  unsigned refusals = 0;     // it ended before its first release
-  unsigned deaths = 0;       // it ended afterwards, unasked
-  unsigned silences = 0;     // its beat stopped, and it was killed
+  unsigned failed_boots = 0; // consecutive boots without a successful run of the task set, including this boot
+  unsigned starts = 0;       // starts of the executive
+  unsigned safe_starts = 0;  // starts with the safe set, counted in `starts` too
+  unsigned refusals = 0;     // the executive ended before its first release
+  unsigned deaths = 0;       // the executive ended after its first release, without a request
+  unsigned silences = 0;     // the executive's heartbeat stopped, and it was killed
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-/// Zeros where there is no such file; what is no count in it is passed over.
+/// Reads the counts. Returns zeros if there is no such file. Ignores lines that are no counts.
 [[nodiscard]] Counts read_counts(const std::string& file, const Kernel& kernel = linux_kernel());
-/// Empty, or what failed; the file is then as it was, or as it was to be.
+/// Writes the counts. Returns an empty text, or what failed; the file then has the old or the new contents.
 [[nodiscard]] std::string write_counts(const std::string& file, const Counts& counts,
                                        const Kernel& kernel = linux_kernel());
 

@@ -1,5 +1,5 @@
-// rtexec-supervisor: starts the executive and watches over it, where there is no systemd that does. It feeds the
-// hardware's watchdog while the executive beats, starts it again where it does not, and counts.
+// rtexec-supervisor: starts and supervises the executive on machines without systemd. It feeds the hardware watchdog
+// while heartbeats come, restarts the executive if they stop, and counts failures.
 #include "rtexec/supervisor/counts.hpp"
 #include "rtexec/supervisor/supervised_executive.hpp"
 #include "rtexec/supervisor/recordings.hpp"
@@ -90,7 +90,7 @@ bool take_option(std::string_view name, const char* value, Options& options) {
   return false;
 }
 
-/// False where they are wrong.
+/// Returns false if the arguments are invalid.
 bool take_arguments(int count, char** arguments, Options& options) {
   int i = 1, sets = 0;
   for (; i < count && std::string_view(arguments[i]) != "--"; ++i) {
@@ -112,7 +112,7 @@ bool take_arguments(int count, char** arguments, Options& options) {
 
 class Supervisor {
  public:
-  /// Arms the watchdog before anything else, so that whatever else hangs ends in a reset.
+  /// Arms the watchdog before anything else, so that a hang of any later step ends in a reset.
   explicit Supervisor(Options options)
       : options_(std::move(options)),
         unarmed_(options_.watchdog.empty() ? "" : watchdog_.arm(options_.watchdog, options_.timeout)),
@@ -139,10 +139,10 @@ class Supervisor {
 
   const Options options_;
   Watchdog watchdog_;
-  const std::string unarmed_; // why it is not; empty: it is, or none was asked for
+  const std::string unarmed_; // why the watchdog is not armed; empty: it is armed, or was not requested
   const std::string file_;
   Counts counts_;
-  const unsigned failed_before_; // boots
+  const unsigned failed_before_; // failed boots before this one
   Supervision supervision_;
   Ear ear_;
   int signals_ = -1;
@@ -168,7 +168,7 @@ int Supervisor::run() {
     say("given up%s", watchdog_.armed() ? ": the watchdog will reset the machine" : "");
     return 1;
   }
-  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // it had no time to
+  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // this run was too short to count as a failure
   count();
   if (const std::string problem = watchdog_.disarm(); !problem.empty()) say("%s", problem.c_str());
   return code_;
@@ -213,8 +213,8 @@ void Supervisor::carry_out(Supervision::Action action) {
   }
 }
 
-/// A session daemon of its own, with which the executive's ring buffers outlive it: its next start writes them out.
-/// Where one runs already, the second ends.
+/// Starts an LTTng session daemon that is independent of the executive, so that the ring buffers outlive the executive.
+/// The next start of the executive writes them out. If a daemon runs already, the second one ends.
 void Supervisor::start_recorder() {
   recorder_ = launch({.command = {"lttng-sessiond", "--no-kernel", "--daemonize"}, .ear = {}});
   const Instant until = now() + std::chrono::seconds(10);
@@ -224,7 +224,8 @@ void Supervisor::start_recorder() {
   if (ended == recorder_) records_ = !WIFEXITED(status) || WEXITSTATUS(status) != 127;
 }
 
-/// Where the hardware resets the machine soon, the jobs go on until then, and what led to it is written out.
+/// Returns the signal that the executive gets if the supervisor dies. If the watchdog will soon reset the machine, the
+/// jobs continue until then, and the recent trace is written out.
 int Supervisor::when_orphaned() const {
   if (!watchdog_.armed()) return SIGTERM;
   return records_ ? SIGUSR1 : 0;
@@ -265,7 +266,7 @@ void Supervisor::take_signals() {
   reap();
 }
 
-/// As the first process of an image, it inherits all orphans.
+/// Reaps all ended children. As the first process of an image, the supervisor inherits all orphans.
 void Supervisor::reap() {
   int status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;)
@@ -290,7 +291,8 @@ void Supervisor::child_ended(int status) {
   count();
 }
 
-/// What the machine refused may have been to record: better a run without than none.
+/// Turns off recording if the machine refused the start, because recording may be the reason. A run without a recording
+/// is better than none.
 void Supervisor::stop_recording(const End& end) {
   constexpr int machine_refused = 5;
   if (!records_ || end.by_signal || end.code != machine_refused) return;

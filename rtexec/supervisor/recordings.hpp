@@ -7,7 +7,8 @@ namespace rtexec::supervisor {
 
 inline constexpr unsigned kept_recordings = 8;
 
-/// Below `data`, new, for start number `start`; an older one is removed for it.
+/// Makes a new folder below `data` for start number `start`, and returns it. Removes the oldest folder if there are too
+/// many.
 [[nodiscard]] std::string recording(const std::string& data, unsigned start);
 
 } // namespace rtexec::supervisor

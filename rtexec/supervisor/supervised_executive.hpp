@@ -1,4 +1,4 @@
-// The executive as a child process, and the socket on which it is heard (sd_notify(3) describes the protocol).
+// The executive as a child process, and the socket on which it reports its state (sd_notify(3) describes the protocol).
 #pragma once
 
 #include <optional>
@@ -8,20 +8,20 @@
 
 namespace rtexec::supervisor {
 
-/// The socket on which the executive tells how it is. It lies in a folder of its own that no other user can enter, so
-/// that nobody takes its name and nobody fills its queue; both are removed at the end.
+/// The socket on which the executive reports its state. It is in a folder of its own that no other user can enter, so
+/// that nobody can take its name or fill its queue. Both are removed at the end.
 class Ear {
  public:
   Ear() = default;
   ~Ear();
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
-  /// Empty, or what failed.
+  /// Opens the socket. Returns an empty text, or what failed.
   [[nodiscard]] std::string open();
-  /// What `process` has told, and nobody else; nothing: there is no more.
+  /// Returns the next message of `process`, ignoring other senders, or nullopt if there is none.
   [[nodiscard]] std::optional<std::string> hear(pid_t process) const;
   [[nodiscard]] int file() const { return file_; }
-  /// As NOTIFY_SOCKET has it.
+  /// Returns the value for NOTIFY_SOCKET.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -31,11 +31,12 @@ class Ear {
 
 struct Launch {
   std::vector<std::string> command;
-  std::string ear;       // empty: nobody listens
-  long microseconds = 0; // within which a beat is expected
-  int when_orphaned = 0; // signal that it gets when its parent dies
+  std::string ear;       // name of the socket for reports; empty: none
+  long microseconds = 0; // the longest time between two heartbeats
+  int when_orphaned = 0; // signal to the child when its parent dies; 0: none
 };
-/// Negative and errno: it was not started. What cannot be executed ends with 127.
+/// Starts a child process and returns its ID. Returns a negative number and errno if it cannot be started. If the
+/// program cannot be executed, the child ends with exit code 127.
 [[nodiscard]] pid_t launch(const Launch& launch);
 
 } // namespace rtexec::supervisor

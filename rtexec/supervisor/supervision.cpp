@@ -5,9 +5,9 @@
 namespace rtexec::supervisor {
 namespace {
 
-/// As the exit codes of rtexec are: it has ended by itself, whether all deadlines were kept or not.
+/// True for exit codes of rtexec that mean an orderly end, even if deadlines were missed.
 bool in_order(const End& end) { return !end.by_signal && (end.code == 0 || end.code == 4); }
-/// The set, or its models, are to blame: to start it again would give the same.
+/// True if the set or its models are at fault: another start would end in the same way.
 bool is_no_use(const End& end) { return !end.by_signal && (end.code == 2 || end.code == 3); }
 
 bool says(std::string_view lines, std::string_view line) {

@@ -1,12 +1,12 @@
-// What the supervisor decides: when the executive is started, with which set, when it is killed, and whether the
-// hardware's watchdog may be fed. A state machine without a clock and without I/O.
+// The supervisor's decisions: when to start the executive and with which set, when to kill it, and when to feed the
+// hardware watchdog. A state machine without a clock and without I/O.
 //
-// The executive sets up, runs and stops. Where it takes longer than its time, or is silent while it runs, it is killed;
-// then, and where it ends unasked, it is started again.
+// The executive sets up, runs and stops. If one of these takes too long, or if heartbeats stop while it runs, the
+// supervisor kills it. It is then started again, as it is if it ends without a request.
 //
-// After three failures in a row the safe set takes the place of the task set; it does so at once where the task set is
-// refused, or where three boots in a row failed or nobody can count them. After three failures of the safe set, too, it
-// is given up: nobody feeds the watchdog, which resets the machine.
+// After three consecutive failures the safe set replaces the task set. It does so at once if the task set is refused,
+// if three consecutive boots failed, or if failed boots cannot be counted. After three failures of the safe set the
+// supervisor gives up: nobody feeds the watchdog, and the watchdog resets the machine.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -16,16 +16,16 @@
 namespace rtexec::supervisor {
 
 struct Rules {
-  Duration to_set_up = std::chrono::minutes(2); // at most, from start to ready
-  Duration silence = std::chrono::seconds(10);  // at most, between two beats
-  Duration to_stop = std::chrono::seconds(30);  // at most, until it has ended by itself
-  Duration to_die = std::chrono::seconds(10);   // at most, after SIGKILL: the kernel may hold it
-  Duration proof = std::chrono::seconds(60);    // so long it beats until it has proved itself
-  Duration pause = std::chrono::seconds(1);     // before it is started again
-  unsigned failures = 3;                        // in a row: of starts, and of boots
+  Duration to_set_up = std::chrono::minutes(2); // maximum time from start to ready
+  Duration silence = std::chrono::seconds(10);  // maximum time between two heartbeats
+  Duration to_stop = std::chrono::seconds(30);  // maximum time to end after a request
+  Duration to_die = std::chrono::seconds(10);   // maximum time to end after SIGKILL: the kernel may hold the process
+  Duration proof = std::chrono::seconds(60);    // a run counts as a success after this time with heartbeats
+  Duration pause = std::chrono::seconds(1);     // before the next start
+  unsigned failures = 3;                        // consecutive failed starts, or failed boots, that lead to the safe set
 };
 
-/// How the executive ended: with an exit code, or by a signal.
+/// The end of the executive: by an exit code, or by a signal.
 struct End {
   int code = 0;
   bool by_signal = false;
@@ -36,28 +36,29 @@ class Supervision {
   enum class Action { nothing, start, start_safe, stop, kill };
   enum class Failure { none, refusal, death, silence };
 
-  /// `failed_boots`: in a row, before this one.
+  /// `failed_boots`: consecutive failed boots before this one.
   Supervision(const Rules& rules, bool has_safe_set, unsigned failed_boots, Instant now);
 
-  /// To be carried out at once; to be asked again after each event, and at wakes().
+  /// Returns the action to carry out now. Must be called after each event, and at wakes().
   [[nodiscard]] Action next(Instant now);
-  /// What next() waits for, where nothing happens before.
+  /// Returns the time at which next() must be called if no event comes earlier.
   [[nodiscard]] Instant wakes() const;
 
-  /// Before the first start: failed boots are not counted, and would never lead to the safe set.
+  /// Uses the safe set from the first start, because failed boots cannot be counted and would never lead to it. Call
+  /// before the first start.
   void distrust() { safe_ = has_safe_set_; }
 
   // Events.
-  /// Lines from the executive, "NAME=VALUE".
+  /// Handles lines "NAME=VALUE" from the executive.
   void hear(std::string_view lines, Instant now);
-  /// Returns as what it is counted.
+  /// Handles the end of the executive. Returns the kind of failure that the end counts as.
   Failure ended(const End& end, Instant now);
   void ask_to_stop() { asked_ = true; }
 
-  /// It has ended as it should: nothing is left to be done.
+  /// True if the executive has ended as intended: nothing is left to be done.
   [[nodiscard]] bool over() const { return state_ == State::over; }
   [[nodiscard]] bool feeds() const { return state_ != State::given_up; }
-  /// The task set, not the safe one, has run long enough. Once true, it stays.
+  /// True if the task set, not the safe set, has run for the time of a success. Stays true.
   [[nodiscard]] bool proved() const { return proved_; }
   [[nodiscard]] bool asked_to_stop() const { return asked_; }
 
@@ -72,15 +73,15 @@ class Supervision {
   const Rules rules_;
   const bool has_safe_set_;
   State state_ = State::starting;
-  Instant since_;   // the state, or the last beat
-  Instant ready_{}; // when it was
-  bool safe_;       // the set of this start, or of the next one
+  Instant since_;   // start of the state, or the last heartbeat
+  Instant ready_{}; // when the executive became ready
+  bool safe_;       // this start, or the next one, uses the safe set
   bool was_ready_ = false;
-  bool silent_ = false;    // it was killed for that
-  bool is_wanted_ = false; // its end, for which it was asked or its duration is over; no task and no fault ended it
+  bool silent_ = false;    // it was killed because its heartbeats stopped
+  bool is_wanted_ = false; // its end is intended: by request or after its duration, not by a task or a fault
   bool asked_ = false, told_to_stop_ = false;
   bool proved_ = false;
-  unsigned failures_ = 0; // in a row, of this set
+  unsigned failures_ = 0; // consecutive failures with the present set
 };
 
 } // namespace rtexec::supervisor

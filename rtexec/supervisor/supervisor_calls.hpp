@@ -1,5 +1,5 @@
-// The system calls behind the supervisor's files and its watchdog, as a table, so that a test can make each of them
-// fail. Functions return as the system calls do: -1 and errno.
+// The system calls of the supervisor for files and the watchdog, as a table, so that a test can make each of them fail.
+// Functions return as the system calls do: -1 and errno.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Kernel {
   int (*close)(int file);
   int (*rename)(const char* from, const char* to);
   int (*control)(int file, unsigned long request, void* argument); // ioctl
-  bool (*is_plain)(int file);                                      // a regular file
+  bool (*is_plain)(int file);                                      // true if it is a regular file
 };
 
 [[nodiscard]] const Kernel& linux_kernel() noexcept;

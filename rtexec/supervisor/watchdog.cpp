@@ -24,8 +24,8 @@ std::string Watchdog::arm(const std::string& device, int seconds) {
   return problem;
 }
 
-/// A device that can be given no timeout has one of its own; without any that is known it would reset a machine that is
-/// well.
+/// Sets the timeout. A device whose timeout cannot be set has its own. If it does not report any, it is refused,
+/// because it could reset a healthy machine.
 std::string Watchdog::set_up(int seconds) {
   seconds_ = seconds;
   if (kernel_.is_plain(file_)) return {};

@@ -1,6 +1,6 @@
-// The hardware's watchdog: it resets the machine where nobody feeds it, also when the supervisor dies. Only disarm()
-// ends it, and not where the kernel was built with WATCHDOG_NOWAYOUT. A plain file stands in for one: it grows with
-// each feeding, and ends in a 'V' once disarmed.
+// The hardware watchdog: it resets the machine if nobody feeds it, also after the supervisor died. Only disarm() stops
+// it, unless the kernel was built with WATCHDOG_NOWAYOUT. A regular file can replace the device: each feeding adds a
+// byte, and disarm() adds a 'V'.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -12,19 +12,20 @@ namespace rtexec::supervisor {
 class Watchdog {
  public:
   explicit Watchdog(const Kernel& kernel = linux_kernel()) : kernel_(kernel) {}
-  /// Leaves it armed.
+  /// Leaves the watchdog armed.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Arms it, for at least `seconds` where the device can. Empty, or what failed: then nothing is armed by this.
+  /// Arms the watchdog, with a timeout of at least `seconds` if the device can. Returns an empty text, or what failed;
+  /// the watchdog is then not armed by this call.
   [[nodiscard]] std::string arm(const std::string& device, int seconds);
-  /// As the device told, once armed: it is to be fed more often than that.
+  /// Returns the timeout that the device reported when it was armed. feed() must be called more often.
   [[nodiscard]] int seconds() const { return seconds_; }
   [[nodiscard]] bool armed() const { return file_ >= 0; }
-  /// Empty, or what failed.
+  /// Feeds the watchdog. Returns an empty text, or what failed.
   [[nodiscard]] std::string feed();
-  /// Of an orderly end. Empty, or why it goes on.
+  /// Stops the watchdog at an orderly end. Returns an empty text, or why it stays armed.
   [[nodiscard]] std::string disarm();
 
  private:
