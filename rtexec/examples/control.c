@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-/* Its speed follows its input with some delay. */
+/* The speed of the plant, which follows its input with some delay. */
 static double speed;
 
-/* Holds the plant at `goal`, on its core alone: without execute() it never waits for the device. */
+/* Holds the plant at `goal`. It runs on its core alone: without execute() it never waits for the device. */
 struct controller {
-  double goal, input, sum; /* of errors */
+  double goal, input, sum; /* sum of errors */
 };
 
 static rtexec_code compute(void* self, uint64_t job) {
@@ -44,7 +44,7 @@ static void late(void* context, const rtexec_miss* miss) {
 static const char task_set[] =
     "[executive]\n"
     "duration = '2s'\n"
-    "allow_degraded = true\n" /* also where the machine gives no real-time priorities; then nothing is promised */
+    "allow_degraded = true\n" /* also run if the machine grants no real-time priorities; then nothing is promised */
     "profile = 'control-c.profile.toml'\n"
     "[device]\n"
     "capacity = '64MiB'\n"

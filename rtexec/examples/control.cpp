@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Its speed follows its input with some delay.
+/// A plant whose speed follows its input with some delay.
 struct Plant {
   double speed = 0;
   void step(double input) { speed += 0.2 * (input - speed); }
 };
 
-/// Holds the plant at `goal`, on its core alone: it has no part on the device, and never waits for that.
+/// Holds the plant at `goal`. It runs on its core alone: it has no device part, and never waits for the device.
 class Controller final : public rtexec::Workload {
  public:
   Controller(Plant& plant, double goal) : plant_(plant), goal_(goal) {}
@@ -46,7 +46,7 @@ class Controller final : public rtexec::Workload {
  private:
   Plant& plant_;
   double goal_;
-  double sum_ = 0; // of errors
+  double sum_ = 0; // the sum of errors
   double input_ = 0;
 };
 
@@ -58,7 +58,8 @@ rtexec::TaskSet task_set() {
 
   rtexec::TaskSet set;
   set.executive.duration = 2s;
-  set.executive.allow_degraded = true; // also where the machine gives no real-time priorities; then nothing is promised
+  // Also run if the machine grants no real-time priorities; then nothing is promised
+  set.executive.allow_degraded = true;
   set.device.capacity = rtexec::Bytes{64u << 20};
   set.tasks = {control};
   return set;

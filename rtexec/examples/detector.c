@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIZE = 160, MOST_BOXES = 32 }; /* of the network's input; of those that are looked at */
+enum { SIZE = 160, MOST_BOXES = 32 }; /* width and height of the network's input; maximum number of boxes used */
 
 static int64_t now_ns(void) {
   struct timespec now;
@@ -22,8 +22,8 @@ static int64_t now_ns(void) {
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Three slots, from one thread to another: neither waits. The writer fills the one that it has and publishes it, the
- * reader takes the newest where there is one since the last time. */
+/* A mailbox of three slots from one thread to another; neither thread waits. The writer fills its slot and publishes
+ * it. The reader takes the newest slot, if one was published since the last time. */
 struct slots {
   atomic_uint shared;
   unsigned writing, reading;
@@ -49,12 +49,12 @@ static struct frame {
 
 static struct found {
   uint64_t job;
-  int64_t age_ns; /* of the frame, when its boxes were there */
+  int64_t age_ns; /* age of the frame when its boxes were ready */
   rtexec_box boxes[MOST_BOXES];
   size_t count;
 } answers[3];
 
-/* Stands for a camera or a decoder: a bright square that moves. */
+/* Replaces a camera or a decoder: draws a bright square that moves. */
 static atomic_bool ending;
 static void* take_pictures(void* unused) {
   const struct timespec pause = {0, 50 * 1000 * 1000};
@@ -71,7 +71,7 @@ static void* take_pictures(void* unused) {
   return unused;
 }
 
-/* Both on the task's real-time threads: they copy, and leave the rest to others. */
+/* Both functions run on the task's real-time threads: they only copy, and leave the rest to other threads. */
 static rtexec_code put_frame(void* context, rtexec_input_job* job) {
   (void)context;
   if (!take_newest(&frame_slots)) return RTEXEC_STALE;

@@ -19,13 +19,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The newest value, from one thread to another: neither waits, and nothing is allocated.
+/// A mailbox with the newest value, from one thread to another. Neither thread waits, and nothing is allocated.
 template <class T> class Newest {
  public:
   // Writer: fill next(), then publish().
   T& next() { return slots_[writing_]; }
   void publish() { writing_ = shared_.exchange(writing_ | fresh) & ~fresh; }
-  /// Reader: null where nothing came since the last call; else it stays as it is until the next one.
+  /// Reader: returns the newest value, or null if none was published since the last call. It is valid until the next
+  /// call.
   const T* newest() {
     if ((shared_.load() & fresh) == 0) return nullptr;
     reading_ = shared_.exchange(reading_) & ~fresh;
@@ -39,7 +40,7 @@ template <class T> class Newest {
   std::atomic<unsigned> shared_ = 2;
 };
 
-constexpr std::size_t size = 160; // of the network's input
+constexpr std::size_t size = 160; // of the network's input, in pixels
 
 struct Frame {
   rtexec::Instant taken{};
@@ -48,7 +49,7 @@ struct Frame {
 
 struct Found {
   std::uint64_t job = 0;
-  rtexec::Duration age{}; // of the frame, when its boxes were there
+  rtexec::Duration age{}; // age of the frame when its boxes were ready
   std::array<rtexec::Box, 32> boxes{};
   std::size_t count = 0;
 };
@@ -56,7 +57,7 @@ struct Found {
 Newest<Frame> frames;
 Newest<Found> answers;
 
-/// Stands for a camera or a decoder: a bright square that moves.
+/// Replaces a camera or a decoder: draws a bright square that moves.
 void take_pictures(std::stop_token stop) {
   for (std::size_t at = 0; !stop.stop_requested(); at = (at + 4) % (size / 2)) {
     Frame& frame = frames.next();
@@ -70,7 +71,7 @@ void take_pictures(std::stop_token stop) {
   }
 }
 
-// Both on the task's real-time threads: they copy, and leave the rest to others.
+// Both functions run on the task's real-time threads: they only copy, and leave the rest to other threads.
 rtexec::Status put_frame(rtexec::InputJob& job) {
   const Frame* frame = frames.newest();
   if (frame == nullptr) return rtexec::Unexpected(rtexec::Errc::stale);

@@ -1,5 +1,5 @@
-/* Turns a camera towards a target, as a shared object that follow.toml names. In: where the target is in a picture of
- * 160 x 160, and how sure that is. Out: the speeds by which to pan and tilt. */
+/* A workload that turns a camera towards a target, as a shared object named in follow.toml. Input: the target's
+ * position in a picture of 160 x 160 pixels, and its score. Output: the pan and tilt speeds. */
 #include <rtexec/workload.h>
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static rtexec_code compute(void* self, uint64_t job) {
   return RTEXEC_OK;
 }
 
-/* A motor would be told here, by what does not block: a register, a ring of another thread. */
+/* A real actuator would command its motor here, without blocking: by a register, or by a queue to another thread. */
 static rtexec_code apply(void* self, uint64_t job) {
   (void)self, (void)job;
   return RTEXEC_OK;

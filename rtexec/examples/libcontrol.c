@@ -1,4 +1,4 @@
-/* The controller of control.c as a shared object, which control.toml names. Its argument is the speed to hold. */
+/* The controller of control.c as a shared object, named in control.toml. Its argument is the speed to hold. */
 #include <rtexec/workload.h>
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 struct controller {
   rtexec_workload workload;
-  double goal, speed, input, sum; /* of errors */
+  double goal, speed, input, sum; /* sum of errors */
 };
 
 static rtexec_code compute(void* self, uint64_t job) {

@@ -1,5 +1,5 @@
-/* The smallest back end: its models are text files with two numbers, how many floats and a factor, and its networks
- * multiply. double.toml names it. For the host device: execute() computes by itself. */
+/* The smallest back end, named in double.toml. Its models are text files with two numbers: the number of floats and a
+ * factor. Its networks multiply each float by the factor. For the host device: execute() itself computes. */
 #include <rtexec/backend.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* What moves in a picture, as a shared object that motion.toml names: a workload with a device part, whose memory may
- * be swapped. Its argument is the number of pixels. For the host device; on a GPU bind() would load a module, and
- * execute() launch its kernel into device->stream, then return device->wait(device->self). */
+/* A motion detector as a shared object, named in motion.toml: a workload with a device part, whose memory may be
+ * swapped. Its argument is the number of pixels. It is for the host device. On a GPU bind() would load a module, and
+ * execute() would launch its kernel into device->stream, then return device->wait(device->self). */
 #include <rtexec/workload.h>
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 struct motion {
   rtexec_workload workload;
   size_t pixels;
-  float *picture, *gain; /* of the camera, and of its lens: made here */
+  float *picture, *gain; /* picture of the camera, gain of its lens; allocated here */
   const float* device_gain;
   float *difference, *mean; /* on the device */
-  float moved;              /* in the last job: what a last part would act upon */
+  float moved;              /* motion in the last job; after() could act upon it */
 };
 
 static rtexec_code bind(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error) {

@@ -1,5 +1,5 @@
-/* Follows the best of a detector's boxes, as a shared object that follow.toml names. In: boxes, each left, top, right,
- * bottom, score and class, zeros behind the last. Out: the centre of what is followed, and how sure that is. */
+/* A workload that follows the best of a detector's boxes, as a shared object named in follow.toml. Input: boxes, each
+ * with left, top, right, bottom, score and class; zeros follow the last box. Output: the target's centre and score. */
 #include <rtexec/workload.h>
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct tracker {
 
 static const int64_t boxes_shape[] = {BOXES, 6}, target_shape[] = {3};
 
-/* A part of the way to the new place each time, the more the surer. */
+/* Moves the target part of the way to the new position, further for a higher score. */
 static rtexec_code follow(void* self, uint64_t job) {
   struct tracker* tracker = self;
   const float* best = tracker->boxes[0];

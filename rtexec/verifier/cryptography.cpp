@@ -7,8 +7,8 @@
 #include <sodium/crypto_sign_ed25519.h>
 #include <vector>
 
-// sodium_init() is not called: it waits for random numbers, which a machine that boots may not have for seconds, and
-// neither hashes nor verification use them.
+// sodium_init() is not called, because it waits for random numbers, which a booting machine may lack for seconds.
+// Neither hashes nor verification use random numbers.
 namespace rtexec::verifier {
 namespace {
 

@@ -1,4 +1,4 @@
-// A file that is read, without following a symbolic link.
+// A file opened for reading, without following a symbolic link.
 #pragma once
 
 #include <cerrno>
@@ -32,7 +32,7 @@ class File {
 
  private:
   int number_;
-  int error_; // why it could not be opened, or 0
+  int error_; // errno of the failed open, or 0
 };
 
 } // namespace rtexec::verifier

@@ -1,5 +1,5 @@
 // rtexec-verify: compares an image with its manifest. As /init of an initramfs it does so before anything else runs,
-// and leaves the machine to /etc/rtexec/start of the image.
+// and then executes /etc/rtexec/start of the image.
 #include "rtexec/verifier/file.hpp"
 #include "rtexec/verifier/verification.hpp"
 
@@ -39,7 +39,8 @@ struct Options {
   std::string remove_below;
 };
 
-/// Names of files come from whoever wrote the image: nothing of them may command the terminal.
+/// Prints a message. Replaces control characters: file names come from the author of the image, and must not control
+/// the terminal.
 void say(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char byte) { return byte < ' ' || byte == 127; }, '?');
@@ -74,7 +75,7 @@ bool take_arguments(int count, char** arguments, Options& options) {
 
 // ---- as /init ----
 
-/// The value of the word NAME=VALUE of the kernel's command line; the last one counts.
+/// Returns the value of the last word NAME=VALUE on the kernel's command line.
 std::optional<std::string> word(std::string_view line, std::string_view name) {
   std::optional<std::string> value;
   while (!line.empty()) {
@@ -96,7 +97,7 @@ std::string command_line() {
     power_off(std::string("/proc cannot be mounted (") + std::strerror(errno) + ")");
   char buffer[4096] = {};
   const ssize_t count = File("/proc/cmdline").read(buffer);
-  ::umount("/proc"); // a file system below the root is no part of the image
+  ::umount("/proc"); // a file system mounted below the root is not part of the image
   return {buffer, count < 0 ? 0U : static_cast<std::size_t>(count)};
 }
 

@@ -73,7 +73,7 @@ std::set<std::string_view> needed_keywords(Entry::Type type) {
 }
 
 bool take_path(std::string_view text, std::string& path) {
-  if (text == "/.") text = "."; // as bsdtar writes the root
+  if (text == "/.") text = "."; // bsdtar writes the root so
   return take_text(text.starts_with("./") ? text.substr(2) : text, path) && !path.empty();
 }
 

@@ -74,7 +74,7 @@ std::string link_difference(const fs::path& path, const Entry& entry) {
   return target == entry.target ? "" : "is a link to " + target + ", expected " + entry.target;
 }
 
-/// Returns what differs, or an empty text. The mode of a link means nothing.
+/// Returns the difference, or an empty text. The mode of a link is meaningless and ignored.
 std::string difference(const fs::path& path, const struct stat& status, const Entry& entry) {
   const auto type = type_of(status);
   if (type != entry.type) return "is " + name_of(type) + ", expected " + name_of(entry.type);
@@ -122,7 +122,7 @@ class Comparison {
   }
 
   const fs::path root_;
-  Manifest missing_; // entries without a file so far
+  Manifest missing_; // entries for which no file was found so far
   std::vector<Difference> found_;
 };
 

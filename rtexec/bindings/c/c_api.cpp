@@ -1,4 +1,4 @@
-// The C API over the public C++ one: handles own what they stand for and the texts that were asked of them.
+// The C API, on top of the public C++ API. A handle owns its object, and the texts that its functions return.
 #include <rtexec/bandwidth_lock.hpp>
 #include <rtexec/executive.hpp>
 #include <rtexec/planning.hpp>
@@ -41,7 +41,7 @@ struct rtexec_bandwidth_locks {
 
 namespace {
 
-/// Of the exception that is being handled.
+/// Returns the error of the exception that is being handled.
 Error error_of_exception() {
   try {
     throw;
@@ -52,7 +52,7 @@ Error error_of_exception() {
   }
 }
 
-/// What `body` returns; null, and the error, where it throws, as must() does.
+/// Returns the result of `body`. If `body` throws, as must() does, returns null and sets the error.
 template <class Body> std::invoke_result_t<Body> pointer(rtexec_error* error, Body body) noexcept {
   try {
     return body();
@@ -79,7 +79,7 @@ template <class T> T* not_null(T* argument, const char* name) {
   return argument;
 }
 
-/// A struct of this version; what an older caller does not know is zero.
+/// Copies a struct of the caller into one of this version. Members that an older caller does not know are zero.
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
   if (given == nullptr) return known;
@@ -88,7 +88,7 @@ template <class Struct> Struct of_this_version(const Struct* given) {
   return known;
 }
 
-/// The elements of an array are as long as the caller's version has them.
+/// Calls `use` for each element of an array. The elements have the size of the caller's version.
 template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, const char* name, Use use) {
   if (count > 0) not_null(array, name);
   const auto* at = reinterpret_cast<const std::byte*>(array);
@@ -138,8 +138,8 @@ std::function<void(const WcetExcess&)> excess_callback(const rtexec_setup& setup
   };
 }
 
-/// The tensors of a task as C sees them. They are made in the job of the warm-up, once the workload is bound: from then
-/// on they stay what and where they are.
+/// The tensors of a task for C. The views are made in the job of the warm-up, once the workload is bound; from then on
+/// tensors do not change their place or shape.
 class TensorViews {
  public:
   std::span<const rtexec_tensor> of(std::span<const Tensor> tensors) {
