@@ -1,5 +1,5 @@
-// An inference back end: makes workloads of model files. The built-in one is engine/engine_backend.hpp; others are
-// shared objects (<rtexec/backend.h>, backends/loaded_backend.hpp).
+// An inference back end, which makes workloads of model files. The built-in one is engine/engine_backend.hpp. Others
+// are shared objects (<rtexec/backend.h>, backends/loaded_backend.hpp).
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -13,7 +13,7 @@
 
 namespace rtexec::tasks {
 
-/// All that memory can live under, D first.
+/// All memory policies that memory can have; D comes first.
 inline constexpr std::array every_memory_policy{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 
 class Backend {
@@ -23,10 +23,10 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// What the memory of `task` can live under, whatever a board has; D first.
+  /// Returns the memory policies that the memory of `task` can have, regardless of the board. D comes first.
   [[nodiscard]] virtual std::span<const MemoryPolicy> memory_policies(const Task& task) const = 0;
-  /// The network of `task`, to run on a device of `kind`, which need not be there. Set-up, any thread. Errors name the
-  /// file, and what cannot be used.
+  /// Opens the network of `task`, to run on a device of `kind`, which need not exist here. Set-up, any thread. Errors
+  /// name the file, and the part that cannot be used.
   [[nodiscard]] virtual Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which buffers of a device a memory policy stands for.
+// Maps memory policies to buffers of a device.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks {
 
-/// Of what host and kernels see; D/H begins as D.
+/// Returns the kind of a buffer that both host and kernels use. For D/H it is that of D, with which D/H begins.
 [[nodiscard]] constexpr BufferKind kind_of(MemoryPolicy policy) {
   switch (policy) {
   case MemoryPolicy::automatic:

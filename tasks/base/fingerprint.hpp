@@ -1,4 +1,4 @@
-// A short text that changes when what it was made from changes (FNV-1a, 64 bits). Not for security.
+// A short text that changes when its input changes (FNV-1a, 64 bits). Not for security.
 #pragma once
 
 #include <charconv>
@@ -14,8 +14,8 @@ namespace rtexec::tasks {
 
 class Fingerprint {
  public:
-  /// What `text` begins with, and the fingerprint that it ends in, to be added to; all of it, and a new one, where it
-  /// ends in none.
+  /// Splits `text` into its prefix and the fingerprint at its end, which more can be added to. If `text` ends in no
+  /// fingerprint, returns all of it and a new fingerprint.
   [[nodiscard]] static std::pair<std::string, Fingerprint> resumed(const std::string& text) {
     Fingerprint made;
     const std::size_t digits = text.size() < length ? 0 : text.size() - length;
@@ -40,7 +40,7 @@ class Fingerprint {
   }
 
  private:
-  static constexpr std::size_t length = 16; // of the text
+  static constexpr std::size_t length = 16; // length of the text
 
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;
 };

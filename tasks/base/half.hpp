@@ -1,4 +1,4 @@
-// Half precision (IEEE 754 binary16) on the host: to convert constants, inputs and outputs.
+// Half precision (IEEE 754 binary16) on the host, for converting constants, inputs and outputs.
 #pragma once
 
 #include <bit>
@@ -6,7 +6,7 @@
 
 namespace rtexec::tasks {
 
-/// The nearest half, ties to even; what is too large becomes infinite.
+/// Returns the nearest half; ties go to even. Values that are too large become infinite.
 [[nodiscard]] constexpr std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);

@@ -1,5 +1,5 @@
-// Who looks on while buffers get their first contents: a plain struct of functions, so that no task depends on who
-// listens. Called during set-up, on the thread that makes them. Without an observer no tile is timed.
+// An observer of the initialisation of buffers: a plain struct of functions, so that no task depends on the observer.
+// It is called during set-up, on the thread that initialises. Without an observer no tile is timed.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,21 +8,21 @@
 
 namespace rtexec::tasks::initialise {
 
-/// Since the first prefetch was begun, by the GPU's clock. Without prefetching both of its times are those of the
-/// tile's begin.
+/// Times of one tile since the start of the first prefetch, by the GPU's clock. Without prefetching, both prefetch
+/// times equal the tile's `make_begin`.
 struct TileTimes {
   Duration prefetch_begin{0}, prefetch_end{0}, make_begin{0}, make_end{0};
   friend bool operator==(const TileTimes&, const TileTimes&) = default;
 };
 
-/// Of a buffer. Instants are of CLOCK_MONOTONIC.
+/// The initialisation of one buffer. Instants are of CLOCK_MONOTONIC.
 struct FirstContents {
   Bytes size;
   Instant begin{}, end{};
-  // On a GPU
-  Bytes tile{};                       // its size, but for the last one's
-  Instant tiles_begin{};              // their times count from then
-  std::span<const TileTimes> tiles{}; // during the call; none: the host made all
+  // Members for a GPU
+  Bytes tile{};                       // size of a tile; the last one may be smaller
+  Instant tiles_begin{};              // origin of the tiles' times
+  std::span<const TileTimes> tiles{}; // valid during the call; empty: the host initialised the buffer
 };
 
 struct Observer {

@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks {
 
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+/// A SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) : state_(seed) {}
@@ -17,10 +17,10 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// Uniform in [0, 1), a multiple of 2^-24.
+  /// Returns a uniform number in [0, 1), a multiple of 2^-24.
   constexpr float fraction() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
 
-  /// Uniform in [-1, 1), a multiple of 2^-23: exact, so that a product with a power of two is too.
+  /// Returns a uniform number in [-1, 1), a multiple of 2^-23. It is exact, and so is its product with a power of two.
   constexpr float centred() {
     return static_cast<float>(static_cast<std::int32_t>(next() >> 40) - (1 << 23)) * 0x1p-23f;
   }

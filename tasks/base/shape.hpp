@@ -9,9 +9,9 @@ namespace rtexec::tasks {
 
 using Shape = std::vector<std::int64_t>; // every dimension is at least 1; empty: a scalar
 
-/// The product of the dimensions. Shapes of a Graph never exceed max_elements.
+/// Returns the product of the dimensions. Shapes of a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
-/// "1x3x224x224"; "scalar".
+/// Returns "1x3x224x224", or "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
 
 } // namespace rtexec::tasks

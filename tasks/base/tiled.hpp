@@ -1,8 +1,8 @@
-// First contents of memory that host and GPU share, made on the GPU in tiles: while one tile is made in the compute
-// stream, the next one is prefetched to the device in the copy-in stream (Wang et al., GPU-side initialization with
-// prefetching: eUMM). For set-up, when the engines do nothing: constants are loaded so, and arrays filled.
+// Initialisation of memory that host and GPU share, on the GPU in tiles. While the compute stream initialises one tile,
+// the copy-in stream prefetches the next tile to the device (Wang et al., GPU-side initialization with prefetching:
+// eUMM). For set-up, while the engines are idle: it loads constants and fills arrays.
 //
-// It owns its events; the device outlives it. One thread.
+// The initialiser owns its events; the device must outlive it. One thread.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -23,14 +23,15 @@ namespace rtexec::tasks::initialise {
 
 struct Tiling {
   Bytes tile{std::uint64_t{16} << 20};
-  unsigned blocks = 0;  // of the kernel's grid; 0: four for each multiprocessor
+  unsigned blocks = 0;  // blocks of the kernel's grid; 0: four for each multiprocessor
   bool prefetch = true; // false: pages move when the kernel touches them
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
-/// Tiles are larger than asked where there would be more of them.
+/// The maximum number of tiles. Tiles become larger than requested if there would be more.
 inline constexpr std::size_t max_tiles = 64;
-/// Of a buffer; whole pages of the GPU, 64 KiB, but for the last tile.
+/// Returns the tile size for a buffer of size `buffer`. Tiles are whole pages of the GPU (64 KiB), except for the last
+/// one.
 [[nodiscard]] Bytes tile_size(const Tiling& tiling, Bytes buffer);
 
 class TiledInitialiser {
@@ -41,15 +42,15 @@ class TiledInitialiser {
   TiledInitialiser& operator=(TiledInitialiser&&) = delete;
   ~TiledInitialiser();
 
-  /// Puts what makes `size` bytes from `first` on into the compute stream.
+  /// A function that submits the initialisation of `size` bytes from offset `first` to the compute stream.
   using MakeTile = std::function<Result<>(Bytes first, Bytes size)>;
-  /// Returns when all of `buffer` is made, or, after an error, when nothing is under way any more. Only managed memory
-  /// is prefetched, and only where the device can.
+  /// Initialises `buffer`. Returns when all of it is done or, after an error, when no work is under way any more.
+  /// Prefetches only managed memory, and only if the device can.
   [[nodiscard]] Result<> run(const Buffer& buffer, const Tiling& tiling, const MakeTile& make,
                              const Observer& observer = {});
 
  private:
-  /// Of one tile, in the order of time.
+  /// The events of one tile, in order of time.
   struct Marks {
     hal::cuda::Event prefetch_begin = nullptr, prefetch_end = nullptr, make_begin = nullptr, make_end = nullptr;
     [[nodiscard]] std::array<hal::cuda::Event, 4> all() const {
@@ -65,15 +66,15 @@ class TiledInitialiser {
 
   hal::CudaDevice* gpu_;
   std::vector<Marks> marks_;
-  std::vector<TileTimes> times_; // of the last run that was timed,
-  Instant made_{};               // and when it had ended
+  std::vector<TileTimes> times_; // times of the last timed run
+  Instant made_{};               // the end of the last timed run
 };
 
-/// By the host: `make` makes all of a buffer of `size`.
+/// Initialises on the host: `make` fills a whole buffer of `size`.
 void make_on_host(Bytes size, const std::function<void()>& make, const Observer& observer);
 
-/// Copies `bytes` to the begin of `buffer`, of whatever kind, on whatever device: on a GPU tile by tile, as fast as the
-/// link where they are page-locked. bad_input: they are more than it holds.
+/// Copies `bytes` to the begin of `buffer`, which may be of any kind and on any device. On a GPU it copies tile by
+/// tile, at the speed of the link if `bytes` are page-locked. Returns bad_input if `bytes` exceed the buffer.
 [[nodiscard]] Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes,
                             const Observer& observer = {}, const Tiling& tiling = {});
 

@@ -1,8 +1,9 @@
-// Kernels are compiled for several instruction sets; the fitting one is chosen when the program is loaded.
+// Macros that compile kernels for several instruction sets; the best available one is chosen when the program is
+// loaded.
 #pragma once
 
-// Instrumented builds have one version: the choice runs before a sanitizer is ready. ARM's baseline has vectors
-// already.
+// Instrumented builds have one version, because the choice runs before a sanitizer is ready. ARM needs one version,
+// because its baseline has vector instructions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define RTEXEC_VECTORISED __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -12,26 +13,26 @@
 #define RTEXEC_VECTORISED
 #endif
 
-/// One version of a kernel, for one of these instruction sets; who calls it has to ask the processor.
+/// A kernel for one of these instruction sets. The caller has to check that the processor supports it.
 #if defined(__GNUC__) && !defined(__clang__)
 #define RTEXEC_TARGET(set) __attribute__((optimize("O3"), target(set)))
 #else
 #define RTEXEC_TARGET(set) __attribute__((target(set)))
 #endif
 
-/// For this program's baseline.
+/// A kernel for this program's baseline instruction set.
 #if defined(__GNUC__) && !defined(__clang__)
 #define RTEXEC_BASELINE __attribute__((optimize("O3")))
 #else
 #define RTEXEC_BASELINE
 #endif
 
-/// Before a loop whose iterations do not depend on each other.
+/// Precedes a loop whose iterations do not depend on each other.
 #if defined(__clang__)
 #define RTEXEC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define RTEXEC_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// Part of a vectorised kernel: compiled into it, for the same instruction set.
+/// A part of a vectorised kernel: it is compiled into the kernel, for the same instruction set.
 #define RTEXEC_INLINE [[gnu::always_inline]] inline

@@ -1,4 +1,4 @@
-// Boxes from the heads of a YOLOv3-type detector (Redmon, Farhadi: YOLOv3, 2018, section 2).
+// Decodes boxes from the heads of a YOLOv3-type detector (Redmon, Farhadi: YOLOv3, 2018, section 2).
 #pragma once
 
 #include "tasks/media/network_output.hpp"
@@ -8,14 +8,14 @@
 
 namespace rtexec::tasks {
 
-/// Size in pixels of the network's input.
+/// An anchor box, in pixels of the network's input.
 struct Anchor {
   float width = 0;
   float height = 0;
 };
 
-/// One output of shape [1, anchors * (5 + classes), rows, columns]; for each anchor the planes tx, ty, tw, th,
-/// objectness, and one for each class.
+/// One output of shape [1, anchors * (5 + classes), rows, columns]. Each anchor has planes for tx, ty, tw, th,
+/// objectness, and one plane for each class.
 struct DetectorHead {
   std::vector<Anchor> anchors;
   std::size_t classes = 0;
@@ -23,8 +23,8 @@ struct DetectorHead {
   std::size_t columns = 0;
 };
 
-/// Takes boxes whose objectness times best class probability is at least kThreshold. Of more than kMostCandidates the
-/// best enter the suppression, and of its survivors at most kMostBoxes are reported, so that the time is bounded.
+/// Decodes boxes whose objectness times best class probability is at least kThreshold. To bound the time, only the best
+/// kMostCandidates enter the suppression, and at most kMostBoxes survivors are reported.
 class Detector final : public OutputDecoder {
  public:
   static constexpr float kThreshold = 0.5f;
@@ -32,7 +32,7 @@ class Detector final : public OutputDecoder {
   static constexpr std::size_t kMostCandidates = 512;
   static constexpr std::size_t kMostBoxes = 100;
 
-  /// `width` and `height` of the network's input in pixels.
+  /// `width` and `height` are those of the network's input, in pixels.
   Detector(std::vector<DetectorHead> heads, std::size_t width, std::size_t height);
 
   void decode(std::span<const rtexec::Tensor> outputs) noexcept override;

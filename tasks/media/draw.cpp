@@ -28,21 +28,22 @@ constexpr std::array<Colour, 8> kColours{{{255, 215, 0},
                                           {178, 255, 89},
                                           {234, 128, 252},
                                           {132, 255, 255}}};
-constexpr int kTextHeight = 12; // of a line of stb_easy_font at scale 1, in pixels
+constexpr int kTextHeight = 12; // height of a line of stb_easy_font at scale 1, in pixels
 
 Colour colour_of(std::uint32_t label) { return kColours[label % kColours.size()]; }
 
-/// Clipped to the picture; right and bottom are outside.
+/// Fills a rectangle, clipped to the picture; `right` and `bottom` are exclusive.
 void fill(Picture& picture, int left, int top, int right, int bottom, Colour colour) {
   for (int y = std::max(top, 0); y < std::min(bottom, picture.size.height); ++y)
     for (int x = std::max(left, 0); x < std::min(right, picture.size.width); ++x)
       std::ranges::copy(colour, picture.rgb.begin() + (std::ptrdiff_t{y} * picture.size.width + x) * 3);
 }
 
-/// Lines and letters grow with the picture, so that they are seen when it is scaled to a screen.
+/// Returns the scale of lines and letters. It grows with the picture, so that they remain visible when the picture is
+/// scaled to a screen.
 int scale_of(const Picture& picture) { return std::max(1, std::min(picture.size.width, picture.size.height) / 400); }
 
-/// Black on `background`; moved to the left where it would leave the picture.
+/// Writes black text on `background`; moves it to the left if it would leave the picture.
 void write_text(Picture& picture, int left, int top, std::string text, Colour background) {
   struct Vertex {
     float x, y, z;
@@ -52,7 +53,7 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   const int width = (stb_easy_font_width(text.data()) + 3) * scale;
   left = std::max(0, std::min(left, picture.size.width - width));
   fill(picture, left, top, left + width, top + kTextHeight * scale, background);
-  std::vector<std::array<Vertex, 4>> quads(text.size() * 8); // a letter has at most that many strokes
+  std::vector<std::array<Vertex, 4>> quads(text.size() * 8); // a letter has at most 8 strokes
   const int count =
       stb_easy_font_print(0, 0, text.data(), nullptr, quads.data(), static_cast<int>(quads.size() * sizeof(quads[0])));
   for (int i = 0; i < count; ++i) {
@@ -63,7 +64,7 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   }
 }
 
-/// Of any number; what is beyond all pictures stays so.
+/// Rounds any number; positions far outside of the picture are clamped to a value that is still outside.
 int pixel(float position) {
   constexpr float beyond = 1 << 20;
   return static_cast<int>(std::lround(std::clamp(position, -beyond, beyond)));
@@ -101,7 +102,7 @@ void draw(Picture& picture, std::span<const RankedClass> classes) {
 }
 
 void encode_jpeg(const Picture& picture, std::vector<std::byte>& file) {
-  constexpr int quality = 95; // above 90 stb_image_write leaves the colours their resolution
+  constexpr int quality = 95; // above 90, stb_image_write does not subsample colours
   const auto append = [](void* context, void* data, int size) {
     auto& to = *static_cast<std::vector<std::byte>*>(context);
     const auto* const bytes = static_cast<const std::byte*>(data);

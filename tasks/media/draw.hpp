@@ -1,4 +1,4 @@
-// Draws what was recognised onto the picture, and writes it as PNG or JPEG. For tools: allocates.
+// Draws detected boxes and classes onto a picture, and writes it as PNG or JPEG. For tools: allocates.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,16 +12,17 @@
 
 namespace rtexec::tasks {
 
-/// Each box, in picture pixels (Letterbox::to_picture), in the colour of its class, with class number and score. What
-/// lies outside is left out, and so are boxes whose edges are no finite numbers.
+/// Draws each box, in picture pixels (Letterbox::to_picture), in the colour of its class, with class number and score.
+/// Clips boxes at the picture's edges, and skips boxes with edges that are not finite.
 void draw(Picture& picture, std::span<const Box> boxes);
-/// A line for each class, from the top left corner.
+/// Draws a line of text for each class, from the top left corner downwards.
 void draw(Picture& picture, std::span<const RankedClass> classes);
 
-/// The file appears whole or not at all. Errors name it and the reason.
+/// Writes a PNG file. It appears complete or not at all. Errors name the file and the reason.
 [[nodiscard]] Result<> write_png(const Picture& picture, const std::filesystem::path& path);
 
-/// Replaces what is in `file`, whose memory is used again. Colours keep their full resolution, as lines of boxes need.
+/// Writes a JPEG into `file`, replacing its contents and reusing its memory. Colours keep their full resolution, which
+/// the lines of boxes need.
 void encode_jpeg(const Picture& picture, std::vector<std::byte>& file);
 
 } // namespace rtexec::tasks

@@ -43,9 +43,10 @@ template <int red, int blue> struct Packed {
 };
 
 RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
-  constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;                         // of the limited range
-  constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue;                // their parts of luma
-  constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma; // differences to luma
+  constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;          // scales of the limited range
+  constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue; // weights of the colours in luma
+  // Weights of chroma in the differences to luma
+  constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma;
   constexpr auto u_green = static_cast<float>(u_blue * blue / green), v_green = static_cast<float>(v_red * red / green);
   const auto clipped = [](float value) { return value < 0 ? 0.0f : value > 255 ? 255.0f : value; };
   const float brightness = static_cast<float>(luma) * (y - 16);
@@ -54,13 +55,13 @@ RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
           clipped(brightness + static_cast<float>(u_blue) * (u - 128))};
 }
 
-/// Pairs of neighbours, to be blended.
+/// Pairs of neighbouring pixels to be blended.
 struct Neighbours {
   static constexpr int most = 64;
   struct {
     float y[most], u[most], v[most];
   } first, second;
-  float weight[most]; // of the second
+  float weight[most]; // weight of the second
 };
 
 RTEXEC_VECTORISED void blend_yuv(const Neighbours& pairs, int count, float* red, float* green, float* blue) noexcept {
@@ -78,7 +79,7 @@ struct Yuyv {
   const std::uint8_t* row;
   [[nodiscard]] std::uint8_t y(int x) const noexcept { return row[2 * x]; }
   [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return row + 4 * (x / 2) + 1; }
-  static constexpr int v = 2; // behind u
+  static constexpr int v = 2; // offset of v from u
 };
 
 struct Nv12 {
@@ -86,7 +87,7 @@ struct Nv12 {
   const std::uint8_t* interleaved;
   [[nodiscard]] std::uint8_t y(int x) const noexcept { return luma[x]; }
   [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return interleaved + 2 * (x / 2); }
-  static constexpr int v = 1; // behind u
+  static constexpr int v = 1; // offset of v from u
 };
 
 template <class Row> void take(const Row& row, int x, float& y, float& u, float& v) noexcept {
@@ -106,7 +107,7 @@ bool normalised(const rtexec::Tensor& tensor) {
   return tensor.mean != std::array<float, 3>{0, 0, 0} || tensor.deviation != std::array<float, 3>{1, 1, 1};
 }
 
-/// Whether its planes are apart.
+/// Returns true if the channels are in separate planes.
 Result<bool> is_planar(const Shape& shape, std::optional<TensorLayout> layout) {
   const std::string nchw = "[1, 3, height, width]", nhwc = "[1, height, width, 3]";
   const auto refuse = [&](const std::string& who, const std::string& shapes) {
@@ -196,7 +197,7 @@ void FrameSampler::fetch(const Frame& frame, Line& line, int number, int width) 
   case PixelFormat::bgr24: return across(Packed<2, 0>{row}, line.rgb.data(), width);
   case PixelFormat::yuyv: return across_yuv(Yuyv{row}, line.rgb.data(), width);
   case PixelFormat::nv12: return across_yuv(Nv12{row, chroma()}, line.rgb.data(), width);
-  case PixelFormat::mjpg: return; // whole() says no
+  case PixelFormat::mjpg: return; // whole() refuses it
   }
 }
 
@@ -226,7 +227,7 @@ template <class Row> void FrameSampler::across_yuv(const Row& row, float* rgb, i
   }
 }
 
-/// With grey.
+/// Fills the tensor with grey.
 template <class T> void FrameSampler::fill(T* tensor) const noexcept {
   constexpr float kGrey = 127.5f;
   const std::size_t plane = size(network_.width) * size(network_.height);

@@ -1,9 +1,10 @@
-// A camera's frame, or a decoded picture, into a network's input: letterboxed (scaled to fit with its aspect ratio
-// kept, centred, grey bars) or stretched, normalised, and in the network's order of channels and dimensions.
+// Converts a camera's frame, or a decoded picture, to a network's input. The picture is letterboxed (scaled to fit with
+// its aspect ratio kept, centred, grey bars) or stretched. It is normalised, and stored in the network's order of
+// channels and dimensions.
 //
-// Each element is sampled from the frame itself: bilinear between the four nearest pixels, as darknet does, so a frame
-// much larger than the network is sampled, not averaged. A pixel of YUYV or NV12 is that of ITU-R BT.601 with limited
-// range (luma 16 to 235, chroma 16 to 240), clipped to [0, 255], with the chroma of its pair or square.
+// Each element is sampled from the frame: bilinear between the four nearest pixels, as darknet does. So a frame much
+// larger than the network's input is sampled, not averaged. YUYV and NV12 are ITU-R BT.601 with limited range (luma 16
+// to 235, chroma 16 to 240). Their pixels are clipped to [0, 255], with the chroma of their pair or square.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,7 +21,7 @@
 
 namespace rtexec::tasks {
 
-/// Someone else's pixels, rows from the top.
+/// A view of pixels, in rows from the top.
 struct Frame {
   PixelFormat format = PixelFormat::rgb24;
   Extent size;
@@ -30,17 +31,22 @@ struct Frame {
 
 class FrameSampler {
  public:
-  /// For an input that is like `tensor`: [1, 3, height, width], or else [1, height, width, 3], where `preprocessing`,
-  /// a valid one, does not say which. Floats are (value in [0, 1] - mean) / deviation, of the tensor, or as
-  /// `preprocessing` says; uint8 are the pixels themselves, rounded to the nearest. bad_input: another shape or
-  /// type (holds_pixels()), no pixel, more than 16384 pixels on a side, uint8 that are to be normalised.
+  /// Makes a sampler for inputs with the shape and type of `tensor`. If `preprocessing` does not name a layout, [1, 3,
+  /// height, width] is tried before [1, height, width, 3]. `preprocessing` must be valid.
+  ///
+  /// Floats become (value in [0, 1] - mean) / deviation, with the normalisation of `preprocessing`, or else of the
+  /// tensor. uint8 become the pixels themselves, rounded to nearest.
+  ///
+  /// Returns bad_input for another shape, another type (holds_pixels()), no pixel, more than 16384 pixels on a side, or
+  /// uint8 with a normalisation.
   [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
-  /// Of the network's input.
+  /// Returns the size of the network's input.
   [[nodiscard]] Extent extent() const noexcept { return network_; }
 
-  /// Into the bytes of that tensor. No allocation. bad_input: `tensor` is not as large, or the frame has no pixels,
-  /// fewer bytes than its size and stride say, or is compressed (mjpg.hpp).
+  /// Samples `frame` into the bytes of a tensor. No allocation. Returns bad_input if `tensor` has another size. Also
+  /// returns bad_input if the frame has no pixels, has fewer bytes than its size and stride need, or is compressed
+  /// (mjpg.hpp).
   [[nodiscard]] Status sample(const Frame& frame, std::span<std::byte> tensor) noexcept;
 
  private:
@@ -50,15 +56,15 @@ class FrameSampler {
     int second;
     float weight;
   };
-  /// A row of the frame, as wide as the inner picture: planes of red, green and blue, from 0 to 255.
+  /// A row of the frame, scaled to the width of the inner picture, in planes of red, green and blue from 0 to 255.
   struct Line {
-    int number = -1; // in the frame; -1: none
+    int number = -1; // row number in the frame; -1: none
     std::vector<float> rgb;
   };
 
   FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& preprocessing, bool planar);
   [[nodiscard]] static Tap tap(int position, int inner_size, int frame_size) noexcept;
-  /// The rows `tap.first` and `tap.second` of the frame, which may be the same.
+  /// Fetches the rows `tap.first` and `tap.second` of the frame, which may be equal.
   void fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept;
   void fetch(const Frame& frame, Line& line, int number, int width) const noexcept;
   template <class Pixels> void across(const Pixels& pixels, float* rgb, int width) const noexcept;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& content) { return std::as_bytes(std::span(content)); }
 
-/// The integers that noise is drawn from, ends included.
+/// The range of integers that noise is drawn from, both ends included.
 struct NoiseRange {
   std::int64_t min = 0;
   std::uint64_t count = 2;
@@ -41,7 +41,7 @@ template <class T> constexpr std::pair<std::int64_t, std::int64_t> limits() {
   return {std::numeric_limits<T>::min(), static_cast<std::int64_t>(std::min(max, most))};
 }
 
-/// Of a type of integers or booleans.
+/// Returns the limits of a type of integers or booleans.
 std::pair<std::int64_t, std::int64_t> limits_of(ElementType type) {
   using enum ElementType;
   switch (type) {
@@ -98,7 +98,7 @@ class Noise final : public InputSource {
  private:
   template <class T> void fill(const rtexec::Tensor& tensor, Random& random) const noexcept {
     std::ranges::generate(tensor.as<T>(), [&] {
-      // The high half of random bits, times a count of at most 2^32.
+      // The high half of random bits times a count of at most 2^32, shifted down: uniform below the count
       return static_cast<T>(integers_.min + static_cast<std::int64_t>((random.next() >> 32U) * integers_.count >> 32U));
     });
   }
@@ -146,7 +146,7 @@ class Pictures final : public InputSource {
   FrameSampler sampler_;
 };
 
-// ---- a tensor's values, as another type
+// ---- conversion of a tensor's values to another type
 
 template <class T> T element(const std::byte* bytes, std::size_t i) {
   T value;
@@ -157,7 +157,7 @@ template <class T> void put(std::vector<std::byte>& bytes, std::size_t i, T valu
   std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
 }
 
-/// f(element), as what it is stored as.
+/// Returns f(element), with the element in its stored type.
 template <class F> auto with_element(const NpyTensor& tensor, std::size_t i, F f) {
   const std::byte* const bytes = tensor.bytes.data();
   switch (tensor.type) {
@@ -181,7 +181,7 @@ float float_at(const NpyTensor& tensor, std::size_t i) {
   return with_element(tensor, i, [](auto value) { return static_cast<float>(value); });
 }
 
-/// False where it is no integer that fits.
+/// Returns false if the element is no integer, or does not fit.
 template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i, const NpyTensor& from) {
   return with_element(from, i, [&](auto value) {
     if constexpr (std::is_integral_v<decltype(value)>) {
@@ -194,7 +194,7 @@ template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i
   });
 }
 
-/// Empty where a value does not fit.
+/// Returns nullopt if a value does not fit.
 std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) {
   if (from.type == type) return std::move(from.bytes);
   const std::size_t count = from.bytes.size() / size_of(from.type);
@@ -220,7 +220,7 @@ std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) 
   return bytes;
 }
 
-// ---- making
+// ---- factories
 
 Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   const auto unreadable = [&](const std::error_code& error) {
@@ -239,7 +239,7 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   return files;
 }
 
-/// The first of `count` integers outside of `range`, and its place; absent: there is none.
+/// Returns the first integer outside of `range`, and its index; nullopt if there is none.
 std::optional<std::pair<std::size_t, std::string>> outside(const NpyTensor& tensor, const InputRange& range) {
   const std::size_t count = tensor.bytes.size() / size_of(tensor.type);
   for (std::size_t i = 0; i < count; ++i) {
@@ -307,7 +307,7 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rte
 
 std::string fingerprint_with_files(const std::string& workload, const fs::path& input) {
   auto [prefix, fingerprint] = Fingerprint::resumed(workload);
-  std::error_code ignored; // what cannot be read has been refused already
+  std::error_code ignored; // an unreadable file was refused before
   std::vector<fs::path> files;
   if (!fs::is_directory(input, ignored)) files.push_back(input);
   else

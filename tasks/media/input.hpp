@@ -1,11 +1,13 @@
-// What fills an input of a workload: a folder of JPEG/PNG pictures (sorted by name, job k uses picture k mod n), one
-// picture, a NumPy .npy tensor, or seeded noise when the path is empty. Whoever runs the workload owns it.
+// Sources for an input of a workload: a folder of JPEG/PNG pictures (sorted by name, job k uses picture k mod n), one
+// picture, or a NumPy .npy tensor. If the path is empty, the source is seeded noise. The code that runs the workload
+// owns the source.
 //
-// All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, and puts it
-// into the tensor as frame.hpp says. A tensor's values are taken as they are, and converted where the input is of
-// another type: to floats always, to integers from integers that fit. Noise is uniform: from 0 to 1 in floats; in
-// integers that index a tensor, over all of its indices; in other integers of 8 bits over all values; in booleans and
-// longer integers 0 or 1, which masks hold.
+// Set-up reads all files and checks them by a full decode. fetch() decodes the compressed picture again, and converts
+// it as frame.hpp describes. Values of a tensor file are converted to the input's type: to floats always, to integers
+// only from integers that fit.
+//
+// Noise is uniform. Floats are from 0 to 1. Integers that index a tensor cover all its indices, and other 8-bit
+// integers all values. Booleans and other longer integers are 0 or 1, the values of masks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -28,23 +30,24 @@ class InputSource {
   InputSource(const InputSource&) = delete;
   InputSource& operator=(const InputSource&) = delete;
 
-  /// Fills `tensor` for job `job`: the same job always gets the same values. One caller at a time, any thread. No
-  /// allocation, no file access, no lock. Errors: bad_input when `tensor` has not the size of the one given at set-up.
+  /// Fills `tensor` for job `job`; the same job always gets the same values. One caller at a time, any thread. No
+  /// allocation, no file access, no lock. Returns bad_input if the size of `tensor` differs from that at set-up.
   [[nodiscard]] virtual Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept = 0;
 };
 
-/// Neither noise nor a tensor, as the name says.
+/// True if `input` names pictures: it is neither empty (noise) nor a .npy tensor.
 [[nodiscard]] bool are_pictures(const std::filesystem::path& input);
 
-/// For an input that is like `tensor`, whose bytes are not looked at. Pictures need what FrameSampler::make() says, and
-/// are put into it so; `preprocessing` is of pictures alone. `range` limits noise, and a tensor's values outside it are
-/// bad_input. Errors name the file and the reason.
+/// Makes a source for inputs with the shape and type of `tensor`, whose bytes are not read. Pictures need an input as
+/// in FrameSampler::make(), which also converts them; `preprocessing` concerns pictures only. `range` limits noise; a
+/// tensor file with values outside of it is bad_input. Errors name the file and the reason.
 [[nodiscard]] Result<std::unique_ptr<InputSource>> make_input(const std::filesystem::path& input,
                                                               const rtexec::Tensor& tensor,
                                                               const Preprocessing& preprocessing = {},
                                                               const std::optional<InputRange>& range = {});
 
-/// `workload`, and names and sizes of the files of `input`, which decide what decoding costs.
+/// Extends the fingerprint `workload` by the names and sizes of the files of `input`, on which the cost of decoding
+/// depends.
 [[nodiscard]] std::string fingerprint_with_files(const std::string& workload, const std::filesystem::path& input);
 
 } // namespace rtexec::tasks

@@ -9,9 +9,9 @@ namespace rtexec::tasks {
 namespace {
 
 enum Marker : std::uint8_t {
-  kEscaped = 0x00,    // a byte 0xff of a scan's data
-  kFirstFrame = 0xc0, // baseline, extended,
-  kLastFrame = 0xc2,  // progressive: what stb_image decodes
+  kEscaped = 0x00,    // an escaped 0xff byte in a scan's data
+  kFirstFrame = 0xc0, // baseline, extended
+  kLastFrame = 0xc2,  // progressive; stb_image decodes these three
   kHuffmanTables = 0xc4,
   kFirstRestart = 0xd0,
   kLastRestart = 0xd7,
@@ -68,14 +68,14 @@ constexpr std::uint8_t standard_tables[] = {
     // clang-format on
 };
 
-/// Of a frame's header: length, precision, height, width.
+/// Returns the size in a frame's header, which holds length, precision, height and width.
 Extent size_of(Bytes frame) {
   if (frame.size() < 7) return {};
   const auto word = [&](std::size_t i) { return at(frame, i) << 8 | at(frame, i + 1); };
   return {word(5), word(3)};
 }
 
-/// Where the data of a scan end: at the next marker that is neither an escaped byte nor a restart.
+/// Returns the end of a scan's data: the next marker that is neither an escaped byte nor a restart.
 std::size_t end_of_scan(Bytes file, std::size_t i) {
   for (; i + 1 < file.size(); ++i) {
     const std::uint8_t next = at(file, i + 1);
@@ -114,7 +114,7 @@ Expected<Extent, std::string_view> inspect_jpeg(Bytes file) {
   return size;
 }
 
-/// Of a file that inspect_jpeg() accepts.
+/// Expects a file that inspect_jpeg() accepts
 std::optional<std::string> with_huffman_tables(Bytes file) {
   for (std::size_t i = 2; i + 3 < file.size();) {
     if (at(file, i + 1) == kPrefix) {

@@ -1,5 +1,5 @@
-// Checks the structure of a JPEG file before stb_image sees it, which believes its Huffman tables (CVE-2022-28042) and
-// takes what is missing for black.
+// Checks the structure of a JPEG file before stb_image reads it. stb_image trusts Huffman tables without a check
+// (CVE-2022-28042), and decodes missing data as black.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,12 +15,12 @@ namespace rtexec::tasks {
 
 [[nodiscard]] bool is_jpeg(std::span<const std::byte> file);
 
-/// The size that the frame of a JPEG file has, or what is wrong with its segments (ITU-T T.81, annex B): all are whole,
-/// tables have at most 256 codes, and an end marker follows the last scan.
+/// Returns the size of the picture in a JPEG file, or the defect of its segments (ITU-T T.81, annex B). All segments
+/// must be complete, tables must have at most 256 codes, and an end marker must follow the last scan.
 [[nodiscard]] Expected<Extent, std::string_view> inspect_jpeg(std::span<const std::byte> file);
 
-/// A copy of `file`, which inspect_jpeg() accepts, with the standard Huffman tables before its first scan: many cameras
-/// leave them out. nullopt: the file has tables, or is progressive and needs its own.
+/// Returns a copy of `file`, which inspect_jpeg() must have accepted, with the standard Huffman tables before its first
+/// scan. Many cameras leave them out. Returns nullopt if the file has tables, or is progressive and needs its own.
 [[nodiscard]] std::optional<std::string> with_huffman_tables(std::span<const std::byte> file);
 
 } // namespace rtexec::tasks

@@ -1,4 +1,5 @@
-// The place of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred; or all of it.
+// The position of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred; or
+// stretched.
 #pragma once
 
 #include <rtexec/box.hpp>
@@ -13,15 +14,15 @@ struct Extent {
 };
 
 struct Letterbox {
-  Extent picture; // original
+  Extent picture; // original size
   Extent network;
-  Extent inner; // the scaled picture inside the network's input, at least 1x1
-  int left = 0; // of the inner picture
+  Extent inner; // size of the scaled picture inside the network's input, at least 1x1
+  int left = 0; // position of the inner picture
   int top = 0;
 
   [[nodiscard]] static Letterbox fit(Extent picture, Extent network, PictureFit how = PictureFit::letterbox);
 
-  /// From network pixels to picture pixels, clipped to the picture.
+  /// Converts a box from network pixels to picture pixels, clipped to the picture.
   [[nodiscard]] Box to_picture(const Box& box) const;
 };
 

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kChannels = 3;
 
-/// What one picture takes, block after block, each fit for vectors.
+/// The memory of one picture. Blocks are allocated one after another, aligned for vector instructions.
 class Arena {
  public:
   explicit Arena(std::size_t size) : blocks_((size + sizeof(Block) - 1) / sizeof(Block)) {}
 
-  /// Null: it does not suffice.
+  /// Returns null if the memory does not suffice.
   void* allocate(std::size_t size) noexcept {
     const std::size_t count = size / sizeof(Block) + 1;
     return count > blocks_.size() - used_ ? nullptr : &blocks_[std::exchange(used_, used_ + count)];
@@ -34,7 +34,7 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-/// Enough for any sampling of three components that a camera may choose.
+/// Returns a size that suffices for any sampling of three components that a camera may choose.
 constexpr std::size_t memory_for(Extent size) {
   return (std::size_t{256} << 10) + 512 * static_cast<std::size_t>(size.width);
 }
@@ -49,14 +49,14 @@ struct MjpgDecoder::Library {
 
   static Library& of(j_common_ptr common) noexcept { return *static_cast<Library*>(common->client_data); }
 
-  /// The library does not return errors: it wants them to be left from.
+  /// Leaves the library by longjmp, because libjpeg does not return errors.
   [[noreturn]] static void leave(j_common_ptr common) noexcept { std::longjmp(of(common).failure, 1); }
 
-  /// The first that says that data are missing or wrong ends the picture, of which the rest would be made up.
+  /// Ends the picture at the first warning about missing or wrong data, because the rest would be invented.
   static void take_warning(j_common_ptr common, int level) noexcept {
     if (level >= 0) return;
     switch (common->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA: // between segments: padding
+    case JWRN_EXTRANEOUS_DATA: // padding between segments
     case JWRN_ADOBE_XFORM:
     case JWRN_JFIF_MAJOR:
     case JWRN_TOO_MUCH_DATA: return;
@@ -70,7 +70,7 @@ struct MjpgDecoder::Library {
     return block;
   }
 
-  /// Row after row, each as wide as vectors like it.
+  /// Allocates rows one after another, each padded for vector instructions.
   template <class Element>
   static Element** allocate_rows(j_common_ptr common, int pool, JDIMENSION width, JDIMENSION count) noexcept {
     constexpr std::size_t vectors = 64;
@@ -96,14 +96,16 @@ struct MjpgDecoder::Library {
     return true;
   }
 
-  /// Of one scan, line by line: its memory does not grow with the picture's height.
+  /// True if the picture has the expected size and a single scan. It is then decoded line by line, and the memory does
+  /// not grow with its height.
   [[nodiscard]] bool is_wanted(Extent size) noexcept {
     return info.image_width == static_cast<JDIMENSION>(size.width) &&
            info.image_height == static_cast<JDIMENSION>(size.height) && info.progressive_mode == FALSE &&
            jpeg_has_multiple_scans(&info) == FALSE;
   }
 
-  /// The library would keep tables for pictures that lack them: of a damaged one, too.
+  /// Drops the tables of the previous picture. The library would use them for pictures without tables, even if they
+  /// come from a damaged picture.
   void forget() noexcept {
     arena.reset();
     info.src = nullptr;
@@ -129,7 +131,7 @@ struct MjpgDecoder::Library {
         (void)jpeg_read_scanlines(&info, &row, 1);
       }
     }
-    jpeg_abort_decompress(&info); // what follows the last line is not looked at
+    jpeg_abort_decompress(&info); // ignores data behind the last line
     return wanted;
   }
 

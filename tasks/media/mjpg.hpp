@@ -1,7 +1,7 @@
-// Frames of a camera that compresses each by itself (MJPG), decoded by libjpeg-turbo. That asks the heap for memory
-// with each picture: here it gets what was taken at set-up.
+// A decoder of Motion JPEG (MJPG): frames of a camera that compresses each frame by itself. It uses libjpeg-turbo,
+// which requests heap memory for each picture; here it gets memory that was allocated at set-up.
 //
-// Ownership: the decoder owns what it decodes into. Not shared between threads at once.
+// Ownership: the decoder owns the memory of the decoded picture. Only one thread at a time may use it.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,15 +17,16 @@ namespace rtexec::tasks {
 
 class MjpgDecoder {
  public:
-  /// For frames of this size. unsupported: the library is another one than this was built for.
+  /// Makes a decoder for frames of this size. Returns unsupported if the libjpeg of this machine is not the version of
+  /// the build.
   [[nodiscard]] static Result<MjpgDecoder> make(Extent size);
   MjpgDecoder(MjpgDecoder&&) noexcept;
   MjpgDecoder& operator=(MjpgDecoder&&) noexcept;
   ~MjpgDecoder();
 
-  /// As RGB24, valid until the next call. Huffman tables that the frame lacks are those of ITU-T T.81, annex K, as many
-  /// cameras mean it. No allocation, no lock. corrupted: it is no baseline JPEG of that size, is damaged, or ends
-  /// before its last line; the frames after it are none the worse.
+  /// Decodes a frame to RGB24, valid until the next call. If the frame lacks Huffman tables, those of ITU-T T.81, annex
+  /// K, are used, as many cameras expect. No allocation, no lock. Returns corrupted if the frame is no baseline JPEG of
+  /// that size, is damaged, or ends before its last line. Later frames are not affected.
   [[nodiscard]] Expected<Frame, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
  private:
@@ -34,7 +35,7 @@ class MjpgDecoder {
 
   Extent size_;
   std::vector<std::uint8_t> rgb_;
-  std::unique_ptr<Library> library_; // stays where it is: the library has its address
+  std::unique_ptr<Library> library_; // must not move: the library keeps its address
 };
 
 } // namespace rtexec::tasks

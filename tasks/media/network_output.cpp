@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTask = "rtexec.task", kAnchors = "rtexec.anchors", kMean = "rtexec.mean",
                            kDeviation = "rtexec.std";
 
-/// The most probable classes of the first output, taken as logits.
+/// A decoder that returns the most probable classes, with the first output as logits.
 class Classifier final : public OutputDecoder {
  public:
   explicit Classifier(std::size_t classes) : count_(std::min(classes, ranked_.size())) {}
@@ -58,7 +58,7 @@ Unexpected<Error> refuse(std::string_view key, std::string_view value, const std
   return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + config::printable(value) + "\": " + why);
 }
 
-/// `count` finite numbers separated by commas, or nothing.
+/// Returns `count` finite numbers separated by commas, or nullopt.
 std::optional<std::vector<float>> numbers(std::string_view text, std::size_t count) {
   std::vector<float> values;
   for (const auto part : config::parts(text, ',')) {

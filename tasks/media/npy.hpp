@@ -16,16 +16,16 @@ struct NpyTensor {
   std::vector<std::int64_t> shape;
   ElementType type = ElementType::float32;
   std::vector<std::byte> bytes;
-  ElementType stored = type; // in the file
+  ElementType stored = type; // element type in the file
 };
 
-/// Reads the types of ElementType, float64 as float32; other types, Fortran order, big endian and pickled objects
-/// are refused. Errors (bad_input) name the file and what is wrong.
+/// Reads a file. Accepts the types of ElementType; float64 become float32. Refuses other types, Fortran order, big
+/// endian and pickled objects. Errors (bad_input) name the file and the defect.
 [[nodiscard]] Result<NpyTensor> read_npy(const std::filesystem::path& path);
-/// The same from memory; `path` names it in messages.
+/// Reads a tensor from memory; `path` names it in messages.
 [[nodiscard]] Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-/// `bytes` are as many as `shape` and `type` say; the file appears whole or not at all.
+/// Writes a file. The size of `bytes` must agree with `shape` and `type`. The file appears complete or not at all.
 [[nodiscard]] Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                                  ElementType type, std::span<const std::byte> bytes);
 

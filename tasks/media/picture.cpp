@@ -11,8 +11,9 @@
 
 namespace {
 
-/// Where stb_image, which has no context of its own, takes its memory during this thread's decode. A pointer with a
-/// fixed place in the thread's block: the first access must not allocate it.
+/// The arena of this thread's decode. stb_image takes its memory from it by this variable, because it has no context
+/// argument. The pointer has a fixed place in the thread's block (initial-exec), so that its first access does not
+/// allocate.
 __attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeArena* decode_arena = nullptr;
 
 } // namespace
@@ -28,7 +29,7 @@ __attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeAre
 #define STBI_REALLOC_SIZED(block, old_size, new_size) decode_arena->resize(block, old_size, new_size)
 #define STBI_FREE(block) static_cast<void>(block)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" // of stb_image, on the results of the macros above
+#pragma GCC diagnostic ignored "-Wold-style-cast" // for casts of stb_image on the results of the macros above
 #include <stb/stb_image.h>
 #pragma GCC diagnostic pop
 
@@ -54,9 +55,10 @@ Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed
   return Unexpected("is no JPEG or PNG picture");
 }
 
-/// What stb_image takes at most for a picture of this size: a damaged file, or one made to do harm, asks for more. For
-/// a pixel that is an interlaced PNG of 16 bits and four channels: its data, which grow once; the pixels of each pass,
-/// and of all; without transparency; in 8 bits. A JPEG pads its sides to 32 pixels at most.
+/// Returns the maximum memory that stb_image needs for a picture of this size. Only a damaged or malicious file
+/// requests more. The worst case per pixel is an interlaced PNG of 16 bits and four channels. Its terms are the data,
+/// which grow once; the pixels of each pass; all pixels; pixels without transparency; and pixels in 8 bits. A JPEG pads
+/// its sides to 32 pixels at most.
 std::size_t max_memory(Extent size, std::size_t compressed) {
   constexpr std::size_t kBytesPerPixel = 8 + 16 + 8 + 8 + 6 + 3, kPadding = 32;
   constexpr std::size_t kGrowth = 4; // all blocks of a buffer that doubles until it holds the file

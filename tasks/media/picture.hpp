@@ -1,4 +1,5 @@
-// Pictures: decoded from JPEG and PNG, with all memory taken at set-up. frame.hpp puts them into a network's input.
+// Pictures decoded from JPEG and PNG. All memory is allocated at set-up. frame.hpp converts pictures to a network's
+// input.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,7 +21,7 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-/// The same, owned by someone else.
+/// A view of a picture.
 struct PictureView {
   Extent size;
   std::span<const std::uint8_t> rgb;
@@ -30,14 +31,13 @@ struct PictureView {
   return {PixelFormat::rgb24, picture.size, std::size_t{3} * static_cast<std::size_t>(picture.size.width), picture.rgb};
 }
 
-/// The memory that one decode takes: blocks are laid one after the other, and all are forgotten by reset(). They begin
-/// as zeros: stb_image reads tables that a damaged file never defined, and its results must not depend on what was
-/// there.
+/// The memory of one decode. Blocks are allocated one after another, and reset() frees all. Blocks are zeroed, because
+/// stb_image reads tables that a damaged file never defined, and its results must not depend on old contents.
 class DecodeArena {
  public:
-  /// Null, and exhausted() from then on, when the memory does not suffice.
+  /// Allocates a block. If the memory does not suffice, returns null, and exhausted() is true from then on.
   void* allocate(std::size_t size) noexcept;
-  /// A copy; the old block stays.
+  /// Copies a block to a new one; the old block stays allocated.
   void* resize(void* block, std::size_t old_size, std::size_t new_size) noexcept;
 
   void reset() noexcept { used_ = 0, exhausted_ = false; }
@@ -54,24 +54,24 @@ class DecodeArena {
 /// Decodes compressed pictures held in memory. Not shared between threads at once.
 class PictureDecoder {
  public:
-  /// Decodes once, and takes the memory that this picture needs, which its size limits whatever the file says. `path`
-  /// names it in messages. Errors: bad_input.
+  /// Decodes a picture once and allocates the memory that it needs. The size of the picture limits this memory,
+  /// whatever else the file contains. `path` names the picture in messages. Returns bad_input if it cannot be decoded.
   [[nodiscard]] Result<PictureView> prepare(std::span<const std::byte> compressed, const std::filesystem::path& path);
 
-  /// Decodes a picture that was prepared; the view is valid until the next call. No allocation, no lock.
+  /// Decodes a prepared picture; the view is valid until the next call. No allocation, no lock.
   [[nodiscard]] Expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
-  /// What it has taken for the pictures that were prepared, or refused.
+  /// Returns the memory allocated by prepare(), also for refused pictures.
   [[nodiscard]] Bytes memory() const noexcept { return {arena_.capacity()}; }
 
  private:
   DecodeArena arena_;
 };
 
-/// For tools: reads and decodes one file.
+/// Reads and decodes one file. For tools.
 [[nodiscard]] Result<Picture> read_picture(const std::filesystem::path& path);
 
-/// What a compressed picture of a file may have at most.
+/// The maximum size of a compressed picture file, in bytes.
 inline constexpr std::size_t kLargestPictureFile = std::size_t{64} << 20;
 
 } // namespace rtexec::tasks

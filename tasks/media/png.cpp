@@ -12,7 +12,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
 
-/// Of the remainders of each byte (ISO/IEC 15948, annex D).
+/// Returns the table of the remainders of each byte (ISO/IEC 15948, annex D).
 constexpr std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
@@ -43,7 +43,7 @@ std::uint32_t word(Bytes bytes) {
 bool is_png(Bytes file) { return text(file).starts_with(kSignature); }
 
 Expected<Extent, std::string_view> inspect_png(Bytes file) {
-  constexpr std::size_t kType = 4, kHead = 8, kChecksum = 4; // of a chunk
+  constexpr std::size_t kType = 4, kHead = 8, kChecksum = 4; // offsets and sizes within a chunk
   constexpr std::uint32_t kHeader = 13, kMost = std::numeric_limits<std::int32_t>::max();
   Extent size;
   for (Bytes rest = file.subspan(kSignature.size());;) {

@@ -1,5 +1,5 @@
-// Checks the structure of a PNG file before stb_image sees it, which believes the lengths of its chunks and skips their
-// checksums.
+// Checks the structure of a PNG file before stb_image reads it. stb_image trusts the lengths of chunks and ignores
+// their checksums.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,8 +13,8 @@ namespace rtexec::tasks {
 
 [[nodiscard]] bool is_png(std::span<const std::byte> file);
 
-/// The size that the header of a PNG file says, or what is wrong with its chunks (ISO/IEC 15948, clause 5): all lie
-/// within the file and have their checksums, the header is the first of them, and the end mark follows.
+/// Returns the size in the header of a PNG file, or the defect of its chunks (ISO/IEC 15948, clause 5). All chunks must
+/// lie within the file and have correct checksums. The header must be first, and an end chunk must follow.
 [[nodiscard]] Expected<Extent, std::string_view> inspect_png(std::span<const std::byte> file);
 
 } // namespace rtexec::tasks

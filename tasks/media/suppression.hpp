@@ -1,4 +1,4 @@
-// Greedy non-maximum suppression: of boxes of one class that overlap too much, the best one stays.
+// Greedy non-maximum suppression: if boxes of one class overlap too much, only the best one is kept.
 #pragma once
 
 #include <rtexec/box.hpp>
@@ -8,11 +8,11 @@
 
 namespace rtexec::tasks {
 
-/// Area of the intersection over that of the union, 0 to 1.
+/// Returns the intersection over union (IoU) of two boxes, 0 to 1.
 [[nodiscard]] float overlap(const Box& a, const Box& b) noexcept;
 
-/// Sorts `boxes` by falling score and moves those that stay to the front: each box whose overlap with every kept box of
-/// its class is at most `most`. Returns how many stay. O(n^2) at worst; no allocation.
+/// Sorts `boxes` by descending score and moves the kept boxes to the front. A box is kept if its overlap with every
+/// kept box of its class is at most `most`. Returns the number of kept boxes. O(n^2) at worst; no allocation.
 std::size_t suppress(std::span<Box> boxes, float most) noexcept;
 
 } // namespace rtexec::tasks

@@ -15,7 +15,7 @@ float value_of(std::uint8_t element) { return element; }
 float value_of(Float16 element) { return from_half(element.bits); }
 float value_of(float element) { return element; }
 
-/// Black where it is no number.
+/// Returns black for a value that is not a number.
 std::uint8_t pixel_of(float value) {
   return value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0f) + 0.5f) : std::uint8_t{0};
 }

@@ -1,5 +1,4 @@
-// From a network's input back to the picture in it, for tools that show what the network sees: the inverse of
-// frame.hpp.
+// Converts a network's input back to a picture, for tools that show what the network sees: the inverse of frame.hpp.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,13 +14,13 @@ namespace rtexec::tasks {
 
 class TensorPicture {
  public:
-  /// Of inputs that are like `tensor` and filled as `preprocessing` says: [1, 3, height, width], or else [1, height,
-  /// width, 3], or one channel in the same places. bad_input: another shape or type (holds_pixels()), no pixel, more
-  /// than 16384 pixels on a side.
+  /// Makes a converter for inputs like `tensor` that were filled with `preprocessing`. Shapes are [1, 3, height,
+  /// width], else [1, height, width, 3], or the same with one channel. Returns bad_input for another shape or type
+  /// (holds_pixels()), no pixel, or more than 16384 pixels on a side.
   [[nodiscard]] static Result<TensorPicture> of(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
-  /// Pixels of the tensor's `bytes`, in memory of `picture` where it has as much. One channel becomes grey; what the
-  /// normalisation brings below black or above white, or to no number, becomes black or white.
+  /// Converts the tensor's `bytes` to pixels of `picture`, whose memory is reused if it suffices. One channel becomes
+  /// grey. Values that denormalise to below black, above white or no number become black or white.
   void read(std::span<const std::byte> bytes, Picture& picture) const;
 
  private:
@@ -31,7 +30,7 @@ class TensorPicture {
   ElementType type_;
   Extent size_;
   std::size_t channels_;
-  std::size_t pixel_, channel_;         // elements from one to the next one
+  std::size_t pixel_, channel_;         // distance between neighbouring pixels, and between channels, in elements
   std::array<PixelValues, 3> values_{}; // by channel
 };
 
