@@ -1,5 +1,5 @@
-// Workloads of the user's own, written in C (rtexec/workload.h), as any other workload: given by a program, or made by
-// the shared object that a task set names.
+// Workloads of users, written in C (rtexec/workload.h), as a Workload. They come from a program, or from a shared
+// object that a task set names.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -15,13 +15,13 @@ namespace rtexec::tasks {
 
 class CustomWorkload final : public Workload {
  public:
-  /// Takes `workload` over: it is destroyed in the end, or where it is refused. `code` changes when what it runs does,
-  /// where that is known. bad_input: its size is none that any version had, constants, fingerprint or pieces are
-  /// missing, or a tensor contradicts itself.
+  /// Takes ownership of `workload`, which is destroyed at the end, or at once if it is refused. `code` is a fingerprint
+  /// of its code, if known. Returns bad_input if its struct size is of no known version, if constants, fingerprint or
+  /// segments are missing, or if a tensor is inconsistent.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> adopt(const rtexec_workload* workload,
                                                                std::string_view code = {});
-  /// Made by the shared object that `task` names, which stays loaded until the process ends. bad_input: it cannot be
-  /// loaded, or lacks rtexec_workload_create(); and what that says.
+  /// Makes the workload by the shared object that `task` names, which stays loaded until the process ends. Returns
+  /// bad_input if it cannot be loaded or lacks rtexec_workload_create(), or the error of that function.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> load(const Task& task);
   ~CustomWorkload() override;
 
@@ -31,7 +31,7 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;
-  /// Its pieces, where there are several.
+  /// Returns the names of its segments in C, if there are several.
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
@@ -73,11 +73,11 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] Status execute_pieces(std::size_t begin, std::size_t end) noexcept;
 
   const rtexec_workload& given_;
-  rtexec_workload workload_{}; // of this version: what an older one lacks is null
+  rtexec_workload workload_{}; // struct of this version; members that an older version lacks are null
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
-  std::vector<std::size_t> segment_ends_; // the piece behind each
+  std::vector<std::size_t> segment_ends_; // for each segment, the piece behind it
   LayerObserver observer_;
   std::string device_name_;
   rtexec_device device_{};

@@ -1,4 +1,4 @@
-// Back ends of others: shared objects that export rtexec_backend_get() (<rtexec/backend.h>).
+// Inference back ends of third parties: shared objects that export rtexec_backend_get() (<rtexec/backend.h>).
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,9 +8,9 @@
 
 namespace rtexec::tasks {
 
-/// `name`: a path, where it has a '/'; else librtexec-backend-NAME.so, where the dynamic linker looks. It is loaded
-/// once and stays loaded until the process ends. Set-up, any thread. bad_input: it cannot be loaded, or is no back end;
-/// unsupported: of another version.
+/// Loads a back end. A `name` with a '/' is a path; another one means librtexec-backend-NAME.so in the search path of
+/// the dynamic linker. It is loaded once and stays loaded until the process ends. Set-up, any thread. Returns bad_input
+/// if it cannot be loaded or is no back end, and unsupported if its version differs.
 [[nodiscard]] Result<const Backend*> load_backend(const std::string& name);
 
 } // namespace rtexec::tasks

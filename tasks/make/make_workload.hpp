@@ -1,4 +1,4 @@
-// From what a task asks for to the workload that does it: the one place that knows all kinds.
+// Makes the workload of a task. This is the only place that knows all kinds.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -12,14 +12,14 @@
 
 namespace rtexec::tasks {
 
-/// Makes the workload that `task` asks for, to run on a device of `kind`, which need not be there. Errors name the
-/// file, and the node or value that cannot be used.
+/// Makes the workload of `task`, to run on a device of `kind`, which need not exist here. Errors name the file, and the
+/// node or value that cannot be used.
 [[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
 
-/// Who computes the model of a dnn task. Errors name what could not be loaded.
+/// Returns the back end of a dnn task. Errors name what could not be loaded.
 [[nodiscard]] Result<const Backend*> backend_of(const Task& task);
 
-/// What the memory of that workload can live under, whatever a board has; D first.
+/// Returns the memory policies that the workload's memory can have, regardless of the board. D comes first.
 [[nodiscard]] std::span<const MemoryPolicy> memory_policies(const Task& task);
 
 } // namespace rtexec::tasks

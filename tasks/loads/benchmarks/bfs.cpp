@@ -1,6 +1,6 @@
-// How many edges away from the first one each of `size` nodes of a random graph is, by breadth-first search: a kernel
-// for each level, always 24. A level without nodes finds that out on the device, by a word that the level before left,
-// and ends at once; nodes behind the last level are not reached. A node has 4 to 12 edges.
+// Breadth-first search: finds the distance, in edges, of each of `size` nodes of a random graph from the first node. It
+// has a kernel for each level, always 24. A level without nodes detects this on the device, by a word that the previous
+// level wrote, and ends at once. Nodes beyond the last level are not reached. A node has 4 to 12 edges.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace {
 
 enum : std::size_t { first, neighbours, levels, reached };
 
-constexpr int depth = 24; // levels that are expanded
+constexpr int depth = 24; // number of levels that are expanded
 
-/// That nodes before `node` have.
+/// Returns the number of edges of the nodes before `node`.
 constexpr std::size_t edges_before(std::size_t node) {
   const std::size_t rest = node % 9;
   return node / 9 * 72 + 4 * rest + rest * (rest - 1) / 2;
@@ -58,12 +58,14 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// What a random graph makes of a launch, on average: `frontier` nodes that have its level, of which it finds `found`.
+/// Returns the expected traffic of a launch on a random graph: `frontier` nodes are in its level, and it finds `found`
+/// new nodes.
 LaunchTraffic expected(double nodes, double edges, double frontier, double found) {
   const auto count = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
-  /// Of `places`, those that `items` fall into.
+  /// Returns the expected number of different `places` that `items` fall into.
   const auto taken = [](double places, double items) { return places * (1 - std::pow(1 - 1 / places, items)); };
-  /// Sectors of an array of nodes or their edges, each of `in_sector` of which is needed with that probability.
+  /// Returns the bytes of sectors touched in an array of nodes or edges, if each of the `in_sector` words of a sector
+  /// is needed with that probability.
   const auto sectors = [](double words, double probability, double in_sector) {
     return 32 * std::ceil(words / 8) * (1 - std::pow(1 - std::min(probability, 1.0), in_sector));
   };
@@ -71,11 +73,11 @@ LaunchTraffic expected(double nodes, double edges, double frontier, double found
   const auto size = static_cast<std::uint64_t>(nodes);
   const double blocks = blocks_of(static_cast<unsigned>(size), cuda::benchmark_threads), share = frontier / nodes;
   const auto all = static_cast<double>(lines(size)), own = all / blocks;
-  const double each = frontier / blocks; // of these nodes, that a block has
+  const double each = frontier / blocks; // frontier nodes of a block
   const double listed = taken(own, each) + taken(std::max(edges / blocks / 32, 1.0), 1.25 * each);
   const double looked_up = taken(all, each * edges / nodes) * (1 - own / all);
   const auto cached = static_cast<double>(estimated_cache.count);
-  // Levels, with a fourth of that for what passes through
+  // The fraction of `levels` in the cache, with a quarter more for streaming data
   const double held = std::min(1.0, cached / (5 * nodes));
   double hits = blocks * (1 + looked_up * held) - 1;
   if (held >= 1) hits += blocks * own;

@@ -1,6 +1,7 @@
-// Clusters of `size` points in space, those that a chain of points joins, each at most 1 from the next: 16 kernels, in
-// each of which every point takes the least label of the points about it. Points lie in heaps of 32, in which chains
-// are shorter than 16; so labels come to rest, and are the same in whatever order threads run.
+// Clustering of `size` points in space: a cluster is a set of points that are joined by a chain of points, each at most
+// 1 from the next. It has 16 kernels, in each of which every point takes the least label of the points near it. Points
+// are in heaps of 32, in which chains are shorter than 16. So labels converge, and do not depend on the order of
+// threads.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -17,8 +18,8 @@ enum : std::size_t { x, y, z, labels };
 
 constexpr std::size_t rounds = 16;
 
-/// Without a branch, so that it vectorises: floats that are not negative are in the order of their bits, and the label
-/// of a point that is too far becomes the largest integer.
+/// Returns the least label within reach, without a branch, so that the loop vectorises. Non-negative floats are ordered
+/// like their bits, and the label of a point that is too far becomes the largest integer.
 RTEXEC_VECTORISED int min_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
   constexpr int none = std::numeric_limits<int>::max();
   const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];
@@ -63,7 +64,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return std::vector<Step>(rounds, round);
 }
 
-/// Every block reads all points, those that run at once side by side.
+/// Every block reads all points; blocks that run at the same time read them together.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   constexpr std::uint64_t at_once = threads_at_once / cuda::benchmark_threads;
   const std::uint64_t points = 4 * lines(size), blocks = blocks_of(size, cuda::benchmark_threads);

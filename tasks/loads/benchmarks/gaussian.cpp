@@ -1,4 +1,5 @@
-// A system of `size` equations made triangular by Gaussian elimination without pivoting: two kernels for each column.
+// Makes a system of `size` equations triangular, by Gaussian elimination without pivoting, with two kernels for each
+// column.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -34,7 +35,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
           array_of<float>("right", size, Direction::both), array_of<float>("factors", size, Direction::device)};
 }
 
-/// The diagonal is larger than the sum of its row: no pivot is small.
+/// Fills the matrix so that each diagonal element is larger than the sum of its row; hence no pivot is small.
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t n = size;
   float* const rows = host.get<float>(matrix);
@@ -59,7 +60,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size;
   std::vector<LaunchTraffic> launches;
-  for (std::uint64_t below = n - 1; below > 0; --below) { // rows below the pivot
+  for (std::uint64_t below = n - 1; below > 0; --below) { // `below` counts the rows below the pivot
     const std::uint64_t columns = below + 1;
     const bool kept = is_kept(Bytes{128} * (columns * lines(columns))), known = kept && columns < n;
     const std::uint64_t for_factors = below + blocks_of(static_cast<unsigned>(below), cuda::benchmark_threads);

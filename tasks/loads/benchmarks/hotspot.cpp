@@ -1,4 +1,5 @@
-// One step of heat through a plate of `size` rows and columns, from sources and to its neighbours and the air.
+// Computes one step of heat flow through a plate of `size` rows and columns: from sources, to neighbours, and to the
+// air.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -56,11 +57,12 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                                        device.get<float>(result), size})};
 }
 
-/// A row of temperatures is read for the rows above and below as well, soon after.
+/// A row of temperatures is soon read again, for the rows above and below it.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size, row = lines(n), blocks = blocks_of(size, cuda::benchmark_threads);
   LaunchTraffic launch = streaming(n * n, 2);
-  launch.accesses = n * (5 * row + 2 * (blocks - 1)) - 2 * row; // columns beside a block are another block's
+  // Columns at the border of a block belong to another block
+  launch.accesses = n * (5 * row + 2 * (blocks - 1)) - 2 * row;
   launch.hits = launch.accesses - 3 * n * row;
   return {launch};
 }

@@ -280,7 +280,7 @@ bool KernelWorkload::prefetches() const noexcept {
   return options_.policy == MemoryPolicy::managed && options_.prefetch && gpu_->can_prefetch();
 }
 
-/// What goes out is prefetched before as well: the host has read it, so kernels that write it would fault.
+/// Outputs are prefetched to the device too: the host has read them, so kernels that write them would fault.
 Status KernelWorkload::execute_prefetched() noexcept {
   for (const auto& array : arrays_)
     if (array.direction() != benchmark::Direction::device)

@@ -1,13 +1,15 @@
-// Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy: the first CPU part makes its inputs, so
-// that the host's caches are dirty and managed pages are on the host; the device part copies what the policy copies and
-// runs its kernels; the last CPU part reads the results into a checksum. So each job pays what its policy costs.
+// Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy. The first CPU part writes the inputs, so
+// that the host's caches are dirty and managed pages are on the host. The device part makes the policy's copies and
+// runs the kernels. The last CPU part reads the results into a checksum. So each job pays the costs of its policy.
 //
-// Its arrays are buffers of its own beside the device's chunks: they are not swapped, and count against no capacity. On
-// a GPU copies and kernels are one graph in the compute stream; copies wait for the copy engines, which swapping keeps
-// busy. Under M, what the host sees is prefetched to the device before the graph and what goes out back to the host
-// behind it, in the same stream, where the device can prefetch: neither side then meets page faults. On the host device
-// memory is ordinary memory under M and H, and the costs of policies are emulated (emulated_costs.hpp). Threading and
-// errors: as Workload.
+// The arrays are the workload's own buffers, separate from the device's chunks: they are not swapped, and count against
+// no capacity. On a GPU copies and kernels form one graph in the compute stream, and copies compete with swapping for
+// the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to the device before
+// the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither side meets page
+// faults.
+//
+// On the host device M and H use ordinary memory, and the costs of policies are emulated (emulated_costs.hpp).
+// Threading and errors: as Workload.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -35,24 +37,24 @@ namespace rtexec::tasks {
 class KernelWorkload final : public Workload {
  public:
   struct Options {
-    WorkloadKind kind = WorkloadKind::vector_add; // one that is_micro_benchmark()
+    WorkloadKind kind = WorkloadKind::vector_add; // is_micro_benchmark() must be true for it
     unsigned size = 1;
-    MemoryPolicy policy = MemoryPolicy::device; // automatic means that too; D/H executes as either
+    MemoryPolicy policy = MemoryPolicy::device; // automatic means D; D/H executes as either
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
-    bool prefetch = true; // under M; false: pages move by faults
+    bool prefetch = true; // under M: prefetch pages; false: pages move by faults
   };
-  /// bad_input: a size that the benchmark cannot have.
+  /// Makes the workload. Returns bad_input for a size that the benchmark does not allow.
   [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
 
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
-  /// Of benchmark, size, policy and kind of device.
+  /// Depends on benchmark, size, policy and kind of device.
   [[nodiscard]] std::string fingerprint() const override;
-  /// Under M on a GPU that prefetches: who makes first contents, and how (initialiser.hpp).
+  /// Takes the choice for first contents (initialiser.hpp), under M on a GPU that prefetches.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
-  /// Managed arrays then hold what job 0 makes, where a GPU can make it, and lie on the host: neither side meets pages
-  /// for the first time in a job.
+  /// Under M, fills managed arrays with the contents of job 0, if a GPU can, and moves them to the host. So no page is
+  /// touched for the first time in a job.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe_contents(const initialise::Observer& observer) override { contents_observer_ = observer; }
 
@@ -63,24 +65,24 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// In their order they are a job as execute() does it under D.
+  /// The parts of the device part. Executed in this order, they equal execute() under D.
   enum class JobPart { copies_in, kernels, copies_out };
-  /// Set-up, on the thread of a compute engine.
+  /// Executes one part. Set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);
-  /// All of them, and how long the kernels took.
+  /// Executes all parts, and returns the time of the kernels.
   [[nodiscard]] Result<Duration> time_kernels();
 
-  /// What bind() takes, known before.
+  /// Returns the memory that bind() will take.
   [[nodiscard]] Footprint footprint() const;
   [[nodiscard]] WorkloadKind kind() const { return options_.kind; }
   [[nodiscard]] unsigned size() const { return options_.size; }
   [[nodiscard]] bool prefetch() const { return options_.prefetch; }
   [[nodiscard]] std::span<const benchmark::ArrayDemand> demands() const { return demands_; }
-  /// After bind().
+  /// Returns the arrays, after bind().
   [[nodiscard]] std::span<const SharedArray> arrays() const { return arrays_; }
   /// The kernels of one job, after bind().
   [[nodiscard]] std::span<const benchmark::Step> steps() const { return steps_; }
-  /// Of what the last job whose after() has returned left in the arrays that go out.
+  /// Returns the checksum of the output arrays of the last job whose after() has returned.
   [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
 
  private:
@@ -109,19 +111,19 @@ class KernelWorkload final : public Workload {
   DeviceKind kind_;
   std::vector<benchmark::ArrayDemand> demands_;
   std::vector<SharedArray> arrays_;
-  std::vector<std::byte*> host_; // addresses of the arrays
+  std::vector<std::byte*> host_; // host addresses of the arrays
   std::vector<benchmark::Step> steps_;
   InitialiserChoice first_contents_;
   initialise::Observer contents_observer_;
-  EmulatedCosts costs_; // on the host device
+  EmulatedCosts costs_; // for the host device
   std::uint64_t checksum_ = 0;
-  std::unique_ptr<KernelWorkload> in_place_; // under D/H: what executes under H, in arrays of this one
-  // On a GPU
+  std::unique_ptr<KernelWorkload> in_place_; // under D/H: a workload that executes under H, in the arrays of this one
+  // Members for a GPU
   hal::CudaDevice* gpu_ = nullptr;
   std::shared_ptr<cuda::Resources> resources_;
-  std::vector<hal::cuda::Function> functions_; // of the steps
+  std::vector<hal::cuda::Function> functions_; // kernels of the steps
   GpuGraph graph_;
-  std::array<GpuGraph, 3> parts_; // by JobPart, once one was run
+  std::array<GpuGraph, 3> parts_; // by JobPart; captured when one is first run
 };
 
 } // namespace rtexec::tasks

@@ -1,4 +1,4 @@
-// sum = a + b, of matrices with `size` rows and columns.
+// Computes sum = a + b, for matrices with `size` rows and columns.
 #include "tasks/loads/benchmarks/add.hpp"
 #include "tasks/loads/benchmarks/benchmark.hpp"
 

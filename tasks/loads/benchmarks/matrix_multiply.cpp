@@ -1,4 +1,4 @@
-// product = a * b, of matrices with `size` rows and columns.
+// Computes product = a * b, for matrices with `size` rows and columns.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -44,8 +44,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                     size})};
 }
 
-/// Blocks go along a row of tiles of a and all of b: as far as the cache does not keep b, each row of tiles reads it
-/// again.
+/// Blocks read a row of tiles of a and all of b. The part of b that the cache does not hold is read again for each row
+/// of tiles.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size, tiles = blocks_of(size, cuda::tile_side), matrix = n * n;
   const std::uint64_t accesses = n * tiles * (lines(n) + tiles + 1);

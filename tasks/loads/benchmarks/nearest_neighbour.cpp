@@ -1,4 +1,4 @@
-// How far each of `size` places is from a given one.
+// Computes the distance of each of `size` places from a given one.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"

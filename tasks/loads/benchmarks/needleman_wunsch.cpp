@@ -1,5 +1,5 @@
-// The best alignment of two sequences of `size` elements: a table of scores, block by block along its anti-diagonals,
-// as many kernels as there are of those.
+// Finds the best alignment of two sequences of `size` elements. It fills a table of scores, block by block along its
+// anti-diagonals, with one kernel for each anti-diagonal.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void align_block(const cuda::NeedlemanWunschArguments& p, std::size_t block_row,
   }
 }
 
-/// Of rows of blocks, those that one anti-diagonal crosses.
+/// The rows of blocks that one anti-diagonal crosses.
 struct Rows {
   unsigned first, count;
 };
@@ -66,7 +66,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// A line holds rows of two blocks or three, of which one is this launch's and others are those of the one before.
+/// A cache line holds rows of two or three blocks: one of this launch, the others of the previous launch.
 LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
   constexpr std::uint64_t block = cuda::alignment_block;
   const auto within = [&](std::uint64_t index) { return std::min(block, size - index * block); };
@@ -76,7 +76,7 @@ LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
     const std::uint64_t height = within(row), width = within(diagonal - row);
     launch.touched += words(height * width + (height + 1) * (width + 1));
     launch.written += words(height * width);
-    launch.accesses += height * 11 / 4 + 1; // many rows lie across the border of two lines
+    launch.accesses += height * 11 / 4 + 1; // many rows extend across the border of two lines
   }
   if (is_kept(launch.touched * 2)) launch.hits = launch.accesses * 5 / 8;
   return launch;

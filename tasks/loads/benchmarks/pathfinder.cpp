@@ -1,5 +1,5 @@
-// The cheapest ways from the first row of a wall to every one of the `size` columns of its last row: a kernel for each
-// row behind the first one, 512 of them.
+// Finds the cheapest paths from the first row of a wall to each of the `size` columns of its last row. It has one
+// kernel for each row after the first: 512.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 enum : std::size_t { wall, costs, spare };
 
-constexpr unsigned rows = 513; // odd
+constexpr unsigned rows = 513; // odd, so that the last row is in `costs`
 
 RTEXEC_VECTORISED void inner_costs(const int* wall, const int* before, int* __restrict costs,
                                    std::size_t columns) noexcept {
@@ -36,7 +36,7 @@ void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   fill_integers(host, wall, std::size_t{rows} * size, job, 0, 10);
 }
 
-/// Rows take turns in `spare` and `costs`, where the last one is.
+/// Rows alternate between `spare` and `costs`; the last row is in `costs`.
 std::vector<Step> steps(unsigned size, const Addresses& device) {
   std::vector<Step> made;
   const int* before = device.get<int>(wall);
@@ -50,7 +50,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Of each launch: a row of the wall, and costs from and to what the host sees and what it does not in turns.
+/// Each launch reads a row of the wall, and alternates costs between an array that the host sees and one that it does
+/// not see.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t row = lines(size), beside = 2 * (blocks_of(size, cuda::benchmark_threads) - std::uint64_t{1});
   const std::uint64_t kept = is_kept(words(3 * std::uint64_t{size})) ? row : 0;

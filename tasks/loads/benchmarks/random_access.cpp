@@ -1,4 +1,4 @@
-// `size` updates of a table of `size` words, each of another place: memory without locality.
+// Makes `size` updates of a table of `size` words at random positions: memory accesses without locality.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                             cuda::RandomAccessArguments{device.get<unsigned>(table), size, seed})};
 }
 
-/// The cache has what it holds of the table.
+/// The cache serves the part of the table that it holds.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const Bytes table = words(size);
   const double held = std::min(1.0, static_cast<double>(estimated_cache.count) / static_cast<double>(table.count));

@@ -7,7 +7,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Of what kernels see.
+/// Returns the kind of the buffer that kernels use.
 BufferKind kind_of(MemoryPolicy policy, benchmark::Direction direction) {
   return direction == benchmark::Direction::device ? BufferKind::device : tasks::kind_of(policy);
 }

@@ -1,9 +1,11 @@
-// The memory of one array under a memory policy: D has it twice, in page-locked host memory and on the device, and
-// copies; M has it once, in managed memory, whose pages move to who touches them; H has it once, in host memory that
-// the device reads and writes in place. D/H has what D has, and is used in place as well. What nobody but kernels sees
-// is on the device alone under each.
+// The memory of one array under a memory policy:
+// - D has two buffers, page-locked host memory and device memory, and copies between them.
+// - M has one buffer in managed memory, whose pages move to the side that touches them.
+// - H has one buffer in host memory, which the device reads and writes in place.
+// - D/H has the buffers of D, and can also use the host buffer in place.
+// An array that only kernels use is in device memory under every policy.
 //
-// It owns its buffers and gives them back to the device, which outlives it. Made and ended during set-up.
+// The array owns its buffers and frees them; the device must outlive it. Made and destroyed during set-up.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -16,7 +18,7 @@
 
 namespace rtexec::tasks {
 
-/// Of buffers: managed memory counts as the device's, since all of it may be there.
+/// The size of buffers. Managed memory counts as device memory, because all of it may be there.
 struct Footprint {
   Bytes host;
   Bytes device;
@@ -32,7 +34,8 @@ struct ArrayCopy {
 
 class SharedArray {
  public:
-  /// Automatic means D. Errors name the array. out_of_memory: also managed memory beyond what is free on the device.
+  /// Makes an array; automatic means D. Errors name the array. Returns out_of_memory also for managed memory that
+  /// exceeds the device's free memory.
   [[nodiscard]] static Result<SharedArray> make(Device& device, MemoryPolicy policy,
                                                 const benchmark::ArrayDemand& demand);
   [[nodiscard]] static Footprint footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand);
@@ -44,28 +47,29 @@ class SharedArray {
   SharedArray& operator=(SharedArray&&) = delete;
   ~SharedArray();
 
-  /// Of D/H: the array as kernels see it in place, under H. It has no memory of its own, and must not outlive this one.
+  /// For D/H: returns a view of the array that kernels use in place, under H. It owns no memory, and this array must
+  /// outlive it.
   [[nodiscard]] SharedArray in_place() const noexcept;
 
-  /// Null where the host does not see it.
+  /// Returns the host address; null if the host does not see the array.
   [[nodiscard]] std::byte* host() const noexcept { return on_host_.size == Bytes{0} ? on_device_.host : on_host_.host; }
   [[nodiscard]] std::byte* device() const noexcept { return on_device_.device; }
   [[nodiscard]] Bytes size() const noexcept { return on_device_.size; }
-  /// What kernels see.
+  /// Returns the buffer that kernels use.
   [[nodiscard]] const Buffer& buffer() const noexcept { return on_device_; }
   [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
 
-  // What the policy moves before a job's first kernel and behind its last one; absent: nothing, pages move by
-  // themselves
+  // Return the copies that the policy makes before a job's first kernel and after its last one. nullopt: there is none,
+  // pages move by themselves
   [[nodiscard]] std::optional<ArrayCopy> copy_in() const noexcept;
   [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
 
  private:
   SharedArray(Device* device, benchmark::Direction direction) : device_(device), direction_(direction) {}
 
-  Device* device_; // null: the memory is another one's
+  Device* device_; // null: another object owns the memory
   benchmark::Direction direction_;
-  Buffer on_host_, on_device_; // the first one only under D and D/H
+  Buffer on_host_, on_device_; // `on_host_` exists only under D and D/H
 };
 
 } // namespace rtexec::tasks

@@ -1,4 +1,4 @@
-// sum = a + b, of `size` elements: one kernel, as much memory in as it can have for one operation.
+// Computes sum = a + b for `size` elements: one kernel, with the highest ratio of input memory to operations.
 #include "tasks/loads/benchmarks/add.hpp"
 #include "tasks/loads/benchmarks/benchmark.hpp"
 

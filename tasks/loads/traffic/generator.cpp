@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t piece = 64 << 10;
 
-/// The generator's pieces, with what they have in common.
+/// A run of a generator in pieces, with the state that paced and unpaced runs share.
 class Run {
  public:
   Run(Generator& generator, const Course& course, const Clock& clock)

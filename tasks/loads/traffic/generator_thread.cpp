@@ -12,13 +12,13 @@ struct GeneratorThread::State {
 
   std::atomic<bool> stop{false};
   hal::Signal stopped; // raised with `stop`
-  hal::Signal begun;   // raised once `refused` is known
-  Result<> refused;    // of hooks.begin
+  hal::Signal begun;   // raised once `refused` is set
+  Result<> refused;    // the result of hooks.begin
   Instant start;
   std::atomic<std::uint64_t> moved{0}, dropped{0};
-  Traffic traffic; // in all, once the thread has ended
+  Traffic traffic; // the complete result, once the thread has ended
   std::atomic<bool> ended{false};
-  hal::Thread thread; // ends before the rest
+  hal::Thread thread; // ends before the other members
 
   void run() {
     if (hooks.begin) refused = hooks.begin();
@@ -32,7 +32,7 @@ struct GeneratorThread::State {
     course.moved = &moved;
     course.dropped = &dropped;
     traffic = run_course(*generator, course, {[](void*) noexcept { return hal::now(); }, &State::sleep_until, this});
-    traffic.elapsed = hal::now() - start; // as so_far() counts
+    traffic.elapsed = hal::now() - start; // counted as by so_far()
     if (hooks.end) hooks.end();
     ended.store(true, std::memory_order_release);
   }

@@ -1,5 +1,5 @@
-// A generator on a thread of its own, as fast as it can or at a wanted rate, until it is stopped: a co-runner of
-// experiments and calibration.
+// A generator on a thread of its own, as fast as possible or at a requested rate, until it is stopped. Experiments and
+// calibration use it as interference load.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,30 +12,30 @@
 
 namespace rtexec::tasks {
 
-/// What the thread does before its first byte and after its last; for the counters and budgets of whoever starts it.
-/// Empty: nothing.
+/// Functions that the thread calls before its first byte and after its last, for counters and budgets of the starting
+/// code. Empty: none.
 struct GeneratorHooks {
   std::function<Result<>()> begin; // an error ends the thread
-  std::function<void()> end;       // not called where begin failed
+  std::function<void()> end;       // not called if `begin` failed
 };
 
 class GeneratorThread {
  public:
-  /// Returns once it runs with its settings in force, or the error of hal::Thread or of `hooks.begin`. bad_input: a
-  /// rate of 0. Only the page faults of a PageGenerator and the sleeps of a paced one make it wait: on a real-time
-  /// class without a rate it keeps its core until it is stopped.
+  /// Starts the thread. Returns once it runs with its settings in force, or the error of hal::Thread or `hooks.begin`.
+  /// Returns bad_input for a rate of 0. Only page faults of a PageGenerator and sleeps of a paced generator make the
+  /// thread wait. In a real-time class without a rate it occupies its core until it is stopped.
   [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator,
                                                      const hal::ThreadSettings& settings,
                                                      std::optional<Bandwidth> rate = {}, GeneratorHooks hooks = {});
   ~GeneratorThread(); // stops
   GeneratorThread(GeneratorThread&&) noexcept;
-  GeneratorThread& operator=(GeneratorThread&&) noexcept; // stops the one it replaces
+  GeneratorThread& operator=(GeneratorThread&&) noexcept; // stops the thread that it replaces
 
-  /// Since the start, behind by at most a piece of some 64 KiB. Any thread; what it did in all once it is stopped.
+  /// Returns the result since the start, at most about 64 KiB behind; the complete result after stop(). Any thread.
   [[nodiscard]] Traffic so_far() const noexcept;
-  /// After the piece that it moves now. Once is enough.
+  /// Stops after the present piece. Must be called only once.
   Traffic stop();
-  [[nodiscard]] int kernel_id() const; // as in /proc
+  [[nodiscard]] int kernel_id() const; // its number in /proc
 
  private:
   struct State;

@@ -8,7 +8,7 @@
 namespace rtexec::tasks {
 namespace {
 
-// Accesses are volatile: the compiler keeps each, and joins none.
+// Accesses are volatile, so that the compiler keeps each one and merges none
 using Word = volatile std::uint32_t;
 using Wide = volatile std::uint64_t;
 using Link = std::byte* volatile;
@@ -51,7 +51,8 @@ LineGenerator::~LineGenerator() {
   if (locked_) (void)hal::sys().munlock(memory_.base(), memory_.size().count);
 }
 
-/// Every page is written: one that was only read would be the kernel's one page of zeros, which stays in the cache.
+/// Writes every page and locks the buffer. A page that was only read would be the kernel's one zero page, which stays
+/// in the cache.
 void LineGenerator::fill() {
   for (std::uint64_t at = 0; at < memory_.size().count; at += hal::page_size().count)
     word_at(memory_.base() + at) = static_cast<std::uint32_t>(at / hal::page_size().count) + 1;
@@ -59,8 +60,8 @@ void LineGenerator::fill() {
   if (pattern_ == TrafficPattern::latency) link();
 }
 
-/// One cycle through all lines, each cycle as likely: Sattolo, "An algorithm to generate a random cyclic permutation",
-/// 1986.
+/// Links all lines to one random cycle; all cycles are equally likely (Sattolo, "An algorithm to generate a random
+/// cyclic permutation", 1986).
 void LineGenerator::link() {
   const auto line = [&](std::uint64_t i) { return memory_.base() + i * line_; };
   const auto lines = end_ / line_;

@@ -1,6 +1,6 @@
-// When a paced generator moves how much, so that it keeps a rate exactly: burst k is due at start + k grid, and bursts
-// 0 to k together have rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness adds up. Pure:
-// no clock, no allocation.
+// The schedule of a paced generator, which keeps a rate exactly. Burst k is due at start + k grid, and bursts 0 to k
+// together have rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness accumulates. Pure: no
+// clock, no allocation.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -11,20 +11,19 @@ namespace rtexec::tasks {
 
 class Pacer {
  public:
-  /// A tenth of the usual period of regulation
+  /// A tenth of the usual regulation period
   static constexpr Duration grid = std::chrono::microseconds(100);
-  /// What is later is dropped, so that lost time is not made up for by a flood
+  /// Later bursts are dropped, so that lost time is not followed by a flood
   static constexpr Duration max_behind = std::chrono::milliseconds(10);
 
-  /// `rate` and `unit` are more than 0.
+  /// `rate` and `unit` must be above 0.
   Pacer(Bandwidth rate, Bytes unit, Instant start);
 
   struct Burst {
     Instant due;
     Bytes size; // whole units, at least one
   };
-  /// The first burst that holds a unit, after those that were taken. What is more than `max_behind` late at `now` is
-  /// dropped and counted.
+  /// Returns the next burst that holds a unit. Drops and counts bursts that are more than `max_behind` late at `now`.
   [[nodiscard]] Burst next(Instant now) noexcept;
   [[nodiscard]] Bytes dropped() const noexcept { return dropped_; }
 
@@ -32,11 +31,11 @@ class Pacer {
   /// Adds `steps` of the grid to the credit, and takes its whole units.
   [[nodiscard]] Bytes take(std::uint64_t steps) noexcept;
 
-  std::uint64_t rate_; // credit in each step
-  std::uint64_t unit_; // bytes
-  std::uint64_t cost_; // credit that a unit takes: credit is counted in bytes times grids in a second
+  std::uint64_t rate_; // credit added in each step
+  std::uint64_t unit_; // in bytes
+  std::uint64_t cost_; // credit for one unit; credit is counted in bytes times grids per second
   std::uint64_t credit_ = 0;
-  Instant due_; // of the next step
+  Instant due_; // when the next step is due
   Bytes dropped_;
 };
 

@@ -1,7 +1,7 @@
 // A workload that moves memory in its CPU parts and needs no device: for experiments with bandwidth budgets. Each job
-// moves traffic_before bytes in its first part and traffic_after in its last, in whole lines (copy: pairs of lines),
-// rounded down, from where the job before left off; what a byte is for each pattern, tasks/loads/traffic/generator.hpp
-// says. Its device part does nothing.
+// moves traffic_before bytes in its first part and traffic_after bytes in its last part. Amounts are rounded down to
+// whole lines (copy: pairs of lines), and each job continues where the previous one ended.
+// tasks/loads/traffic/generator.hpp defines the bytes of each pattern. The device part does nothing.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -15,14 +15,14 @@ namespace rtexec::tasks {
 
 class TrafficWorkload final : public Workload {
  public:
-  /// Line size, and buffer where the task names none, come from `machine`'s caches. bad_input: an amount that is less
-  /// than a line, or no traffic at all; out_of_memory.
+  /// Makes the workload. The line size, and the buffer if the task names none, come from `machine`'s caches. Returns
+  /// bad_input for an amount below one line or no traffic at all, and out_of_memory.
   [[nodiscard]] static Result<std::unique_ptr<TrafficWorkload>> make(const Task& task,
                                                                      const hal::Machine& machine = hal::Machine());
 
   [[nodiscard]] MemoryDemand memory() const override { return {}; }
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
-  /// Of pattern, amounts, buffer and line.
+  /// Depends on pattern, amounts, buffer and line.
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] Result<> bind(Device&, const Memory&) override { return {}; }
 

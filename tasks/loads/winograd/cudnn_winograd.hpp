@@ -1,5 +1,5 @@
 // The convolution of the micro-benchmark on an NVIDIA GPU by cuDNN's Winograd: a network of one layer, captured into
-// one graph with the copies of its input and output. Everything but bind() works without a device.
+// one graph with the copies of its input and output. All functions except bind() work without a device.
 #pragma once
 
 #include "tasks/engine/cuda/gpu_network.hpp"
@@ -21,11 +21,11 @@ class CudnnWinograd final : public GpuNetwork {
   };
   struct Options {
     cuda::Executor::Options launching;
-    const cuda::CudnnFunctions* functions = nullptr; // null: those of this machine
+    const cuda::CudnnFunctions* functions = nullptr; // null: the cuDNN of this machine
     MemoryPolicy policy = MemoryPolicy::device;
   };
 
-  /// Of a graph that winograd_graph() made.
+  /// Makes the network of a graph from winograd_graph().
   CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options);
   ~CudnnWinograd() override;
 
@@ -35,11 +35,11 @@ class CudnnWinograd final : public GpuNetwork {
   [[nodiscard]] double flops() const override { return flops_; }
 
  private:
-  /// refused: cuDNN is not there, or takes the method no more.
+  /// Returns refused if cuDNN is missing, or no longer accepts the method.
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
   void release_image() noexcept override { filters_ = std::vector<float>(); }
-  /// As large as the result, which follows it in scratch; then the workspace
+  /// Returns the size of the picture. The result is as large and follows it in scratch; then follows the workspace
   [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> open_convolution();
   [[nodiscard]] Result<> issue(const Memory& memory);
@@ -49,7 +49,7 @@ class CudnnWinograd final : public GpuNetwork {
   Method method_;
   Options options_;
   std::string layer_;
-  std::unique_ptr<CudnnConvolution> convolution_; // once bound
+  std::unique_ptr<CudnnConvolution> convolution_; // null until bound
 };
 
 } // namespace rtexec::tasks

@@ -15,11 +15,11 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr std::uint64_t weights_seed = 1, picture_seed = 2;
-constexpr std::int64_t side = 3; // of a filter
-// CudnnConvolutionFwdAlgo_t: WINOGRAD, WINOGRAD_NONFUSED; the first that cuDNN takes
+constexpr std::int64_t side = 3; // side of a filter
+// cudnnConvolutionFwdAlgo_t: WINOGRAD, WINOGRAD_NONFUSED. The first that cuDNN accepts is used
 constexpr std::array algorithms{6, 7};
-constexpr std::size_t max_workspace = std::size_t{4} << 30; // that a line of tuning may ask for
-// Begins a line that says something and chooses nothing
+constexpr std::size_t max_workspace = std::size_t{4} << 30; // limit for a line of tuning
+// Prefix of a line that is a message and chooses nothing
 constexpr std::string_view note = "# ";
 
 std::vector<float> noise(std::uint64_t seed, std::int64_t count) {
@@ -87,7 +87,7 @@ Result<> WinogradWorkload::bind(Device& device, const Memory& memory) {
   return {};
 }
 
-// ---- choices
+// ---- tuning
 
 Result<> WinogradWorkload::use(std::span<const std::string> tuning) {
   if (kind_ == DeviceKind::host) return network_->use(tuning);

@@ -1,4 +1,4 @@
-// Vectors and matrices, element by element.
+// Adds vectors and matrices, element by element.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

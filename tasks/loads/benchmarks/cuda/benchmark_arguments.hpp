@@ -1,13 +1,13 @@
-// What the kernels of micro-benchmarks are given: one struct for each, passed by value as the kernel's only parameter.
+// Arguments of the kernels of micro-benchmarks: one struct for each kernel, passed by value as its only parameter.
 // Shared between device code and host code: plain C++17, no library. Addresses are device addresses; matrices are dense
 // and row-major.
 #pragma once
 
 namespace rtexec::tasks::cuda {
 
-constexpr int benchmark_threads = 256; // of a block, in x, where a kernel says nothing else
+constexpr int benchmark_threads = 256; // threads of a block, in x, unless a kernel has its own
 
-/// A number that looks random, by a bijection of `i` for each seed.
+/// Returns a pseudo-random number: a bijection of `i` for each seed.
 constexpr unsigned noise(unsigned i, unsigned seed) {
   unsigned x = i * 0x9e3779b9U + seed;
   x = (x ^ (x >> 16U)) * 0x7feb352dU;
@@ -15,18 +15,18 @@ constexpr unsigned noise(unsigned i, unsigned seed) {
   return x ^ (x >> 16U);
 }
 
-/// Of `count`, by a number that looks random.
+/// Maps a pseudo-random number to 0 .. count - 1.
 constexpr unsigned chosen(unsigned number, unsigned count) {
   return static_cast<unsigned>(static_cast<unsigned long long>(number) * count >> 32U);
 }
 
-/// What an array is filled with: word i by its number alone, so that it does not matter who fills which part.
+/// The contents of an array. Word i depends on its index alone, so any thread or device may fill any part.
 struct Fill {
   enum Kind : int {
     words,     // noise
     fractions, // floats in [0, 1), multiples of 2^-24
-    integers,  // from `least` on, `range` different ones
-    scores,    // the table of needleman-wunsch with `range` columns: its first row and column, and zeros
+    integers,  // `range` different integers from `least` on
+    scores,    // the initial table of needleman-wunsch with `range` columns: its first row and column, zeros elsewhere
   };
   int kind = words;
   unsigned seed = 0;
@@ -46,15 +46,16 @@ constexpr int filled_score(const Fill& fill, unsigned i) {
   return row != 0 && column != 0 ? 0 : -gap_penalty * static_cast<int>(row + column);
 }
 
-/// Words first to first + count of the array at `to`; thread t makes those t, t + threads, t + 2 threads, ... of them.
+/// Fills the words first to first + count of the array at `to`. Thread t fills the words t, t + threads, t + 2 threads,
+/// ... of them.
 struct FillArguments {
   void* to = nullptr;
   unsigned first = 0, count = 0;
-  unsigned threads = 0; // of the grid
+  unsigned threads = 0; // threads of the grid
   Fill fill;
 };
 
-/// sum = a + b, element by element: vectors, and matrices as vectors of their elements.
+/// Computes sum = a + b, element by element; matrices are vectors of their elements.
 struct AddArguments {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -62,7 +63,7 @@ struct AddArguments {
   unsigned count = 0;
 };
 
-constexpr int tile_side = 16; // of the product, for each block; one thread for each element
+constexpr int tile_side = 16; // side of a tile of the product: one tile for each block, one thread for each element
 
 struct MatrixMultiplyArguments {
   const float* a = nullptr;
@@ -71,11 +72,11 @@ struct MatrixMultiplyArguments {
   unsigned side = 0;
 };
 
-constexpr int alignment_block = 16; // side; one thread for each of its rows
+constexpr int alignment_block = 16; // side of a block; one thread for each of its rows
 
-/// scores[i + 1][j + 1] is the best of scores[i][j] + similarity[i][j], and scores[i][j + 1] and scores[i + 1][j] less
-/// the penalty. One launch does the blocks of one anti-diagonal: block b of the grid is the one in row first_row + b
-/// and column diagonal - first_row - b of all blocks.
+/// Computes scores[i + 1][j + 1] as the greatest of scores[i][j] + similarity[i][j], scores[i][j + 1] - penalty and
+/// scores[i + 1][j] - penalty. One launch computes the blocks of one anti-diagonal. Grid block b computes the block in
+/// row first_row + b and column diagonal - first_row - b.
 struct NeedlemanWunschArguments {
   const int* similarity = nullptr; // [side][side]
   int* scores = nullptr;           // [side + 1][side + 1]
@@ -83,8 +84,8 @@ struct NeedlemanWunschArguments {
   unsigned diagonal = 0, first_row = 0;
 };
 
-/// Of column `pivot`: factors[i] = matrix[i][pivot] / matrix[pivot][pivot] for every row i below; then row i less
-/// factors[i] times row pivot, and right[i] with it.
+/// Eliminates column `pivot`: factors[i] = matrix[i][pivot] / matrix[pivot][pivot] for every row i below the pivot.
+/// Then subtracts factors[i] times row pivot from row i, and likewise from right[i].
 struct GaussianArguments {
   float* matrix = nullptr;
   float* right = nullptr;
@@ -92,11 +93,11 @@ struct GaussianArguments {
   unsigned side = 0, pivot = 0;
 };
 
-// What flows to an element in one step, as a share of the difference
+// Heat flow to an element in one step, as a fraction of the difference
 constexpr float heat_from_power = 0.5F, heat_across_rows = 0.125F, heat_across_columns = 0.1F, heat_to_air = 0.0125F;
-constexpr float air = 80; // its temperature
+constexpr float air = 80; // temperature of the air
 
-/// Neighbours beyond an edge are as warm as the element.
+/// Neighbours beyond an edge have the temperature of the element.
 struct HotspotArguments {
   const float* temperature = nullptr;
   const float* power = nullptr;
@@ -104,7 +105,7 @@ struct HotspotArguments {
   unsigned side = 0;
 };
 
-/// costs[j] = wall[j] + the least of before[j - 1], before[j], before[j + 1].
+/// Computes costs[j] = wall[j] + min(before[j - 1], before[j], before[j + 1]).
 struct PathfinderArguments {
   const int* wall = nullptr; // one row
   const int* before = nullptr;
@@ -112,8 +113,8 @@ struct PathfinderArguments {
   unsigned columns = 0;
 };
 
-/// Neighbours of node i are those from first[i] to first[i + 1]. Nodes that `level` has give level + 1 to neighbours
-/// that have none, which is below 0. reached[l]: level l has nodes.
+/// Expands one level: the neighbours of node i are entries first[i] to first[i + 1] of `neighbours`. Nodes of level
+/// `level` give level + 1 to neighbours without a level (below 0). reached[l] is nonzero if level l has nodes.
 struct BfsArguments {
   const unsigned* first = nullptr;
   const unsigned* neighbours = nullptr;
@@ -131,15 +132,15 @@ struct NearestNeighbourArguments {
   float to_x = 0, to_y = 0;
 };
 
-/// As many updates as elements, each of an element that the update's number chooses.
+/// Makes as many updates as there are elements. The number of an update selects its element.
 struct RandomAccessArguments {
   unsigned* table = nullptr;
   unsigned count = 0;
   unsigned seed = 0;
 };
 
-/// Every label becomes the least one of the points that are no further than `reach`, which may be from this launch or
-/// the one before.
+/// Sets every label to the least label of the points within `reach`. A label read may be from this launch or from the
+/// previous one.
 struct ClusteringArguments {
   const float* x = nullptr;
   const float* y = nullptr;

@@ -1,4 +1,4 @@
-// One level of a breadth-first search. Threads that find the same node write the same there.
+// Expands one level of a breadth-first search. Threads that find the same node write the same value.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

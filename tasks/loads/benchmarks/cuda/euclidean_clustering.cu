@@ -1,5 +1,5 @@
-// One round in which points take the least label about them. A label that another thread lowers meanwhile is as good
-// before as after.
+// One round in which each point takes the least label of the points near it. Another thread may lower a label
+// meanwhile; the old and the new value are equally valid.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

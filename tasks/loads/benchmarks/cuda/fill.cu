@@ -1,4 +1,4 @@
-// First contents of arrays.
+// Fills arrays with their first contents.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

@@ -1,4 +1,4 @@
-// One column of Gaussian elimination: the factors of its rows, then the rows.
+// Eliminates one column by Gaussian elimination: first the factors of the rows, then the rows.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -11,7 +11,7 @@ KERNEL(benchmark_factors, benchmark_threads, GaussianArguments) {
         arguments.matrix[row * n + arguments.pivot] / arguments.matrix[arguments.pivot * n + arguments.pivot];
 }
 
-/// A row for each y, an element for each thread.
+/// Uses one row for each y of the grid, and one element for each thread.
 KERNEL(benchmark_eliminate, benchmark_threads, GaussianArguments) {
   wait_for_previous();
   const unsigned n = arguments.side, pivot = arguments.pivot, row = pivot + 1 + static_cast<unsigned>(block_y()),

@@ -1,9 +1,9 @@
-// One step of heat through a plate.
+// Computes one step of heat flow through a plate.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
 
-/// A row for each y, an element for each thread.
+/// Uses one row for each y of the grid, and one element for each thread.
 KERNEL(benchmark_heat, benchmark_threads, HotspotArguments) {
   wait_for_previous();
   const unsigned n = arguments.side, row = static_cast<unsigned>(block_y()), column = item();

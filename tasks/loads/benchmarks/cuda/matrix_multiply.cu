@@ -1,5 +1,5 @@
-// A tile of the product for each block, which goes along a row of tiles of a and a column of tiles of b. Each element
-// is summed up in the order of the definition.
+// Matrix multiplication. Each block computes a tile of the product from a row of tiles of a and a column of tiles of b.
+// Each element is summed in the order of the definition.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

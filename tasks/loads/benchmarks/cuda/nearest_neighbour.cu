@@ -1,4 +1,4 @@
-// Distances from one place.
+// Computes distances from one place.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

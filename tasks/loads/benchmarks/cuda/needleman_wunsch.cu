@@ -1,4 +1,4 @@
-// The blocks of one anti-diagonal. In a block, thread i takes row i, one column behind the row above.
+// Computes the blocks of one anti-diagonal. In a block, thread i computes row i, one column behind the row above.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -24,7 +24,7 @@ KERNEL(benchmark_align, alignment_block, NeedlemanWunschArguments) {
   const int columns = n - column < alignment_block ? static_cast<int>(n - column) : alignment_block;
   int* const result = arguments.scores + (row + 1) * width + column + 1;
   const int* const similarity = arguments.similarity + static_cast<unsigned long long>(row) * n + column;
-  // The edges: the column before by rows, the row above by columns
+  // The edges of the block: the column to the left by rows, the row above by columns
   if (row < n) scores[own + 1][0] = result[-1];
   if (own < columns)
     scores[0][own + 1] =

@@ -1,4 +1,4 @@
-// One row of a wall.
+// Computes one row of costs from one row of the wall.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

@@ -1,4 +1,4 @@
-// Updates of words all over a table; in whatever order, the result is the same.
+// Updates words at random positions of a table; the result does not depend on the order.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
