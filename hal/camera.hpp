@@ -78,7 +78,7 @@ class Camera {
   /// none in `format`, or if its rate cannot be set. Each error says what to do.
   [[nodiscard]] static Result<std::unique_ptr<Camera>> open(const std::string& path, const CameraWanted& wanted);
 
-  virtual ~Camera() = default; // stops
+  virtual ~Camera() = default; // calls stop()
 
   [[nodiscard]] virtual const CameraSettings& settings() const noexcept = 0;
 

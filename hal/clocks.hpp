@@ -27,8 +27,8 @@ class CoreClock {
 
 /// The clocks of a device, as its driver reports them.
 struct DeviceClocks {
-  // Bits of `limits`: reasons why the clock is below its maximum
-  /// Hardware: slowed down by hardware for power or temperature
+  // Bits of `limits`: reasons why the clock is below its maximum. `hardware`: the hardware slows down for power or
+  // temperature
   static constexpr std::uint32_t power = 1, temperature = 2, hardware = 4;
   // Bits of `limits` for a whole board: too much current, a locked clock that changed, a part throttled by its
   // temperature

@@ -1,5 +1,5 @@
-// A back end's record of the host memory that it page-locked for its caller. The back end owns the lock, the caller
-// owns the memory.
+// A record of the host memory that a back end page-locked for its caller. The back end owns the lock, the caller owns
+// the memory.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -1,4 +1,4 @@
-// A back end's record of a reserved address range: which of its slots hold a chunk. The back end owns the addresses.
+// A record of which slots of a reserved address range hold a chunk. The back end owns the addresses.
 #pragma once
 
 #include "hal/device_interface.hpp"

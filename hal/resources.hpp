@@ -56,7 +56,7 @@ class Mapping {
   ~Mapping() { (void)unmap(); }
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] Bytes size() const { return size_; }
-  /// Unmaps the pages. Has an effect once; the destructor calls it too.
+  /// Unmaps the pages. A second call has no effect; the destructor calls it too.
   Result<> unmap();
 
  private:

@@ -29,8 +29,8 @@ class CpusetPartition {
   virtual ~CpusetPartition() = default; // calls end()
   /// Moves a thread of this process to the cpuset of `core`.
   [[nodiscard]] virtual Result<> add(int kernel_id, unsigned core) = 0;
-  /// Moves the threads still in the partition back and undoes everything. The error names what could not be undone.
-  /// Must be called only once.
+  /// Moves the threads still in the partition back and undoes everything. The error names what could not be undone. A
+  /// second call has no effect.
   [[nodiscard]] virtual Result<> end() = 0;
 };
 

@@ -1,9 +1,9 @@
 // Locks the clocks of a board for a run: memory first, then cores, then the GPU. Each clock is set to the highest rate
 // that the power mode allows; the memory clock to its cap if it has one.
 //
-// Before the first change, all changes are written to a state file and synced, so that every file can be restored. This
-// happens at the end of the run, or if a part of the locking fails. After a crash it is done by the next run or `rtexec
-// restore`. A machine has one lock at a time. Set-up code: it may allocate and block.
+// Before the first change, all changes are written to a state file and synced, so that every file can be restored. The
+// run restores them at its end, or if a part of the locking fails. After a crash, the next run or `rtexec restore`
+// restores them. A machine has one lock at a time. Set-up code: it may allocate and block.
 #pragma once
 
 #include <rtexec/result.hpp>

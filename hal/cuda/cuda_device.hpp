@@ -93,7 +93,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<Buffer> allocate_untouched(Bytes size);
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
   /// Computes `own` from the free memory before the context was made (NVML). If that is unknown, uses the whole memory
-  /// of the device. Memory that other programs and the driver held by then then counts in `context` and in `own`.
+  /// of the device. `context` and `own` then include the memory of other programs and of the driver at that time.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
   /// Reads the clocks from NVML.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept override {
@@ -115,7 +115,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<GpuGraph> capture(const std::function<Result<>()>& body) override;
   [[nodiscard]] Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
                               void** arguments) noexcept override;
-  /// Waits in the way of CudaOptions::completion.
+  /// Waits by blocking or by spinning, as CudaOptions::completion says.
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
   /// The first half of run(): launches `graph` and returns, so that graphs follow each other without a gap. After an
   /// error end_run() must not be called. Returns out_of_memory if `copies_at_once` graphs or copies have begun and not

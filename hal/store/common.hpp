@@ -14,7 +14,7 @@ namespace rtexec::hal {
 /// Host memory, zeroed, with every page resident from the start; page-locked for the device if requested.
 class StoreMemory {
  public:
-  StoreMemory() = default; // none
+  StoreMemory() = default; // without memory
   /// Opens `size` bytes, in whole pages. The error contains `what`, the name of the memory. Errors: out_of_memory,
   /// refused.
   [[nodiscard]] static Result<StoreMemory> open(Device& device, Bytes size, HostMemoryKind kind, std::string_view what);

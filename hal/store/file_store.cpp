@@ -306,8 +306,8 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-/// Finishes a part. If no further part needs its slot (`last`), its copy to the device is only begun, so that such
-/// copies follow each other without a gap.
+/// Finishes a part. If no further part needs its slot (`last`), its copy to the device is only begun. So such copies
+/// follow each other without a gap.
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
   static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;

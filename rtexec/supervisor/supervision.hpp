@@ -1,8 +1,8 @@
 // The supervisor's decisions: when to start the executive and with which set, when to kill it, and when to feed the
 // hardware watchdog. A state machine without a clock and without I/O.
 //
-// The executive sets up, runs and stops. If one of these takes too long, or if heartbeats stop while it runs, the
-// supervisor kills it. It is then started again, as it is if it ends without a request.
+// The executive sets up, runs and stops. The supervisor kills it if one of these takes too long, or if heartbeats stop
+// while it runs. It restarts the executive after a kill, and after an end without a request.
 //
 // After three consecutive failures the safe set replaces the task set. It does so at once if the task set is refused,
 // if three consecutive boots failed, or if failed boots cannot be counted. After three failures of the safe set the

@@ -64,8 +64,8 @@ LaunchTraffic expected(double nodes, double edges, double frontier, double found
   const auto count = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
   /// Returns the expected number of different `places` that `items` fall into.
   const auto taken = [](double places, double items) { return places * (1 - std::pow(1 - 1 / places, items)); };
-  /// Returns the bytes of sectors touched in an array of nodes or edges, if each of the `in_sector` words of a sector
-  /// is needed with that probability.
+  /// Returns the bytes of touched sectors in an array of nodes or edges. `probability` is the chance that one of the
+  /// `in_sector` items in a sector is needed.
   const auto sectors = [](double words, double probability, double in_sector) {
     return 32 * std::ceil(words / 8) * (1 - std::pow(1 - std::min(probability, 1.0), in_sector));
   };

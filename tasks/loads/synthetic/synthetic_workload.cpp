@@ -147,8 +147,8 @@ Status SyntheticWorkload::execute_layer(std::size_t layer, std::optional<std::ui
   return touched;
 }
 
-/// Checks and rewrites the words of `carry` until `end`, but at least one word, so that a complete loss is noticed even
-/// on a busy machine.
+/// Checks and rewrites the words of `carry` until `end`. Visits at least one word, so that a complete loss is noticed
+/// even on a busy machine.
 Status SyntheticWorkload::pass_carry(std::uint32_t segment, Instant end) noexcept {
   if (gpu_ != nullptr) return write_chunks(memory_.carry, live_, end);
   const std::size_t left = segment == 0 ? 0 : carry_words_;

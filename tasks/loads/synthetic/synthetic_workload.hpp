@@ -9,10 +9,10 @@
 // segment left there, as many as half of its first layer's time allows, and writes new ones.
 //
 // The swappable memory is one object of the task's class; the rest of the footprint is fixed and never touched. On the
-// host device the device part visits one word of each 4 KiB in turn, as many as its time allows, and the next job
-// continues there. Constants are compared with their image. A word of state must identify its task, its position and
-// its number of visits, and is set to the next count. So memory that was lost, is old, or belongs to another task is
-// detected. Scratch is only written.
+// host device the device part visits one word of each 4 KiB in turn, as many as its time allows. The next job continues
+// there. Constants are compared with their image. A word of state must identify its task, its position and its number
+// of visits, and is set to the next count. So memory that was lost, is old, or belongs to another task is detected.
+// Scratch is only written.
 //
 // On a GPU the device part occupies the compute engine for its time. It writes one byte in each chunk of its state or
 // scratch, and of its `carry`, as many as half of its time allows. An access to a missing chunk is a fault. Nothing is

@@ -27,13 +27,13 @@ class GeneratorThread {
   [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator,
                                                      const hal::ThreadSettings& settings,
                                                      std::optional<Bandwidth> rate = {}, GeneratorHooks hooks = {});
-  ~GeneratorThread(); // stops
+  ~GeneratorThread(); // calls stop()
   GeneratorThread(GeneratorThread&&) noexcept;
   GeneratorThread& operator=(GeneratorThread&&) noexcept; // stops the thread that it replaces
 
   /// Returns the result since the start, at most about 64 KiB behind; the complete result after stop(). Any thread.
   [[nodiscard]] Traffic so_far() const noexcept;
-  /// Stops after the present piece. Must be called only once.
+  /// Stops after the present piece. A second call returns the same result.
   Traffic stop();
   [[nodiscard]] int kernel_id() const; // its number in /proc
 

@@ -1,4 +1,4 @@
-// The schedule of a paced generator, which keeps a rate exactly. Burst k is due at start + k grid, and bursts 0 to k
+// The schedule of a paced generator, which keeps a rate exactly. Burst k is due at start + k grid. Bursts 0 to k
 // together have rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness accumulates. Pure: no
 // clock, no allocation.
 #pragma once

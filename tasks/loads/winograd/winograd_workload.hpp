@@ -9,8 +9,8 @@
 //   GPU           The choice of tune(): cuDNN's WINOGRAD, else its WINOGRAD_NONFUSED. If cuDNN is missing or accepts
 //                 neither, the engine's own convolution, which is not Winograd's; tune() then says so in a line.
 //                 Untuned, also the engine's own, because the workspace is known only on a device. cuDNN 9.19 on an
-//                 H100 accepts only the second: with a workspace of 576 MiB at 256, 2.25 GiB at 512 and 9 GiB at 1024
-//                 (above the limit of a tuning, 4 GiB), and not at all at 2048.
+//                 H100 accepts only the second. Its workspace is 576 MiB at 256, 2.25 GiB at 512 and 9 GiB at 1024
+//                 (above the limit of a tuning, 4 GiB); 2048 is refused.
 #pragma once
 
 #include <rtexec/board.hpp>
