@@ -65,7 +65,7 @@ struct FoundHardware {
 };
 [[nodiscard]] FoundHardware find_hardware(const Board& board, const Machine& machine);
 
-/// Returns a value with its unit: "45.5 C", "3.2 W", "12 of 1000", ...
+/// Returns a value with its unit: "45.5 C", "3.20 W", "12 of 1000", ...
 [[nodiscard]] std::string sensor_text(SensorKind kind, std::int64_t value);
 
 /// Returns findings about identity, core kinds, clocks and sensors, as `rtexec probe` prints them.

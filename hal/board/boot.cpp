@@ -20,8 +20,8 @@ std::string kernel_command_line(const Board& board) {
   std::string line;
   if (!board.boot.isolated_cores.empty()) {
     const std::string isolated = core_list(board.boot.isolated_cores);
-    // isolcpus is written without flags, because kernels before 4.15 isolate no core if there are any. Kernels without
-    // CONFIG_NO_HZ_FULL ignore nohz_full; otherwise rcu_nocbs is redundant.
+    // isolcpus is written without flags, because kernels before 4.15 isolate no core if flags are given. Kernels
+    // without CONFIG_NO_HZ_FULL ignore nohz_full; on all others rcu_nocbs is redundant.
     line = "isolcpus=" + isolated + " nohz_full=" + isolated + " rcu_nocbs=" + isolated +
            " irqaffinity=" + core_list(cores_left(board));
   }

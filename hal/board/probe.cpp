@@ -78,7 +78,7 @@ std::string frequency(const std::optional<BoardFile>& file, const Machine& machi
   return value && *value >= 0 ? readable(Frequency{static_cast<std::uint64_t>(*value)}) : "unknown";
 }
 
-/// A group of equal clocks, printed on one line: every core has one.
+/// A group of equal clocks of one kind of core, printed on one line because there are many.
 struct SameClocks {
   std::string name; // "core"
   std::vector<unsigned> numbers;
