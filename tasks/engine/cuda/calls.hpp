@@ -1,5 +1,5 @@
-// The calls of each node: which kernel computes it, and over what. One function for each operation of graph.hpp, by
-// family as host/kernels/steps.hpp has them for the host.
+// Lowers each operation of graph.hpp to kernel calls: chooses the kernel and its arguments. There is one function for
+// each operation, grouped by family like those of host/kernels/steps.hpp.
 #pragma once
 
 #include "tasks/engine/cuda/lowering_context.hpp"
@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 
 // int8_calls.cpp
-/// False where node `number` is none that computes on integers of eight bits.
+/// Lowers node `number` if the int8 plan covers it. Returns false if the node does not compute on 8-bit integers.
 [[nodiscard]] bool lower_int8(LoweringContext& context, const Node& node, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
@@ -38,7 +38,7 @@ void lower(LoweringContext& context, const Node& node, const RunningSum& running
 void lower(LoweringContext& context, const Node& node, const TopIndices& top);
 
 // recurrent_calls.cpp
-/// False where node `number` is no part of a stack.
+/// Lowers a fused multi-layer RNN at its first layer. Returns false if node `number` is not part of a fused RNN.
 [[nodiscard]] bool lower_stacked(LoweringContext& context, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
 

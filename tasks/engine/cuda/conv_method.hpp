@@ -18,7 +18,7 @@ namespace rtexec::tasks::cuda {
 struct ConvMethod {
   enum class Kind {
     simple, // the kernels of simple_kernels.hpp
-    own,    // those of conv_plan.hpp
+    own,    // the kernels of conv_plan.hpp
     cudnn,
     cublas,
   };
@@ -29,24 +29,27 @@ struct ConvMethod {
   std::size_t workspace = 0; // cudnn, cublas: bytes
 };
 
-/// The call's arguments with pointers that have the alignment of its places.
+/// Returns the call's arguments with placeholder pointers, which have the alignment of the memory locations. They must
+/// not be dereferenced.
 [[nodiscard]] ConvArguments aligned_arguments(const ConvCall& call);
 
-/// What decides how fast a call is, and which methods may compute it, so that calls with one geometry are measured
-/// once.
+/// Returns a text key of everything that decides the call's speed and which methods may compute it. Calls with the same
+/// key are measured once.
 [[nodiscard]] std::string geometry_of(const ConvCall& call);
 [[nodiscard]] std::string to_text(const ConvMethod& method);
-/// bad_input.
+/// Parses the text of to_text(). Returns bad_input if it names no method.
 [[nodiscard]] Result<ConvMethod> parse_conv_method(std::string_view text);
 
-/// Without measuring, on any device.
+/// Returns a method that works on any device, without measuring.
 [[nodiscard]] ConvMethod default_conv_method(Precision precision, const ConvCall& call);
-/// Whether `method` may compute `call`: storage and alignment of own kernels, shapes of matrix products.
+/// True if `method` can compute `call`. Checks storage and alignment for our own kernels, and shapes for matrix
+/// products.
 [[nodiscard]] bool computes(const ConvMethod& method, Precision precision, const ConvCall& call);
 
-/// A product of two matrices: what cuBLAS computes.
+/// True if the convolution is a product of two matrices, which cuBLAS can compute.
 [[nodiscard]] bool is_matrix_product(const ConvArguments& arguments);
-/// What cuDNN adds to a convolution in the same call: nothing but ReLU or nothing at all after the sum, and a bias.
+/// True if cuDNN can compute the whole operation in one fused call. It needs a bias, and ReLU or no activation, applied
+/// after the residual is added.
 [[nodiscard]] bool can_fuse(const ConvCall& call);
 
 } // namespace rtexec::tasks::cuda

@@ -1,10 +1,11 @@
-// Which convolution kernels of ours there are, where each applies, and how it is launched. Pure: no device is needed.
+// Our convolution kernels: which exist, which convolutions each one supports, and how each is launched. Pure: no device
+// is needed.
 //
-// The kernels compute an implicit matrix product: rows are output pixels, columns are output channels of one group, the
-// sum runs over kernel and channels in pieces of 128 bytes. A tile of rows x columns is one block's work. Where there
-// are few tiles, the sum is split: `splits` blocks share a tile: each writes its part to `partial`, and the one that
-// comes last (it counts in `counters`) adds them in a fixed order; or they are one cluster, and each adds up a share of
-// the tile from the others' shared memory.
+// The kernels compute an implicit matrix product (implicit GEMM). Rows are output pixels, columns are output channels
+// of one group, and the sum runs over kernel and channels in pieces of 128 bytes. One block computes one tile of rows x
+// columns. If there are few tiles, the sum is split: `splits` blocks share a tile. Without a cluster, each block writes
+// its part to `partial` and increments the tile's counter in `counters`. The last block then adds the parts in a fixed
+// order. As a cluster, each block adds up a share of the tile from the other blocks' shared memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -19,43 +20,44 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Storage and arithmetic of a kernel.
+/// The storage and arithmetic of a kernel.
 enum class ConvMath {
-  simt_f, // float, multiply-add units
-  tf32,   // float, matrix units on tf32
-  tf32x3, // float, matrix units: each factor as a sum of two tf32, three products; as accurate as float
-  simt_h, // half, multiply-add units in float
-  half,   // half, matrix units with sums in float
-  simt_b, // bytes, multiply-add units: four products at once
-  int8,   // bytes, matrix units
+  simt_f, // float, CUDA cores
+  tf32,   // float, Tensor Cores in tf32
+  tf32x3, // float, Tensor Cores: each factor as a sum of two tf32, three products; as accurate as float
+  simt_h, // half, CUDA cores in float
+  half,   // half, Tensor Cores with sums in float
+  simt_b, // int8, CUDA cores: four products at once
+  int8,   // int8, Tensor Cores
 };
 
 struct ConvVariant {
-  const char* kernel; // its name, and the variant's
+  const char* kernel; // the name of the kernel and of the variant
   ConvMath math;
   int rows, columns; // of a tile
   int threads;
-  int shared; // bytes, dynamic
+  int shared; // bytes of dynamic shared memory
   int minimum_architecture;
 };
 [[nodiscard]] std::span<const ConvVariant> conv_variants();
-/// Null where there is none.
+/// Returns null if no variant has this name.
 [[nodiscard]] const ConvVariant* find_conv_variant(std::string_view kernel);
 
-/// True where `variant` computes `conv` rightly: pixels, channels of a group and weights begin at multiples of 16
-/// bytes, and there are no more tiles than a grid can have. Depends on addresses only by their alignment: null pointers
-/// are taken as aligned.
+/// True if `variant` computes `conv` correctly. Pixels, channels of a group and weights must begin at multiples of 16
+/// bytes, and the tiles must fit into a grid. Reads only the alignment of pointers; a null pointer counts as aligned.
 [[nodiscard]] bool applies(const ConvVariant& variant, const ConvArguments& conv);
 
 struct ConvChoice {
   const ConvVariant* variant = nullptr;
   int splits = 1;
-  /// Sm_90 on, up to `max_in_cluster` splits: they meet in shared memory, without partial and counters
+  /// True if the splits form a cluster and combine their sums in shared memory, without `partial` and `counters`. Needs
+  /// sm_90 and at most `max_in_cluster` splits.
   bool in_cluster = false;
 };
 inline constexpr int max_in_cluster = 8;
 
-/// "conv_tf32_64x64 splits 3 clustered", and back; bad_input: there is no such variant or number.
+/// Convert a choice to text such as "conv_tf32_64x64 splits 3 clustered", and back. Parsing returns bad_input if there
+/// is no such variant or number of splits.
 [[nodiscard]] std::string to_string(const ConvChoice& choice);
 [[nodiscard]] Result<ConvChoice> parse_conv_choice(std::string_view text);
 
@@ -64,15 +66,16 @@ struct ConvLaunch {
   std::size_t partial = 0;  // floats
   std::size_t counters = 0; // words, zero before the launch
 };
-/// `choice` goes into ConvArguments::splits and in_cluster as well.
+/// Returns the launch of `choice`. The caller must also set ConvArguments::splits and in_cluster from `choice`.
 [[nodiscard]] ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv);
-/// Largest useful number of splits.
+/// Returns the largest useful number of splits.
 [[nodiscard]] int max_splits(const ConvVariant& variant, const ConvArguments& conv);
 
-/// What is worth measuring for `conv`; empty where no variant applies. `architecture` as 10 * major + minor.
+/// Returns the choices that are worth measuring for `conv`; empty if no variant applies. `architecture` is 10 * major +
+/// minor.
 [[nodiscard]] std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors,
                                                       const ConvArguments& conv);
-/// Without measuring: for any device, so multiply-add units only. Null variant where none applies.
+/// Returns a choice for any device without measuring, so it uses CUDA cores only. The variant is null if none applies.
 [[nodiscard]] ConvChoice default_conv(Precision precision, const ConvArguments& conv);
 
 } // namespace rtexec::tasks::cuda

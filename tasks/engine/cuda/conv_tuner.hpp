@@ -1,9 +1,9 @@
-// Measures on a device which way to compute each convolution of a program is fastest.
+// Measures on a device which method computes each convolution of a program fastest.
 //
-// Each geometry is measured once, over memory of its own. A candidate must first give what the default method gives,
-// within a bound of the precision, and write nothing else; then a graph of several repetitions is timed, and the
-// fastest median wins. What a library does not do is passed over; one that cannot be used at all is noted, and the rest
-// is measured without it.
+// Each geometry is measured once, in memory of the tuner's own. A candidate must first reproduce the result of the
+// default method within a bound that depends on the precision, and must write nothing else. Then a graph of several
+// repetitions is timed, and the fastest median wins. The tuner skips convolutions that a library does not support. If a
+// library cannot be used at all, the tuner notes this and measures the rest without that library.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -29,13 +29,15 @@ struct TunedConvolutions {
   std::vector<std::string> notes;  // which library was not measured, and why; one line each
 };
 
-/// `methods`: by call; those of calls that are no convolutions stay. cancelled: `progress` said so.
+/// Measures the convolutions of `program`. `methods` has one entry for each call; entries of other calls are kept.
+/// Returns cancelled if `progress` returns false.
 [[nodiscard]] Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program,
                                                           std::span<const ConvMethod> methods,
                                                           const Executor::Options& options,
                                                           const TuningProgress& progress);
 
-/// Largest difference from the default method's result that a candidate may have, as a share of the largest result.
+/// Returns the largest difference from the default method's result that a candidate may have, as a share of the largest
+/// result.
 [[nodiscard]] double tolerance(Precision precision);
 
 } // namespace rtexec::tasks::cuda

@@ -1,5 +1,5 @@
-// A network on an NVIDIA GPU: kernel calls that are captured into one graph when the device is known, with the copies
-// of inputs and outputs. Everything but bind() and tune() works without a device.
+// A network on an NVIDIA GPU. When the device is known, its kernel calls and the copies of inputs and outputs are
+// captured into one CUDA graph for each segment. Everything but bind() and tune() works without a device.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -25,7 +25,7 @@ class CudaNetwork final : public GpuNetwork {
     MemoryPolicy policy = MemoryPolicy::device;
   };
 
-  /// unsupported: what the kernels cannot do. out_of_memory: more than max_scratch.
+  /// Returns unsupported if the kernels cannot compute the graph, and out_of_memory if it needs more than max_scratch.
   [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision,
                                                                   const Options& options);
   [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision) {
@@ -45,7 +45,7 @@ class CudaNetwork final : public GpuNetwork {
     return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
   }
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
-  /// out_of_memory: it would need more than max_scratch.
+  /// Returns out_of_memory if the network would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
@@ -55,11 +55,11 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
   void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
-  /// By buffer of the program: where it lies if that is not in scratch.
+  /// Returns, for each buffer of the program, its address if it lies outside of scratch, else null.
   [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
 
   [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
-  /// out_of_memory: it would need more than max_scratch.
+  /// Returns out_of_memory if the network would need more than max_scratch.
   [[nodiscard]] Result<cuda::ScratchPlan> planned(std::span<const cuda::ConvMethod> methods,
                                                   std::span<const std::uint32_t> cuts) const;
   [[nodiscard]] std::vector<MemoryObject> objects_of(const cuda::ScratchPlan& plan) const;
@@ -67,16 +67,16 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] std::size_t first_call(std::size_t segment) const;
-  // Nothing where it lies in its place already
+  // These two have no effect if the elements already lie in place.
   [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
 
   cuda::Program program_;
   Options options_;
-  std::vector<std::optional<std::uint32_t>> in_place_; // by port: its buffer of the program, where it lies in its own
+  std::vector<std::optional<std::uint32_t>> in_place_; // by port: the program's buffer that lies in the port's memory
   std::vector<cuda::ConvMethod> methods_;              // by call
-  std::vector<std::uint32_t> cuts_;                    // behind these layers
+  std::vector<std::uint32_t> cuts_;                    // after these layers
   cuda::ScratchPlan plan_;
 };
 

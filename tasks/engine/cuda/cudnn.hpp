@@ -1,5 +1,5 @@
 // cuDNN's legacy convolution API (versions 7 to 9), opened at run time. Types and values are those of its ABI; a test
-// holds them against cudnn.h where that is installed. Set-up only: all calls are captured into a graph.
+// compares them with cudnn.h if that is installed. Used during set-up only: all calls are captured into a graph.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -48,7 +48,7 @@ struct CudnnFunctions {
                           const void* residual, Handle bias_description, const void* bias, Handle activation,
                           Handle y_description, void* y);
 
-  // The values that are used.
+  // The enumeration values that we use.
   static constexpr int data_float = 0, data_half = 2;                       // cudnnDataType_t
   static constexpr int channels_last = 1;                                   // cudnnTensorFormat_t
   static constexpr int cross_correlation = 1;                               // cudnnConvolutionMode_t
@@ -57,13 +57,14 @@ struct CudnnFunctions {
   static constexpr int algorithms = 8, implicit_precomputed_gemm = 1;       // cudnnConvolutionFwdAlgo_t
 };
 
-/// Those of the cuDNN on this machine, looked for once. unsupported: it is not installed, and what to install.
+/// Returns the functions of this machine's cuDNN, which is opened once. Returns unsupported, with what to install, if
+/// cuDNN is not installed.
 [[nodiscard]] const Result<CudnnFunctions>& cudnn_functions();
 
 class Cudnn {
  public:
-  /// cuDNN of this machine, working in `stream`, with the context current. unsupported: it is not installed, and what
-  /// to install.
+  /// Opens this machine's cuDNN for work in `stream`. The context must be current. Returns unsupported, with what to
+  /// install, if cuDNN is not installed.
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(hal::cuda::Stream stream);
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(const CudnnFunctions& functions, hal::cuda::Stream stream);
   ~Cudnn();
@@ -72,16 +73,17 @@ class Cudnn {
 
   [[nodiscard]] std::string version() const;
 
-  /// Workspace that `algorithm` needs. unsupported: cuDNN does not compute `conv` so.
+  /// Returns the bytes of workspace that `algorithm` needs. Returns unsupported if cuDNN cannot compute `conv` by that
+  /// algorithm.
   [[nodiscard]] Result<std::size_t> workspace(const ConvArguments& conv, Precision precision, int algorithm) const;
   struct Scratch {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  /// y = conv(x, weights), with conv's pointers.
+  /// Computes y = conv(x, weights) at the pointers of `conv`.
   [[nodiscard]] Result<> convolve(const ConvArguments& conv, Precision precision, int algorithm,
                                   Scratch workspace) const;
-  /// With residual, `bias` (in the storage of the tensors) and activation (none, ReLU).
+  /// Also adds the residual and `bias` (in the storage of the tensors), and applies the activation (none or ReLU).
   [[nodiscard]] Result<> convolve_fused(const ConvArguments& conv, Precision precision, int algorithm,
                                         Scratch workspace, const void* bias) const;
 

@@ -1,5 +1,5 @@
-// Puts calls into the compute stream of a device: kernels, and convolutions by the method that was chosen. Set-up only:
-// what it issues is captured into a graph, or run while tuning. The device must outlive it.
+// Issues calls to the compute stream of a device: kernels, and convolutions by the chosen method. Used during set-up
+// only: the calls are captured into a graph, or run while tuning. The device must outlive the executor.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,40 +16,42 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Where places are on the device.
+/// Maps memory locations to device addresses.
 struct Addresses {
   const std::byte* constants = nullptr;
   std::byte* scratch = nullptr;
   std::span<const std::size_t> offsets;    // of buffers in scratch
-  std::span<std::byte* const> elsewhere{}; // by buffer: where it lies if that is not in scratch; those behind do
+  std::span<std::byte* const> elsewhere{}; // by buffer: its address outside of scratch, or null; may be shorter
 
   [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
 };
 
-/// What a convolution needs besides its operands.
+/// The memory that a convolution needs besides its operands.
 struct ConvNeeds {
   std::size_t workspace = 0; // bytes
-  std::size_t counters = 0;  // words, zero before the call, and after it
+  std::size_t counters = 0;  // words; zero before and after the call
 };
 [[nodiscard]] ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method);
 
-/// Where an input or output lies, dense and row-major, that the device sees: known, or known when a captured graph
-/// runs.
+/// The device-visible memory of an input or output, dense and row-major. Its address is known now, or only when a
+/// captured graph runs.
 struct OuterPlace {
   std::byte* bytes = nullptr;
-  void* const* linked = nullptr; // where its address stands then
+  void* const* linked = nullptr; // points to the address when the graph runs
 };
 
 class Executor {
  public:
   struct Options {
     std::span<const KernelImage> images = kernel_images();
-    /// Sm_90 on: programmatic stream serialisation: every kernel of ours waits for the one before it by itself
+    /// Uses programmatic stream serialization (programmatic dependent launch) from sm_90 on. Each of our kernels waits
+    /// for the previous one by itself.
     bool overlap_launches = true;
     bool libraries = true; // cuDNN and cuBLAS may be used
   };
 
-  /// Makes the context current on this thread. refused: the build has no kernels for the device.
+  /// Opens an executor and makes the context current on this thread. Returns refused if the build has no kernels for
+  /// the device.
   [[nodiscard]] static Result<std::unique_ptr<Executor>> open(hal::CudaDevice& device, Precision precision,
                                                               const Options& options);
 
@@ -60,18 +62,18 @@ class Executor {
   [[nodiscard]] hal::CudaDevice& device() const { return device_; }
 
   [[nodiscard]] Result<> issue(const KernelCall& call, const Addresses& addresses);
-  /// What `method` needs must be open.
+  /// Issues a convolution. The library that `method` uses must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
                                const MemoryLocation& counters, const Addresses& addresses);
-  /// From elements outside of the network to those in its own memory, and back, by a kernel, also where the former are
-  /// in host memory: a copy engine that swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s
-  /// were seen on an H200).
+  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`), by a kernel. A kernel is
+  /// also used for host memory. A copy node of a graph may wait without limit for a copy engine that swapping keeps
+  /// busy (6 s were seen on an H200).
   [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
   [[nodiscard]] Result<> give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
-  /// An event whose time is taken whenever the captured graph runs.
+  /// Records an event. Every run of the captured graph sets its time.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
-  /// Before work that does not follow what was issued last: at the beginning of a graph.
+  /// Must be called before work that does not follow the last issued call, as at the beginning of a graph.
   void begin() { after_own_kernel_ = false; }
 
  private:
@@ -95,8 +97,8 @@ class Executor {
   Precision precision_;
   bool overlap_;
   bool libraries_;
-  bool after_own_kernel_ = false; // what was issued last
-  const Cudnn* cudnn_ = nullptr;  // of the resources, once opened
+  bool after_own_kernel_ = false; // the last issued call was one of our kernels
+  const Cudnn* cudnn_ = nullptr;  // owned by `resources_`; null until opened
   const Cublas* cublas_ = nullptr;
 };
 

@@ -1,9 +1,9 @@
-// A graph as kernel calls: where each tensor lies and how, and which kernel computes each node.
+// Lowers a graph to kernel calls: decides the memory and layout of each tensor, and the kernel of each node.
 //
-// Images [n, c, h, w] lie channels last. The parts of a concatenation along channels are written where the
-// concatenation wants them, when they begin at multiples of 16 bytes (the chains of DenseNet become one buffer).
-// Reshapes, transposes and slices are other strides over the same memory where that can be said; else they are copies.
-// Element-wise calls overwrite an input that nobody reads later.
+// Images [n, c, h, w] are stored channels last. Nodes write the parts of a concatenation along channels directly into
+// it if the parts begin at multiples of 16 bytes. The chains of DenseNet thus become one buffer. Reshapes, transposes
+// and slices become other strides over the same memory if strides can express them; otherwise they are copies.
+// Element-wise calls overwrite an input that no later node reads.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,7 +13,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// unsupported: what the kernels cannot do, with the node's name.
+/// Returns unsupported, with the node's name, if the kernels cannot compute a node.
 [[nodiscard]] Result<Program> lower(const Graph& graph, Precision precision);
 
 } // namespace rtexec::tasks::cuda

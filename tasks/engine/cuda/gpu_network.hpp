@@ -1,11 +1,12 @@
-// What every network on an NVIDIA GPU does alike: buffers for its inputs and outputs, one graph for each segment that
-// is captured when the device is known, and events inside of it that say when each layer ran. Which calls the graph
-// holds is the derived class's part.
+// The common part of every network on an NVIDIA GPU. It has buffers for inputs and outputs, and one CUDA graph for each
+// segment, captured when the device is known. Events in the graphs record when each layer ran. The derived class
+// decides which calls the graphs hold.
 //
-// Inputs and outputs are page-locked buffers of the device, under M managed ones, so the device must outlive a network
-// that was bound to it. Where they are linked, the graph reads where they lie from such memory, too: it stays the same
-// for every job. Under M what the host has filled or read is prefetched to the device before the graph, and outputs to
-// the host behind it, where the device can prefetch: neither side then meets page faults.
+// Inputs and outputs are page-locked buffers of the device, or managed buffers under memory policy M. So the device
+// must outlive a network that is bound to it. The address of a linked input or output is stored in such memory, too.
+// The graph reads the address there, and so stays the same for every job. Under M, if the device can prefetch, buffers
+// that the host has filled or read are prefetched to the device before the graph. Outputs are prefetched to the host
+// after it. Neither side then meets page faults.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -28,7 +29,7 @@ class GpuNetwork : public Network {
 
   [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
   [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
-  /// What run() launches where the network is not cut; after bind().
+  /// Returns the graph that run() launches if the network is not cut. Valid after bind().
   [[nodiscard]] const GpuGraph& graph() const { return graphs_.front(); }
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
@@ -46,21 +47,21 @@ class GpuNetwork : public Network {
  protected:
   explicit GpuNetwork(MemoryPolicy policy) : Network(policy) {}
 
-  /// Puts a segment, by its number, into the stream.
+  /// Issues the calls of a segment, by its number, to the stream.
   using Issue = std::function<Result<>(std::size_t segment)>;
 
-  /// Binds anew: opens the executor, then what else `issue` needs, and captures what `issue` puts into the stream for
-  /// each segment: the begin of each layer and the end of the last one are recorded, and one event behind all. Bound to
-  /// nothing where any of it fails.
+  /// Binds the network to `device`. Opens the executor, calls `open` for what else `issue` needs, and captures the
+  /// calls of `issue` for each segment. `issue` records the begin of each layer, the end of the last layer, and the end
+  /// of all calls. After an error the network is bound to no device.
   [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const Issue& issue);
-  // Into the stream; nothing where nobody observes.
-  /// The begin of a layer of `segment`, or the end of its last one where it is of a layer behind.
+  // These two record into the stream. They have no effect if there is no observer.
+  /// Records the begin of a layer of `segment`, or the end of the segment's last layer if `layer` is the one after it.
   [[nodiscard]] Result<> record(std::size_t segment, std::size_t layer);
   [[nodiscard]] Result<> record_end(std::size_t segment);
-  /// Where the graph takes input `input` from.
+  /// Returns the memory from which the graph takes input `input`.
   [[nodiscard]] cuda::OuterPlace outer_input(std::size_t input) const noexcept;
-  /// All that it puts output `output` to.
+  /// Returns all memory to which the graph writes output `output`.
   [[nodiscard]] std::vector<cuda::OuterPlace> outer_output(std::size_t output) const;
   void unbind() noexcept;
 
@@ -69,12 +70,12 @@ class GpuNetwork : public Network {
   }
 
   std::vector<Port> inputs_, outputs_;
-  std::vector<std::size_t> segment_ends_; // the layer behind each
+  std::vector<std::size_t> segment_ends_; // by segment: the layer after its last one
 
-  // Of the device it is bound to.
+  // The state of the bound device.
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
-  std::vector<Buffer> buffers_; // of inputs, then of outputs
+  std::vector<Buffer> buffers_; // inputs, then outputs
 
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
@@ -83,16 +84,16 @@ class GpuNetwork : public Network {
   void keep_output(std::size_t output, std::byte* at) noexcept override {
     linked_at(state_place(inputs_.size() + output)) = at;
   }
-  /// Of an input, or of an output behind all inputs.
+  /// The links of a port. Ports are the inputs, then the outputs.
   struct Link {
     bool linked = false;
-    bool on_host = true; // its buffer is used
-    bool kept = false;   // it is state
+    bool on_host = true; // the port's own buffer is used
+    bool kept = false;   // the output is recurrent state
   };
 
   void link(std::size_t port, bool on_host);
   [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
-  /// Of an output that is state, among the places.
+  /// Returns the index in `linked_` of the address to which output port `port` copies recurrent state.
   [[nodiscard]] std::size_t state_place(std::size_t port) const noexcept { return port + outputs_.size(); }
   [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
   [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {
@@ -100,20 +101,21 @@ class GpuNetwork : public Network {
   }
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
-  /// The event of a layer's begin: each segment has two more.
+  /// Returns the index of the event of a layer's begin. Each segment has two more events than layers.
   [[nodiscard]] static std::size_t event_of(std::size_t segment, std::size_t layer) { return layer + 2 * segment; }
   [[nodiscard]] Status tell_layers(std::size_t segment, Instant end) noexcept;
   [[nodiscard]] Status abandon(Errc error, std::size_t segment) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
-  /// Of inputs and outputs from `first` on, those that the host sees, where it prefetches().
+  /// Moves the buffers of ports from `first` on that the host sees to side `to`. Has no effect if prefetches() is
+  /// false.
   [[nodiscard]] Status move(std::size_t first, hal::Side to) noexcept;
 
   LayerObserver observer_;
-  std::vector<Link> links_; // none: nothing is linked
-  Buffer linked_;           // by port: where it lies; then by output: where it is kept
+  std::vector<Link> links_; // empty if no port is linked
+  Buffer linked_;           // addresses: by port if it is linked, then by output for its recurrent state
   std::vector<hal::cuda::Event> events_;
-  std::vector<GpuGraph> graphs_; // of each segment
-  std::size_t launched_ = 0;     // segments, and not waited for
+  std::vector<GpuGraph> graphs_; // by segment
+  std::size_t launched_ = 0;     // segments launched ahead and not yet waited for
 };
 
 } // namespace rtexec::tasks

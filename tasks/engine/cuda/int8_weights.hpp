@@ -1,4 +1,4 @@
-// The constants of layers of integers, as kernels read them.
+// The constants of int8 layers in the layout that kernels read.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -11,15 +11,15 @@ namespace rtexec::tasks::cuda {
 
 struct Int8Weights {
   std::vector<std::int8_t> packed; // [out][taps][channels], zero in channels that the weights do not have
-  std::vector<std::int32_t> sums;  // of each output channel's
+  std::vector<std::int32_t> sums;  // the sum of each output channel's weights
 };
 /// Packs the weights of the convolution or matrix product `node`.
 [[nodiscard]] Int8Weights int8_weights(const Graph& graph, const Node& node, const QuantizedConstant& weights,
                                        std::int64_t channels);
 
-/// What a byte lacks to be the number it stands for.
+/// Returns the difference between a value and the byte that stores it: 128 for u8, else 0.
 [[nodiscard]] constexpr float shift_of(Storage storage) { return storage == Storage::u8 ? 128 : 0; }
-/// As bytes of that storage, or floats, hold them.
+/// Convert parameters of values to parameters of the bytes of `storage`. Floats keep their parameters.
 [[nodiscard]] inline Dequantise stored_as(Storage storage, const Dequantise& from) {
   return {from.scale, from.zero - shift_of(storage)};
 }

@@ -1,6 +1,6 @@
-// What all networks and micro-benchmarks on one device share: kernels, loaded from the images of this build when first
-// asked for, and the handles of cuDNN and cuBLAS. Lives as long as one of them holds it, and the device must outlive
-// it. Set-up only, one thread at a time for one device.
+// Resources that all networks and micro-benchmarks on one device share: kernels, and the handles of cuDNN and cuBLAS.
+// Kernels are loaded from the images of this build at first use. The resources live as long as one user holds them, and
+// the device must outlive them. Used during set-up only, by one thread at a time for one device.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,20 +20,20 @@ namespace rtexec::tasks::cuda {
 
 class Resources {
  public:
-  /// Those of `device`, made with `images` where there are none yet. Makes the context current on this thread.
-  /// unsupported: `images` has nothing for the device.
+  /// Returns the resources of `device`, and creates them from `images` if there are none yet. Makes the context current
+  /// on this thread. Returns refused if `images` has no kernels for the device.
   [[nodiscard]] static Result<std::shared_ptr<Resources>> of(hal::CudaDevice& device,
                                                              std::span<const KernelImage> images);
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
-  /// The kernel, allowed the shared memory of `launch`. unsupported: no image has it.
+  /// Returns the kernel, and allows it the shared memory of `launch`. Returns refused if no image has the kernel.
   [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
-  /// Puts the kernel into the compute stream; `arguments` is the struct that it takes. `attributes`: how it is launched
-  /// where that is not as ever.
+  /// Launches the kernel into the compute stream. `arguments` is the struct that the kernel takes. `attributes` are
+  /// launch attributes beyond a plain launch.
   [[nodiscard]] Result<> put(hal::cuda::Function function, const Launch& launch, void* arguments,
                              std::span<hal::cuda::LaunchAttribute> attributes = {});
-  /// Opened when first asked for. unsupported: not installed.
+  /// Open the library at the first call. Return unsupported if it is not installed.
   [[nodiscard]] Result<const Cudnn*> cudnn();
   [[nodiscard]] Result<const Cublas*> cublas();
 
@@ -42,11 +42,11 @@ class Resources {
   [[nodiscard]] Result<hal::cuda::Function> find(const char* name);
 
   hal::CudaDevice& device_;
-  std::vector<KernelImage> images_; // not loaded
+  std::vector<KernelImage> images_; // not loaded yet
   std::vector<GpuModule> modules_;
   struct Function {
     hal::cuda::Function function;
-    unsigned shared; // bytes that it may have
+    unsigned shared; // bytes of dynamic shared memory that it may use
   };
   std::map<std::string, Function, std::less<>> functions_;
   std::unique_ptr<Cudnn> cudnn_;

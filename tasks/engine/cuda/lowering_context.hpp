@@ -1,5 +1,5 @@
-// What the calls of every node are made with: calls, tensors as kernels want them, and where results go. One context
-// for each graph that is lowered.
+// The state and helpers with which every node is lowered: emitted calls, tensors in the layout that kernels need, and
+// destinations of results. There is one context for each lowered graph.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
@@ -24,7 +24,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// What a graph holds that the kernels cannot do; thrown.
+/// An exception: the graph contains something that the kernels cannot compute.
 struct Unsupported {
   std::string what;
 };
@@ -38,9 +38,9 @@ struct Pixels {
   return static_cast<int>(value); // shapes never exceed max_elements
 }
 
-/// Whether its elements follow each other in row-major order.
+/// True if the elements are contiguous in row-major order.
 [[nodiscard]] bool lies_dense(const PlacedTensor& value);
-/// The same memory, `offset` elements on.
+/// Returns a tensor in the memory of `x`, `offset` elements after its beginning, with another shape and strides.
 [[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 
 class LoweringContext {
@@ -53,16 +53,16 @@ class LoweringContext {
   Program program;
   const Int8Plan int8_plan;
   const StackPlan stack_plan;
-  Tensors tensors; // of them
+  Tensors tensors; // the tensors of `graph`, placed in `program`
 
-  /// Calls belong to that node from now on.
+  /// Assigns the calls that are emitted from now on to node `node_number`.
   const Node& enter(std::size_t node_number) {
     node_number_ = node_number;
     layer_ = Call::no_layer;
     in_layers_ = true;
     return node();
   }
-  /// Calls belong to no node.
+  /// Assigns the calls that are emitted from now on to no node.
   void leave() {
     layer_ = Call::no_layer;
     in_layers_ = false;
@@ -71,7 +71,8 @@ class LoweringContext {
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph.tensors[id].shape; }
   [[nodiscard]] Storage storage() const { return program.storage; }
   [[nodiscard]] const std::vector<float>& constant_of(TensorId id, const char* role) const;
-  /// A bound that half precision would make zero (it keeps from dividing by that) is the least number above it there.
+  /// Converts an activation. A clip's positive lower bound that half precision would round to zero becomes the least
+  /// positive half: such a bound prevents division by zero.
   [[nodiscard]] ActivationArguments activation_of(const Activation& activation) const;
 
   // ---- calls
@@ -85,52 +86,54 @@ class LoweringContext {
     emit(arguments, operands, storage());
   }
 
-  /// y = activation(x), element by element; shapes are equal. A copy of integers to the same type has no activation.
+  /// Computes y = activation(x) element by element; the shapes are equal. A copy of integers to the same type has no
+  /// activation.
   void copy(const PlacedTensor& x, const PlacedTensor& y, const Activation& activation = {});
-  /// y = function(x), as CastArguments defines it.
+  /// Computes y = function(x), as CastArguments defines it.
   void cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function = {});
   PlacedTensor copied(const PlacedTensor& x, Strides strides, Storage to);
-  /// Writes x into y, `before` elements on in each dimension, and the value of `arguments` around it.
+  /// Writes x into y at index `before` of each dimension, and fills the rest of y with the value of `arguments`.
   void pad(const PlacedTensor& x, const PlacedTensor& y, const std::vector<std::int64_t>& before,
            PadArguments arguments);
 
-  // ---- tensors as kernels want them
+  // ---- tensors in the layout that kernels need
 
   [[nodiscard]] std::optional<Image> image_of(const PlacedTensor& value) const {
     return cuda::image_of(value.shape, value.strides, std::max(tensors.unit(), Tensors::unit(value.storage)));
   }
-  /// With its channels last, each pixel beginning at a multiple of 16 bytes.
+  /// Returns strides with channels last; each pixel begins at a multiple of 16 bytes.
   [[nodiscard]] Strides aligned_pixels(const Shape& shape, Storage of) const {
     return channels_last(shape, round_up(shape[1], std::max(tensors.unit(), Tensors::unit(of))));
   }
   [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
   [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.place.offset % 16 == 0; }
 
-  /// `id` with its channels last; a copy, made once, where it lies otherwise. `on_chunks`: pixels begin at multiples of
-  /// 16 bytes.
+  /// Returns `id` with channels last, as a copy made once if it is stored otherwise. If `on_chunks`, pixels begin at
+  /// multiples of 16 bytes.
   Pixels pixels(TensorId id, bool on_chunks = false);
-  /// As pixels(on_chunks), and zeros in what a pixel has beyond its channels, up to a multiple of 16 bytes.
+  /// Like pixels() with `on_chunks`. Pixels have zeros after their channels, up to a multiple of 16 bytes.
   Pixels padded_pixels(TensorId id);
-  /// All dimensions but the last as rows of pixels; `padded` as padded_pixels().
+  /// Returns `id` as a matrix: each row is one pixel, and all dimensions but the last count rows. If `padded`, pixels
+  /// are as in padded_pixels().
   Pixels rows(TensorId id, bool padded);
 
   PlacedTensor row_major(TensorId id, Storage of);
   PlacedTensor row_major(TensorId id) { return row_major(id, storage()); }
-  /// `id` in that storage; a copy, made once, where it has another one.
+  /// Returns `id` in that storage, as a copy made once if it has another one.
   PlacedTensor stored(TensorId id, Storage of);
-  /// `id` under the shape `flat`, in that storage, with its channels last; a copy, made once, where it lies otherwise.
-  /// `on_chunks`: pixels begin at multiples of 16 bytes.
+  /// Returns `id` with the shape `flat`, in that storage, with channels last. It is a copy made once if `id` is stored
+  /// otherwise. If `on_chunks`, pixels begin at multiples of 16 bytes.
   Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks);
 
-  // ---- where results go
+  // ---- destinations of results
 
-  /// Where the node's first inputs may be overwritten: Tensors::destination().
+  /// Returns the destination of the node's output, which may overwrite one of `inputs`: Tensors::destination().
   PlacedTensor overwriting(std::span<const TensorId> inputs) { return tensors.destination(node_number_, inputs); }
-  /// In the storage that the output has.
+  /// Returns a destination in the storage of the output.
   PlacedTensor exact_destination(const Node& node);
-  /// A destination, or another one in its place that has its channels last.
+  /// Returns `y`, or a new tensor in its place if `y` does not have channels last.
   Pixels as_pixels(PlacedTensor y);
-  /// y, or where that has another storage, what is to be copied there.
+  /// Returns `y` if its storage is `in`, else a temporary in that storage. finish() copies the temporary to `y`.
   PlacedTensor computed(const PlacedTensor& y, Storage in);
   void finish(const Node& node, const PlacedTensor& y, const PlacedTensor& from);
   void finish(const Node& node, PlacedTensor value);
@@ -142,13 +145,13 @@ class LoweringContext {
 
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false;                                  // not before the first node, nor after the last
-  std::map<TensorId, PlacedTensor> images_, padded_, rows_; // copies that were made already
+  bool in_layers_ = false;                                  // false before the first node and after the last one
+  std::map<TensorId, PlacedTensor> images_, padded_, rows_; // cached copies
   std::map<std::pair<TensorId, Storage>, PlacedTensor> dense_, converted_;
   std::map<std::tuple<TensorId, Shape, Storage>, PlacedTensor> flat_;
 };
 
-// ---- what several kinds of arguments have
+// ---- fields that several argument structs share
 
 template <class Arguments> void set_window(Arguments& arguments, const Window& window) {
   arguments.kernel_h = narrow(window.kernel_h);
@@ -161,7 +164,7 @@ template <class Arguments> void set_window(Arguments& arguments, const Window& w
   arguments.dilation_w = narrow(window.dilation_w);
 }
 
-/// Of arguments that lead from pixels to pixels.
+/// Sets the dimensions of arguments whose operation maps an image to an image.
 template <class Arguments> void set_images(Arguments& arguments, const Image& x, const Shape& out) {
   arguments.batch = narrow(x.batch);
   arguments.height = narrow(x.height);
@@ -172,7 +175,7 @@ template <class Arguments> void set_images(Arguments& arguments, const Image& x,
   arguments.out_width = narrow(out[3]);
 }
 
-/// On architectures before that one.
+/// Sets the launch for architectures before `minimum_architecture`.
 inline void otherwise(KernelCall& call, int minimum_architecture, const Launch& launch) {
   call.minimum_architecture = minimum_architecture;
   call.otherwise = launch;

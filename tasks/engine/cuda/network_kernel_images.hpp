@@ -7,8 +7,8 @@ namespace rtexec::tasks::cuda {
 
 using hal::cuda::KernelImage;
 
-/// All images of tasks/engine/cuda/kernels/; empty when no compiler for them was found. The same at every call; from
-/// any thread.
+/// Returns all images of tasks/engine/cuda/kernels/; empty if the build found no compiler for them. The result is
+/// constant. Any thread may call this.
 [[nodiscard]] std::span<const KernelImage> kernel_images();
 
 } // namespace rtexec::tasks::cuda

@@ -1,5 +1,5 @@
-// A network as a list of kernel calls, before addresses: each pointer of a call is a place in the image of constants,
-// or in a buffer of scratch that is planned later. Made by gpu_lowering.hpp; needs no device.
+// A network as a list of kernel calls, before addresses are known. Each pointer of a call is a location in the image of
+// constants, or in a scratch buffer that is planned later. gpu_lowering.hpp makes it; no device is needed.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -20,7 +20,7 @@ namespace rtexec::tasks::cuda {
 struct MemoryLocation {
   enum class Region { none, constant, buffer };
   Region region = Region::none;
-  std::uint32_t buffer = 0; // Program::buffers
+  std::uint32_t buffer = 0; // index in Program::buffers
   std::size_t offset = 0;
 
   [[nodiscard]] bool known() const { return region != Region::none; }
@@ -28,21 +28,21 @@ struct MemoryLocation {
   friend bool operator==(const MemoryLocation&, const MemoryLocation&) = default;
 };
 
-/// A kernel with its arguments, and which of their pointers stand for which places.
+/// A kernel with its arguments, and the memory locations that its pointer arguments stand for.
 struct KernelCall {
   struct Pointer {
-    std::size_t at = 0; // in the arguments
+    std::size_t at = 0; // byte offset in the arguments
     MemoryLocation place;
   };
   Launch launch;
   std::vector<std::byte> arguments;
   std::vector<Pointer> pointers;
-  /// On architectures (10 * major + minor) before that one
+  /// The launch on architectures (10 * major + minor) before `minimum_architecture`.
   Launch otherwise{};
   int minimum_architecture = 0;
 };
 
-/// A pointer of `Arguments`, and what it points to.
+/// A pointer member of `Arguments`, and the memory location that it points to.
 template <class Arguments> struct Operand {
   template <class T> Operand(T* Arguments::*member, MemoryLocation where) : at(offset(member)), place(where) {}
   template <class T, std::size_t n>
@@ -70,12 +70,12 @@ template <class Arguments>
   return call;
 }
 
-/// A convolution or matrix product, for which there are several ways to compute it (conv_method.hpp).
+/// A convolution or matrix product, which several methods can compute (conv_method.hpp).
 struct ConvCall {
-  ConvArguments arguments; // without pointers
+  ConvArguments arguments; // its pointers are not set
   MemoryLocation x, weights, bias, residual, y;
-  MemoryLocation half_bias;        // fp16 only: as cuDNN wants it
-  MemoryLocation offsets, factors; // of integers
+  MemoryLocation half_bias;        // fp16 only: the bias in half precision, for cuDNN
+  MemoryLocation offsets, factors; // int8 only
   MemoryLocation zero;             // x's zero point, if the network computes it
 };
 
@@ -83,7 +83,7 @@ struct Call {
   std::uint32_t layer = no_layer;
   std::variant<KernelCall, ConvCall> what;
 
-  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // network inputs and outputs
+  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // calls for network inputs and outputs
 };
 
 /// A copy between a host buffer of elements of `type` and scratch. Scratch holds integers of that type, or floats. Both
@@ -101,15 +101,16 @@ struct Program {
   std::vector<Call> calls;          // in the order of execution
   std::vector<std::size_t> buffers; // sizes in bytes
   std::vector<std::byte> constants;
-  std::vector<MemoryObject> constant_objects; // where each lies in the image
-  std::vector<std::string> layers;            // names; calls of one layer follow each other
+  std::vector<MemoryObject> constant_objects; // the location of each constant in the image
+  std::vector<std::string> layers;            // names; the calls of one layer are consecutive
   std::vector<Transfer> inputs, outputs;
-  /// Words of `counters_buffer` that the calls need, zero before the first; conv methods may need more
+  /// The words of `counters_buffer` that the calls need. They are zero before the first call. Convolution methods may
+  /// need more words.
   std::size_t counters = 0;
   std::uint32_t counters_buffer = 0;
   double flops = 0;
 };
 
-inline constexpr int cluster_architecture = 90; // the first that has clusters of blocks
+inline constexpr int cluster_architecture = 90; // first architecture with clusters of blocks
 
 } // namespace rtexec::tasks::cuda

@@ -1,5 +1,5 @@
-// Which tensors of four dimensions are better off row-major than with their second dimension last: those of networks
-// that keep channels last themselves.
+// Decides which four-dimensional tensors are better stored row-major than with their second dimension last. They are
+// those of networks that keep channels last themselves.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// By tensor.
+/// Returns, for each tensor, true if it is stored row-major.
 [[nodiscard]] std::vector<bool> row_layout(const Graph& graph);
 
 } // namespace rtexec::tasks::cuda

@@ -1,6 +1,6 @@
-// How a tensor of any shape lies in memory: one stride for each dimension, in elements. Pure arithmetic of
-// gpu_lowering.hpp: which reshapes and views of a tensor need no copy, and which tensors are images with their channels
-// last.
+// The layout of a tensor of any shape in memory: one stride for each dimension, in elements. Pure arithmetic for
+// gpu_lowering.hpp: decides which reshapes and views of a tensor need no copy, and which tensors are images with
+// channels last.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -14,40 +14,40 @@ namespace rtexec::tasks::cuda {
 
 using Strides = std::vector<std::int64_t>;
 
-/// Strides of `to` under which its elements, in row-major order, are those of a tensor of shape `from` with `strides`,
-/// in the same order. Nothing where there are none: then a reshape must copy.
+/// Returns strides of `to` that visit the elements of a tensor of shape `from` with `strides` in the same row-major
+/// order. Returns nullopt if there are no such strides: then a reshape must copy.
 [[nodiscard]] std::optional<Strides> reshape(const Shape& from, const Strides& strides, const Shape& to);
 
 struct Viewed {
   std::int64_t offset = 0;
   Strides strides;
 };
-/// Where the elements of `view`, of shape `to`, lie in a tensor of shape `from` with `strides`. Nothing where an index
-/// of `to` would carry from one dimension of `from` to the next.
+/// Returns the location of the elements of `view`, of shape `to`, in a tensor of shape `from` with `strides`. Returns
+/// nullopt if an index of `to` would carry from one dimension of `from` to the next.
 [[nodiscard]] std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from,
                                             const Strides& strides);
 
-/// Whether a tensor of that shape lies alike under both: strides of a dimension of one element say nothing.
+/// True if both strides give a tensor of that shape the same layout. Strides of dimensions of one element are ignored.
 [[nodiscard]] bool lie_alike(const Shape& shape, const Strides& a, const Strides& b);
 
-/// [n, c, ...]: channels last, `pixel` elements from one pixel to the next.
+/// Returns the strides of a tensor [n, c, ...] with channels last and `pixel` elements from one pixel to the next.
 [[nodiscard]] Strides channels_last(const Shape& shape, std::int64_t pixel);
 
-/// A tensor [n, c, ...] as kernels see images.
+/// A tensor [n, c, ...] in the form of an image that kernels take.
 struct Image {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;
   std::int64_t pixel = 1; // stride of a pixel
 };
-/// Nothing where the tensor does not lie so. With more or less than two dimensions beyond c, they count as rows of one
-/// pixel each. `unit`: the stride of a single pixel is the channels rounded up to this.
+/// Returns nullopt if the tensor is not stored as an image. Dimensions after c, unless there are two, count as rows of
+/// one pixel each. The stride of a single pixel is the number of channels rounded up to a multiple of `unit`.
 [[nodiscard]] std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::int64_t unit);
 
-/// The smallest stretch of memory that holds the tensor, in elements.
+/// Returns the size of the smallest range of memory that holds the tensor, in elements.
 [[nodiscard]] std::int64_t extent(const Shape& shape, const Strides& strides);
 
 [[nodiscard]] std::int64_t round_up(std::int64_t value, std::int64_t unit);
 
-/// For a kernel. At most max_dimensions of them, and a scalar has one of one element.
+/// Returns the view for a kernel. It has at most max_dimensions dimensions. A scalar has one dimension of one element.
 [[nodiscard]] View kernel_view(const Shape& shape, const Strides& strides);
 
 } // namespace rtexec::tasks::cuda

@@ -1,4 +1,4 @@
-// Where the tensors of a graph lie while it is lowered: buffers, slices of concatenations, constants, and other names
+// The memory of a graph's tensors while the graph is lowered: buffers, slices of concatenations, constants, and aliases
 // of the same memory.
 #pragma once
 
@@ -22,22 +22,22 @@ struct PlacedTensor {
   Storage storage = Storage::f32;
   Shape shape;
   Strides strides;
-  std::int64_t zero_channels = 0; // of an image: channels from shape[1] up to this one are zero in memory
+  std::int64_t zero_channels = 0; // images: channels from shape[1] up to this one are zero in memory
 };
 
 class Tensors {
  public:
-  /// Buffers and constants are added to `program`. Both outlive this.
+  /// Adds buffers and constants to `program`. `graph` and `program` must outlive this object.
   Tensors(const Graph& graph, Program& program);
 
-  /// Integers are stored in their type, floats in the network's precision.
+  /// Returns the storage of a tensor: integers in their own type, floats in the network's precision.
   [[nodiscard]] Storage storage_of(TensorId id) const;
-  /// Elements in 16 bytes: what kernels read at once.
+  /// Returns the number of elements in 16 bytes, which kernels read at once.
   [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }
   [[nodiscard]] std::int64_t unit() const { return unit(program_.storage); }
 
-  /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
-  /// wrote, after set().
+  /// Returns a tensor. For an input or a node's output, set() must have been called before. A constant is added to the
+  /// image at its first use.
   [[nodiscard]] const PlacedTensor& value(TensorId id);
   /// Returns a constant in `storage`, which is storage_of() for integers, and f32 or f16 for floats.
   [[nodiscard]] const PlacedTensor& value(TensorId id, Storage storage);
@@ -45,20 +45,20 @@ class Tensors {
   [[nodiscard]] PlacedTensor constant(TensorId id, Storage storage, Strides strides);
   void set(TensorId id, PlacedTensor value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
-  /// Whether it is written in its slice of a concatenation.
+  /// True if the tensor is written in its slice of a concatenation.
   [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
-  /// Nothing overwrites it.
+  /// Prevents that any call overwrites the tensor.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
-  /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
+  /// Returns the memory to which the node that computes `id` must write: its slice of a concatenation, or a new buffer.
   [[nodiscard]] PlacedTensor destination(TensorId id) { return destination(id, program_.storage); }
   [[nodiscard]] PlacedTensor destination(TensorId id, Storage storage);
-  /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies
-  /// as the output would, that one.
+  /// Returns the memory of one of `inputs` if node `node` is its last reader. That input must have its own buffer and
+  /// the output's layout. Otherwise works like destination() above.
   [[nodiscard]] PlacedTensor destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] PlacedTensor allocate(const Shape& shape, Strides strides, Storage storage);
-  /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major,
-  /// of bytes with rows that begin so.
+  /// Returns the default strides. Images and matrices have channels last, and each pixel (row) begins at a multiple of
+  /// 16 bytes. Other tensors are dense and row-major, but rows of bytes also begin at multiples of 16 bytes.
   [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
   [[nodiscard]] Strides natural(TensorId id) const { return natural(id, program_.storage); }
 
@@ -77,11 +77,11 @@ class Tensors {
   Program& program_;
   std::vector<bool> rows_; // by tensor: row_layout.hpp
   ConcatPlan concats_;
-  std::vector<std::optional<MemoryLocation>> groups_; // of concats_, once something is written there
+  std::vector<std::optional<MemoryLocation>> groups_; // by group of `concats_`; nullopt until a tensor is written to it
   std::map<TensorId, PlacedTensor> values_;
   std::map<std::pair<TensorId, Storage>, PlacedTensor> constants_;
-  std::vector<TensorId> source_;       // what a tensor may be another name of
-  std::vector<std::size_t> last_read_; // node, by source
+  std::vector<TensorId> source_;       // by tensor: the tensor that it may be an alias of
+  std::vector<std::size_t> last_read_; // by source: the last node that reads it
 };
 
 } // namespace rtexec::tasks::cuda
