@@ -5,15 +5,15 @@
 
 namespace rtexec::tasks::cuda {
 
-/// x (u - 1) / (u + 1) with u = (1 + e^x)^2; where that would overflow it is x.
+/// x (u - 1) / (u + 1) with u = (1 + e^x)^2; x if that would overflow.
 DEVICE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));
   const float n = e * (e + 2.0F);
   return x * n * inverse(n + 2.0F);
 }
 
-/// each(function), with the function that `f` stands for. It is chosen once for all elements that `each` has: a choice
-/// for each of them would be as many pieces of code, which a kernel that runs shortly waits for.
+/// Calls each(function) with the function that `f` selects. Selects once for all elements that `each` processes.
+/// Selecting for each element would multiply the code, and a short kernel would wait to load it.
 template <class F> DEVICE void with_function(const ActivationArguments& f, F each) {
   const float a = f.a, b = f.b;
   switch (f.kind) {
@@ -45,29 +45,30 @@ template <class F> DEVICE void with_function(const ActivationArguments& f, F eac
   }
 }
 
-/// A NaN stays a NaN.
+/// Returns the activation of x. A NaN stays a NaN.
 DEVICE float activated(float x, const ActivationArguments& f) {
   with_function(f, [&x](auto function) { x = function(x); });
   return x;
 }
-/// Of all of an array.
+/// Applies the activation to all elements of an array.
 template <class Floats> DEVICE void activate(Floats& x, const ActivationArguments& f) {
   with_function(f, [&x](auto function) {
     for (float& value : x) value = function(value);
   });
 }
 
-/// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.
+/// Called, not inlined: rarely needed functions do not displace others in the instruction cache.
 DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) {
   return activated(x, ActivationArguments{kind, a, b});
 }
-/// Of all of an array.
+/// Applies activated_elsewhere() to all elements of an array.
 template <class Floats> DEVICE void activate_elsewhere(Floats& x, const ActivationArguments& f) {
   if (f.kind == ActivationArguments::none) return;
   for (float& value : x) value = activated_elsewhere(value, f.kind, f.a, f.b);
 }
 
-/// The same, for kernels that inline it often: what follows most convolutions is tried first.
+/// Works like activated(), for kernels that inline it often. Tests first for the activations that follow most
+/// convolutions.
 DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   if (f.kind == ActivationArguments::none) return x;
   if (f.kind == ActivationArguments::relu) return at_least(x, 0.0F);
@@ -75,7 +76,7 @@ DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   return activated_elsewhere(x, f.kind, f.a, f.b);
 }
 
-/// What becomes of a sum that has its bias.
+/// Returns the output for a sum that includes its bias: adds the residual and applies the activation.
 DEVICE float finished(const ConvArguments& conv, float sum, float residual) {
   return conv.residual_last ? activated_quickly(sum, conv.activation) + residual
                             : activated_quickly(sum + residual, conv.activation);

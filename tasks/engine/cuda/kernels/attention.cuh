@@ -1,9 +1,10 @@
-// Attention without its scores in memory: a block has some rows of queries, and goes over the keys in tiles, which come
-// to shared memory by asynchronous copies, two deep. Each row keeps the largest score so far, the sum of exponentials
-// less it, and the values summed with them (online softmax: Milakov and Gimelshein 2018, Dao et al. 2022).
+// Attention that never stores all scores in memory. A block has some rows of queries, and goes over the keys in tiles.
+// Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps three things: the largest score
+// so far, the sum of the exponentials of scores less that one, and the sum of values weighted with them (online
+// softmax: Milakov and Gimelshein 2018, Dao et al. 2022).
 //
-// A block's four warps are `RowWarps` times `key_warps`: each has 16 rows, and its share of the keys of every tile;
-// those of the same rows add up what they have at the end.
+// A block's four warps are `row_warps` times `key_warps`. Each warp has 16 rows, and its share of the keys of every
+// tile. At the end, the warps of the same rows add up their parts.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -16,7 +17,7 @@ namespace rtexec::tasks::cuda {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Both factors are rounded: neither is a weight that was rounded before.
+/// Rounds both factors to tf32: neither is a weight that was rounded before.
 struct AttentionTf32 {
   using Scalar = float;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
@@ -38,14 +39,14 @@ struct AttentionHalf : HalfProduct {
 
 template <class Math, int head_size, int warps_of_keys> struct AttentionShape {
   using Scalar = typename Math::Scalar;
-  static constexpr int size = head_size; // of a row of queries, keys and values, rounded up
+  static constexpr int size = head_size; // elements of a row of queries, keys and values, rounded up
   static constexpr int warps = attention_warps, key_warps = warps_of_keys, row_warps = warps / key_warps;
   static constexpr int rows = row_warps * 16;
-  static constexpr int own_keys = attention_keys<Scalar>; // of a warp in a tile
+  static constexpr int own_keys = attention_keys<Scalar>; // keys of a warp in a tile
   static constexpr int keys = own_keys * key_warps;
-  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // of a row
-  static constexpr int row = chunks * 16 + 16;                                // bytes, against bank conflicts
-  static constexpr int steps = chunks / 2;                                    // of products along a row
+  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // chunks of a row
+  static constexpr int row = chunks * 16 + 16;                                // bytes; padded against bank conflicts
+  static constexpr int steps = chunks / 2;                                    // products along a row
   static constexpr int stage = 2 * keys * row;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
 };
@@ -64,7 +65,8 @@ template <class Math, class Shape> struct AttentionTile {
   DEVICE static int key_warp() { return thread_index() / 32 % Shape::key_warps; }
   DEVICE static int row_warp() { return thread_index() / 32 / Shape::key_warps; }
 
-  /// `count` rows from `first` on, of `columns` elements; zeros beyond.
+  /// Copies `count` rows of `columns` elements, from row `first` on. Writes zeros beyond row `last` and beyond
+  /// `columns`.
   DEVICE static void copy_rows(SharedAddress to, const Scalar* from, long long stride, int first, int count, int last,
                                int columns) {
 #pragma unroll 4
@@ -101,7 +103,8 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Scales, adds the mask, and hides what is no key. Scores are logarithms to base 2.
+  /// Scales the scores, adds the mask, and sets scores beyond the last key to minus infinity. Scores are logarithms to
+  /// base 2.
   DEVICE void finish_scores(float (&scores)[groups][4], const Scalar* mask, int first_row, int first_key) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g)
@@ -115,7 +118,7 @@ template <class Math, class Shape> struct AttentionTile {
       }
   }
 
-  /// Scores become powers less the largest; what is summed so far shrinks to match.
+  /// Replaces each score s by 2^(s - largest score), and scales the sums so far to the new largest score.
   DEVICE void take_in(float (&scores)[groups][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -126,7 +129,7 @@ template <class Math, class Shape> struct AttentionTile {
         for (int i = 0; i < 2; ++i) largest = at_least(largest, scores[g][half * 2 + i]);
       largest = at_least(largest, exchange(largest, 1));
       largest = at_least(largest, exchange(largest, 2));
-      const float base = largest == -infinity ? 0.0F : largest; // of nothing but hidden ones
+      const float base = largest == -infinity ? 0.0F : largest; // if all keys are hidden
       const float shrunk = power_of_two(most[half] - base);
       most[half] = largest;
       float sum = 0;
@@ -146,8 +149,8 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// A lane's sums of scores are what its part of a left factor is: of halves as they are, of floats with the terms of
-  /// the sum in another order.
+  /// Adds the products of scores and values. The scores that a lane holds are its fragment of the left factor. Halves
+  /// are used unchanged; for floats, the terms of the sum are in another order.
   DEVICE void add_values(const float (&scores)[groups][4], const char* values) {
     if constexpr (sizeof(Scalar) == 2) {
       const SharedAddress from =
@@ -183,7 +186,7 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// The sums of each of a row's quads of lanes.
+  /// Adds up the totals of the four lanes that share a row.
   DEVICE void finish_totals() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -201,7 +204,8 @@ template <class Math, class Shape> struct AttentionTile {
 
   DEVICE static float one_over(float total) { return total > 0.0F ? inverse(total) : 0.0F; }
 
-  /// Two neighbouring columns, the first of which is even: there are whole chunks of them.
+  /// Stores two neighbouring columns. The first one is even, and rows consist of whole chunks, so that either both
+  /// columns exist or none.
   DEVICE void store_pair(Scalar* y, int row, int column, float first, float second) const {
     if (row >= p.m || column >= p.e) return;
     const Elements<Scalar, 2> pair{first, second};
@@ -219,9 +223,9 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Parts of all warps come together in shared memory, which the stages no longer need.
+  /// Combines the parts of all warps in shared memory, which the stages no longer need.
   DEVICE void store_together(char* shared, Scalar* y, int first_of_block) {
-    constexpr int columns = Shape::size + 4; // against bank conflicts
+    constexpr int columns = Shape::size + 4; // padded against bank conflicts
     auto* const largest = reinterpret_cast<float*>(shared);
     float* const parts = largest + 2 * Shape::warps * 16;
     const int warp = thread_index() / 32;

@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// All threads of these blocks arrive, and see what the others wrote to shared memory.
+/// A barrier for all threads of these blocks. After it, they see each other's writes to shared memory.
 DEVICE void meet() {
 #if defined(RTEXEC_CLUSTERS)
   if (blocks_z() > 1) return cluster_barrier();

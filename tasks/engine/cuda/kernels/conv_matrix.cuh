@@ -1,4 +1,4 @@
-// Kernels of conv_variants.inc on matrix units; empty for architectures that have none of the kind.
+// The Tensor Core kernels of conv_variants.inc; empty for architectures without the Tensor Cores that they need.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"

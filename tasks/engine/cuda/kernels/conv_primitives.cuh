@@ -1,6 +1,6 @@
 // Asynchronous copies, matrix instructions and clusters for the convolution kernels. Registers hold 32 bits each: a
-// float, a tf32, two halves, or four bytes. A fragment of A is 16 rows by 32 bytes, one of B 8 rows (columns of the
-// product) by 32 bytes, so that one kernel body serves tf32 (8 values), half (16) and bytes (32).
+// float, a tf32, two halves, or four bytes. A fragment of A is 16 rows by 32 bytes. A fragment of B is 8 rows (columns
+// of the product) by 32 bytes. So one kernel body serves tf32 (8 values), half (16) and bytes (32).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"
@@ -9,12 +9,13 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Four times `word` to shared memory, at a multiple of 16 bytes.
+/// Stores `word` four times to shared memory, at a multiple of 16 bytes.
 DEVICE void fill16(SharedAddress to, unsigned word) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(word) : "memory");
 }
 
-/// Four floats from there, each as another thread left it last, be it of another block of the cluster.
+/// Loads four floats from shared memory. Each is the value that any thread last wrote, even one in another block of the
+/// cluster.
 DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
   asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -24,10 +25,10 @@ DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
 DEVICE void store_shared(SharedAddress to, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
 }
-/// While a thread waits for what another one writes.
+/// Called while a thread polls for a value that another thread writes. Does nothing on the device.
 DEVICE void let_others_run() {}
 
-/// sum + a * b, of four bytes each.
+/// Returns sum plus the products of the four signed bytes of a and b.
 DEVICE int add_products(unsigned a, unsigned b, int sum) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
   asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
@@ -43,19 +44,19 @@ DEVICE int add_products(unsigned a, unsigned b, int sum) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define RTEXEC_MATRIX_UNITS 1
 
-/// Copies 16 bytes from global to shared memory, both aligned to 16 bytes; zeros where `valid` is false, and `from` is
-/// not read.
+/// Copies 16 bytes from global to shared memory, both aligned to 16 bytes. If `valid` is false, writes zeros and does
+/// not read `from`.
 DEVICE void copy16(SharedAddress to, const void* from, bool valid) {
   const int size = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(size) : "memory");
 }
-/// The copies since the last commit become a group.
+/// Makes the copies since the last commit a group.
 DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// This thread's groups but the last `pending` have arrived.
+/// Waits until all of this thread's groups but the last `pending` have arrived.
 template <int pending> DEVICE void await_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-/// Four 8x16-byte matrices: lane i gives the row address of matrix i / 8, row i % 8; lane i gets word i % 4 of row i /
-/// 4 of each.
+/// Loads four matrices of 8 rows by 16 bytes. Lane i gives the address of row i % 8 of matrix i / 8, and gets word i %
+/// 4 of row i / 4 of each matrix.
 DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -63,7 +64,7 @@ DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
                : "memory");
 }
 
-/// Of halves: lane i gets those of column i / 4 in rows i % 4 * 2 and the next.
+/// Loads four matrices of halves, transposed: lane i gets those of column i / 4 in rows i % 4 * 2 and the next.
 DEVICE void load_matrices_transposed(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -91,7 +92,7 @@ DEVICE void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// The nearest tf32 to a float, as bits.
+/// Returns the bits of the tf32 nearest to a float.
 DEVICE unsigned rounded_to_tf32(unsigned bits) {
   unsigned result;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(result) : "f"(bits_float(bits)));
@@ -117,12 +118,12 @@ template <int pending> DEVICE void await_copies() {}
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define RTEXEC_CLUSTERS 1
 
-/// All threads of the cluster arrive, and see each other's writes to shared memory.
+/// A barrier for all threads of the cluster. After it, they see each other's writes to shared memory.
 DEVICE void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
-/// The byte of block `rank`'s shared memory that corresponds to `address` in this block's.
+/// Returns the address in block `rank`'s shared memory that corresponds to `address` in this block's.
 DEVICE SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));

@@ -1,4 +1,4 @@
-// Kernels of conv_variants.inc on multiply-add units.
+// The CUDA core kernels of conv_variants.inc.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"

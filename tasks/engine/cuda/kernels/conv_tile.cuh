@@ -1,9 +1,9 @@
-// One tile of a convolution as an implicit matrix product (conv_plan.hpp says what tiles and splits are).
+// One tile of a convolution as an implicit matrix product (conv_plan.hpp defines tiles and splits).
 //
-// Rows of A are output pixels, gathered from x as the sum advances over kernel and channels; rows of B are output
-// channels. Both come to shared memory in pieces of 128 bytes a row, `stages` pieces deep, by asynchronous copies. Rows
-// are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on the kernel before this
-// one, so their first pieces are fetched before waiting for it.
+// Rows of A are output pixels, gathered from x as the sum advances over kernel and channels. Rows of B are output
+// channels. Asynchronous copies bring both to shared memory in pieces of 128 bytes a row, `stages` pieces deep. Rows
+// are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on the previous kernel,
+// so their first pieces are fetched before waiting for it.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -18,7 +18,7 @@ constexpr int conv_piece = 128;           // bytes of a row that are multiplied 
 constexpr int conv_row = conv_piece + 16; // bytes between rows in shared memory
 constexpr int conv_chunks = conv_piece / 16;
 
-/// Returns four bytes of what stands outside of an image of bytes.
+/// Returns the padding value of an int8 image in each of four bytes.
 DEVICE unsigned outside_of(const ConvArguments& conv) {
   return conv.zero ? static_cast<unsigned char>(*conv.zero) * 0x01010101U : conv.outside;
 }
@@ -29,13 +29,13 @@ template <class Scalar, int tile_rows, int tile_columns, int thread_count, int s
   static constexpr int rows = tile_rows, columns = tile_columns, threads = thread_count, stages = stage_count;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
   static constexpr int per_piece = conv_piece / static_cast<int>(sizeof(Scalar));
-  static constexpr int rows_at_once = threads / conv_chunks; // copied by all threads together
+  static constexpr int rows_at_once = threads / conv_chunks; // rows that all threads copy together
   static constexpr int a_copies = (rows + rows_at_once - 1) / rows_at_once;
   static constexpr int b_copies = (columns + rows_at_once - 1) / rows_at_once;
   static constexpr int stage_bytes = (rows + columns) * conv_row;
 };
 
-/// Brings the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit
+/// Copies the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit
 /// into 32 bits: a tensor has at most 2^28 elements, padding included.
 template <class Shape> struct ConvLoader {
   using Scalar = typename Shape::Storage;
@@ -51,7 +51,7 @@ template <class Shape> struct ConvLoader {
   int pixel[Shape::a_copies];  // offset of each row's first tap
   int top[Shape::a_copies], left[Shape::a_copies];
   int channel, tap_h, tap_w; // of this thread's chunk in the next piece of A
-  int at;                    // in the sum, of this thread's chunk in the next piece of B
+  int at;                    // index in the sum of this thread's chunk in the next piece of B
 
   DEVICE ConvLoader(const ConvArguments& arguments, SharedAddress shared, int group, int first_pixel, int first_column,
                     int first_piece)
@@ -93,7 +93,7 @@ template <class Shape> struct ConvLoader {
     set<0>(i, inside ? row_top : -(1 << 29), row_left,
            inside ? ((n * conv.height + row_top) * conv.width + row_left) * conv.x_stride : 0);
   }
-  /// Registers cannot be indexed at run time.
+  /// Sets element i of the arrays. Compares i with each index, because registers cannot be indexed at run time.
   template <int j> DEVICE void set(int i, int row_top, int row_left, int offset) {
     if (i == j) {
       top[j] = row_top;
@@ -144,8 +144,8 @@ template <class Shape> struct ConvLoader {
   }
 };
 
-/// Sums on multiply-add units: each thread has `own_rows` x `own_columns` elements, interleaved with those of the
-/// others.
+/// Sums on CUDA cores. Each thread has `own_rows` x `own_columns` elements, interleaved with those of the other
+/// threads.
 template <class Shape, int own_rows, int own_columns> struct SimtSums {
   static constexpr int across = Shape::columns / own_columns; // threads along the columns
   static constexpr int down = Shape::rows / own_rows;
@@ -188,7 +188,7 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Sums on matrix units: each warp has a part of the tile, in fragments of 16 rows by 8 columns.
+/// Sums on Tensor Cores. Each warp has a part of the tile, in fragments of 16 rows by 8 columns.
 template <class Shape, int warps_down, int warps_across, class Product> struct MatrixSums {
   static_assert(warps_down * warps_across * 32 == Shape::threads);
   static constexpr int warp_rows = Shape::rows / warps_down, warp_columns = Shape::columns / warps_across;
@@ -203,8 +203,8 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   DEVICE static int warp_column() { return thread_index() / 32 % warps_across * warp_columns; }
 
   DEVICE void multiply(const char* stage) {
-    // Matrices of A: rows 0-7 and 8-15 of the left chunk, then of the right one. Of B: both chunks of 8 columns, then
-    // of the next 8.
+    // The matrices of A are rows 0-7 and 8-15 of the left chunk, then of the right one. The matrices of B are both
+    // chunks of 8 columns, then of the next 8.
     const SharedAddress from = shared_address(stage);
     const SharedAddress a_lane = from + static_cast<unsigned>((warp_row() + lane() % 16) * conv_row + lane() / 16 * 16);
     const int b_column = wide == 1 ? lane() % 8 : lane() / 16 * 8 + lane() % 8;
@@ -221,9 +221,9 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
  private:
   static constexpr int steps = conv_piece / 32;
-  static constexpr int pairs = (wide + 1) / 2; // of fragments of B
+  static constexpr int pairs = (wide + 1) / 2; // pairs of fragments of B
 
-  /// Of one step, so that the next step's are on their way while this one's are multiplied.
+  /// The fragments of one step. Those of the next step are loaded while these are multiplied.
   struct Fragments {
     unsigned a[high][4], b[pairs][4];
     DEVICE void load(SharedAddress a_lane, SharedAddress b_lane) {
@@ -252,18 +252,18 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
 #endif
 
-/// A sum on its way: whole numbers are in a float's bits.
+/// Converts a sum for storage in shared or global memory: an integer sum becomes the bits of a float.
 DEVICE float on_its_way(float sum, float scale) { return sum * scale; }
 DEVICE float on_its_way(int sum, float) { return bits_float(static_cast<unsigned>(sum)); }
 
-/// The tile's sums in shared memory, from where they leave in whole rows. A row is 32 bytes longer than it needs to be,
+/// The tile's sums in shared memory, from which they are stored in whole rows. A row is 32 bytes longer than needed,
 /// against bank conflicts.
 template <class Shape> struct StagedTile {
   static constexpr int row = Shape::columns + 8; // floats between rows
   static constexpr int quads_across = Shape::columns / 4;
   static constexpr int quads = Shape::rows * quads_across;
   static_assert(row * Shape::rows * 4 <= Shape::stages * Shape::stage_bytes);
-  // In floats
+  // Returns an offset in floats.
   DEVICE static int offset(int quad) { return quad / quads_across * row + quad % quads_across * 4; }
 };
 
@@ -290,8 +290,8 @@ template <class Shape> DEVICE void load_staged(float (&to)[4], const float* stag
   for (int i = 0; i < 4; ++i) to[i] = elements.values[i];
 }
 
-/// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel at a time. A thread's
-/// quads all have the same columns, whose biases it fetches early.
+/// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel (a quad) at a time. All
+/// quads of a thread have the same columns, whose biases it fetches early.
 template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct ConvOutput {
   using Scalar = typename Shape::Storage;
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
@@ -300,8 +300,8 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
   const ConvArguments& conv;
   int first_pixel, pixels;
   int channel;      // first of this thread's four
-  int columns_left; // of the group, from this thread's first one on
-  bool at_a_time;   // quads are stored, and residuals read, at once
+  int columns_left; // columns of the group, from this thread's first one on
+  bool at_a_time;   // quads are stored, and residuals loaded, in one access
   float bias[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -316,7 +316,8 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
     for (int i = 0; i < 4; ++i) bias[i] = conv.bias && i < columns_left ? conv.bias[channel + i] : 0.0F;
   }
 
-  /// `sum_of(sum, quad)` gives a quad's sums; `first` and `stride` say which are this block's.
+  /// Stores this thread's quads, which begin at `first` + the thread's index and are `stride` apart. sum_of(sum, quad)
+  /// returns a quad's sums in `sum`.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
     if (!at_a_time) return store_apart(first, stride, sum_of);
@@ -380,7 +381,7 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
   }
 };
 
-/// The sum of all splits' parts in their order, a few of which are on their way at once.
+/// Adds up the parts of all splits in order. Several loads are in flight at once.
 template <class Sum, class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load load) {
   constexpr int at_once = 4;
 #pragma unroll
@@ -396,13 +397,13 @@ template <class Sum, class Load> DEVICE void add_parts(float (&sum)[4], int spli
   }
 }
 
-/// A tile that one block has alone.
+/// Stores a tile that one block computes alone.
 template <class Shape> DEVICE void store_alone(const ConvOutput<Shape>& output, const float* staged) {
   output.store(0, Shape::threads, [&](float(&sum)[4], int quad) { load_staged<Shape>(sum, staged, quad); });
 }
 
 #if defined(RTEXEC_CLUSTERS)
-/// A tile that the blocks of a cluster share: each adds up, and stores, its part of the quads.
+/// Stores a tile that the blocks of a cluster share. Each block adds up and stores its part of the quads.
 template <class Shape>
 DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* staged, int split, int splits) {
   const SharedAddress mine = shared_address(staged);
@@ -412,11 +413,11 @@ DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* stage
     add_parts<typename Shape::Sum>(
         sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
   });
-  cluster_barrier(); // nobody's memory goes before all have read it
+  cluster_barrier(); // no block ends before all blocks have read its memory
 }
 #endif
 
-/// A tile whose parts come together in global memory: the block that comes last adds them up, in their order.
+/// Stores a tile whose parts are combined in global memory. The last block to finish adds up the parts in order.
 template <class Shape>
 DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& output, const float* staged, int tile,
                        int split) {
@@ -480,7 +481,7 @@ template <class Shape, class Sums> DEVICE void conv_tile(const ConvArguments& co
     next = next + 1 == Shape::stages ? 0 : next + 1;
   }
 
-  barrier(); // the stages are free
+  barrier(); // all threads have finished reading the stages
   float* staged = reinterpret_cast<float*>(shared);
   stage_sums<Shape>(staged, sums);
 #if defined(RTEXEC_CLUSTERS)

@@ -1,4 +1,4 @@
-// What becomes of the sums of a convolution of whole numbers.
+// The output of int8 convolutions: converts sums of integers to results.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"
@@ -6,7 +6,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// An output channel's part of it.
+/// The parameters of one output channel.
 struct WholeChannel {
   int offset;
   float factor, bias;
@@ -17,7 +17,7 @@ struct WholeChannel {
         factor(conv.factors ? conv.factors[channel] : 0.0F),
         bias(conv.bias ? conv.bias[channel] : 0.0F) {}
 
-  /// `residual`: as it is stored. If y is of s32, this returns the bits of the sum.
+  /// Returns the result for a sum. `residual` is the value as stored. If y is of s32, returns the bits of the sum.
   DEVICE float finished(const ConvArguments& conv, int sum, float residual) const {
     if (conv.y_storage == Storage::s32) {
       const unsigned added = static_cast<unsigned>(offset) * static_cast<unsigned>(conv.zero ? *conv.zero : 1);
@@ -29,15 +29,15 @@ struct WholeChannel {
   }
 };
 
-/// The same for a tile, four columns of a pixel at a time.
+/// Stores a tile of an int8 convolution, four columns of a pixel at a time.
 template <class Shape> struct ConvOutput<Shape, true> {
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
 
   const ConvArguments& conv;
   int first_pixel, pixels;
-  int channel;      // first of this thread's four
-  int columns_left; // of the group, from this thread's first one on
-  bool at_a_time;   // quads are stored, and residuals read, at once
+  int channel;      // the first of this thread's four
+  int columns_left; // columns of the group, from this thread's first one on
+  bool at_a_time;   // quads are stored, and residuals loaded, in one access
   WholeChannel channels[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -53,7 +53,7 @@ template <class Shape> struct ConvOutput<Shape, true> {
       if (i < columns_left) channels[i] = WholeChannel(conv, channel + i);
   }
 
-  /// As of floats; sums are on their way as whole numbers.
+  /// Works like store() for floats. Sums are integers in the bits of floats.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
 #pragma unroll 1

@@ -1,4 +1,4 @@
-// Functions of elements from basic operations, so that they need no library: as the host's
+// Element-wise functions made of basic operations, so that they need no library. They match those of the host
 // (tasks/engine/host/kernels/element_functions.hpp).
 #pragma once
 
@@ -13,7 +13,7 @@ constexpr float to_base_2 = 1.44269504F; // log2(e)
 DEVICE float at_least(float x, float low) { return x < low ? low : x; }
 DEVICE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// 2^n for -252 <= n <= 254 times x, exactly where the result is representable.
+/// Returns x * 2^n for -252 <= n <= 254; exact if the result is representable.
 DEVICE float scaled(float x, int n) {
   const int half = n >> 1;
   return x * bits_float(static_cast<unsigned>(half + 127) << 23U) *
@@ -42,12 +42,12 @@ DEVICE float exponential(float x) {
   return scaled(exponential_near_zero(r), static_cast<int>(float_bits(shifted) - float_bits(rounder)));
 }
 
-constexpr float two_to_23 = 8388608.0F; // beyond which floats are whole
+constexpr float two_to_23 = 8388608.0F; // from here on all floats are integers
 
 DEVICE float absolute(float x) { return bits_float(float_bits(x) & 0x7fffffffU); }
 DEVICE float with_sign(float x, float of) { return bits_float(float_bits(x) | (float_bits(of) & 0x80000000U)); }
 
-/// To even where two are as near.
+/// Rounds to the nearest integer, ties to even.
 DEVICE float nearest_whole(float x) {
   const float size = absolute(x);
   return size < two_to_23 ? with_sign(size + two_to_23 - two_to_23, x) : x;
@@ -83,7 +83,7 @@ DEVICE Logarithm logarithm_parts(float x) {
   return {static_cast<float>(exponent), multiply_add(p * f * f, f, multiply_add(f * f, -0.5F, f))};
 }
 
-/// Within a few units in the last place; NaN for x < 0.
+/// Returns log(x) within a few units in the last place; NaN for x < 0.
 DEVICE float logarithm(float x) {
   if (!(x >= 0.0F)) return bits_float(0x7fc00000U);
   if (x == 0.0F) return -infinity;
@@ -92,7 +92,7 @@ DEVICE float logarithm(float x) {
   return multiply_add(parts.exponent, 0.693359375F, multiply_add(parts.exponent, -2.12194440e-4F, parts.rest));
 }
 
-/// x^y within a few units in the last place; NaN for x < 0 and a y that is not whole.
+/// Returns x^y within a few units in the last place; NaN for x < 0 and a y that is not an integer.
 DEVICE float power(float x, float y) {
   if (y == 0.0F || x == 1.0F) return 1.0F;
   if (x < 0.0F) {
@@ -103,7 +103,7 @@ DEVICE float power(float x, float y) {
   if (x != x || y != y) return bits_float(0x7fc00000U);
   if (x == 0.0F) return y > 0.0F ? 0.0F : infinity;
   if (x == infinity) return y > 0.0F ? infinity : 0.0F;
-  // The integer part of y * log2(x) is taken off before it can swallow the fraction.
+  // The integer part of y * log2(x) is subtracted before it can absorb the fraction.
   const Logarithm parts = logarithm_parts(x);
   const float fraction = y * parts.rest * to_base_2;
   const float n = at_most(at_least(multiply_add(y, parts.exponent, fraction), -252.0F), 252.0F) + rounder - rounder;
@@ -122,7 +122,7 @@ DEVICE float hyperbolic_tangent(float x) {
   return 1.0F - 2.0F * inverse(exponential(2.0F * x) + 1.0F);
 }
 
-/// A quotient of polynomials in x^2 on [-4, 4], beyond which it is 1.
+/// A quotient of polynomials in x^2 on [-4, 4]; outside, the result is that at the nearest end.
 DEVICE float error_function(float x) {
   x = at_most(at_least(x, -4.0F), 4.0F);
   const float z = x * x;

@@ -10,7 +10,7 @@ struct Half {
   unsigned short bits;
 };
 
-/// A whole number.
+/// An 8-bit integer.
 struct Byte {
   signed char value;
 };
@@ -42,11 +42,11 @@ template <> DEVICE Short from_float<Short>(float value) {
   return Short{static_cast<unsigned short>(static_cast<int>(value))};
 }
 
-/// `words` words that are read and written at once; aligned to their size.
+/// `words` 32-bit words that are read and written by one access; aligned to their size.
 template <unsigned words> struct alignas(words * 4) Words { unsigned word[words]; };
 
-/// `count` elements as floats: read and written at once, or one after the other where the address is not a multiple of
-/// their size.
+/// `count` elements as floats, read and written by one access. The address must be a multiple of their size. Elements
+/// of `Wide` stay integers.
 template <class Scalar, int count> struct Elements;
 
 template <class Scalar> struct Elements<Scalar, 1> {
@@ -158,10 +158,10 @@ template <> struct Elements<Byte, 4> : ByteElements<4> {};
 template <> struct Elements<Byte, 8> : ByteElements<8> {};
 template <> struct Elements<Byte, 16> : ByteElements<16> {};
 
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
 
-/// `count` neighbouring elements, kept as they are stored until one is asked for.
+/// `count` neighbouring elements in their stored form. at() and value() return one of them.
 template <class Scalar, int count> struct Stored {
   Words<count * sizeof(Scalar) / 4> words;
   DEVICE void load(const void* from) {
@@ -181,7 +181,7 @@ template <> struct Stored<Half, 1> {
 };
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
-/// Whether products are of whole numbers, and so are their sums.
+/// True if products, and so their sums, are integers.
 template <class Scalar> constexpr bool is_whole = false;
 template <> constexpr bool is_whole<Byte> = true;
 template <class Scalar> struct SumType { using type = float; };

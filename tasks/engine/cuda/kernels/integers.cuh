@@ -1,5 +1,5 @@
 // Integers and booleans whose type is an argument of the kernel. They are computed in 64 bits and stored modulo 2^n.
-// Operations are defined as the host's (tasks/engine/host/kernels/arithmetic.hpp).
+// Operations are defined like those of the host (tasks/engine/host/kernels/arithmetic.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/functions.cuh"
@@ -19,7 +19,7 @@ template <class T> DEVICE void store_as(void* to, long long at, Integer value) {
   static_cast<T*>(to)[at] = static_cast<T>(value);
 }
 
-constexpr unsigned char u8_flip = 0x80; // between a value of u8 and its storage, 128 less
+constexpr unsigned char u8_flip = 0x80; // converts between a value of u8 and its storage, which is 128 less
 
 DEVICE Integer load_integer(const void* from, long long at, Storage storage) {
   switch (storage) {
@@ -43,10 +43,10 @@ DEVICE void store_integer(void* to, long long at, Storage storage, Integer value
   }
 }
 
-/// 2^n
+/// Returns 2^n.
 DEVICE float two_to(int n) { return bits_float(static_cast<unsigned>(127 + n) << 23U); }
 
-/// Truncates towards zero, and returns the nearest value of the type. NaN becomes 0.
+/// Truncates towards zero. A value out of range becomes the nearest value of the type, and NaN becomes 0.
 DEVICE Integer truncated(float value, Storage to) {
   if (value != value) return 0;
   const int bits = 8 * static_cast<int>(size_of(to));
@@ -65,7 +65,7 @@ DEVICE float integer_to_float(Integer value, Storage from) {
 
 DEVICE bool is_less(Integer a, Integer b, bool sign) { return sign ? as_signed(a) < as_signed(b) : a < b; }
 
-/// Rounds towards zero. x / 0 is 0.
+/// Returns a / b, rounded towards zero. a / 0 is 0.
 DEVICE Integer quotient(Integer a, Integer b, bool sign) {
   if (b == 0) return 0;
   if (!sign) return a / b;
@@ -75,12 +75,12 @@ DEVICE Integer remainder(Integer a, Integer b, bool sign) {
   if (b == 0 || (sign && b == ~0ULL)) return 0;
   return sign ? extended(as_signed(a) % as_signed(b)) : a % b;
 }
-/// Has the sign of the divisor.
+/// Returns the remainder with the sign of the divisor.
 DEVICE Integer modulo(Integer a, Integer b, bool sign) {
   const Integer rest = remainder(a, b, sign);
   return sign && rest != 0 && (as_signed(rest) < 0) != (as_signed(b) < 0) ? rest + b : rest;
 }
-/// For a negative exponent this is the reciprocal, truncated.
+/// Returns the power; for a negative exponent, the truncated reciprocal.
 DEVICE Integer power(Integer base, Integer exponent, bool sign) {
   if (sign && as_signed(exponent) < 0) {
     if (base == 1) return 1;
@@ -97,14 +97,14 @@ DEVICE Integer power(Integer base, Integer exponent, bool sign) {
 DEVICE Integer shifted_left(Integer value, Integer by, Storage storage) {
   return by < 8 * size_of(storage) ? value << by : 0;
 }
-/// Fills with the sign. A shift by less than 0, or by the number of bits or more, gives the sign in all bits.
+/// Shifts right and fills with the sign. A shift by less than 0, or by the number of bits or more, gives the sign in
+/// all bits.
 DEVICE Integer shifted_right(Integer value, Integer by, Storage storage) {
   if (!is_signed(storage)) return by < 8 * size_of(storage) ? value >> by : 0;
   return extended(as_signed(value) >> (by < 8 * size_of(storage) ? by : 63U));
 }
 
-/// Returns a number that is larger for what comes later in ascending order, and equal for what is equal. NaN comes
-/// last.
+/// Returns a sort key: larger for elements later in ascending order, and equal for equal elements. NaN comes last.
 DEVICE unsigned order_of(float x) {
   constexpr unsigned sign = 0x80000000U;
   if (x != x) return ~0U;

@@ -1,5 +1,5 @@
-// How kernels share out their work: every thread takes items, each `count` neighbouring elements, and strides over the
-// grid. Indices fit in 32 bits, since no tensor has more than 2^28 elements; offsets have 64.
+// Distribution of work over threads. An item is `count` neighbouring elements, and every thread takes items in a
+// grid-stride loop. Indices fit into 32 bits, since no tensor has more than 2^28 elements; offsets have 64 bits.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -13,28 +13,29 @@ DEVICE unsigned first_item() {
 }
 DEVICE unsigned item_step() { return static_cast<unsigned>(blocks_x()) * static_cast<unsigned>(block_threads()); }
 
-/// Whether pixels can be read (written) `count` channels at once.
+/// True if pixels can be read (written) `count` channels at once.
 template <int count> DEVICE bool in_chunks(const void* pointer, int stride, unsigned bytes) {
   return stride % count == 0 && aligned(pointer, bytes * static_cast<unsigned>(count));
 }
 
-/// A number of elements that the compiler knows.
+/// A number of elements that is known at compile time.
 template <int count> struct Count {
   DEVICE constexpr operator int() const { return count; }
 };
 
-/// f(Count, item) for every item of that many elements.
+/// Calls f(Count, item) for every item of `count` elements.
 template <int count, class F> DEVICE void each_item(unsigned elements, F f) {
   const unsigned items = elements / static_cast<unsigned>(count);
   for (unsigned item = first_item(); item < items; item += item_step()) f(Count<count>(), item);
 }
-/// Items are chunks where all may be, else single elements.
+/// Uses chunks as items if `whole`, else single elements.
 template <int chunk, class F> DEVICE void each_item(unsigned elements, bool whole, F f) {
   if (whole) each_item<chunk>(elements, f);
   else each_item<1>(elements, f);
 }
 
-/// From pixels to pixels with as many channels: f(Count, pixel, channel) for every item, the channels from that one on.
+/// For operations that map pixels to pixels with as many channels. Calls f(Count, pixel, channel) for every item, whose
+/// channels begin at `channel`.
 template <class Scalar, class Arguments, class F> DEVICE void each_channel(const Arguments& p, unsigned pixels, F f) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto channels = static_cast<unsigned>(p.channels);
@@ -47,7 +48,7 @@ template <class Scalar, class Arguments, class F> DEVICE void each_channel(const
                    });
 }
 
-/// Of the output.
+/// Returns the number of pixels of the output.
 template <class Arguments> DEVICE unsigned pixels_out(const Arguments& p) {
   return static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width);
 }
@@ -75,25 +76,25 @@ DEVICE unsigned element_count(const View& view) {
 DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
 
-/// Whether the view's elements lie in aligned chunks along its last dimension, if that has a multiple of `count`
-/// elements.
+/// True if the view's elements lie in aligned chunks along its last dimension, provided that dimension has a multiple
+/// of `count` elements.
 template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
   if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
   for (int d = 0; d < view.rank - 1; ++d)
     if (view.stride[d] % count != 0) return false;
   return true;
 }
-/// Whether chunks make up the view.
+/// True if the view consists of whole aligned chunks.
 template <int count, class Scalar> DEVICE bool made_of_chunks(const View& view, const Scalar* pointer) {
   return last_extent(view) % count == 0 && in_chunks<count>(view, pointer);
 }
-/// As in_chunks(), or one element for all of the last dimension.
+/// True if in_chunks(), or if one element is repeated along the last dimension.
 template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View& view, const Scalar* pointer) {
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }
 
-/// f(d, i) for every dimension d, the last one first, where i is the index in it of item `item`; items are `count`
-/// elements along the last dimension.
+/// Calls f(d, i) for every dimension d, the last one first. i is the index of item `item` in dimension d. Items are
+/// `count` elements along the last dimension.
 template <int count, class F> DEVICE void each_index(const View& view, unsigned item, F f) {
   for (int d = view.rank - 1; d >= 0; --d) {
     const unsigned extent =
@@ -104,14 +105,14 @@ template <int count, class F> DEVICE void each_index(const View& view, unsigned 
   }
 }
 
-/// Where item `item` begins.
+/// Returns the offset of the first element of item `item`.
 template <int count = 1> DEVICE long long offset_of(const View& view, unsigned item) {
   long long at = 0;
   each_index<count>(view, item, [&](int d, int i) { at += i * view.stride[d]; });
   return at;
 }
 
-/// Loads `count` elements along the last dimension, or one for all of them.
+/// Loads `count` elements along the last dimension, or repeats one element if `repeated`.
 template <class Scalar, int count> DEVICE void load(Elements<Scalar, count>& to, const Scalar* from, bool repeated) {
   if (count > 1 && repeated) {
     Elements<Scalar, 1> one;

@@ -1,4 +1,4 @@
-// Whole numbers that stand for floats, and elements whose storage is known when a kernel runs.
+// Quantisation of floats to integers, and access to elements whose storage is known only when a kernel runs.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -9,7 +9,7 @@ namespace rtexec::tasks::cuda {
 
 DEVICE float to_level(float x, const Levels& to) {
   const float within = at_most(at_least(x / to.scale, to.low - to.zero), to.high - to.zero);
-  return within + rounder - rounder + to.zero; // far below 2^22: a NaN aside it is whole
+  return within + rounder - rounder + to.zero; // rounds to an integer, as |within| is far below 2^22; NaN stays
 }
 
 DEVICE float load_stored(const void* from, long long at, Storage storage) {
@@ -24,7 +24,7 @@ DEVICE void store_stored(void* to, long long at, Storage storage, float value) {
   else static_cast<Byte*>(to)[at] = from_float<Byte>(value);
 }
 
-/// Four neighbours, at a multiple of four elements.
+/// Loads four neighbouring elements, at a multiple of four elements.
 template <class Scalar> DEVICE void load_four(float (&to)[4], const void* from, long long at) {
   Elements<Scalar, 4> elements;
   elements.load(static_cast<const Scalar*>(from) + at);

@@ -1,4 +1,4 @@
-// The arithmetic of matrix units: how fragments in registers are multiplied.
+// The arithmetic of Tensor Cores: products of fragments in registers.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_primitives.cuh"
@@ -7,9 +7,9 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Weights are tf32 already. Of activations the matrix units drop the bits that tf32 lacks, which makes them smaller by
-/// 0.72 * 2^-11 in the mean (of 1/m over mantissas m, log-uniform in [1, 2)): the sums are scaled by what was lost, so
-/// that the error has no bias, as if rounded.
+/// Weights are tf32 already. Of activations, Tensor Cores drop the bits that tf32 lacks. This makes activations smaller
+/// by 0.72 * 2^-11 on average (the mean of 1/m over mantissas m, log-uniform in [1, 2)). The sums are scaled to
+/// compensate, so that the error has no bias, as if activations were rounded.
 struct Tf32Product {
   static constexpr float scale = 1.0F + 0.7213F / 2048.0F;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_tf32(d, a, b); }
@@ -25,7 +25,8 @@ struct ByteProduct {
   DEVICE static void multiply(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_bytes(d, a, b); }
 };
 
-/// x = high + low, both tf32: what the product of the two low parts would add is below float's precision.
+/// Each factor is x = high + low, both tf32. The product of the two low parts is omitted: it is below float's
+/// precision.
 struct Tf32x3Product {
   static constexpr float scale = 1;
   template <int n> DEVICE static void part(const unsigned (&x)[n], unsigned (&high)[n], unsigned (&low)[n]) {

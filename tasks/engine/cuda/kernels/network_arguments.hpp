@@ -1,18 +1,18 @@
-// What the kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between
-// device code and host code: plain C++17, no library. Addresses are device addresses; strides and offsets count
-// elements.
+// Arguments of the kernels: one struct for each kernel, passed by value as its only parameter. Shared between device
+// code and host code: plain C++17, no library. Addresses are device addresses; strides and offsets count elements.
 //
 // Floats are stored as float or half ("_f" and "_h" at the end of a kernel's name), and computed as float. Integers are
-// stored in their own type. A kernel that only moves them is chosen by their width ("_b", "_s" and "_w": 1, 2 and 8
-// bytes; "_f" moves 4 bytes). A kernel that computes them ("_i") gets the type as an argument. Images lie channels
-// last: element (n, h, w, c) of a tensor is at ((n * height + h) * width + w) * stride + c, where stride, "of a pixel",
-// is at least the number of channels; so a tensor can be a slice of a concatenation. Other tensors are described by a
-// View.
+// stored in their own type. A kernel that only moves integers is chosen by their width ("_b", "_s" and "_w": 1, 2 and 8
+// bytes; "_f" moves 4 bytes). A kernel that computes integers ("_i") gets their type as an argument.
+//
+// Images are stored channels last: element (n, h, w, c) is at ((n * height + h) * width + w) * stride + c. The stride
+// is "of a pixel" and is at least the number of channels. So an image can be a slice of a concatenation. A View
+// describes any other tensor.
 #pragma once
 
 namespace rtexec::tasks::cuda {
 
-/// How a tensor's elements are stored. u8 holds the value less 128, so that layers multiply signed bytes only. A
+/// The storage of a tensor's elements. u8 holds the value less 128, so that layers multiply signed bytes only. A
 /// boolean is a byte of 0 or 1.
 enum class Storage : int { f32, f16, s8, u8, boolean, s16, u16, s32, u32, s64, u64 };
 
@@ -34,24 +34,24 @@ enum class Storage : int { f32, f16, s8, u8, boolean, s16, u16, s32, u32, s64, u
   }
 }
 
-/// What x becomes as a whole number: clip(round(x / scale) + zero, low, high), rounded to even.
+/// The quantisation of x to an integer: clip(round(x / scale) + zero, low, high), with ties rounded to even.
 struct Levels {
   float scale = 1, zero = 0, low = -128, high = 127;
 };
 
-/// How an input or output is converted. Integers of every width are copied as bytes.
+/// The conversion of an input or output. Integers of every width are copied as bytes.
 enum class Outside : int { f32, f16, bytes, booleans };
 
-/// Of a grid, along y and z.
+/// The largest size of a grid along y and z, in blocks.
 constexpr int max_blocks = 65535;
 
-/// A kernel, and how many threads it is launched with.
+/// A kernel and its launch configuration.
 struct Launch {
   const char* name = nullptr; // lives as long as the program
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
-  unsigned threads = 1;   // of a block, in x
+  unsigned threads = 1;   // threads of a block, along x
   unsigned shared = 0;    // bytes of dynamic shared memory
-  unsigned cluster_z = 1; // blocks of a cluster, along z; more than one from sm_90 on
+  unsigned cluster_z = 1; // blocks of a cluster, along z; more than one needs sm_90
 };
 
 /// The activations of graph.hpp, with its parameters; values must agree with rtexec::tasks::Activation::Kind.
@@ -119,17 +119,17 @@ struct View {
   long long stride[max_dimensions] = {};
 };
 
-/// y = activation(conv(x, weights) + bias + residual), or where `residual_last` activation(conv(x, weights) + bias) +
-/// residual. Weights [groups * out_channels][kernel_h][kernel_w][channels],
-/// or where a group has one channel [kernel_h][kernel_w][groups * out_channels].
-/// A matrix product is a convolution with a 1x1 kernel over `height` rows of one pixel each.
+/// y = activation(conv(x, weights) + bias + residual), or, if `residual_last`, activation(conv(x, weights) + bias) +
+/// residual. Weights are [groups * out_channels][kernel_h][kernel_w][channels], or [kernel_h][kernel_w][groups *
+/// out_channels] if a group has one channel. A matrix product is a convolution with a 1x1 kernel over `height` rows of
+/// one pixel each.
 struct ConvArguments {
   const void* x = nullptr;
   const void* weights = nullptr;
   const float* bias = nullptr;    // groups * out_channels, or null
   const void* residual = nullptr; // shaped as y, or null
   void* y = nullptr;
-  float* partial = nullptr;     // of split sums; see conv_plan.hpp
+  float* partial = nullptr;     // the parts of split sums; see conv_plan.hpp
   unsigned* counters = nullptr; // one for each output tile; zero before and after
   int batch = 1, height = 1, width = 1;
   int out_height = 1, out_width = 1;
@@ -141,25 +141,25 @@ struct ConvArguments {
   int channels = 1;                                    // of x, in one group
   int out_channels = 1;                                // of y, in one group
   int x_stride = 1, y_stride = 1, residual_stride = 1; // of a pixel
-  int splits = 1;                                      // of the sum over kernel and channels
+  int splits = 1;                                      // parts of the sum over kernel and channels
   int residual_last = 0;
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
   ActivationArguments activation;
-  // If `whole`, x and weights are bytes: y = activation((sum + offsets) * factors + bias + residual). If y is of s32,
-  // it is sum + offsets modulo 2^32.
+  // If `whole`, x and weights are int8: y = activation((sum + offsets) * factors + bias + residual). If y is of s32, y
+  // is sum + offsets modulo 2^32.
   int whole = 0;
-  unsigned outside = 0; // four bytes of what stands outside of x
-  /// x's zero point, or null if it is a constant. It replaces `outside`, and `offsets` are multiplied by it.
+  unsigned outside = 0; // the value of padding outside of x, in each of four bytes
+  /// The zero point of x, or null if that is a constant. Unless null, it replaces `outside` and multiplies `offsets`.
   const signed char* zero = nullptr;
-  const int* offsets = nullptr;   // of each output channel: what x's zero point adds, or null
-  const float* factors = nullptr; // likewise
+  const int* offsets = nullptr;   // by output channel: the part of x's zero point; or null
+  const float* factors = nullptr; // by output channel, or null
   Storage y_storage = Storage::f32, residual_storage = Storage::f32;
-  float residual_zero = 0, residual_scale = 1; // of bytes
-  Levels levels;                               // of y, where that is of bytes
+  float residual_zero = 0, residual_scale = 1; // if the residual is int8
+  Levels levels;                               // the quantisation of y if it is int8
 };
 
-/// y[n, h, w, c] = pooled x. Windows may reach beyond x; what lies outside is never the maximum, and counts in an
-/// average only if count_padding (then it counts as zero, up to pad_bottom and pad_right beyond x).
+/// y[n, h, w, c] = pooled x. Windows may reach beyond x. Elements outside of x are never the maximum. They count in an
+/// average only if `count_padding`: then as zeros, up to pad_bottom and pad_right beyond x.
 struct PoolArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -174,9 +174,9 @@ struct PoolArguments {
   int count_padding = 0;
 };
 
-/// Mean of each channel over all pixels: y[n * y_stride + c]. With splits, each sums a part of the pixels, and the last
-/// one to finish adds up what all left in `partial`; how many splits are worth it, and what they need:
-/// simple_kernels.hpp.
+/// The mean of each channel over all pixels: y[n * y_stride + c]. With `splits`, each split sums a part of the pixels
+/// into `partial`, and the last split to finish adds up all parts. simple_kernels.hpp decides how many splits are
+/// worthwhile, and the memory that they need.
 struct GlobalAverageArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -187,8 +187,8 @@ struct GlobalAverageArguments {
   int splits = 1;
 };
 
-/// y = activation(x * scale[c] + shift[c]) over `pixels` pixels; scale and shift may be null (1 and 0). Also a plain
-/// activation.
+/// y = activation(x * scale[c] + shift[c]) over `pixels` pixels. scale and shift may be null (1 and 0). Also computes a
+/// plain activation.
 struct ScaleShiftArguments {
   const void* x = nullptr;
   const float* scale = nullptr;
@@ -200,7 +200,7 @@ struct ScaleShiftArguments {
   ActivationArguments activation;
 };
 
-/// y = activation(a op b); views have y's rank and shape (a stride of 0 where an operand is broadcast). binary_i
+/// y = activation(a op b). Views have y's rank and shape, and a stride of 0 along broadcast dimensions. binary_i
 /// computes integers modulo 2^n, and compares integers or floats: a comparison writes booleans.
 struct BinaryArguments {
   enum Kind : int {
@@ -234,7 +234,7 @@ struct BinaryArguments {
   Storage storage = Storage::f32; // of a and b
 };
 
-/// y = activation(alpha a b + c); views likewise.
+/// y = activation(alpha a b + c). Views are as in BinaryArguments.
 struct MultiplyAddArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -245,7 +245,7 @@ struct MultiplyAddArguments {
   ActivationArguments activation;
 };
 
-/// y = a ? b : c. a holds booleans. Views likewise.
+/// y = a ? b : c. a holds booleans. Views are as in BinaryArguments.
 struct SelectArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -257,7 +257,7 @@ struct SelectArguments {
 
 /// y = function(x), for x and y of any storage. The function is none (conversion only), relu, absolute or sign of
 /// integers, or is_nan, is_infinite, is_zero or is_not_zero, which write booleans. A float becomes an integer by
-/// truncation towards zero; what does not fit becomes the nearest integer of the type, NaN becomes 0. An integer
+/// truncation towards zero. A value out of range becomes the nearest integer of the type, and NaN becomes 0. An integer
 /// becomes narrower modulo 2^n.
 struct CastArguments {
   const void* x = nullptr;
@@ -267,9 +267,9 @@ struct CastArguments {
   ActivationArguments function;
 };
 
-/// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates
-/// and converts between float and half: the kernel's name says the storage of both sides (copy_ff, copy_fh, ...).
-/// Copies of integers have no activation. The fastest dimension of y is the last one.
+/// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices,
+/// concatenates, and converts between float and half. The kernel's name ends in the storage of x and of y (copy_ff,
+/// copy_fh, ...). Copies of integers have no activation. The fastest dimension of y is the last one.
 struct CopyArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -277,9 +277,8 @@ struct CopyArguments {
   ActivationArguments activation;
 };
 
-/// y = activation((a - a_zero) * a_scale + (b - b_zero) * b_scale), of which b may be null. Where y is of bytes, or of
-/// whole numbers in another storage (`to_levels`), what levels make of it. The kernel's name says the storage of a and
-/// b, and of y.
+/// y = activation((a - a_zero) * a_scale + (b - b_zero) * b_scale). b may be null. If `to_levels`, y is then quantised
+/// by `levels`, to int8 or to integers in another storage. The kernel's name ends in the storage of a and b, and of y.
 struct RescaleArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -291,8 +290,8 @@ struct RescaleArguments {
   Levels levels;
 };
 
-/// y[..., i, ...] = x[..., indices[i], ...] along `axis`; views have y's shape, x's stride along `axis` is that of one
-/// index.
+/// y[..., i, ...] = x[..., indices[i], ...] along `axis`. Views have y's shape. x's stride along `axis` is the distance
+/// from one index to the next.
 struct GatherArguments {
   const void* x = nullptr;
   const int* indices = nullptr;
@@ -301,7 +300,7 @@ struct GatherArguments {
   int axis = 0;
 };
 
-/// y is `value` where i - before is outside of x's shape.
+/// Copies x into y at index `before`. y[i] is `value` if i - before is outside of x's shape.
 struct PadArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -312,10 +311,10 @@ struct PadArguments {
   long long wide_value = 0; // For integers of 8 bytes this is the value.
 };
 
-/// y[n, h, w, c]: rows rows[h] and columns columns[w] of x blended.
+/// Interpolation: y[n, h, w, c] blends the rows rows[h] and the columns columns[w] of x.
 struct ResizeTap {
   int low = 0, high = 0;
-  float weight = 0; // of high; low has the rest
+  float weight = 0; // the weight of `high`; that of `low` is 1 - weight
 };
 struct ResizeArguments {
   const void* x = nullptr;
@@ -327,9 +326,9 @@ struct ResizeArguments {
   int x_stride = 1, y_stride = 1;
 };
 
-/// Over the indices of `reduced` for each index of `kept`: what `kind` says of them (reduce), or their softmax
-/// (softmax), or its logarithm (log_softmax). y_kept and y_reduced say where results go; reduce uses y_kept only. kept
-/// and y_kept have one shape, reduced and y_reduced likewise.
+/// Reduces over the indices of `reduced`, for each index of `kept`. Computes the reduction `kind` (reduce), the softmax
+/// (softmax) or its logarithm (log_softmax). y_kept and y_reduced are the views of the results; reduce uses y_kept
+/// only. kept and y_kept have one shape, and so have reduced and y_reduced.
 struct ReduceArguments {
   enum Kind : int {
     mean,
@@ -348,25 +347,25 @@ struct ReduceArguments {
   View kept, y_kept;
   View reduced, y_reduced;
   int kind = mean;
-  ActivationArguments activation; // of what reduce computes
-  int may_be_nothing = 0;         // softmax of what is minus infinity throughout is zero
+  ActivationArguments activation; // of the result of reduce
+  int may_be_nothing = 0;         // the softmax of minus infinity throughout is zero
   Storage storage = Storage::f32; // of x, and of y unless y holds indices
 };
 
-/// Warps of a block of those kernels.
+/// The largest number of warps in a block of the reduction kernels.
 constexpr unsigned reduce_most_warps = 8;
-/// By rows: threads that share an index that is kept. Up to 32 they are lanes of a warp, of which a block has several
-/// rows.
+/// Returns the number of threads that share a kept index in a reduction by rows. Up to 32 threads are lanes of one
+/// warp, and a block then has several rows.
 constexpr unsigned reduce_row_threads(unsigned reduced) {
-  constexpr unsigned of_warp = 64; // elements
+  constexpr unsigned of_warp = 64; // elements for one warp
   if (reduced > reduce_most_warps * of_warp) return 32 * reduce_most_warps;
   if (reduced > of_warp) return (reduced + of_warp - 1) / of_warp * 32;
   unsigned threads = 1;
   while (threads < 32 && threads < reduced) threads *= 2;
   return threads;
 }
-/// By columns: warps that share indices that are kept. A power of two: few where a warp has little to do, and there is
-/// work for the whole device.
+/// Returns the number of warps that share kept indices in a reduction by columns: a power of two. There are few if a
+/// warp has little to do and there is work for the whole device.
 constexpr unsigned reduce_column_warps(unsigned kept, unsigned reduced) {
   constexpr unsigned little = 16, many = 1U << 16U;
   unsigned warps = 1;
@@ -386,9 +385,9 @@ struct LrnArguments {
   float alpha = 0, beta = 0, bias = 1;
 };
 
-/// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]): any strides, for
-/// products that no convolution can state. c and residual may be null. The same for each index of `a_batch`, whose
-/// shape all batches have. gemm_i computes the sums only, modulo 2^n.
+/// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]). Strides are
+/// arbitrary, for products that a convolution cannot express. c and residual may be null. The product is repeated for
+/// each index of `a_batch`; all batch views have its shape. gemm_i computes the sums only, modulo 2^n.
 struct GemmArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -405,29 +404,30 @@ struct GemmArguments {
   Storage to = Storage::f32;   // of y, for gemm_i
 };
 
-/// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batches,
-/// whose views have one shape. A softmax of nothing but minus infinity is zero. mask may be null.
+/// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batch
+/// views, which have one shape. The softmax of minus infinity throughout is zero. mask may be null.
 struct AttentionArguments {
   const void* q = nullptr;
   const void* k = nullptr;
   const void* v = nullptr;
   const void* mask = nullptr;
   void* y = nullptr;
-  int m = 1, n = 1, d = 1, e = 1; // queries, keys, elements of both, elements of a value
+  int m = 1, n = 1, d = 1, e = 1; // queries; keys; elements of a query or key; elements of a value
   long long q_row = 1, k_row = 1, v_row = 1, mask_row = 0, y_row = 1;
   long long q_column = 1, k_column = 1, v_column = 1, mask_column = 0, y_column = 1;
   View q_batch, k_batch, v_batch, mask_batch, y_batch;
   float scale = 1;
 };
-/// Of the kernels on matrix units: warps of a block, and the keys that one of them takes at once.
+/// For the Tensor Core kernels: the warps of a block, and the keys that one warp processes at once.
 constexpr int attention_warps = 4;
 template <class Scalar> constexpr int attention_keys = sizeof(Scalar) == 2 ? 32 : 16;
-/// Of a value, for the kernel that needs none.
+/// The most elements of a value that the kernel without Tensor Cores supports.
 constexpr int attention_most_columns = 1024;
 
-/// y = activation((x - mean) / deviation * scale + shift + residual) over the indices of `reduced` for each index of
-/// `kept`; not centred: x over the root of the mean of its squares. scale, shift and residual may be null. All views
-/// kept have one shape, all views reduced likewise.
+/// Layer normalisation: y = activation((x - mean) / deviation * scale + shift + residual) over the indices of
+/// `reduced`, for each index of `kept`. If not `centred`, x is divided by the root of the mean of its squares instead
+/// (RMS normalisation). scale, shift and residual may be null. All `kept` views have one shape, and so have all
+/// `reduced` views.
 struct NormaliseArguments {
   const void* x = nullptr;
   const void* scale = nullptr;
@@ -441,8 +441,8 @@ struct NormaliseArguments {
   ActivationArguments activation;
 };
 
-/// The same of rows that lie whole in aligned chunks of 16 bytes, with a scale and a shift that are one row each.
-/// 1 << lane_bits lanes of a warp share a row, each of which has at most `normalise_chunks` chunks of it.
+/// Normalisation of rows that consist of whole aligned chunks of 16 bytes. Scale and shift are one row each. 1 <<
+/// lane_bits lanes of a warp share a row, and each lane has at most `normalise_chunks` chunks.
 constexpr int normalise_chunks = 8;
 struct NormaliseRowsArguments {
   const void* x = nullptr;
@@ -458,17 +458,19 @@ struct NormaliseRowsArguments {
   ActivationArguments activation;
 };
 
-/// Places in a tensor that indices mean: the sum over d < depth of (index d, at d * stride from the first one) times
-/// strides[d]. Negative indices count from the end, those outside are taken to be the nearest inside.
+/// Locations in a tensor that tuples of indices refer to. An offset is the sum of index d times strides[d] over d <
+/// depth. Index d is stored d * stride after the first index of the tuple. Negative indices count from the end; indices
+/// out of range are clamped to the nearest valid one.
 struct IndexedPlaces {
   const long long* indices = nullptr;
   int depth = 1;
-  long long stride = 0; // between the indices of a place
+  long long stride = 0; // between the indices of one tuple
   int sizes[max_dimensions] = {};
   long long strides[max_dimensions] = {};
 };
 
-/// y[i] = x[i, and where indices[i] says]; views have y's shape.
+/// Gathers: y[i] is the element of x at x_view's offset of i plus the offset that indices[i] refers to. Views have y's
+/// shape.
 struct TakeArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -476,8 +478,9 @@ struct TakeArguments {
   View x_view, indices_view, y_view;
 };
 
-/// y[i, and where indices[i] says] becomes, or is added, multiplied ..., x[i], for every index of `view` and, one after
-/// the other in each thread, of `serial`.
+/// Scatters: the element of y at y_view's offset of i plus the offset that indices[i] refers to becomes x[i], or is
+/// combined with x[i] by `kind`. Threads share the indices of the views. Each thread runs through the indices of the
+/// `serial` views in order.
 struct PutArguments {
   enum Kind : int { replace, add, multiply, minimum, maximum };
   const void* x = nullptr;
@@ -489,8 +492,8 @@ struct PutArguments {
   Storage storage = Storage::f32;
 };
 
-/// y[i]: the sum of what stands up to i in `count` elements, for each index of the views. Exclusive: before i; reverse:
-/// from the end.
+/// Cumulative sums over `count` elements, for each index of the views. y[i] is the sum of the elements up to i. If
+/// `exclusive`, element i is left out. If `reverse`, the sums begin at the end.
 struct RunningSumArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -501,8 +504,8 @@ struct RunningSumArguments {
   Storage storage = Storage::f32;
 };
 
-/// The indices of the `kept` largest (smallest) of `count` elements, in order, of equal ones the first first; for each
-/// index of the views. NaN is the largest value.
+/// Top-k: the indices of the `kept` largest (or smallest) of `count` elements, in order, for each index of the views.
+/// Of equal elements, the one with the lower index comes first. NaN is the largest value.
 struct TopIndicesArguments {
   const void* x = nullptr;
   long long* y = nullptr;
@@ -513,11 +516,11 @@ struct TopIndicesArguments {
   Storage storage = Storage::f32;
 };
 
-/// That a block can put in order; also its threads then.
+/// The most elements that one block can sort; it then has as many threads.
 constexpr int top_most_kept = 1024;
 
-/// y[..., i, ...] = the sum over `taps` of weights * x[..., indices, ...], of which each i has its own, along `axis`;
-/// views as gather has them.
+/// y[..., i, ...] is the sum over `taps` of weight * x[..., index, ...] along `axis`. Each i has weights and indices of
+/// its own. Views are as in GatherArguments.
 struct ResampleArguments {
   const void* x = nullptr;
   const int* indices = nullptr;
@@ -527,14 +530,14 @@ struct ResampleArguments {
   int axis = 0, taps = 1;
 };
 
-/// How an image is read between its pixels, as graph.hpp's GridSample says.
+/// The interpolation of an image between its pixels, as GridSample of graph.hpp defines it.
 struct Sampling {
   enum Mode : int { linear, nearest, cubic };
   enum Padding : int { zeros, border, reflection };
   int mode = linear, padding = zeros, align_corners = 0;
 };
 
-/// y[n, h, w, c]: x[n, h, w, c] at the position grid[n, h, w], across and then down.
+/// y[n, h, w, c] is channel c of image n of x at the position grid[n, h, w], which is across and then down.
 struct GridSampleArguments {
   const void* x = nullptr;
   const void* grid = nullptr;
@@ -545,10 +548,10 @@ struct GridSampleArguments {
 };
 
 constexpr int max_sampled_images = 8;
-constexpr int sampling_lanes = 4; // threads that share the points of some channels
+constexpr int sampling_lanes = 4; // threads that share the points of a chunk of channels
 
-/// y[n, query, c], as graph.hpp's DeformableAttention says. Each image has `points` for each query, and channels side
-/// by side.
+/// Deformable attention: y[n, query, c] as DeformableAttention of graph.hpp defines it. Each image has `points` points
+/// for each query. The channels of an image are contiguous.
 struct DeformableArguments {
   struct Image {
     int height = 1, width = 1;
@@ -567,8 +570,8 @@ struct DeformableArguments {
   Sampling sampling;
 };
 
-/// A recurrent layer over a sequence, as graph.hpp's Recurrent says; all operands dense. A block, or a cluster of them
-/// along z, for each of `batch`; blocks share the hidden units.
+/// A recurrent layer over a sequence, as Recurrent of graph.hpp defines it. All operands are dense. One block, or one
+/// cluster of blocks along z, computes each element of the batch. The blocks of a cluster share the hidden units.
 struct RecurrentArguments {
   enum Kind : int { simple, gru, lstm };
   const void* gates = nullptr;   // [steps, batch, width]
@@ -577,35 +580,37 @@ struct RecurrentArguments {
   const void* cell = nullptr;    // lstm: [batch, hidden]
   const void* bias = nullptr;    // gru with late_reset: [hidden]
   const void* peepholes = nullptr;
-  void* y = nullptr; // [steps, batch, hidden], then of lstm [1, batch, hidden]
+  void* y = nullptr; // [steps, batch, hidden]; lstm: then the last cell [1, batch, hidden]
   int steps = 1, batch = 1, hidden = 1;
-  int lanes = 1; // of a hidden unit, where weights stay in registers
+  int lanes = 1; // lanes of a hidden unit, if weights stay in registers
   int kind = simple;
   int reverse = 0, late_reset = 0, clips = 0;
   float clip = 0;
-  ActivationArguments activations[3]; // of gates, of the candidate, of the cell
+  ActivationArguments activations[3]; // for gates, for the candidate, for the cell
 };
 
-/// Recurrent layers of one kind, each of which reads the states of the one before; the gates are sigmoids, the rest
-/// hyperbolic tangents, and of gru the reset gate is late. Without clips and peepholes.
+/// A fused multi-layer RNN: layers of one kind, each of which reads the states of the layer before. Gates are sigmoids,
+/// and the other activations are hyperbolic tangents. A gru has `late_reset`. Clips and peepholes are not supported.
 struct StackArguments {
-  static constexpr int max_layers = 8;  // a block for each, in a cluster
-  static constexpr int columns = 16;    // of a lane
+  static constexpr int max_layers = 8;  // one block of a cluster for each
+  static constexpr int columns = 16;    // columns of a lane
   const void* x = nullptr;              // [steps, batch, inputs[0]]
-  const void* weights[max_layers] = {}; // [gates * hidden, 2, lanes * columns]: of the input, of the state
-  const float* bias[max_layers] = {};   // [4, hidden]: of the gates; of gru of the hidden one's product, then its own
-  const void* state[max_layers] = {};   // [batch, hidden]
-  const void* cell[max_layers] = {};    // lstm: [batch, hidden]
-  void* y[max_layers] = {};             // as of RecurrentArguments
+  const void* weights[max_layers] = {}; // [gates * hidden, 2, lanes * columns]: for the input, for the state
+  /// By layer, [4, hidden]: the biases of the gates. The last two of a gru are those of the hidden gate's product with
+  /// the state, and of its input.
+  const float* bias[max_layers] = {};
+  const void* state[max_layers] = {}; // [batch, hidden]
+  const void* cell[max_layers] = {};  // lstm: [batch, hidden]
+  void* y[max_layers] = {};           // as in RecurrentArguments
   int inputs[max_layers] = {}, hidden[max_layers] = {};
   int layers = 1, steps = 1, batch = 1;
-  int lanes = 1;   // of a hidden unit
-  int at_once = 1; // steps whose inputs lie in shared memory
+  int lanes = 1;   // lanes of a hidden unit
+  int at_once = 1; // steps whose inputs are in shared memory at once
   int reverse = 0;
 };
 
-/// The network's input: dense [n, channels, h, w] floats become channels last; channels up to y_stride are zero. Clears
-/// the counters of split sums as well, so that they are zero before the first convolution.
+/// Converts the network's input: dense [n, channels, h, w] floats become channels last. Channels from `channels` up to
+/// y_stride become zero.
 struct ImageInArguments {
   const float* x = nullptr;
   void* y = nullptr;
@@ -613,11 +618,11 @@ struct ImageInArguments {
   int y_stride = 1;
 };
 /// Copies an input or output to the network's memory or back, element by element. `linked`, unless null, points to the
-/// address of the input or output when the kernel runs; it replaces x or y.
+/// address of the input or output when the kernel runs. That address replaces x or y.
 struct ConvertArguments {
   const void* x = nullptr;
   void* y = nullptr;
-  long long count = 0; // of floats; of bytes for integers and booleans
+  long long count = 0; // the number of floats, or of bytes for integers and booleans
   unsigned flip = 0;   // mask of bits that are inverted in each four bytes
   void* const* linked = nullptr;
 };

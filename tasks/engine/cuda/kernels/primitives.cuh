@@ -1,4 +1,4 @@
-// What kernels of networks use of the device beyond hal/cuda/kernels/primitives.cuh: exchange between threads, half
+// Device primitives for network kernels beyond those of hal/cuda/kernels/primitives.cuh: exchange between threads, half
 // precision.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace rtexec::tasks::cuda {
 
 using namespace hal::cuda;
 
-/// A float from global memory as other blocks left it: not from this multiprocessor's cache.
+/// Loads a float from global memory as other blocks left it, bypassing this multiprocessor's cache.
 DEVICE float load_fresh(const float* from) {
   float value;
   asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(from) : "memory");
   return value;
 }
 
-/// Four floats that way, from an address that is a multiple of 16.
+/// Loads four floats in the same way, from an address that is a multiple of 16.
 DEVICE void load_fresh4(float (&to)[4], const float* from) {
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -25,18 +25,18 @@ DEVICE void load_fresh4(float (&to)[4], const float* from) {
                : "memory");
 }
 
-/// What is read or written at once has to be at a multiple of its size: a fault on the device, which the emulation
-/// finds as well.
+/// Requires that an access is at a multiple of its size. Another address is a fault on the device; the emulation checks
+/// it here.
 DEVICE void must_be_aligned(const void*, unsigned) {}
 
-/// Of a byte in this block's shared memory.
+/// The address of a byte in this block's shared memory.
 using SharedAddress = unsigned;
 DEVICE SharedAddress shared_address(const void* pointer) {
   unsigned address;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
   return address;
 }
-/// Adds one, as one step for all threads of the block; what was there before. Quicker than count_up().
+/// Adds one atomically for all threads of the block. Returns the value before. Faster than count_up().
 DEVICE unsigned count_up_shared(SharedAddress counter) {
   unsigned before;
   asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
@@ -54,7 +54,7 @@ DEVICE float bits_float(unsigned bits) {
   return value;
 }
 
-/// The value of the lane whose number differs in the bits of `mask`; all 32 lanes of the warp take part.
+/// Returns the value of the lane whose number differs in the bits of `mask`. All 32 lanes of the warp must take part.
 DEVICE unsigned exchange(unsigned value, int mask) {
   unsigned other;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
@@ -75,7 +75,7 @@ DEVICE float half_bits_to_float(unsigned short bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
 }
-/// To nearest, ties to even; too large becomes infinite.
+/// Rounds to nearest, ties to even. A value that is too large becomes infinite.
 DEVICE unsigned short float_to_half_bits(float value) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
@@ -88,13 +88,13 @@ DEVICE float multiply_add(float a, float b, float c) {
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
   return result;
 }
-/// 2^x within 2 units in the last place; results below the least normal float are zero.
+/// Returns 2^x within 2 units in the last place; results below the least normal float are zero.
 DEVICE float power_of_two(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
-/// 1/x within a unit in the last place, of normal floats; of what is infinite zero.
+/// Returns 1/x within a unit in the last place for normal floats, and zero for infinities.
 DEVICE float inverse(float x) {
   float result;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

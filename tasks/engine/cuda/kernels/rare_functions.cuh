@@ -1,5 +1,5 @@
-// Element functions that networks rarely have, from basic operations: as those of the host
-// (tasks/engine/host/kernels/rare_functions.cpp), within some units in the last place of their largest values.
+// Element-wise functions that networks rarely use, made of basic operations. They match those of the host
+// (tasks/engine/host/kernels/rare_functions.cpp) within some units in the last place of their largest values.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/functions.cuh"
@@ -93,7 +93,7 @@ DEVICE float logit(float x, float least) {
   return logarithm(at_least(x, least) / at_least(1.0F - x, least));
 }
 
-/// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.
+/// Called, not inlined: rarely needed functions do not displace others in the instruction cache.
 DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   switch (kind) {
   case ActivationArguments::softplus: return at_least(x, 0.0F) + logarithm_above_one(exponential(-absolute(x)));

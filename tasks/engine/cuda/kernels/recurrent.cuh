@@ -1,5 +1,4 @@
-// What recurrent layers have in common, whichever kernel computes them: the gates that they are given, and in which
-// order.
+// Helpers of all kernels for recurrent layers: the input's part of the gates, and the order of the steps.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -12,16 +11,16 @@ DEVICE int gates_of(const RecurrentArguments& p) {
   return p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
 }
 
-/// Which step comes as number i.
+/// Returns the step that is computed as number i.
 DEVICE int step_of(const RecurrentArguments& p, int i) { return p.reverse ? p.steps - 1 - i : i; }
 
-/// What the input adds to the gates of one of the batch in a step: [gates, hidden].
+/// Returns the input's part of the gates for one element of the batch in a step: [gates, hidden].
 template <class Scalar> DEVICE const Scalar* given(const RecurrentArguments& p, int gates, int step, int batch) {
   const long long width = static_cast<long long>(gates) * p.hidden;
   return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + batch) * width;
 }
 
-/// What goes into a function.
+/// Returns the argument of an activation, clipped if the layer clips.
 DEVICE float clipped(const RecurrentArguments& p, float x) {
   if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
   return x;

@@ -1,13 +1,14 @@
-// What recurrent layers have in common whose weights stay in registers: some lanes of a warp have the rows of all gates
-// of a hidden unit, each of them its share of the columns. They add up what they have by exchange, each of four
-// neighbours finishes one gate, and the first one the unit.
+// Helpers of recurrent kernels whose weights stay in registers (persistent RNNs). Some lanes of a warp share a hidden
+// unit. They have the rows of all its gates, each lane its share of the columns. They add up their parts by exchange.
+// Each of four neighbouring lanes then finishes one gate, and the first lane finishes the unit.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
 
-/// scale / (1 + 2^(slope x)) + shift: a sigmoid, or a hyperbolic tangent, as exact as numbers near 1 are.
+/// scale / (1 + 2^(slope x)) + shift: a sigmoid or a hyperbolic tangent. Its absolute precision is that of numbers near
+/// 1.
 struct Squash {
   float slope, scale, shift;
   DEVICE float operator()(float x) const { return multiply_add(scale, inverse(1.0F + power_of_two(slope * x)), shift); }
@@ -15,19 +16,19 @@ struct Squash {
 DEVICE Squash sigmoid() { return {-to_base_2, 1.0F, 0.0F}; }
 DEVICE Squash hyperbolic() { return {-2.0F * to_base_2, 2.0F, -1.0F}; }
 
-/// `columns` of a lane, of each of the `gates` rows. Of one row alone there are four sums, so that each addition waits
-/// for fewer others; of more, one of each, that of the last row in `last`.
+/// A lane's weights: `columns` columns of each of the `gates` rows. A single row has four sums, so that each addition
+/// waits for fewer others. Several rows have one sum each, and the last row adds to sum number `last`.
 template <int gates, int columns, int last = gates - 1> struct Rows {
   static constexpr int quads = columns / 4, at_once = 4;
   float weights[gates][columns];
 
-  /// Number j of the columns of a lane.
+  /// Returns the column that is number j of a lane.
   DEVICE static int column(int j, int lanes, int lane) { return (j / 4 * lanes + lane) * 4 + j % 4; }
 
-  /// What a lane multiplies by quads `first` to `first + at_once` of its columns.
+  /// The part of a vector that a lane multiplies by quads `first` to `first + at_once` of its columns.
   struct Part {
     float quad[at_once][4];
-    /// Of a vector in shared memory, from this lane's first quad on.
+    /// Loads the part from shared memory. `vector` is the address of this lane's first quad.
     DEVICE void load(SharedAddress vector, int first, int lanes) {
 #pragma unroll
       for (int q = 0; q < at_once; ++q)
@@ -47,22 +48,22 @@ template <int gates, int columns, int last = gates - 1> struct Rows {
   }
 };
 
-/// Of four lanes, each adds up another one of the sums.
+/// Adds up the four sums of four neighbouring lanes. Each lane returns the total of another sum.
 DEVICE float own_sum(const float (&sums)[4], int lane) {
   const bool odd = lane % 2 != 0, late = lane % 4 >= 2;
   const float first = (odd ? sums[1] : sums[0]) + exchange(odd ? sums[0] : sums[1], 1);
   const float second = (odd ? sums[3] : sums[2]) + exchange(odd ? sums[2] : sums[3], 1);
   return (late ? second : first) + exchange(late ? first : second, 2);
 }
-/// Of all lanes of a unit: that of this lane's gate.
+/// Returns the sum for this lane's gate over all lanes of a unit.
 template <int gates> DEVICE float gate_sum(const float (&sums)[4], int lanes, int lane) {
   float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : own_sum(sums, lane);
   for (int mask = gates == 1 ? 1 : 4; mask < lanes; mask *= 2) sum += exchange(sum, mask);
   return sum;
 }
 
-/// Where a thread reads the state, and where it writes the next one: two vectors in shared memory that change places
-/// with each step.
+/// The addresses where a thread reads the state and writes the next one. The two vectors in shared memory are
+/// double-buffered: change() exchanges them after each step.
 struct StatePlaces {
   SharedAddress from, to, distance;
   DEVICE StatePlaces(const float* states, int padded, int unit, int lane)
@@ -76,16 +77,18 @@ struct StatePlaces {
   }
 };
 
-/// Of a hidden unit.
+/// The state of a hidden unit.
 struct Unit {
   float state, cell;
-  /// Of gates, whose values are this lane's and its neighbours': input, output, forget, cell.
+  /// Finishes an LSTM step. This lane and its three neighbours have the values of the gates: input, output, forget,
+  /// cell.
   template <class Function> DEVICE void finish_lstm(float value, Function of_cell) {
     const float output = exchange(value, 1), forget = exchange(value, 2), candidate = exchange(value, 3);
     cell = multiply_add(cell, forget, value * candidate);
     state = output * of_cell(cell);
   }
-  /// Of update, reset and hidden, likewise. The reset gate is applied to the product and its bias.
+  /// Finishes a GRU step. This lane and its two neighbours have the values of update, reset and hidden. The reset gate
+  /// is applied to the product and its bias.
   template <class Function> DEVICE void finish_gru(float value, float bias, float input, Function of_candidate) {
     const float reset = exchange(value, 1), product = exchange(value, 2);
     const float hidden = of_candidate((product + bias) * reset + input);

@@ -1,6 +1,5 @@
-// The kernels that need no tuning: which one computes what an argument struct asks for, and with how many threads.
-// Plain C++17, for the host. What is decided here depends on shapes only, never on addresses: kernels look at alignment
-// themselves.
+// The kernels that need no tuning: chooses the kernel for an argument struct, and its number of threads. Plain C++17,
+// for the host. The choice depends on shapes only, never on addresses: kernels check alignment themselves.
 //
 // Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors
 // (network_arguments.hpp).
@@ -14,7 +13,7 @@ namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ClearArguments& arguments);
-/// From an input to the network's memory, and from there to an output.
+/// Return the launch that converts an input to the network's memory (`take_in`), or an output from it (`give_out`).
 [[nodiscard]] Launch take_in_launch(const ConvertArguments& arguments, Outside from);
 [[nodiscard]] Launch give_out_launch(const ConvertArguments& arguments, Outside to);
 [[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
@@ -24,7 +23,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const MultiplyAddArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const SelectArguments& arguments);
 [[nodiscard]] Launch launch_of(const CastArguments& arguments);
-/// Computes integers, or compares elements, of arguments.storage.
+/// Returns the launch of the kernel that computes integers, or compares elements, of arguments.storage.
 [[nodiscard]] Launch typed_launch(const BinaryArguments& arguments);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
@@ -36,11 +35,12 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
-/// Convolves s16 to s32. Weights are [out_channels][channels][kernel_h][kernel_w].
+/// Returns the launch that convolves s16 to s32. Weights are [out_channels][channels][kernel_h][kernel_w].
 [[nodiscard]] Launch integer_conv_launch(const ConvArguments& arguments);
 [[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const NormaliseRowsArguments& arguments, Storage storage);
-/// Where rows lie in whole chunks, but for addresses: these must be multiples of 16.
+/// Returns arguments for rows that consist of whole chunks, or nullopt if shape or strides do not allow that. The
+/// caller must check that addresses are multiples of 16.
 [[nodiscard]] std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const TakeArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PutArguments& arguments, Storage storage);
@@ -51,33 +51,35 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const DeformableArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
-/// Without peepholes: with weights that stay in registers, where they fit into those of a cluster.
+/// The launch of a persistent RNN, whose weights stay in registers. resident_launch() returns nullopt if the weights do
+/// not fit into the registers of a cluster. The layer must have no peepholes.
 struct ResidentLaunch {
   Launch launch;
   int lanes; // for the arguments
 };
 [[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
-/// How many lanes a hidden unit has in a stack, of whose layers none has more of either: nothing where the weights of a
-/// layer do not fit into the registers of a block.
+/// Returns the lanes of a hidden unit in a fused RNN whose layers have at most `max_inputs` inputs and `max_hidden`
+/// hidden units. Returns nullopt if the weights of a layer do not fit into the registers of a block.
 [[nodiscard]] std::optional<int> lanes_of_stack(int max_inputs, int max_hidden);
-/// By a cluster, its blocks side by side. With `lanes`; sets `at_once`. In a grid of one block along z the layers are
-/// computed one after the other.
+/// Returns the launch of a fused RNN by a cluster, in which each block computes one layer. Needs `lanes` and sets
+/// `at_once`. If the grid has one block along z, that block computes the layers one after the other.
 [[nodiscard]] Launch stack_launch(StackArguments& arguments, int kind, Storage storage);
-/// By a cluster of blocks for each of the batch.
+/// Returns `launch` with a cluster of blocks for each element of the batch.
 [[nodiscard]] Launch clustered(const RecurrentArguments& arguments, Launch launch);
 
-/// Whether depthwise_launch() may be asked for: every group has one channel of x.
+/// True if every group has one channel of x, as depthwise_launch() requires.
 [[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
 [[nodiscard]] Launch depthwise_launch(const ConvArguments& arguments, Storage storage);
-/// One warp for each output: for few pixels (fully connected layers).
+/// Uses one warp for each output: for few pixels (fully connected layers).
 [[nodiscard]] Launch conv_rows_launch(const ConvArguments& arguments, Storage storage);
-/// Tiles of pixels and output channels.
+/// Uses tiles of pixels and output channels.
 [[nodiscard]] Launch conv_direct_launch(const ConvArguments& arguments, Storage storage);
-/// The one of these three that fits. Any shape and alignment; `splits` is not looked at.
+/// Returns the one of these three launches that suits the shape, or that of the int8 kernel if `whole`. Supports any
+/// shape and alignment, and ignores `splits`.
 [[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
 
-/// For `splits`, and the elements of `partial` and `counters` that they need: 1, 0 and 0 where splitting is not worth
-/// it.
+/// The value of `splits`, and the elements of `partial` and `counters` that the splits need. The values are 1, 0 and 0
+/// if splitting is not worthwhile.
 struct GlobalAverageSplits {
   int splits = 1;
   long long partials = 0;
@@ -85,9 +87,9 @@ struct GlobalAverageSplits {
 };
 [[nodiscard]] GlobalAverageSplits split(const GlobalAverageArguments& arguments);
 
-/// The same work with fewer dimensions, in the order that is fastest to run: dimensions of one element disappear, those
-/// that every operand runs through alike become one, and y's fastest comes last. Kernels are right without it, but
-/// slower. Before launch_of().
+/// Rewrites the arguments to the same work with fewer dimensions, in the order that runs fastest. Dimensions of one
+/// element disappear. Dimensions that every operand runs through alike become one, and y's fastest dimension comes
+/// last. Kernels are correct without it, but slower. Must be called before launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
 void simplify(MultiplyAddArguments& arguments);
