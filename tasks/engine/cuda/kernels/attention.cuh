@@ -1,7 +1,7 @@
 // Attention that never stores all scores in memory. A block has some rows of queries, and goes over the keys in tiles.
-// Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps three things: the largest score
-// so far, the sum of the exponentials of scores less that one, and the sum of values weighted with them (online
-// softmax: Milakov and Gimelshein 2018, Dao et al. 2022).
+// Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps the largest score so far, the
+// sum of the exponentials of (score - largest), and the values summed with these weights (online softmax: Milakov and
+// Gimelshein 2018, Dao et al. 2022).
 //
 // A block's four warps are `row_warps` times `key_warps`. Each warp has 16 rows, and its share of the keys of every
 // tile. At the end, the warps of the same rows add up their parts.
@@ -129,7 +129,7 @@ template <class Math, class Shape> struct AttentionTile {
         for (int i = 0; i < 2; ++i) largest = at_least(largest, scores[g][half * 2 + i]);
       largest = at_least(largest, exchange(largest, 1));
       largest = at_least(largest, exchange(largest, 2));
-      const float base = largest == -infinity ? 0.0F : largest; // if all keys are hidden
+      const float base = largest == -infinity ? 0.0F : largest; // 0 if all keys are hidden
       const float shrunk = power_of_two(most[half] - base);
       most[half] = largest;
       float sum = 0;

@@ -25,7 +25,7 @@ DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
 DEVICE void store_shared(SharedAddress to, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
 }
-/// Called while a thread polls for a value that another thread writes. Does nothing on the device.
+/// Called while a thread polls for a value that another thread writes. It has no effect on the device.
 DEVICE void let_others_run() {}
 
 /// Returns sum plus the products of the four signed bytes of a and b.
@@ -55,8 +55,8 @@ DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"
 /// Waits until all of this thread's groups but the last `pending` have arrived.
 template <int pending> DEVICE void await_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-/// Loads four matrices of 8 rows by 16 bytes. Lane i gives the address of row i % 8 of matrix i / 8, and gets word i %
-/// 4 of row i / 4 of each matrix.
+/// Loads four matrices of 8 rows by 16 bytes. Lane i gives the address of row i % 8 of matrix i / 8. It gets word i % 4
+/// of row i / 4 of each matrix.
 DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

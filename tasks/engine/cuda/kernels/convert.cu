@@ -1,5 +1,5 @@
-// The way of inputs and outputs in and out, from and to host memory that the device sees, or the device's own: four
-// elements for each thread, so that a warp reads and writes whole lines.
+// Converts inputs and outputs between the network's memory and outside memory: host memory that the device sees, or
+// memory of the device. Each thread has four elements, so that a warp reads and writes whole cache lines.
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int chunk = 4;
 
-/// Elements outside of the network, alone and in chunks.
+/// Access to elements outside of the network, alone and in chunks.
 template <class Scalar> struct Outer {
   static constexpr unsigned bytes = sizeof(Scalar) * chunk;
   DEVICE static float load(const Scalar* from) { return to_float(*from); }
@@ -26,12 +26,13 @@ template <class Scalar> struct Outer {
   }
 };
 
-/// Whole ones, where both begin at one.
+/// Returns the number of whole chunks, or 0 unless both sides begin at a multiple of a chunk.
 template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* outer, const float* inner) {
   return aligned(outer, Outer<T>::bytes) && aligned(inner, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
 }
 
-/// What stands there is in host memory: one thread of a block reads it.
+/// Returns `known`, or the address that `linked` points to. `linked` is in host memory, so one thread of a block reads
+/// it.
 template <class Pointer> DEVICE Pointer outer_address(Pointer known, void* const* linked) {
   if (linked == nullptr) return known;
   auto& address = shared_memory<Pointer>();

@@ -1,6 +1,6 @@
-// Convolutions whose groups have one channel of x each. A thread computes two neighbouring channels of one pixel of y,
-// or of some in a row, which share what they read. Weights lie tap by tap, [kernel_h][kernel_w][channels of y], so that
-// threads beside each other read what lies beside each other. What one row of the kernel needs is on its way while the
+// Depthwise convolutions: each group has one channel of x. A thread computes two neighbouring channels of one pixel of
+// y, or of some pixels in a row, which share their loads. Weights are stored tap by tap, [kernel_h][kernel_w][channels
+// of y], so that neighbouring threads read neighbouring addresses. The operands of one kernel row are loaded while the
 // row before is added up.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
@@ -8,10 +8,10 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// What a thread computes: `count` channels of some pixels in a row, the first of which is `out`.
+/// The work of a thread: neighbouring channels of some pixels in a row, the first of which is `out`.
 template <class Scalar> struct DepthwiseItem {
   const Scalar *x, *weights; // of its first channel
-  int channel, all;          // of y
+  int channel, all;          // of y: the first one, and their number
   Pixel out;
   int top, left; // of the first pixel's window
 
@@ -25,14 +25,14 @@ template <class Scalar> struct DepthwiseItem {
         left(first.w * p.stride_w - p.pad_left) {}
 };
 
-/// `width` taps of one row of the kernel, as they are stored, for `strip` pixels: more than one only where neighbours
-/// are read side by side.
+/// The operands of `width` taps of one kernel row for `strip` pixels, as they are stored. `strip` is more than one only
+/// if neighbouring pixels read neighbouring elements of x.
 template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   static constexpr int span = width + strip - 1;
   using Part = Stored<Scalar, count>;
   Part x[span], weights[width];
 
-  /// Zeros where the row is not of the kernel, and for what lies outside of x.
+  /// Loads the operands. They are zeros if the row is beyond the kernel, and for elements outside of x.
   DEVICE void load(const ConvArguments& p, const DepthwiseItem<Scalar>& item, int kh, int first_kw) {
     const int h = item.top + kh * p.dilation_h;
     const bool inside = kh < p.kernel_h && h >= 0 && h < p.height;
@@ -66,7 +66,7 @@ template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   }
 };
 
-/// A kernel of `width` taps in a row.
+/// Adds up the products for a kernel of `width` taps in a row.
 template <class Scalar, int count, int width, int strip>
 DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[strip][count]) {
   DepthwiseTaps<Scalar, count, width, strip> taps;
@@ -78,7 +78,7 @@ DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, 
     own.add_to(sums);
   }
 }
-/// Any kernel, for one pixel.
+/// Adds up the products for any kernel and one pixel.
 template <class Scalar, int count>
 DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[1][count]) {
   DepthwiseTaps<Scalar, count, 1, 1> tap;
@@ -134,7 +134,7 @@ template <class Scalar, int count> DEVICE bool in_pieces(const ConvArguments& p)
          (!p.residual || in_chunks<count>(p.residual, p.residual_stride, sizeof(Scalar)));
 }
 
-/// Two channels at once where they lie so, else one.
+/// Computes two channels at once if strides and alignment allow it, else one.
 template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();

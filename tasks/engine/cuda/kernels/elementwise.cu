@@ -1,4 +1,5 @@
-// Element by element: scale, shift, activation, operations on two operands, normalisation across channels.
+// Element-wise kernels: scale, shift, activation, operations on two or three operands; local response normalisation
+// across channels.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -23,7 +24,7 @@ template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
   });
 }
 
-/// With the sign of the first; whole numbers below 2^24 have an exact one.
+/// Returns the remainder with the sign of a. It is exact for integers below 2^24.
 DEVICE float remainder(float a, float b) {
   if (a != a || b != b || b == 0.0F || absolute(a) == infinity) return bits_float(0x7fc00000U);
   if (absolute(b) == infinity) return a;
@@ -36,7 +37,7 @@ DEVICE float modulo(float a, float b) {
   return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
 }
 
-/// Whole where it is exact.
+/// Returns a^b. The result is an integer if a and b are integers and b >= 0.
 DEVICE float power_of(float a, float b) {
   const float result = power(a, b);
   const bool is_whole = nearest_whole(a) == a && nearest_whole(b) == b && b >= 0.0F;
@@ -52,7 +53,7 @@ DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   }
 }
 
-/// each(function), likewise.
+/// Calls each(function) with the function that `kind` selects, like with_function().
 template <class F> DEVICE void with_pair(int kind, F each) {
   switch (kind) {
   case BinaryArguments::add: return each([](float a, float b) { return a + b; });
@@ -140,7 +141,7 @@ template <class Scalar> DEVICE void lrn(const LrnArguments& p) {
     }
     const float base = p.bias + p.alpha / static_cast<float>(p.size) * sum;
     float divisor;
-    if (p.beta == 0.75F) { // what networks use
+    if (p.beta == 0.75F) { // the value that networks use
       const float root = square_root(base);
       divisor = root * square_root(root);
     } else {

@@ -1,4 +1,4 @@
-// The way in of the network's input, and zeros for counters.
+// Converts the network's input image, and clears counters.
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {

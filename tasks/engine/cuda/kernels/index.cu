@@ -1,11 +1,12 @@
-// Elements from where indices say, and to there; running sums.
+// Gather and scatter by a tensor of indices; cumulative sums.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Of a dimension of `size`; what is no index becomes one.
+/// Returns a valid index of a dimension of `size`. A negative value counts from the end; a value out of range is
+/// clamped.
 DEVICE int index_of(long long value, int size) {
   const long long from_front = value < 0 ? value + size : value;
   return from_front <= 0 ? 0 : from_front < size ? static_cast<int>(from_front) : size - 1;
@@ -58,7 +59,7 @@ DEVICE Integer put_together(int kind, Integer old, Integer value, bool sign) {
   }
 }
 
-/// Calls update(y, x) for each element that is put, with its places in y and in x.
+/// Calls update(y, x) for each scattered element, with its offsets in y and in x.
 template <class F> DEVICE void put(const PutArguments& p, F update) {
   let_next_start();
   wait_for_previous();

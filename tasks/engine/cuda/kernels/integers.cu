@@ -1,5 +1,5 @@
-// Element by element, of types that are known when a kernel runs: conversions, functions and operations of integers,
-// comparisons, choices.
+// Element-wise kernels for types that are known only when a kernel runs: conversions, functions and operations of
+// integers, comparisons, selection. Also products of integer matrices, and convolutions of int16.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 #include "tasks/engine/cuda/kernels/levels.cuh"
@@ -118,7 +118,7 @@ DEVICE void select(const SelectArguments& p) {
   });
 }
 
-/// Each thread computes one element; neighbours are those of a row.
+/// Each thread computes one element of y. Neighbouring threads compute neighbouring elements of a row.
 DEVICE void gemm(const GemmArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -134,8 +134,8 @@ DEVICE void gemm(const GemmArguments& p) {
   });
 }
 
-/// x and weights are s16, y is s32, modulo 2^32. Weights are [out_channels][channels][kernel_h][kernel_w]. One thread
-/// for each output: neighbours are those of a pixel.
+/// Convolves s16 x and weights to s32 y, modulo 2^32. Weights are [out_channels][channels][kernel_h][kernel_w]. Each
+/// thread computes one output. Neighbouring threads compute neighbouring channels of a pixel.
 DEVICE void convolve(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();

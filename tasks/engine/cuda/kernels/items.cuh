@@ -88,7 +88,7 @@ template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const
 template <int count, class Scalar> DEVICE bool made_of_chunks(const View& view, const Scalar* pointer) {
   return last_extent(view) % count == 0 && in_chunks<count>(view, pointer);
 }
-/// True if in_chunks(), or if one element is repeated along the last dimension.
+/// True if in_chunks() is true, or if one element is repeated along the last dimension.
 template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View& view, const Scalar* pointer) {
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }

@@ -1,4 +1,4 @@
-// Elements to other places: copies between any two layouts and storages, gathers, padding.
+// Kernels that move elements: copies between any two layouts and storages, gathers, padding.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -28,8 +28,8 @@ template <class From, class To> DEVICE void copy(const CopyArguments& p) {
   });
 }
 
-/// Where x's fastest dimension is not y's: tiles of 32x32 by way of shared memory, so that both sides are accessed in
-/// runs. x's fastest dimension is the last but one of the views.
+/// Copies between tensors with different fastest dimensions. Tiles of 32x32 go through shared memory, so that accesses
+/// to both sides are coalesced. x's fastest dimension is the last but one of the views.
 template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   using Tile = float[32][33];
   auto& tile = shared_memory<Tile>();

@@ -120,9 +120,10 @@ struct View {
 };
 
 /// y = activation(conv(x, weights) + bias + residual), or, if `residual_last`, activation(conv(x, weights) + bias) +
-/// residual. Weights are [groups * out_channels][kernel_h][kernel_w][channels], or [kernel_h][kernel_w][groups *
-/// out_channels] if a group has one channel. A matrix product is a convolution with a 1x1 kernel over `height` rows of
-/// one pixel each.
+/// residual.
+/// Weights are [groups * out_channels][kernel_h][kernel_w][channels],
+/// or [kernel_h][kernel_w][groups * out_channels] if a group has one channel.
+/// A matrix product is a convolution with a 1x1 kernel over `height` rows of one pixel each.
 struct ConvArguments {
   const void* x = nullptr;
   const void* weights = nullptr;
@@ -174,7 +175,7 @@ struct PoolArguments {
   int count_padding = 0;
 };
 
-/// The mean of each channel over all pixels: y[n * y_stride + c]. With `splits`, each split sums a part of the pixels
+/// The mean of each channel over all pixels: y[n * y_stride + c]. If `splits` > 1, each split sums a part of the pixels
 /// into `partial`, and the last split to finish adds up all parts. simple_kernels.hpp decides how many splits are
 /// worthwhile, and the memory that they need.
 struct GlobalAverageArguments {
@@ -348,7 +349,7 @@ struct ReduceArguments {
   View reduced, y_reduced;
   int kind = mean;
   ActivationArguments activation; // of the result of reduce
-  int may_be_nothing = 0;         // the softmax of minus infinity throughout is zero
+  int may_be_nothing = 0;         // softmax is zero for elements that are all minus infinity
   Storage storage = Storage::f32; // of x, and of y unless y holds indices
 };
 
@@ -405,7 +406,7 @@ struct GemmArguments {
 };
 
 /// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batch
-/// views, which have one shape. The softmax of minus infinity throughout is zero. mask may be null.
+/// views. These have one shape. A softmax of scores that are all minus infinity is zero. mask may be null.
 struct AttentionArguments {
   const void* q = nullptr;
   const void* k = nullptr;
@@ -478,9 +479,9 @@ struct TakeArguments {
   View x_view, indices_view, y_view;
 };
 
-/// Scatters: the element of y at y_view's offset of i plus the offset that indices[i] refers to becomes x[i], or is
-/// combined with x[i] by `kind`. Threads share the indices of the views. Each thread runs through the indices of the
-/// `serial` views in order.
+/// Scatters: x[i] replaces an element of y, or is combined with it by `kind`. The element is at y_view's offset of i
+/// plus the offset that indices[i] refers to. Threads share the indices of the views. Each thread runs through the
+/// indices of the `serial` views in order.
 struct PutArguments {
   enum Kind : int { replace, add, multiply, minimum, maximum };
   const void* x = nullptr;

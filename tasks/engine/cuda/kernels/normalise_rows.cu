@@ -1,5 +1,5 @@
-// Rows less their mean and over their deviation, of those that lie in whole chunks: lanes of a warp share a row, and
-// keep what they read of it. All that a lane needs is on its way at once.
+// Layer and RMS normalisation of rows that consist of whole chunks. Lanes of a warp share a row, and keep the elements
+// that they read. All loads of a lane are in flight at once.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/half.cuh"
 
@@ -20,7 +20,7 @@ template <class Scalar> struct NormalisedRow {
     row = (block_x() * block_threads() + thread_index()) >> p.lane_bits;
   }
 
-  /// f(j, chunk) for each of this lane's chunks.
+  /// Calls f(j, chunk) for each of this lane's chunks.
   template <class F> DEVICE void each(F f) const {
 #pragma unroll
     for (int j = 0; j < normalise_chunks; ++j) {
@@ -38,7 +38,7 @@ template <class Scalar> struct NormalisedRow {
     if (p.shift) each([&](int j, int part) { shift[j].load(at(p.shift, 0, 0, part)); });
   }
 
-  /// The mean over the row of f(x).
+  /// Returns the mean of f(x) over the row.
   template <class F> DEVICE float mean(F f) const {
     float sum = 0;
     each([&](int j, int) {

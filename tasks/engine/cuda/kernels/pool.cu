@@ -1,4 +1,4 @@
-// Windows over images: maximum, average, the average of everything, interpolation.
+// Pooling over windows (maximum, average), the average of all pixels, and interpolation.
 #include "tasks/engine/cuda/kernels/items.cuh"
 #include "tasks/engine/cuda/kernels/activation.cuh"
 
@@ -60,7 +60,7 @@ template <class Scalar> DEVICE void pool(const PoolArguments& p) {
   });
 }
 
-/// 32 channels a block, one for each lane; warps share the pixels of this block's split.
+/// A block computes 32 channels, one for each lane. Its warps share the pixels of its split.
 template <class Scalar> DEVICE void global_average(const GlobalAverageArguments& p) {
   constexpr int max_warps = 16;
   using Sums = float[max_warps][32];
@@ -116,7 +116,7 @@ template <class Scalar> DEVICE void global_average(const GlobalAverageArguments&
         from_float<Scalar>(sum / static_cast<float>(p.pixels));
 }
 
-/// Exact, infinities included, where one side has all the weight.
+/// Blends two values. The result is exact, infinities included, if `low` has all the weight.
 DEVICE float blended_rows(float low, float high, float weight) {
   return weight == 0.0F ? low : low * (1.0F - weight) + high * weight;
 }

@@ -1,4 +1,4 @@
-// Products of any shape and alignment: matrices with any strides, convolutions that no tuned kernel takes.
+// Products of any shape and alignment: matrices with any strides, and convolutions that no tuned kernel supports.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -17,8 +17,8 @@ constexpr int own_rows = 2, own_columns = 4; // of each thread, interleaved with
 constexpr int threads_across = tile / own_columns, threads_down = tile / own_rows;
 static_assert(threads_across * threads_down == tile_threads);
 
-/// Operands have load(row, term), zero outside; `along_terms` says which of the two neighbouring threads should differ
-/// in.
+/// Copies a tile of an operand to shared memory. term(k) of the operand selects a term, and load(row) returns an
+/// element, zero outside. If `along_terms`, neighbouring threads load different terms, else different rows.
 template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand& operand, int first_term) {
   constexpr int at_once = tile_threads / tile;
   const int fast = thread_index() % tile, slow = thread_index() / tile;
@@ -35,7 +35,7 @@ template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand&
   }
 }
 
-/// store(row, column, sum) for each element of the tile.
+/// Computes a tile, and calls store(row, column, sum) for each element.
 template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, int terms, Store store) {
   auto& shared = shared_memory<ProductTile>();
   const int row = thread_index() / threads_across, column = thread_index() % threads_across;
@@ -65,11 +65,11 @@ template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, i
     for (int j = 0; j < own_columns; ++j) store(row + i * threads_down, column + j * threads_across, sums[i][j]);
 }
 
-/// Rows (or columns) of a matrix in memory.
+/// An operand: rows (or columns) of a matrix in memory.
 template <class Scalar> struct MatrixOperand {
   const Scalar* begin; // at the tile's first row
   long long row_stride, term_stride;
-  int rows, terms; // that are left
+  int rows, terms; // rows left from `begin` on; terms of the sum
   bool along_terms;
   long long at = 0;
   bool in_sum = false;
@@ -81,7 +81,7 @@ template <class Scalar> struct MatrixOperand {
   DEVICE float load(int row) const { return in_sum && row < rows ? to_float(begin[row * row_stride + at]) : 0.0F; }
 };
 
-/// Rows are output pixels; terms run over kernel and channels.
+/// An operand whose rows are output pixels. Terms run over kernel and channels.
 template <class Scalar> struct WindowOperand {
   const ConvArguments& p;
   const Scalar* x; // of the group
@@ -134,7 +134,7 @@ template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
   });
 }
 
-/// One warp for each output: lanes share the channels of every tap.
+/// Computes one output by one warp, whose lanes share the channels of every tap.
 template <class Scalar, int count>
 DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int channel) {
   const int lane = thread_index() % 32;
@@ -176,7 +176,7 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned channels = static_cast<unsigned>(p.groups) * static_cast<unsigned>(p.out_channels);
-  // Threads of all blocks would not fit into 32 bits
+  // Counts warps: the number of threads of all blocks may not fit into 32 bits.
   const unsigned warps = static_cast<unsigned>(block_threads()) / 32U;
   const unsigned output = static_cast<unsigned>(block_x()) * warps + static_cast<unsigned>(thread_index()) / 32U;
   if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *

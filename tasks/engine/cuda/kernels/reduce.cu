@@ -1,8 +1,9 @@
-// Means and softmax over some dimensions for each index of the others.
+// Reductions and softmax over some dimensions, for each index of the others.
 //
-// "rows": a block, or lanes of a warp where there is little to reduce, for each index that is kept; its threads share
-// the indices that are reduced. "columns": for where neighbours in memory are kept, not reduced: lanes of a warp have
-// an index that is kept each, warps share those that are reduced. How many: network_arguments.hpp.
+// "rows": a block computes each kept index, or some lanes of a warp if there is little to reduce. These threads share
+// the reduced indices. "columns": for tensors whose neighbours in memory are kept, not reduced. Each lane of a warp has
+// a kept index, and several warps share the reduced indices. network_arguments.hpp says how many threads and warps
+// there are.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
@@ -28,9 +29,9 @@ struct Maximum {
 DEVICE unsigned own_thread() { return static_cast<unsigned>(thread_index()); }
 DEVICE unsigned of_block(unsigned threads) { return static_cast<unsigned>(block_threads()) / threads; }
 
-/// The threads that work on one index: neighbours.
+/// Neighbouring threads that share one kept index.
 struct Rows {
-  unsigned step, kept, first; // of the reduced indices, this thread's
+  unsigned step, kept, first; // step and first reduced index of this thread; its kept index
   bool writes;
 
   DEVICE Rows(unsigned, unsigned reduced) : step(reduce_row_threads(reduced)) {
@@ -53,7 +54,7 @@ struct Rows {
   }
 };
 
-/// One lane of each of some warps.
+/// The same lane of several warps: these threads share one kept index.
 struct Columns {
   unsigned step, kept, first;
   bool writes;
@@ -97,7 +98,7 @@ struct Integers {
   DEVICE Integer order(Value value) const { return order_of(value, storage); }
 };
 
-/// What there is of an index that is kept, shared by threads.
+/// The elements of a kept index, which several threads share.
 template <class Elements, class Threads> struct Index {
   using Value = typename Elements::Value;
   const ReduceArguments& p;
@@ -105,7 +106,7 @@ template <class Elements, class Threads> struct Index {
   const Threads threads;
   const bool inside;
   const Elements elements;
-  const long long y; // where its result begins
+  const long long y; // the offset of its result
 
   DEVICE explicit Index(const ReduceArguments& arguments)
       : p(arguments),
@@ -116,7 +117,7 @@ template <class Elements, class Threads> struct Index {
         elements(p, inside ? offset_of(p.kept, threads.kept) : 0),
         y(inside ? offset_of(p.y_kept, threads.kept) : 0) {}
 
-  /// f(x, i) for this thread's elements.
+  /// Calls f(x, i) for this thread's elements.
   template <class F> DEVICE void each(F f) const {
     if (!inside) return;
     if (p.reduced.rank == 1) {
@@ -128,7 +129,7 @@ template <class Elements, class Threads> struct Index {
     }
   }
 
-  /// term(x) of all, put together by Operation; `neutral` changes nothing.
+  /// Combines term(x) of all elements by Operation, whose neutral element is `neutral`.
   template <class Operation, class T, class Term> DEVICE T put_together(T neutral, Term term) const {
     T value = neutral;
     each([&](Value element, unsigned) { value = Operation::of(value, term(element)); });
@@ -181,7 +182,7 @@ template <class Threads> DEVICE void reduce_integers(const ReduceArguments& p) {
   if (index.writes()) store_integer(p.y, index.y, p.storage, value);
 }
 
-/// The extreme first, and then where it stands.
+/// Finds the extreme value first, and then its index.
 template <class Elements, class Threads> DEVICE void find(const ReduceArguments& p) {
   let_next_start();
   const Index<Elements, Threads> index(p);

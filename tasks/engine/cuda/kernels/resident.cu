@@ -1,5 +1,5 @@
-// Recurrent layers whose weights stay in registers for the whole sequence: a step needs no barrier but the one at its
-// end. Blocks of a cluster share the hidden units, and give one another what they computed.
+// Persistent RNNs: recurrent layers whose weights stay in registers for the whole sequence. A step needs only the
+// barrier at its end. The blocks of a cluster share the hidden units, and send each other their results.
 #include "tasks/engine/cuda/kernels/resident.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -21,12 +21,12 @@ template <class Scalar, int kind, int columns> struct Resident {
   using Weights = Rows<gates, columns>;
 
   const RecurrentArguments& p;
-  int unit, lane; // of this thread; the unit among all
-  int gate;       // that this lane finishes; what comes after the last is none
+  int unit, lane; // of this thread; `unit` counts over all blocks
+  int gate;       // the gate that this lane finishes; none if too large
   bool has_unit;  // else the thread only takes part in exchanges
-  bool usual;     // sigmoid, tanh, tanh
-  int padded;     // a state, as lanes read it
-  float* states;  // two of them
+  bool usual;     // the activations are sigmoid, tanh, tanh
+  int padded;     // the length of a state, padded to the columns of all lanes
+  float* states;  // two state vectors
   Weights rows;
 
   DEVICE explicit Resident(const RecurrentArguments& arguments) : p(arguments) {
@@ -56,7 +56,7 @@ template <class Scalar, int kind, int columns> struct Resident {
       }
   }
 
-  /// The state times the rows of all gates, of which this lane gets its own gate's.
+  /// Multiplies the state by the rows of all gates. Returns the sum for this lane's gate.
   DEVICE float product(SharedAddress state) const {
     float sums[4] = {};
 #pragma unroll
@@ -69,7 +69,7 @@ template <class Scalar, int kind, int columns> struct Resident {
     return gate_sum<gates>(sums, p.lanes, lane);
   }
 
-  /// `which` of the layer's activations.
+  /// Applies activation number `which` of the layer, or `squash` if the activations are the usual ones.
   template <bool usual> DEVICE float function(int which, const Squash& squash, float x) const {
     if (usual) return squash(x);
     if (which < 2) x = clipped(p, x);
@@ -109,7 +109,7 @@ template <class Scalar, int kind, int columns> struct Resident {
     const Scalar* from = given<Scalar>(p, gates, step_of(p, 0), block_x()) + gate * p.hidden + unit;
     const long long to_candidate = (2 - gate) * p.hidden, to_next = step * p.batch * wide;
     Scalar* y = static_cast<Scalar*>(p.y) + step_of(p, 0) * size + offset + unit;
-    Scalar input{}, candidate{}; // what gates take from the sequence next: as stored, so that nobody waits for it yet
+    Scalar input{}, candidate{}; // the next step's input of the gates, as stored: a conversion would wait for the loads
     const auto fetch = [&] {
       if (reads) input = *from;
       if (gru && finishes) candidate = from[to_candidate];
@@ -125,11 +125,11 @@ template <class Scalar, int kind, int columns> struct Resident {
       const float sum = product(state.from);
       finish<usual>(own, sum, own_input, bias, own_candidate);
       const Scalar stored = from_float<Scalar>(own.state);
-      own.state = to_float(stored); // as whoever reads it sees it
+      own.state = to_float(stored); // rounded to the storage of y, as readers see it
       if (finishes) tell_all(state.to, own.state);
       state.change();
       meet();
-      if (finishes) *y = stored; // a cluster's barrier would wait for it
+      if (finishes) *y = stored; // after the barrier: a cluster's barrier would wait for it
       y += step * size;
     }
     if (lstm && finishes) static_cast<Scalar*>(p.y)[p.steps * size + offset + unit] = from_float<Scalar>(own.cell);
@@ -138,7 +138,7 @@ template <class Scalar, int kind, int columns> struct Resident {
 
 template <class Scalar, int kind, int columns> DEVICE void run_resident(const RecurrentArguments& p) {
   let_next_start();
-  Resident<Scalar, kind, columns> resident(p); // weights are constants
+  Resident<Scalar, kind, columns> resident(p); // weights are constants, so they are loaded before waiting
   wait_for_previous();
   resident.run();
 }

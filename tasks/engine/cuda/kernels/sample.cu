@@ -1,4 +1,4 @@
-// Elements at positions between those of the input.
+// Interpolation at positions between the elements of the input.
 #include "tasks/engine/cuda/kernels/functions.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -22,7 +22,7 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
     Elements<Scalar, count> sum{};
     for (int tap = position * p.taps; tap < (position + 1) * p.taps; ++tap) {
       const float weight = p.weights[tap];
-      if (weight == 0.0F) continue; // what has none may be infinite
+      if (weight == 0.0F) continue; // an element of weight 0 may be infinite
       Elements<Scalar, count> elements;
       elements.load(static_cast<const Scalar*>(p.x) + x + p.indices[tap] * p.x_view.stride[p.axis]);
 #pragma unroll
@@ -32,7 +32,7 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
   });
 }
 
-/// A position along one dimension of `size`.
+/// Converts a position along one dimension of `size` to elements.
 struct Axis {
   const Sampling& sampling;
   int size;
@@ -42,7 +42,7 @@ struct Axis {
     return sampling.align_corners ? (x + 1.0F) / 2.0F * (n - 1.0F) : ((x + 1.0F) * n - 1.0F) / 2.0F;
   }
 
-  /// Moved into the input, where padding moves it.
+  /// Returns the position after padding, which may move it into the input.
   DEVICE float moved(float x) const {
     const float last = static_cast<float>(size - 1);
     if (sampling.padding == Sampling::zeros) return x;
@@ -55,18 +55,18 @@ struct Axis {
     return at_most(at_least(low + (over <= span ? over : 2.0F * span - over), 0.0F), last);
   }
 
-  /// Far outside is outside.
+  /// Converts to int. A position far outside stays outside.
   DEVICE static int whole(float x) { return x > -1e9F && x < 1e9F ? static_cast<int>(x) : -1000000000; }
 };
 
-/// Adds up what stands at positions of an image, for `count` channels.
+/// Adds up samples at positions of an image, for `count` channels.
 template <class Scalar, int count> struct Sampler {
   const Scalar* x; // at the first channel
   Axis down, across;
   long long row_stride, column_stride;
   float sums[count] = {};
 
-  /// `grid`: across, and `step` further on down.
+  /// Adds the sample at a position. grid[0] is the position across, and grid[step] the position down.
   DEVICE void sample(const Scalar* grid, long long step, float weight) {
     const float column = across.unscaled(to_float(grid[0])), row = down.unscaled(to_float(grid[step]));
     if (down.sampling.mode == Sampling::nearest) nearest(row, column, weight);
@@ -147,15 +147,15 @@ template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
   });
 }
 
-// ---- attention to positions
+// ---- deformable attention
 
-/// Of neighbouring threads, each of which has a part.
+/// Returns the sum of the parts of neighbouring threads.
 DEVICE float sum_of_lanes(float value) {
   for (int mask = sampling_lanes / 2; mask > 0; mask /= 2) value += exchange(value, mask);
   return value;
 }
 
-/// The scores of a query: what softmax makes of them.
+/// The softmax of the scores of a query.
 template <class Scalar> struct Shares {
   const Scalar* scores;
   long long stride;
@@ -209,7 +209,8 @@ template <int chunk, class Scalar> DEVICE bool in_chunks(const DeformableArgumen
   return p.channels % chunk == 0 && whole(p.y, p.y_strides, 2);
 }
 
-/// Threads beyond the last item compute it, too: they take part in sums.
+/// Computes all items. Threads beyond the last item compute the last one, too: they must take part in the exchange of
+/// sums.
 template <class Scalar, int count> DEVICE void attend(const DeformableArguments& p) {
   const unsigned items = static_cast<unsigned>(p.batch * p.queries) * static_cast<unsigned>(p.channels / count);
   const auto thread = static_cast<unsigned>(thread_index()), lane = thread % sampling_lanes;

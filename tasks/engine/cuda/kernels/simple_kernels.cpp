@@ -9,7 +9,7 @@ namespace {
 
 constexpr long long block = 128; // threads of the kernels that work element by element
 constexpr long long warp = 32;
-constexpr long long tile = 32;         // of transpose and of the products in product.cu
+constexpr long long tile = 32;         // tile of transpose and of the products in product.cu
 constexpr long long many_blocks = 264; // two for each multiprocessor of a large device
 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
@@ -31,7 +31,7 @@ const char* name(Storage storage, const char* const (&kernels)[5]) {
   }
 }
 int chunk_of(Storage storage) { return 16 / static_cast<int>(size_of(storage)); }
-/// One of nine kernels: from floats, halves and bytes to each of them.
+/// Returns one of nine kernels: from floats, halves and bytes to each of them.
 const char* name(Storage from, Storage to, const char* const (&kernels)[9]) {
   const auto kind = [](Storage storage) { return std::min(static_cast<int>(storage), 2); };
   return kernels[kind(from) * 3 + kind(to)];
@@ -49,12 +49,12 @@ Launch blocks_for(const char* kernel, long long items) {
   return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block)};
 }
 
-/// One thread for each chunk of the last dimension, or for each element where it has no whole chunks.
+/// Uses one thread for each chunk of the last dimension, or for each element if that dimension has no whole chunks.
 Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
   return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all);
 }
 
-/// Each block asks the host for a linked address, so that there are not too many.
+/// Limits the number of blocks if the address is linked: each block reads it from host memory.
 Launch conversion(const char* kernel, const ConvertArguments& p, Outside outside) {
   const bool floats = outside == Outside::f32 || outside == Outside::f16;
   Launch launch = blocks_for(kernel, up(p.count, floats ? 4 : 16));
@@ -68,7 +68,7 @@ bool is_transpose(const CopyArguments& p) {
          p.y_view.shape[last] >= 8 && p.y_view.shape[last - 1] >= 8;
 }
 
-/// Neighbours in memory are kept, not reduced.
+/// True if neighbours in memory are kept, not reduced.
 bool by_columns(const ReduceArguments& p) {
   return last_stride(p.kept) == 1 && last_stride(p.reduced) != 1 && last_extent(p.kept) >= 4;
 }
@@ -86,13 +86,13 @@ Launch reduction(const char* rows, const char* columns, const ReduceArguments& p
 
 long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.batch) * p.out_height * p.out_width; }
 
-/// One dimension as all operands see it.
+/// One dimension, with its strides in all operands.
 struct Dimension {
   int extent = 1;
   long long stride[4] = {}; // of the operands that are read
   long long y_stride = 0;
   int x_extent = 1, before = 0; // of a padded operand
-  bool apart = false;           // must stay as it is
+  bool apart = false;           // must not be merged with another one
 };
 
 struct Dimensions {
@@ -153,7 +153,7 @@ long long second_stride(const Dimension& d) { return d.stride[1]; }
 long long third_stride(const Dimension& d) { return d.stride[2]; }
 long long fourth_stride(const Dimension& d) { return d.stride[3]; }
 
-/// Simplifies both views; `more` says what else there is to know of each dimension.
+/// Simplifies both views. more(dimension, d) sets further properties of each dimension.
 template <class More> Dimensions simplify(View& y, View& x, const More& more) {
   Dimensions dimensions;
   for (int d = 0; d < y.rank; ++d) {
@@ -277,7 +277,7 @@ Launch launch_of(const NormaliseArguments& p, Storage storage) {
 }
 std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, Storage storage) {
   const int chunk = chunk_of(storage), chunks = last_extent(p.reduced) / chunk;
-  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // of a lane
+  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // chunks of a lane
   const auto row = [&](const View& kept, const View& reduced) {
     return kept.rank <= 1 && reduced.rank == 1 && last_stride(reduced) == 1 && last_stride(kept) % chunk == 0;
   };
@@ -358,7 +358,7 @@ std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
   return lanes;
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
-  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // of shared memory that every device has
+  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // floats of shared memory that every device has
   const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "stacked_lstm_f", "stacked_lstm_h")
                        : kind == RecurrentArguments::gru ? name(storage, "stacked_gru_f", "stacked_gru_h")
                                                          : name(storage, "stacked_simple_f", "stacked_simple_h");
@@ -374,7 +374,7 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
   const auto* kernel = lstm  ? name(storage, "resident_lstm_f", "resident_lstm_h")
                        : gru ? name(storage, "resident_gru_f", "resident_gru_h")
                              : name(storage, "resident_simple_f", "resident_simple_h");
-  const long long columns = lstm || gru ? 16 : 64; // of a lane
+  const long long columns = lstm || gru ? 16 : 64; // columns of a lane
   constexpr long long max_threads = 512, fewest_lanes = 4;
   long long lanes = fewest_lanes;
   while (lanes * columns < p.hidden) lanes *= 2;
@@ -394,7 +394,7 @@ Launch clustered(const RecurrentArguments& p, Launch launch) {
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
-/// Pixels in a row for each thread, where enough threads are left.
+/// Gives each thread some pixels in a row if enough threads are left.
 Launch depthwise_launch(const ConvArguments& p, Storage storage) {
   constexpr long long strip = 4, enough = 16 << 10;
   const bool pairs = p.out_channels == 1 && p.groups % 2 == 0;
@@ -429,7 +429,7 @@ Launch launch_of(const ConvArguments& p, Storage storage) {
 }
 
 GlobalAverageSplits split(const GlobalAverageArguments& p) {
-  constexpr long long fewest_pixels = 256; // of a split
+  constexpr long long fewest_pixels = 256; // pixels of a split
   const auto blocks = up(p.channels, warp) * p.batch;
   const auto splits = std::clamp(std::min(many_blocks / blocks, p.pixels / fewest_pixels), 1LL, many_blocks);
   if (splits == 1) return {};
@@ -467,7 +467,7 @@ void simplify(CastArguments& p) { simplify(p.y_view, p.x_view, nothing_more); }
 
 void simplify(CopyArguments& p) {
   auto dimensions = simplify(p.y_view, p.x_view, nothing_more);
-  // x's fastest dimension comes before y's, as transpose wants it.
+  // Places x's fastest dimension before y's, as the transpose kernels require.
   auto* const begin = dimensions.d;
   auto* const last = begin + std::max(dimensions.rank - 1, 0);
   auto* const fastest =

@@ -1,7 +1,7 @@
-// Recurrent layers of which each reads the states of the one before, with all weights in registers: of the state and of
-// the input. A cluster computes all layers at the same time, each block one: in a step it computes its next state,
-// which goes to the block of the layer behind it, and then what the input of its step to come adds. A block alone
-// computes one layer after the other.
+// Fused multi-layer RNNs: each layer reads the states of the layer before. All weights, of the state and of the input,
+// stay in registers. A cluster computes all layers at the same time, one in each block. In a step, a block computes its
+// next state and sends it to the block of the next layer. Then it computes the part of its next step's input. A single
+// block computes one layer after the other.
 #include "tasks/engine/cuda/kernels/resident.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -9,24 +9,24 @@ namespace {
 
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 
-constexpr unsigned nothing_yet = 0xffffffffU; // bits of what has not come in
-/// What may be sent: another NaN in place of that one.
+constexpr unsigned nothing_yet = 0xffffffffU; // marks an input that has not arrived
+/// Returns `value`, or another NaN if it has the bits of `nothing_yet`.
 DEVICE float sent(float value) { return float_bits(value) == nothing_yet ? bits_float(0x7fffffffU) : value; }
 
 template <class Scalar, int kind> struct Stacked {
   static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
   static constexpr int gates = lstm ? 4 : gru ? 3 : 1, columns = StackArguments::columns;
   using OfState = Rows<gates, columns>;
-  using OfInput = Rows<gates, columns, gru ? 3 : gates - 1>; // a candidate's is no part of what the reset gate is for
+  using OfInput = Rows<gates, columns, gru ? 3 : gates - 1>; // the reset gate does not apply to the candidate's input
   static_assert(OfState::quads == OfState::at_once);
 
   const StackArguments& p;
   int layer, hidden;
   int unit, lane, gate; // of this thread
   bool finishes;
-  int padded;    // a state or an input, as lanes read it
-  float* states; // two of them
-  float* inputs; // of `at_once` steps
+  int padded;    // the length of a state or input, padded to the columns of all lanes
+  float* states; // two state vectors
+  float* inputs; // the inputs of `at_once` steps
   OfState of_state;
   OfInput of_input;
 
@@ -42,7 +42,7 @@ template <class Scalar, int kind> struct Stacked {
     load_weights();
   }
 
-  /// Of the last unit where there is none of this number: to load what nobody uses takes less time than to ask.
+  /// Loads the weights. A thread without a unit loads those of the last unit: this takes less time than a branch.
   DEVICE void load_weights() {
     const auto* from = static_cast<const Scalar*>(p.weights[layer]);
 #pragma unroll
@@ -67,7 +67,8 @@ template <class Scalar, int kind> struct Stacked {
     return to_float(static_cast<const Scalar*>(tensor)[at]);
   }
 
-  /// Room for inputs of steps `first` to `end` - 1, or these.
+  /// Prepares shared memory for the inputs of steps `first` to `end` - 1. Loads the inputs, or marks them as not
+  /// arrived if another block sends them.
   DEVICE void prepare_inputs(int first, int end) const {
     const int warps = block_threads() / 32, width = p.inputs[layer];
     const bool awaits = layer > 0 && blocks_z() > 1;
@@ -88,7 +89,7 @@ template <class Scalar, int kind> struct Stacked {
       }
   }
 
-  /// What the input in that place adds, once all of it has come.
+  /// Waits until the whole input at that address has arrived. Then sets `sums` to the input's part of the gates.
   DEVICE void add_input(float (&sums)[4], SharedAddress input) const {
     for (;;) {
       typename OfInput::Part x;
@@ -96,7 +97,7 @@ template <class Scalar, int kind> struct Stacked {
 #pragma unroll
       for (float& sum : sums) sum = 0;
       of_input.add(sums, x, 0);
-      // What has not come is no number, and so no sum of it is
+      // An input that has not arrived is NaN, and so is every sum of it.
       const float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : sums[0];
       if (sum == sum || has_come(x)) return;
       let_others_run();
@@ -114,7 +115,7 @@ template <class Scalar, int kind> struct Stacked {
   DEVICE void finish(Unit& own, float sum) const {
     if (lstm) {
       own.finish_lstm((gate == 3 ? hyperbolic() : sigmoid())(sum), hyperbolic());
-    } else if (gru) { // update, reset, hidden, and what the input adds to that
+    } else if (gru) { // update, reset, hidden, and the input's part of hidden
       own.finish_gru(gate < 2 ? sigmoid()(sum) : sum, 0, exchange(sum, 3), hyperbolic());
     } else {
       own.state = hyperbolic()(sum);
@@ -146,7 +147,7 @@ template <class Scalar, int kind> struct Stacked {
         of_state.add(sums, x, 0);
         finish(own, gate_sum<gates>(sums, p.lanes, lane) + bias);
         const Scalar stored = from_float<Scalar>(own.state);
-        own.state = to_float(stored); // as whoever reads it sees it
+        own.state = to_float(stored); // rounded to the storage of y, as readers see it
         if (finishes) {
           store_shared(state.to, own.state);
           *y = stored;
@@ -172,7 +173,7 @@ template <class Scalar, int kind> struct Stacked {
     store_to_cluster(to, value);
 #endif
   }
-  /// Of input number i among those in shared memory, in bytes.
+  /// Returns the offset of input number i in shared memory, in bytes.
   DEVICE SharedAddress place(int i) const {
     return static_cast<SharedAddress>(i * padded * static_cast<int>(sizeof(float)));
   }
@@ -181,7 +182,7 @@ template <class Scalar, int kind> struct Stacked {
 template <class Scalar, int kind> DEVICE void run_stacked(const StackArguments& p) {
   let_next_start();
   for (int layer = block_z(); layer < p.layers; layer += blocks_z()) {
-    const Stacked<Scalar, kind> stacked(p, layer); // weights are constants
+    const Stacked<Scalar, kind> stacked(p, layer); // weights are constants, so they are loaded before waiting
     if (layer == block_z()) wait_for_previous();
     stacked.run();
   }

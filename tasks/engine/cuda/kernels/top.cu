@@ -1,17 +1,17 @@
-// Where the largest (smallest) elements of rows stand.
+// Top-k: the indices of the largest (or smallest) elements of rows.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 
-/// A number for each element of a row, smaller for what comes first: no two are equal.
+/// A sort key for each element of a row. No two are equal, and smaller ones come first.
 using Rank = unsigned long long;
-constexpr int digit_bits = 12, digits = 1 << digit_bits; // of ranks
+constexpr int digit_bits = 12, digits = 1 << digit_bits; // of a rank
 constexpr int digits_of_thread = digits / top_most_kept;
 
-/// What the threads of a block share that select the first of a row.
+/// The shared memory of a block that selects the first elements of a row.
 struct Selection {
-  alignas(16) unsigned counts[digits]; // of ranks that have a digit
+  alignas(16) unsigned counts[digits]; // the number of ranks by digit
   Rank ranks[2][top_most_kept];
   unsigned selected;
   unsigned sums[32]; // of warps
@@ -44,7 +44,7 @@ template <class Scalar> struct FloatRow {
  private:
   DEVICE static unsigned bits_of(float value) { return float_bits(value); }
   DEVICE static unsigned bits_of(Half value) { return value.bits; }
-  /// Returns a number that is smaller for what comes first. Both zeros have the same, and so have all NaNs.
+  /// Returns a sort key: smaller keys come first. Both zeros have one key, and so have all NaNs.
   DEVICE unsigned key_of(Scalar value) const {
     constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits - 1),
                        infinite = key_bits == 16 ? 0x7c00U : 0x7f800000U;
@@ -66,12 +66,12 @@ struct IntegerRow {
   DEVICE IntegerRow(const TopIndicesArguments& p, unsigned row)
       : x(p.x), begin(offset_of(p.x_view, row)), stride(p.x_stride), storage(p.storage), largest(p.largest) {}
 
-  /// Returns a number that is larger for what comes first.
+  /// Returns a sort key: larger keys come first.
   DEVICE Integer value(int i) const {
     const Integer order = order_of(load_integer(x, begin + i * stride, storage), storage);
     return largest ? order : ~order;
   }
-  /// Returns a number that is smaller for what comes first, for types of at most 32 bits.
+  /// Returns a sort key for types of at most 32 bits: smaller keys come first.
   DEVICE unsigned key(int i) const {
     const auto bits = static_cast<unsigned>(load_integer(x, begin + i * stride, storage));
     const unsigned order = is_signed(storage) ? bits ^ 0x80000000U : bits;
@@ -81,7 +81,7 @@ struct IntegerRow {
   template <class F> DEVICE void each_of_chunk(int, F) const {}
 };
 
-/// Returns how many elements come before element `own`. An equal one does if it lies before it in memory.
+/// Returns how many elements come before element `own`. An equal element does if it lies before `own` in memory.
 template <class Row, class Strictly, class OrEqual>
 DEVICE int count_before(const Row& row, int own, int count, Strictly strictly, OrEqual or_equal) {
   int before = 0;
@@ -97,7 +97,7 @@ template <class Scalar> DEVICE int count_before(const FloatRow<Scalar>& row, int
   if (value != value)
     return count_before(
         row, own, count, [&](float x) { return !largest && x == x; }, [&](float x) { return !largest || x != x; });
-  if (largest) // NaN comes first, too.
+  if (largest) // A NaN comes first, too.
     return count_before(
         row, own, count, [&](float x) { return !(x <= value); }, [&](float x) { return !(x < value); });
   return count_before(
@@ -109,7 +109,7 @@ DEVICE int count_before(const IntegerRow& row, int own, int count) {
       row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
 }
 
-/// Each thread counts how many stand before its element: that is where its index goes.
+/// Each thread counts the elements that come before its own. It writes its index at that position of y.
 template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -120,33 +120,33 @@ template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
   if (before < p.kept) p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = own;
 }
 
-template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // at least those of any index
+template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // enough for any index
 template <class Row> constexpr int rank_bits = Row::key_bits + index_bits<Row>;
 
-/// Orders by the key first, then by the index.
+/// Returns a rank that orders by the key first, then by the index.
 template <class Row> DEVICE Rank rank_of(unsigned key, int index) {
   return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Row>) | static_cast<unsigned>(index);
 }
 
-/// For rows that are long. A block narrows down, digit by digit from counts, where the last rank that is kept is, until
-/// what is up to there fits into a block; and puts that in order.
+/// Selects from long rows by radix select. A block finds the last kept rank digit by digit, by counting digits. It
+/// stops when the ranks up to there fit into the block, and sorts them.
 template <class Row> struct Selecting {
   static_assert(rank_bits<Row> % digit_bits == 0);
-  static_assert(top_most_kept == 32 * 32); // sums of warps are summed up by a warp
+  static_assert(top_most_kept == 32 * 32); // one warp adds up the sums of all warps
 
   const TopIndicesArguments& p;
   Selection& shared;
   Row row;
   int own;
-  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the greatest with the digits that are known
-  unsigned before = 0, with_known = 0; // how many ranks are less than all with these digits, and how many have them
+  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the greatest rank with the known digits
+  unsigned before = 0, with_known = 0; // the number of ranks below those with the known digits, and with them
 
   DEVICE void clear() {
     *reinterpret_cast<Words<digits_of_thread>*>(&shared.counts[own * digits_of_thread]) = {};
     if (own == 0) shared.selected = 0;
   }
 
-  /// f(rank) for each of the row's, shared among the threads.
+  /// Calls f(rank) for each rank of the row; threads share them.
   template <class F> DEVICE void each(F f) const {
     const int chunks = row.in_chunks() ? p.count / Row::chunk : 0;
 #pragma unroll 1
@@ -156,7 +156,7 @@ template <class Row> struct Selecting {
     for (int i = chunks * Row::chunk + own; i < p.count; i += block_threads()) f(rank_of<Row>(row.key(i), i));
   }
 
-  /// Of all threads before this one.
+  /// Returns the sum of `value` over all threads before this one.
   DEVICE unsigned sum_before(unsigned value) const {
     const int lane = own % 32, warp = own / 32;
     unsigned sum = 0, of_warp = value, of_warps = 0;
@@ -218,19 +218,19 @@ template <class Row> struct Selecting {
     barrier();
   }
 
-  /// What this thread has of a pair whose other rank is `other`, of threads that differ by `step`: a step of a bitonic
-  /// sort that makes runs of `run` ranks.
+  /// Returns the rank that this thread keeps of `rank` and `other` in one step of a bitonic sort. The threads of a pair
+  /// differ by `step`. The sort makes runs of `run` ranks.
   DEVICE Rank of_pair(Rank rank, Rank other, int step, int run) const {
     const bool lesser = ((own & step) == 0) == ((own & run) == 0);
     return (other < rank) == lesser ? other : rank;
   }
 
-  /// The one that comes after as many as there are threads before this one.
+  /// Sorts the selected ranks. Returns the one whose position is this thread's index.
   DEVICE Rank in_order() const {
     const auto selected = static_cast<int>(before + with_known);
     int all = 32;
     while (all < selected) all *= 2;
-    const bool active = own < all; // as all of its warp
+    const bool active = own < all; // the same in the whole warp
     Rank rank = own < selected ? shared.ranks[0][own] : ~0ULL;
     int buffer = 0;
 #pragma unroll 1
