@@ -6,11 +6,11 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int max_shared = 99 << 10; // bytes that a block can have on every architecture with matrix units
-constexpr int many_blocks = 128;     // which keep a large device busy
+constexpr int max_shared = 99 << 10; // shared memory of a block on all architectures with these kernels, bytes
+constexpr int many_blocks = 128;     // enough blocks to keep a large device busy
 
 struct Row {
-  int element, chunk; // bytes; elements in 16 bytes
+  int element, chunk; // bytes of an element; elements in 16 bytes
 };
 Row row_of(Precision precision) { return precision == Precision::fp16 ? Row{2, 8} : Row{4, 4}; }
 

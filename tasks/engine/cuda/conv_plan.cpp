@@ -9,13 +9,13 @@ namespace {
 
 constexpr int piece = 128;       // bytes of a row that are multiplied at once
 constexpr int row = piece + 16;  // bytes between rows in shared memory
-constexpr int alignment = 16;    // of what is copied
-constexpr int matrix_units = 80; // first architectures that have them
+constexpr int alignment = 16;    // bytes, of copied chunks
+constexpr int matrix_units = 80; // first architecture with these Tensor Core kernels
 constexpr int clusters = 90;
 
-constexpr int min_shared = 48 << 10; // bytes that a block has on every architecture
+constexpr int min_shared = 48 << 10; // bytes of shared memory that a block has on every architecture
 
-/// Bytes of shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities).
+/// Returns the bytes of shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities).
 int max_shared(int architecture) {
   switch (architecture) {
   case 72: return 96 << 10;
@@ -71,22 +71,22 @@ int pieces(const ConvVariant& variant, const ConvArguments& conv) {
   return up(conv.kernel_h * conv.kernel_w * conv.channels * storage_size(variant.math), piece);
 }
 
-/// Blocks without splitting.
+/// Returns the number of tiles, which is the number of blocks without splits.
 int tiles(const ConvVariant& variant, const ConvArguments& conv) {
   return up(pixels(conv), variant.rows) * up(conv.out_channels, variant.columns) * conv.groups;
 }
 
 bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
 
-/// Whose tiles are mostly work: not more than half of a tile's columns beyond the group's channels, and not more than
-/// half of its rows.
+/// True if most of a tile is useful work. At most half of a tile's columns may lie beyond the group's channels, and at
+/// most half of its rows beyond the pixels.
 bool fits(const ConvVariant& variant, const ConvArguments& conv) {
   const auto waste = [](int size, int unit) { return up(size, unit) * unit > 2 * std::max(size, 8); };
   return !waste(conv.out_channels, variant.columns) &&
          (variant.rows <= 16 || !waste(std::max(pixels(conv), 16), variant.rows));
 }
 
-/// On matrix units, or where a device has none of them.
+/// Returns the arithmetic on Tensor Cores, or on CUDA cores if not `matrix`.
 ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   if (conv.whole) return matrix ? ConvMath::int8 : ConvMath::simt_b;
   if (precision == Precision::fp16) return matrix ? ConvMath::half : ConvMath::simt_h;
@@ -94,13 +94,13 @@ ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
 }
 
-/// Whether it is worth measuring.
+/// True if the arithmetic of `variant` is worth measuring for `conv`.
 bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
   const bool as_precise = precision == Precision::fp32 && !conv.whole && variant.math == ConvMath::simt_f;
   return variant.math == math_of(precision, conv, matrix) || as_precise;
 }
 
-/// As many blocks as fill the device about once, twice and four times.
+/// Returns the numbers of splits to measure: 1, and those whose blocks fill the device about one to four times.
 std::vector<int> splits_to_try(const ConvVariant& variant, const ConvArguments& conv, int multiprocessors) {
   const int most = max_splits(variant, conv);
   std::vector<int> splits{1};
@@ -190,7 +190,7 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
 
 ConvChoice default_conv(Precision precision, const ConvArguments& conv) {
   const ConvMath math = math_of(precision, conv, false);
-  constexpr int multiprocessors = 32; // of a middling device
+  constexpr int multiprocessors = 32; // of a medium-sized device
   ConvChoice best;
   int best_blocks = 0;
   for (const ConvVariant& variant : table) {

@@ -21,14 +21,14 @@ namespace api = hal::cuda;
 constexpr std::size_t max_workspace = std::size_t{256} << 20;
 constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
-// Floating-point operations: beyond it the simple kernels are never the fastest
+// Floating-point operations above which the simple kernels are never the fastest.
 constexpr double slow_for_simple = 2e9;
-constexpr std::size_t repetitions = 12; // in a graph
+constexpr std::size_t repetitions = 12; // of the call in a graph
 constexpr int launches = 7;
-constexpr double cutoff = 2;         // times the best: one launch is enough
-constexpr std::byte untouched{0xff}; // where nothing was written
+constexpr double cutoff = 2;         // times the best time: a slower candidate is not launched again
+constexpr std::byte untouched{0xff}; // fills memory before a call, to detect writes
 
-/// Device memory that is given back at the end.
+/// Device memory that the destructor frees.
 class Allocation {
  public:
   [[nodiscard]] static Result<Allocation> make(hal::CudaDevice& device, std::size_t bytes) {
@@ -49,10 +49,10 @@ class Allocation {
   Buffer buffer_;
 };
 
-/// What every measurement shares.
+/// The memory that all measurements share.
 struct Workplace {
   Allocation constants, scratch;
-  std::size_t workspace; // of scratch, at most
+  std::size_t workspace; // largest workspace in scratch, bytes
 };
 
 enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, counters_part, part_count };
@@ -66,13 +66,13 @@ int stride_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
   return part == x_part ? a.x_stride : part == y_part ? a.y_stride : a.residual_stride;
 }
-/// In a network of `storage`.
+/// Returns the storage of an operand in a network of `storage`.
 Storage storage_of(const ConvCall& call, Part part, Storage storage) {
   const auto& a = call.arguments;
   if (!a.whole) return storage;
   return part == x_part ? Storage::s8 : part == y_part ? a.y_storage : a.residual_storage;
 }
-/// With room for the misalignment of the place.
+/// Returns the bytes of an operand, with room for the misalignment of its location.
 std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
   return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) *
              size_of(storage_of(call, part, storage)) +
@@ -105,8 +105,8 @@ class Tuner {
     return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
-  /// Of calls that have one geometry. They take turns, so that weights come from where they come from in the network:
-  /// those of many calls from memory, not from the cache.
+  /// Returns the fastest method for calls that have one geometry. The calls take turns, so that weights come from the
+  /// same place as in the network. The weights of many calls come from memory, not from the cache.
   Result<ConvMethod> fastest(const std::vector<const ConvCall*>& calls, const ConvMethod& standard) {
     turns_.clear();
     for (const auto* each : calls) turns_.push_back(moved(*each));
@@ -122,7 +122,7 @@ class Tuner {
       if (device_.fault())
         return Unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
                                   : seconds.error());
-      if (!seconds || *seconds >= *least) continue; // what cannot be computed so is passed over
+      if (!seconds || *seconds >= *least) continue; // skips a method that fails or is not faster
       *least = *seconds;
       best = candidate;
     }
@@ -138,7 +138,7 @@ class Tuner {
     return {};
   }
 
-  /// The call over the tuner's memory, with the alignment it had.
+  /// Returns the call with operands in the tuner's memory, at their original alignment.
   static ConvCall moved(const ConvCall& original) {
     auto call = original;
     const auto to = [](MemoryLocation& place, Part part) {
@@ -171,7 +171,7 @@ class Tuner {
     return copied(place_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
   }
 
-  /// Between -1 and 1; bytes of any value.
+  /// Returns pseudo-random floats between -1 and 1, or bytes of any value.
   [[nodiscard]] static std::vector<std::byte> noise(std::size_t bytes, Storage storage, std::uint32_t seed) {
     std::vector<std::byte> result(bytes);
     std::uint32_t state = seed + 1;
@@ -196,8 +196,8 @@ class Tuner {
                            {MemoryLocation::Region::buffer, counters_part, 0}, addresses());
   }
 
-  /// Everything that the call writes, after one run over memory that holds no numbers. unsupported: it writes elsewhere
-  /// as well.
+  /// Runs the call once, over memory filled with `untouched` (NaN as floats), and returns everything that it writes.
+  /// Returns unsupported if it writes elsewhere as well.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = place_.scratch.address() + offsets_[y_part];
@@ -213,7 +213,7 @@ class Tuner {
     return values_of(call, image.data() + call.y.offset);
   }
 
-  /// Whether what lies around and between the pixels of y is as it was: y may be a slice of a concatenation.
+  /// True if memory around and between the pixels of y is unchanged: y may be a slice of a concatenation.
   [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
     const auto size = size_of(storage_of(call, y_part, program_.storage));
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
@@ -251,7 +251,7 @@ class Tuner {
     }
   }
 
-  /// Whole numbers have the same sums in any order.
+  /// Returns the tolerance for a call. It is 0 for int8: sums of integers are the same in any order.
   [[nodiscard]] double tolerance_of(const ConvCall& call) const {
     return call.arguments.whole ? 0 : tolerance(program_.precision);
   }
@@ -306,8 +306,8 @@ class Tuner {
     return seconds_of(method, least);
   }
 
-  /// What most calls of networks have beside them: a short kernel of our own, which may begin before the one before it
-  /// has ended, and lets the next one do so, if those are our own, too.
+  /// Issues a short kernel of our own, as most calls of a network have before and after them. It may begin before the
+  /// previous kernel has ended, and lets the next one do so, if those are also our own.
   Result<> issue_neighbour() {
     CopyArguments arguments;
     arguments.x_view = arguments.y_view = kernel_view({1}, {1});
@@ -318,7 +318,7 @@ class Tuner {
                            addresses());
   }
 
-  /// Of one repetition, and its neighbour.
+  /// Returns the median seconds of one repetition and its neighbour.
   Result<double> seconds_of(const ConvMethod& method, double least) {
     const auto graph = device_.capture([&] {
       executor_.begin();
@@ -361,12 +361,12 @@ class Tuner {
   hal::CudaDevice& device_;
   const Program& program_;
   Workplace place_;
-  std::vector<ConvCall> turns_; // that are measured
+  std::vector<ConvCall> turns_; // the calls that are measured
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};
 };
 
-/// Largest part that a call of the program needs, all together.
+/// Returns the most memory that any convolution of the program needs for operands and counters together.
 std::size_t operand_bytes(const Program& program) {
   std::size_t most = 0;
   for (const auto& call : program.calls)
@@ -389,7 +389,7 @@ Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program
   }
 }
 
-/// Indices of calls, by their geometries.
+/// Returns the indices of convolution calls, by geometry.
 std::map<std::string, std::vector<std::size_t>> by_geometry(const Program& program) {
   std::map<std::string, std::vector<std::size_t>> calls;
   for (std::size_t i = 0; i < program.calls.size(); ++i)

@@ -12,11 +12,11 @@ using Handle = CudnnFunctions::Handle;
 
 constexpr Status success = 0;
 constexpr Status not_supported_before_9 = 9; // CUDNN_STATUS_NOT_SUPPORTED up to version 8
-constexpr Status not_supported = 3000;       // and since version 9, with subcodes
+constexpr Status not_supported = 3000;       // the same since version 9, with subcodes
 constexpr Status bad_parameter_before_9 = 3;
 constexpr Status bad_parameter = 2000;
 
-/// What a search meets all the time: the algorithm does not do this convolution.
+/// True if the status means that the algorithm does not support this convolution. That is common during a search.
 bool says_no(Status status, std::size_t version) {
   if (version < 90000) return status == not_supported_before_9 || status == bad_parameter_before_9;
   return status / 1000 == not_supported / 1000 || status / 1000 == bad_parameter / 1000;
@@ -58,7 +58,7 @@ Result<CudnnFunctions> load() {
   return f;
 }
 
-/// A descriptor that is destroyed at the end.
+/// A cuDNN descriptor that the destructor destroys.
 class Descriptor {
  public:
   explicit Descriptor(Status (*destroy)(Handle)) : destroy_(destroy) {}
@@ -75,7 +75,7 @@ class Descriptor {
 
 } // namespace
 
-/// A convolution in cuDNN's words. The first error stays.
+/// The cuDNN descriptors of a convolution. `status` keeps the first error.
 class Cudnn::Description {
  public:
   Description(const CudnnFunctions& call, const ConvArguments& conv, Precision precision)
@@ -105,7 +105,7 @@ class Cudnn::Description {
     try_to([&] { return call.set_math(convolution.handle, math(precision)); });
   }
 
-  /// What the fused call takes as well.
+  /// Adds the descriptors that only the fused call takes.
   void fuse(const ConvArguments& conv) {
     const bool relu = conv.activation.kind == ActivationArguments::relu;
     describe(bias, 1, conv.out_channels * conv.groups, 1, 1, conv.out_channels * conv.groups);
@@ -130,7 +130,7 @@ class Cudnn::Description {
     try_to([&] { return call_.set_tensor(tensor.handle, type_, n, c, h, w, h * w * pixel, 1, w * pixel, pixel); });
   }
 
-  /// Before version 8 nothing but multiply-add units computes floats.
+  /// Returns cuDNN's math type. Before version 8, only CUDA cores compute floats.
   [[nodiscard]] int math(Precision precision) const {
     if (precision == Precision::fp16) return CudnnFunctions::tensor_math;
     return precision == Precision::fp32 && call_.version() >= 8000 ? CudnnFunctions::multiply_add

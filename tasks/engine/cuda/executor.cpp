@@ -13,10 +13,10 @@ namespace {
 
 namespace api = hal::cuda;
 
-// First architecture whose kernels can start before the one before them has ended
+// First architecture whose kernels can start before the previous kernel has ended.
 constexpr int first_to_overlap = 90;
 
-/// `type` is not float64, which lower() refuses.
+/// Returns the conversion for `type`, which is not float64: lower() refuses that.
 Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;
@@ -27,7 +27,7 @@ Outside outside(ElementType type) {
 }
 
 ConvertArguments conversion(ElementType type, std::size_t count) {
-  constexpr unsigned four_signs = 0x80808080U; // as Storage::u8 wants it
+  constexpr unsigned four_signs = 0x80808080U; // the bits that Storage::u8 inverts
   ConvertArguments arguments;
   arguments.count = static_cast<long long>(is_integer(type) ? count * size_of(type) : count);
   arguments.flip = type == ElementType::uint8 ? four_signs : 0;
@@ -43,7 +43,7 @@ bool by_library(const ConvMethod& method) {
 std::byte* Addresses::operator()(const MemoryLocation& place) const {
   switch (place.region) {
   case MemoryLocation::Region::none: return nullptr;
-  // Kernels only read them
+  // The cast is safe: kernels only read constants.
   case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
   case MemoryLocation::Region::buffer:
     if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
@@ -193,7 +193,8 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const M
                addresses);
 }
 
-/// Where it does not, a kernel would do nothing at all, or something else.
+/// Returns unsupported if the device cannot execute the chosen kernel. Such a kernel would have no effect, or a wrong
+/// one.
 Result<> Executor::device_computes(const ConvChoice& choice) const {
   const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, cluster_architecture)
                                        : choice.variant->minimum_architecture;
@@ -216,7 +217,7 @@ Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments
   return done ? finish_sums(call, addresses) : done;
 }
 
-/// Bias, residual and activation after a sum that came without them.
+/// Adds bias and residual to a sum that a library computed without them, and applies the activation.
 Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses) {
   const auto& a = call.arguments;
   const auto storage = precision_ == Precision::fp16 ? Storage::f16 : Storage::f32;

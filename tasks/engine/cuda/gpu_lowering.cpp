@@ -13,7 +13,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-// ---- what kernels cannot do
+// ---- unsupported types and operations
 
 void require_type(const Tensor& port) {
   if (port.type == ElementType::float64)
@@ -21,7 +21,7 @@ void require_type(const Tensor& port) {
                       ", which is not supported on a GPU; cast it in the model"};
 }
 
-/// Of what an operation may be, some forms are the host's only.
+/// Throws Unsupported for forms of an operation that only the host device supports.
 void require_on_gpu(const LoweringContext& context, const Node& node) {
   const auto* recurrent = std::get_if<Recurrent>(&node.operation);
   if (recurrent && recurrent->lengths)
@@ -57,8 +57,8 @@ void take_in_image(LoweringContext& context, TensorId id, const PlacedTensor& st
   context.tensors.set(id, std::move(value));
 }
 
-/// Whether nothing else reads it: rounded to half precision first, many of its values would become another whole
-/// number.
+/// True if only Quantise nodes read the input. Half precision would round many of its values to another integer, so
+/// such an input must stay float.
 bool is_quantised(const Graph& graph, TensorId input) {
   const auto quantises = [](const Node& node) { return std::holds_alternative<Quantise>(node.operation); };
   const auto is_read_by = [&](const Node& node) { return reads(node, input); };
@@ -67,7 +67,7 @@ bool is_quantised(const Graph& graph, TensorId input) {
          std::ranges::count(graph.outputs, input) == 0;
 }
 
-/// An input or output without elements, which no call reads or writes.
+/// Returns the transfer of an input or output without elements, which no call reads or writes.
 Transfer nothing(LoweringContext& context, const Tensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
 }
@@ -110,7 +110,7 @@ void give_out(LoweringContext& context, TensorId id) {
 
 Program lowered(LoweringContext& context) {
   const auto& graph = context.graph;
-  context.program.buffers.push_back(0); // the counters
+  context.program.buffers.push_back(0); // buffer 0 holds the counters
   for (const auto& ports : {graph.inputs, graph.outputs})
     for (const auto port : ports) require_type(graph.tensors[port]);
   for (const auto input : graph.inputs) take_in(context, input);

@@ -10,7 +10,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Strides of y's dimensions that come from `x`'s from `first` on, at `to`; others have none.
+/// Returns `rank` strides of y: `count` strides of `x`, from dimension `first` on, are placed at dimension `to`. All
+/// others are 0.
 Strides placed(std::size_t rank, std::size_t to, const Strides& x, std::size_t first, std::size_t count) {
   Strides strides(rank, 0);
   std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(first), count, strides.begin() + static_cast<std::ptrdiff_t>(to));
@@ -22,7 +23,7 @@ Strides sum(Strides a, const Strides& b) {
   return a;
 }
 
-/// Where indices along dimensions `first` and on of x lead.
+/// Returns the locations in x of tuples of `depth` indices, for dimensions from `first` on.
 IndexedPlaces places_in(const PlacedTensor& x, std::size_t first, std::size_t depth, std::int64_t stride) {
   IndexedPlaces places;
   places.depth = narrow(static_cast<std::int64_t>(depth));
@@ -100,7 +101,7 @@ void lower(LoweringContext& context, const Node& node, const Put& operation) {
   p.kind = static_cast<int>(operation.kind);
   p.storage = to;
   Strides index_strides = indices.strides, y_strides = y.strides;
-  std::vector<bool> serial(rank, false); // dimensions in which several updates may mean the same element
+  std::vector<bool> serial(rank, false); // dimensions in which several updates may refer to the same element
   if (operation.axis) {
     p.places = places_in(y, *operation.axis, 1, 0);
     y_strides[*operation.axis] = 0;

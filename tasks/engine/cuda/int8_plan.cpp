@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::int64_t max_terms = 1 << 16; // of a sum, so that it fits into 32 bits
+constexpr std::int64_t max_terms = 1 << 16; // terms of a sum, so that it fits into 32 bits
 
 class Planner {
  public:
@@ -32,7 +32,7 @@ class Planner {
   }
 
  private:
-  /// Removes a reader of `id`. Leaves out the nodes that computed it if that was the last one.
+  /// Removes a reader of `id`. If it was the last one, marks the nodes that compute `id` as needing no call.
   void release(TensorId id) {
     if (--links_.readers[id] > 0 || links_.producer[id] == no_node) return;
     plan_.elsewhere[links_.producer[id]] = true;
@@ -138,7 +138,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  Links links_; // readers: but those that take integers in its place
+  Links links_; // `readers` excludes layers that read the integers instead
   Int8Plan plan_;
 };
 

@@ -45,11 +45,11 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
   context.finish(node, y);
 }
 
-// ---- layers of which each reads the one before
+// ---- fused multi-layer RNNs
 
 namespace {
 
-/// As StackArguments has them.
+/// Returns the weights in the layout of StackArguments.
 MemoryLocation stacked_weights(LoweringContext& context, const StackedLayer& layer, std::int64_t padded) {
   const auto& gemm = std::get<Gemm>(layer.product->operation);
   const auto& of_input = context.constant_of(layer.product->inputs[1], "the weights");

@@ -12,9 +12,9 @@ namespace {
 
 // ---- sums, means, extremes, softmax
 
-/// Dimensions of a shape that make up outer, count and inner.
+/// The dimensions of a shape that make up `count`. Those before make up `outer`, and those after make up `inner`.
 struct Middle {
-  std::size_t first = 0, last = 0; // of count: [first, last)
+  std::size_t first = 0, last = 0; // [first, last)
 };
 
 std::optional<Middle> middle_of(const Shape& shape, std::int64_t outer, std::int64_t count) {
@@ -38,7 +38,7 @@ template <class T> std::vector<T> within(const std::vector<T>& values, const Mid
           values.begin() + static_cast<std::ptrdiff_t>(middle.last)};
 }
 
-/// A tensor as [outer, count, inner].
+/// Returns a tensor as [outer, count, inner].
 PlacedTensor grouped(LoweringContext& context, TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner,
                      Storage in) {
   const Shape groups{outer, count, inner};
@@ -102,7 +102,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   r.kind = static_cast<int>(mean.kind);
   r.activation = context.activation_of(node.activation);
   r.storage = in;
-  if (r.kind < ReduceArguments::first_minimum) simplify(r); // else the order of indices counts
+  if (r.kind < ReduceArguments::first_minimum) simplify(r); // otherwise the order of indices matters
   context.emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
                                             {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
   context.finish(node, to, y);
@@ -137,11 +137,11 @@ void lower(LoweringContext& context, const Node& node, const Softmax& softmax) {
 
 namespace {
 
-/// `outer` first elements of x's shape, and the rest: a dimension that has some of both is divided.
+/// The shape of x, divided after its `outer` first elements. A dimension that belongs to both parts is split in two.
 struct Divided {
   Shape shape;
-  std::size_t at = 0;            // of the first dimension of the rest
-  std::vector<std::size_t> from; // of each dimension, the undivided one
+  std::size_t at = 0;            // index of the first dimension of the second part
+  std::vector<std::size_t> from; // by dimension: the undivided dimension of x
 
   Divided(const Shape& x, std::int64_t outer) {
     for (std::size_t d = 0; d < x.size(); ++d) {
@@ -232,7 +232,7 @@ void lower(LoweringContext& context, const Node& node, const Lrn& lrn) {
 
 namespace {
 
-/// x as [outer, count, inner] without its middle.
+/// Returns the view of x as [outer, count, inner] without the middle dimension.
 View around(std::int64_t outer, std::int64_t count, std::int64_t inner) {
   return kernel_view({outer, inner}, {count * inner, 1});
 }

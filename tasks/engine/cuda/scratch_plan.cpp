@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::size_t aligned_pixel = 16; // to multiples of which buffers are rounded up
+constexpr std::size_t aligned_pixel = 16; // buffers are rounded up to multiples of this
 constexpr auto never = std::numeric_limits<std::uint32_t>::max();
 
 class Lifetimes {
@@ -22,7 +22,7 @@ class Lifetimes {
     lifetime.last = std::max(lifetime.last, static_cast<std::uint32_t>(time));
   }
 
-  /// Buffers that nobody uses take no memory.
+  /// Returns the lifetimes with sizes. Buffers that no call uses take no memory.
   std::vector<Lifetime> with_sizes(std::span<const std::size_t> sizes) && {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (lifetimes_[i].first == never) lifetimes_[i] = {0, 0, 0};

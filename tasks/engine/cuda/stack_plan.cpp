@@ -15,7 +15,7 @@ using Stack = std::vector<StackedLayer>;
 
 bool is(const Activation& activation, Activation::Kind kind) { return activation.kind == kind; }
 
-/// What the kernel computes, whatever the shapes are.
+/// True if the kernel can compute the layer, apart from its shapes.
 bool is_usual(const Recurrent& layer) {
   using enum Activation::Kind;
   const auto& functions = layer.activations;
@@ -54,7 +54,8 @@ class Planner {
     return static_cast<std::size_t>(&node - graph_.nodes.data());
   }
 
-  /// Where the elements of `id` come from, all of them, in the order that they have there from the first one on.
+  /// Returns the tensor that `id` comes from through reshapes and views. Its first elements are those of `id`, in the
+  /// same order.
   [[nodiscard]] TensorId source(TensorId id) const {
     for (const auto* node = writer(id); node && is_beginning(*node); node = writer(id)) id = node->inputs[0];
     return id;
@@ -66,7 +67,7 @@ class Planner {
     return view->offset == 0 && lie_alike(to, view->strides, dense_strides(to));
   }
 
-  /// Without its shape.
+  /// Returns the layer of a Recurrent node if the kernel can compute it. Does not check shapes.
   [[nodiscard]] std::optional<StackedLayer> layer_of(const Node& node) const {
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (!recurrent || !is_usual(*recurrent) || !constant(node.inputs[1])) return std::nullopt;
@@ -100,7 +101,7 @@ class Planner {
            shape(input).back() == shape(above.output).back() && begins_before(*layer.recurrent, *stack[0].recurrent) &&
            fits(longer);
   }
-  /// Whether the first state is known in time.
+  /// True if the layer's first state is computed before node `first`.
   [[nodiscard]] bool begins_before(const Node& layer, const Node& first) const {
     const auto last = std::get<Recurrent>(layer.operation).kind == Recurrent::Kind::lstm ? 3U : 2U;
     return std::all_of(layer.inputs.begin() + 2, layer.inputs.begin() + last + 1,
@@ -116,7 +117,8 @@ class Planner {
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 
-  /// A layer alone is one if it has few steps: in each of more it would cost time to multiply the input as well.
+  /// Adds the stack to the plan. A single layer is added only if it has few steps: each step would also take time to
+  /// multiply the input.
   void finish(Stack& stack) {
     constexpr std::int64_t few_steps = 32;
     if (stack.size() > 1 || (!stack.empty() && fits(stack) && steps(stack[0]) <= few_steps)) {

@@ -6,12 +6,12 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Dimensions that lie one inside the other, as one: `count` elements, `stride` apart.
+/// Nested dimensions merged into one: `count` elements, `stride` apart.
 struct Run {
   std::int64_t count, stride;
 };
 
-/// The longest runs, outermost first; dimensions of one element vanish.
+/// Returns the longest runs, outermost first. Dimensions of one element are dropped.
 std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   std::vector<Run> runs;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -23,7 +23,7 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   return runs;
 }
 
-/// One dimension of `from` that a dimension of the view advances in, by `steps` of it for each of its own.
+/// The dimension of `from` in which a dimension of the view advances: by `steps` for each of its own indices.
 struct Advance {
   std::size_t dimension;
   std::int64_t steps;
@@ -60,7 +60,7 @@ std::optional<Strides> reshape(const Shape& from, const Strides& strides, const 
 std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from, const Strides& strides) {
   const auto dense = dense_strides(from);
   Viewed result{0, Strides(to.size(), 0)};
-  // Indices that are touched, in each dimension
+  // The first and last index that the view touches, in each dimension.
   std::vector<std::int64_t> first(from.size(), 0), last(from.size(), 0);
   auto rest = view.offset;
   for (std::size_t d = 0; d < from.size(); ++d) {

@@ -129,7 +129,7 @@ Strides Tensors::natural(TensorId id, Storage storage) const {
 }
 
 PlacedTensor Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
-  // Whole pixels: kernels may read the last one to its end.
+  // Allocates whole pixels, because kernels may read the last one to its end.
   const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
   program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
   return {{MemoryLocation::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0},
