@@ -16,7 +16,7 @@ struct ConcatPlan {
     std::int64_t first = 0; // first index along the group's axis
   };
   struct Group {
-    Shape shape;            // of the whole concatenation
+    Shape shape;            // shape of the whole concatenation
     std::size_t axis = 1;   // 1: channels
     std::int64_t pixel = 1; // elements from one pixel to the next
   };

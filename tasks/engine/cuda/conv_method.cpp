@@ -12,7 +12,8 @@ namespace {
 constexpr std::array activation_names{
     "none",  "relu",  "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp",  "tanh",     "sqrt",
     "swish", "scale", "elu",        "selu",    "softplus",     "softsign",   "mish", "gelu", "gelu_tanh"};
-static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // those that may follow convolutions
+static_assert(activation_names.size() ==
+              ActivationArguments::gelu_tanh + 1); // activations that can follow a convolution
 constexpr std::size_t max_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const MemoryLocation& place) {
@@ -109,7 +110,7 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
 
 ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   const auto arguments = aligned_arguments(call);
-  constexpr int few_pixels = 8; // for few pixels, one warp for each output uses more of the device than a tile
+  constexpr int few_pixels = 8; // up to this many, one warp for each output uses more of the device than a tile
   const int pixels = arguments.batch * arguments.out_height * arguments.out_width;
   if (is_depthwise(arguments) || (!arguments.whole && pixels <= few_pixels)) return {};
   const auto choice = default_conv(precision, arguments);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int piece = 128;       // bytes of a row that are multiplied at once
 constexpr int row = piece + 16;  // bytes between rows in shared memory
-constexpr int alignment = 16;    // bytes, of copied chunks
+constexpr int alignment = 16;    // alignment of copied chunks, bytes
 constexpr int matrix_units = 80; // first architecture with these Tensor Core kernels
 constexpr int clusters = 90;
 
@@ -149,7 +149,7 @@ bool applies(const ConvVariant& variant, const ConvArguments& conv) {
 }
 
 int max_splits(const ConvVariant& variant, const ConvArguments& conv) {
-  constexpr int min_pieces = 2; // of one split
+  constexpr int min_pieces = 2; // pieces of one split
   return std::clamp(std::min(pieces(variant, conv) / min_pieces, max_blocks / conv.groups), 1, 64);
 }
 

@@ -334,7 +334,7 @@ class Tuner {
     for (int i = 0; i <= launches; ++i) {
       const auto time = launch(*graph);
       if (!time) return time;
-      if (i == 0) continue; // warms up
+      if (i == 0) continue; // the first launch warms up
       times.push_back(*time / static_cast<double>(repetitions));
       if (times.back() > cutoff * least) break;
     }

@@ -48,8 +48,8 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// Computes y = x * weights of a convolution that is a matrix product (conv_method.hpp). The pointers of `product`
-  /// are set.
+  /// Computes y = x * weights of a convolution that is a matrix product (conv_method.hpp). `product` must have its
+  /// pointers set.
   [[nodiscard]] Result<> multiply(const ConvArguments& product, Precision precision, void* workspace,
                                   std::size_t bytes) const;
 

@@ -20,7 +20,7 @@ namespace rtexec::tasks::cuda {
 struct Addresses {
   const std::byte* constants = nullptr;
   std::byte* scratch = nullptr;
-  std::span<const std::size_t> offsets;    // of buffers in scratch
+  std::span<const std::size_t> offsets;    // by buffer: its offset in scratch
   std::span<std::byte* const> elsewhere{}; // by buffer: its address outside of scratch, or null; may be shorter
 
   [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
@@ -65,9 +65,9 @@ class Executor {
   /// Issues a convolution. The library that `method` uses must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
                                const MemoryLocation& counters, const Addresses& addresses);
-  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`), by a kernel. A kernel is
-  /// also used for host memory. A copy node of a graph may wait without limit for a copy engine that swapping keeps
-  /// busy (6 s were seen on an H200).
+  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`). A kernel does this also
+  /// for host memory, instead of a copy node of the graph. A copy node may wait without limit for a copy engine that
+  /// swapping keeps busy (6 s were seen on an H200).
   [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
   [[nodiscard]] Result<> give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
   /// Records an event. Every run of the captured graph sets its time.

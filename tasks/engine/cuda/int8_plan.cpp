@@ -48,7 +48,7 @@ class Planner {
     if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
     return Dequantised{node->inputs[0], *from, {}};
   }
-  /// Lets a layer read the integers in place of `id`.
+  /// Lets a layer read the integers of `from` in place of `id`, and returns `from`.
   Dequantised taken(TensorId id, Dequantised from) {
     ++links_.readers[from.x];
     if (from.zero) ++links_.readers[*from.zero];
@@ -57,7 +57,7 @@ class Planner {
   }
   Dequantised taken(TensorId id) { return taken(id, *dequantised(id)); }
 
-  /// Returns the tensor of eight bits that is cast to `id`.
+  /// Returns the 8-bit tensor that is cast to `id`, or nullopt.
   [[nodiscard]] std::optional<TensorId> widened(TensorId id) const {
     const auto* node = links_.writer(graph_, id);
     if (!node || !std::holds_alternative<Cast>(node->operation) || !is_small(type(node->inputs[0])))
@@ -65,7 +65,8 @@ class Planner {
     return node->inputs[0];
   }
 
-  /// Returns the tensor of eight bits that `id` holds as int16, less a zero point if there is one.
+  /// Returns the 8-bit tensor whose values, less a zero point if there is one, are `id` as int16. Returns nullopt if
+  /// there is none.
   [[nodiscard]] std::optional<Dequantised> centred(TensorId id) const {
     if (const auto x = widened(id)) return Dequantised{*x, {}, {}};
     const auto* node = links_.writer(graph_, id);

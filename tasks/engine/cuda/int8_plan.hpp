@@ -25,7 +25,7 @@ struct Dequantised {
 struct Int8Product {
   Dequantised x;
   std::shared_ptr<const QuantizedConstant> weights;
-  std::vector<float> factors; // multiply the sums, one for each output channel; empty if the result is the sums
+  std::vector<float> factors; // factors of the sums, one for each output channel; empty if the result is the sums
   std::optional<Dequantised> residual;
 };
 

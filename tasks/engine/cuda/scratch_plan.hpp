@@ -1,5 +1,5 @@
 // Plans the memory of a program's buffers and of the workspaces that the chosen methods need. A buffer lies in scratch,
-// or in the carry if it lives across a cut of the program. Pure.
+// or in the carry (memory that outlives a cut) if it lives across a cut of the program. Pure.
 #pragma once
 
 #include "tasks/engine/cuda/conv_method.hpp"

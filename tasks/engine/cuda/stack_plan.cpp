@@ -117,8 +117,8 @@ class Planner {
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 
-  /// Adds the stack to the plan. A single layer is added only if it has few steps: each step would also take time to
-  /// multiply the input.
+  /// Adds the stack to the plan. A single layer is added only if it has few steps. With many steps, multiplying the
+  /// input in each step would cost too much time.
   void finish(Stack& stack) {
     constexpr std::int64_t few_steps = 32;
     if (stack.size() > 1 || (!stack.empty() && fits(stack) && steps(stack[0]) <= few_steps)) {

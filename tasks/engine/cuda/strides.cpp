@@ -109,7 +109,7 @@ std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::i
     for (std::size_t d = 2; d < shape.size(); ++d) image.height *= shape[d];
   }
   image.pixel = round_up(image.channels, unit);
-  std::int64_t pixels = 1; // from one index of the dimension to the next
+  std::int64_t pixels = 1; // pixels from one index of the dimension to the next
   bool known = false;
   const auto fits = [&](std::size_t d) {
     if (shape[d] == 1) return true;

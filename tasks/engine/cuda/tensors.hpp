@@ -47,7 +47,7 @@ class Tensors {
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
   /// True if the tensor is written in its slice of a concatenation.
   [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
-  /// Prevents that any call overwrites the tensor.
+  /// Forbids later calls to overwrite the tensor.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Returns the memory to which the node that computes `id` must write: its slice of a concatenation, or a new buffer.

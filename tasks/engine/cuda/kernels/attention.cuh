@@ -53,13 +53,13 @@ template <class Math, int head_size, int warps_of_keys> struct AttentionShape {
 
 template <class Math, class Shape> struct AttentionTile {
   using Scalar = typename Math::Scalar;
-  static constexpr int groups = Shape::own_keys / 8, wide = Shape::size / 8; // fragments of scores, of values
+  static constexpr int groups = Shape::own_keys / 8, wide = Shape::size / 8; // fragments of scores; fragments of values
 
   const AttentionArguments& p;
   SharedAddress queries, stages;
   const Scalar *k, *v;
   float sums[wide][4] = {};
-  float most[2] = {-infinity, -infinity}, total[2] = {}; // of this lane's two rows
+  float most[2] = {-infinity, -infinity}, total[2] = {}; // for each of this lane's two rows
 
   DEVICE static int lane() { return thread_index() % 32; }
   DEVICE static int key_warp() { return thread_index() / 32 % Shape::key_warps; }

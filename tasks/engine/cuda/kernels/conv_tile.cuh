@@ -41,16 +41,16 @@ template <class Shape> struct ConvLoader {
   using Scalar = typename Shape::Storage;
 
   const ConvArguments& conv;
-  SharedAddress a_to, b_to; // of this thread's first row in stage 0
-  const Scalar* x;          // of the group
-  const Scalar* weights;    // of the tile's first column
+  SharedAddress a_to, b_to; // addresses of this thread's first row in stage 0
+  const Scalar* x;          // first channel of the group
+  const Scalar* weights;    // weights of the tile's first column
   int sum;                  // length of the sum
   int first_row;
   unsigned columns;            // bit i: row i of B is an output channel
   int column[Shape::b_copies]; // offset of each row of B
   int pixel[Shape::a_copies];  // offset of each row's first tap
   int top[Shape::a_copies], left[Shape::a_copies];
-  int channel, tap_h, tap_w; // of this thread's chunk in the next piece of A
+  int channel, tap_h, tap_w; // position of this thread's chunk in the next piece of A
   int at;                    // index in the sum of this thread's chunk in the next piece of B
 
   DEVICE ConvLoader(const ConvArguments& arguments, SharedAddress shared, int group, int first_pixel, int first_column,
@@ -299,7 +299,7 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
 
   const ConvArguments& conv;
   int first_pixel, pixels;
-  int channel;      // first of this thread's four
+  int channel;      // the first of this thread's four
   int columns_left; // columns of the group, from this thread's first one on
   bool at_a_time;   // quads are stored, and residuals loaded, in one access
   float bias[4];

@@ -99,7 +99,7 @@ DEVICE void give_bytes_out(const ConvertArguments& p) {
   copy_bytes(p, static_cast<const char*>(p.x), y, [&](unsigned word) { return word ^ p.flip; });
 }
 
-/// A caller may represent true by any byte but 0.
+/// Converts booleans to bytes of 0 or 1: a caller may represent true by any byte but 0.
 DEVICE void take_booleans_in(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();

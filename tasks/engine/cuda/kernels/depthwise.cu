@@ -10,10 +10,10 @@ namespace {
 
 /// The work of a thread: neighbouring channels of some pixels in a row, the first of which is `out`.
 template <class Scalar> struct DepthwiseItem {
-  const Scalar *x, *weights; // of its first channel
-  int channel, all;          // of y: the first one, and their number
+  const Scalar *x, *weights; // at its first channel
+  int channel, all;          // the first channel of y, and the number of all
   Pixel out;
-  int top, left; // of the first pixel's window
+  int top, left; // the corner of the first pixel's window
 
   DEVICE DepthwiseItem(const ConvArguments& p, const Pixel& first, int first_channel)
       : x(static_cast<const Scalar*>(p.x) + first_channel / p.out_channels),

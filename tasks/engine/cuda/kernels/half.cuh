@@ -1,4 +1,4 @@
-// Elements of tensors in every storage, alone and in chunks of 16 bytes.
+// Access to elements of tensors in every storage, alone and in chunks of 16 bytes.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"

@@ -80,7 +80,7 @@ DEVICE Integer modulo(Integer a, Integer b, bool sign) {
   const Integer rest = remainder(a, b, sign);
   return sign && rest != 0 && (as_signed(rest) < 0) != (as_signed(b) < 0) ? rest + b : rest;
 }
-/// Returns the power; for a negative exponent, the truncated reciprocal.
+/// Returns base^exponent; for a negative exponent, the truncated reciprocal.
 DEVICE Integer power(Integer base, Integer exponent, bool sign) {
   if (sign && as_signed(exponent) < 0) {
     if (base == 1) return 1;

@@ -127,7 +127,7 @@ struct View {
 struct ConvArguments {
   const void* x = nullptr;
   const void* weights = nullptr;
-  const float* bias = nullptr;    // groups * out_channels, or null
+  const float* bias = nullptr;    // groups * out_channels elements, or null
   const void* residual = nullptr; // shaped as y, or null
   void* y = nullptr;
   float* partial = nullptr;     // the parts of split sums; see conv_plan.hpp
@@ -141,7 +141,7 @@ struct ConvArguments {
   int groups = 1;
   int channels = 1;                                    // of x, in one group
   int out_channels = 1;                                // of y, in one group
-  int x_stride = 1, y_stride = 1, residual_stride = 1; // of a pixel
+  int x_stride = 1, y_stride = 1, residual_stride = 1; // strides of a pixel
   int splits = 1;                                      // parts of the sum over kernel and channels
   int residual_last = 0;
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
@@ -181,8 +181,8 @@ struct PoolArguments {
 struct GlobalAverageArguments {
   const void* x = nullptr;
   void* y = nullptr;
-  float* partial = nullptr;     // batch * splits * channels
-  unsigned* counters = nullptr; // batch * (channels / 32, rounded up); zero before and after
+  float* partial = nullptr;     // batch * splits * channels elements
+  unsigned* counters = nullptr; // batch * (channels / 32, rounded up) words; zero before and after
   int batch = 1, pixels = 1, channels = 1;
   int x_stride = 1, y_stride = 1;
   int splits = 1;
@@ -232,7 +232,7 @@ struct BinaryArguments {
   View a_view, b_view, y_view;
   int kind = add;
   ActivationArguments activation;
-  Storage storage = Storage::f32; // of a and b
+  Storage storage = Storage::f32; // the storage of a and b
 };
 
 /// y = activation(alpha a b + c). Views are as in BinaryArguments.
@@ -253,7 +253,7 @@ struct SelectArguments {
   const void* c = nullptr;
   void* y = nullptr;
   View a_view, b_view, c_view, y_view;
-  int width = 4; // of an element of b, c and y, in bytes
+  int width = 4; // bytes of an element of b, c and y
 };
 
 /// y = function(x), for x and y of any storage. The function is none (conversion only), relu, absolute or sign of
@@ -320,8 +320,8 @@ struct ResizeTap {
 struct ResizeArguments {
   const void* x = nullptr;
   void* y = nullptr;
-  const ResizeTap* rows = nullptr;    // out_height
-  const ResizeTap* columns = nullptr; // out_width
+  const ResizeTap* rows = nullptr;    // out_height elements
+  const ResizeTap* columns = nullptr; // out_width elements
   int batch = 1, height = 1, width = 1, channels = 1;
   int out_height = 1, out_width = 1;
   int x_stride = 1, y_stride = 1;
@@ -348,9 +348,9 @@ struct ReduceArguments {
   View kept, y_kept;
   View reduced, y_reduced;
   int kind = mean;
-  ActivationArguments activation; // of the result of reduce
+  ActivationArguments activation; // applied to the result of reduce
   int may_be_nothing = 0;         // softmax is zero for elements that are all minus infinity
-  Storage storage = Storage::f32; // of x, and of y unless y holds indices
+  Storage storage = Storage::f32; // the storage of x, and of y unless y holds indices
 };
 
 /// The largest number of warps in a block of the reduction kernels.
@@ -401,8 +401,8 @@ struct GemmArguments {
   View a_batch, b_batch, residual_batch, y_batch;
   float alpha = 1, beta = 1;
   ActivationArguments activation;
-  Storage from = Storage::f32; // of a and b, for gemm_i
-  Storage to = Storage::f32;   // of y, for gemm_i
+  Storage from = Storage::f32; // the storage of a and b, for gemm_i
+  Storage to = Storage::f32;   // the storage of y, for gemm_i
 };
 
 /// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batch
@@ -453,7 +453,7 @@ struct NormaliseRowsArguments {
   void* y = nullptr;
   int rows = 1, chunks = 1; // chunks of a row
   int lane_bits = 0;
-  long long x_stride = 0, residual_stride = 0, y_stride = 0; // of a row
+  long long x_stride = 0, residual_stride = 0, y_stride = 0; // strides of a row
   float epsilon = 0;
   int centred = 1;
   ActivationArguments activation;
@@ -544,7 +544,7 @@ struct GridSampleArguments {
   const void* grid = nullptr;
   void* y = nullptr;
   View x_view, y_view;
-  long long grid_strides[4] = {}; // n, h, w, and from across to down
+  long long grid_strides[4] = {}; // n, h, w, and from the coordinate across to the one down
   Sampling sampling;
 };
 
@@ -557,7 +557,7 @@ struct DeformableArguments {
   struct Image {
     int height = 1, width = 1;
     long long strides[3] = {};      // n, h, w
-    long long grid_strides[4] = {}; // n, query, point, and from across to down
+    long long grid_strides[4] = {}; // n, query, point, and from the coordinate across to the one down
   };
   const void* x[max_sampled_images] = {};
   const void* grid[max_sampled_images] = {};

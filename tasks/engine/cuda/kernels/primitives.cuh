@@ -82,7 +82,7 @@ DEVICE unsigned short float_to_half_bits(float value) {
   return bits;
 }
 
-/// a * b + c, rounded once.
+/// Returns a * b + c, rounded once.
 DEVICE float multiply_add(float a, float b, float c) {
   float result;
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int tile = product_tile;
 constexpr int tile_threads = 128;
-constexpr int own_rows = 2, own_columns = 4; // of each thread, interleaved with those of the others
+constexpr int own_rows = 2, own_columns = 4; // elements of each thread, interleaved with those of the others
 constexpr int threads_across = tile / own_columns, threads_down = tile / own_rows;
 static_assert(threads_across * threads_down == tile_threads);
 
@@ -84,11 +84,11 @@ template <class Scalar> struct MatrixOperand {
 /// An operand whose rows are output pixels. Terms run over kernel and channels.
 template <class Scalar> struct WindowOperand {
   const ConvArguments& p;
-  const Scalar* x; // of the group
+  const Scalar* x; // first channel of the group
   int first_pixel, pixels, terms;
   bool along_terms = true;
   bool in_sum = false;
-  int h = 0, w = 0, channel = 0; // of the term
+  int h = 0, w = 0, channel = 0; // offset of the term's tap, and its channel
 
   DEVICE void term(int k) {
     in_sum = k < terms;

@@ -20,7 +20,7 @@ DEVICE void tell_all(float* to, float value) {
 
 template <class Scalar> struct Sequence {
   const RecurrentArguments& p;
-  int batch, first, last; // this block's units
+  int batch, first, last; // the batch element; this block's units are [first, last)
   float* states;          // two of [hidden]: one to read, one to write
   float* reset;           // gru: [hidden]
   float* own;             // by unit of this block: cells of an lstm, update gates of a gru
@@ -39,7 +39,8 @@ template <class Scalar> struct Sequence {
     for (int unit = first + thread_index() / 32; unit < last; unit += block_threads() / 32) f(unit);
   }
 
-  /// Adds to sums[g] this lane's part of: row `first_gate + g` of the weights for this unit, times the state.
+  /// Adds this lane's part of a dot product to sums[g]: row `first_gate + g` of the weights for this unit, times the
+  /// state.
   template <int count, int chunk>
   DEVICE void multiply_chunks(float (&sums)[count], int first_gate, int unit, const float* state) const {
     const Scalar* weights =

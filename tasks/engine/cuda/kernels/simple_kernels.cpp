@@ -10,7 +10,7 @@ namespace {
 constexpr long long block = 128; // threads of the kernels that work element by element
 constexpr long long warp = 32;
 constexpr long long tile = 32;         // tile of transpose and of the products in product.cu
-constexpr long long many_blocks = 264; // two for each multiprocessor of a large device
+constexpr long long many_blocks = 264; // two blocks for each multiprocessor of a large device
 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
@@ -89,9 +89,9 @@ long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.ba
 /// One dimension, with its strides in all operands.
 struct Dimension {
   int extent = 1;
-  long long stride[4] = {}; // of the operands that are read
+  long long stride[4] = {}; // strides of the operands that are read
   long long y_stride = 0;
-  int x_extent = 1, before = 0; // of a padded operand
+  int x_extent = 1, before = 0; // for a padded operand
   bool apart = false;           // must not be merged with another one
 };
 

@@ -55,7 +55,7 @@ namespace rtexec::tasks::cuda {
 /// not fit into the registers of a cluster. The layer must have no peepholes.
 struct ResidentLaunch {
   Launch launch;
-  int lanes; // for the arguments
+  int lanes; // value for RecurrentArguments::lanes
 };
 [[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
 /// Returns the lanes of a hidden unit in a fused RNN whose layers have at most `max_inputs` inputs and `max_hidden`

@@ -1,7 +1,7 @@
 // Fused multi-layer RNNs: each layer reads the states of the layer before. All weights, of the state and of the input,
 // stay in registers. A cluster computes all layers at the same time, one in each block. In a step, a block computes its
-// next state and sends it to the block of the next layer. Then it computes the part of its next step's input. A single
-// block computes one layer after the other.
+// next state and sends it to the block of the next layer. Then it computes what the input of its next step adds to the
+// gates. A single block computes one layer after the other.
 #include "tasks/engine/cuda/kernels/resident.cuh"
 
 namespace rtexec::tasks::cuda {

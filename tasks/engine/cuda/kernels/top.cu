@@ -6,7 +6,7 @@ namespace rtexec::tasks::cuda {
 
 /// A sort key for each element of a row. No two are equal, and smaller ones come first.
 using Rank = unsigned long long;
-constexpr int digit_bits = 12, digits = 1 << digit_bits; // of a rank
+constexpr int digit_bits = 12, digits = 1 << digit_bits; // a rank is sorted by digits of so many bits
 constexpr int digits_of_thread = digits / top_most_kept;
 
 /// The shared memory of a block that selects the first elements of a row.
@@ -14,7 +14,7 @@ struct Selection {
   alignas(16) unsigned counts[digits]; // the number of ranks by digit
   Rank ranks[2][top_most_kept];
   unsigned selected;
-  unsigned sums[32]; // of warps
+  unsigned sums[32]; // sums of warps
   unsigned digit, before, with_digit;
 };
 
