@@ -12,8 +12,7 @@ namespace {
 constexpr std::array activation_names{
     "none",  "relu",  "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp",  "tanh",     "sqrt",
     "swish", "scale", "elu",        "selu",    "softplus",     "softsign",   "mish", "gelu", "gelu_tanh"};
-static_assert(activation_names.size() ==
-              ActivationArguments::gelu_tanh + 1); // activations that can follow a convolution
+static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // only the kinds that follow convolutions
 constexpr std::size_t max_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const MemoryLocation& place) {

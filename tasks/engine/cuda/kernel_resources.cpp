@@ -11,7 +11,7 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr unsigned plain_shared = 48 << 10; // bytes of dynamic shared memory that need no attribute
+constexpr unsigned plain_shared = 48 << 10; // bytes of dynamic shared memory that a launch may use without an attribute
 
 /// True if `image` contains `name`. Images hold the names of their kernels as text, compiled or not.
 bool mentions(const KernelImage& image, std::string_view name) {

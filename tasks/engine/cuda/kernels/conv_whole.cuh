@@ -1,4 +1,4 @@
-// The output of int8 convolutions: converts sums of integers to results.
+// Converts the integer sums of an int8 convolution to its output.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"

@@ -1,5 +1,5 @@
-// Element-wise functions made of basic operations, so that they need no library. They match those of the host
-// (tasks/engine/host/kernels/element_functions.hpp).
+// Element-wise functions made of basic operations, so that they need no library. They are defined like those of the
+// host (tasks/engine/host/kernels/element_functions.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"

@@ -139,8 +139,8 @@ struct ConvArguments {
   int pad_top = 0, pad_left = 0;
   int dilation_h = 1, dilation_w = 1;
   int groups = 1;
-  int channels = 1;                                    // of x, in one group
-  int out_channels = 1;                                // of y, in one group
+  int channels = 1;                                    // channels of x in one group
+  int out_channels = 1;                                // channels of y in one group
   int x_stride = 1, y_stride = 1, residual_stride = 1; // strides of a pixel
   int splits = 1;                                      // parts of the sum over kernel and channels
   int residual_last = 0;

@@ -109,7 +109,8 @@ DEVICE int count_before(const IntegerRow& row, int own, int count) {
       row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
 }
 
-/// Each thread counts the elements that come before its own. It writes its index at that position of y.
+/// Each thread counts the elements that come before its own. It writes its index at that position of y, if that is
+/// below `kept`.
 template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
   let_next_start();
   wait_for_previous();
