@@ -25,7 +25,7 @@ struct TunedConvolutions {
     ConvMethod method;
   };
   std::vector<ConvMethod> methods; // by call of the program
-  std::vector<Choice> choices;     // one for each geometry, in the order of the program
+  std::vector<Choice> choices;     // one for each geometry, sorted by `geometry`
   std::vector<std::string> notes;  // which library was not measured, and why; one line each
 };
 

@@ -52,7 +52,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
 /// The launch of a persistent RNN, whose weights stay in registers. resident_launch() returns nullopt if the weights do
-/// not fit into the registers of a cluster. The layer must have no peepholes.
+/// not fit into the registers of a cluster, or for a gru without `late_reset`. The layer must have no peepholes.
 struct ResidentLaunch {
   Launch launch;
   int lanes; // value for RecurrentArguments::lanes
