@@ -1,4 +1,4 @@
-// What device memory of a task is made of: by class, because that decides what swapping it costs.
+// The device memory of a task, by class: the class decides the cost of swapping it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -7,46 +7,46 @@
 
 namespace rtexec {
 
-/// What a memory object holds decides what swapping it costs.
+/// The class of a memory object, by its contents. It decides the cost of swapping the object.
 enum class MemoryClass {
   constant, // never written by the device: dropped, and loaded again
   scratch,  // dead between jobs: all tasks share the same chunks
   state,    // copied out and back
 };
 
-/// A piece of a task's memory that a framework would allocate by itself.
+/// A part of a task's memory that a framework would allocate separately.
 struct MemoryObject {
   MemoryClass kind = MemoryClass::state;
-  /// Where the object begins within the memory of its class. Scratch objects may overlap, since they do not live at the
-  /// same time.
+  /// The offset within the memory of its class. Scratch objects may overlap, because their lifetimes do not.
   Bytes offset{0};
   Bytes size{0};
 };
 
-/// Memory of one task, by class; known once its workload is loaded.
+/// The memory of one task, by class. It is known once the task's workload is loaded.
 struct MemoryDemand {
   /// Weights: the device never writes them.
   Bytes constant{0};
-  /// What is dead between jobs: all tasks' scratch maps the same chunks.
+  /// Memory whose contents are dead between jobs. The scratch of all tasks maps the same chunks.
   Bytes scratch{0};
-  /// What must survive between jobs.
+  /// Memory whose contents must survive between jobs.
   Bytes state{0};
-  /// What may never leave the device, beside the above.
+  /// Further memory that may never leave the device.
   Bytes fixed{0};
-  /// What must survive between the segments of a job, and is dead between jobs. It never leaves the device.
+  /// Memory whose contents must survive between the segments of a job, and are dead between jobs. It never leaves the
+  /// device.
   Bytes carry{0};
-  /// Buffers that the workload allocates on the device itself, managed memory among them: they lie in no chunk, and
-  /// take of its capacity.
+  /// Buffers that the workload itself allocates on the device, managed memory included. They lie in no chunk, but use
+  /// up capacity.
   Bytes outside{0};
-  /// Memory of the host that the workload takes on the device's behalf, page-locked buffers and what it keeps of its
-  /// constants: it takes of the capacity where device and host share one memory.
+  /// Host memory that the workload allocates for the device: page-locked buffers, and its copy of the constants. It
+  /// uses up capacity if device and host share one memory.
   Bytes host{0};
-  /// What constant, scratch and state are made of, as far as it is known.
+  /// The objects that make up constant, scratch and state, as far as they are known.
   std::vector<MemoryObject> objects{};
 
-  /// Of the device.
+  /// Returns the bytes of device memory.
   [[nodiscard]] Bytes on_device() const { return constant + scratch + state + fixed + carry + outside; }
-  /// One object of `size` behind what there is of its class; none where the size is 0.
+  /// Appends an object of `size` to the memory of its class. Has no effect if `size` is 0.
   void add(MemoryClass kind, Bytes size) {
     if (size == Bytes{0}) return;
     Bytes& all = kind == MemoryClass::constant ? constant : kind == MemoryClass::scratch ? scratch : state;

@@ -1,12 +1,12 @@
-// A plan without an executive: whether a task set can be promised, on this machine or on another one.
+// A plan without an executive: proves or rejects a task set, for this machine or another one.
 //
 //   auto set = rtexec::read_task_set("robot.toml");
 //   auto robot = rtexec::read_machine("robot.probe.json"); // written there by `rtexec probe --json`
 //   if (set && robot)
 //     if (auto planned = rtexec::plan(*set, *robot)) std::cout << (planned->plan.proved ? "proved\n" : "not proved\n");
 //
-// Set-up code: allocates, reads files, and on this machine tries what it gives. Thread-safe. Throws std::bad_alloc, and
-// what constructors of one's own workloads throw.
+// Set-up code: allocates and reads files; on this machine it also probes what the kernel permits. Thread-safe. Throws
+// std::bad_alloc, and exceptions of the constructors of custom workloads.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -25,27 +25,28 @@
 
 namespace rtexec {
 
-/// With the execution times that the plan rests on.
+/// A resolved set whose plan is made, with the execution times that the plan rests on.
 struct PlannedSet : ResolvedSet {
   Plan plan;
 };
 
-/// This machine: tries which scheduling classes it gives.
+/// Returns the facts of this machine. Probes the scheduling classes that the kernel permits.
 [[nodiscard]] RTEXEC_API MachineFacts this_machine();
 
-/// A machine that `rtexec probe --json` described. bad_input: the file is not that; refused: it cannot be read.
+/// Reads a machine that `rtexec probe --json` described. Returns bad_input if the file has other contents, refused if
+/// it cannot be read.
 [[nodiscard]] RTEXEC_API Result<MachineFacts> read_machine(const std::filesystem::path& file);
 
-/// Makes the plan of `tasks` on `machine`. Workloads of one's own are given by task name, as to an executive. A set
-/// that is not proved is no error: Plan::proved tells. bad_input: the set, its board, models, workloads or profile, or
-/// the memory of its device is not known; not_proved: its memory does not fit, swapped or not; unsupported, refused:
-/// its device must be asked, and cannot.
+/// Makes the plan of `tasks` on `machine`. `workloads` holds custom workloads by task name, as for an executive. An
+/// unproved set is no error: see Plan::proved. Returns bad_input if the set, its board, models, workloads or profile
+/// are invalid, or the size of the device memory is unknown. Returns not_proved if the memory does not fit even with
+/// swapping. Returns unsupported or refused if the device must be queried and cannot be.
 [[nodiscard]] RTEXEC_API Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine = this_machine(),
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
 
-/// What the verdict of `plan` supposes, and what is known of it on the machine of `set`: execution times, scheduling
-/// class and locked memory, nothing above the executive, how long the machine may stop where its board says that, and
-/// the costs of what is swapped.
+/// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They are:
+/// execution times hold; scheduling class and locked memory; no threads above the executive; the longest platform
+/// stall, if the board gives one; the costs of swapping.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec
