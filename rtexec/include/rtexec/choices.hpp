@@ -1,4 +1,4 @@
-// What can be chosen in task sets and boards: enumerations with their spellings, and small values made of them.
+// The choices of task sets and boards: enumerations with their spellings, and small values made of them.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -17,13 +17,13 @@ enum class PriorityAssignment {
   rate_monotonic,
   deadline_monotonic,
   explicit_priorities,
-  /// Priorities are searched, the lowest first. Under EDF, where they matter on cores alone, they are
+  /// Audsley's search, the lowest priority first. Under EDF, which uses priorities on cores only, they are
   /// deadline-monotonic.
   audsley,
 };
 enum class Criticality { real_time, best_effort };
 
-/// What releases the jobs of a task.
+/// The event that releases the jobs of a task.
 enum class Trigger {
   timer, // its period
   input, // a new frame or sample of its inputs
@@ -31,29 +31,29 @@ enum class Trigger {
   after, // the end of a job of another task
 };
 
-/// When data pass between the tasks of a chain.
+/// The instants at which data pass between the tasks of a chain.
 enum class Communication {
   immediate, // read when a job's first part begins, written when its last part ends (implicit communication)
-  /// Logical execution time: read at the release, written at the deadline, whenever the job executes between.
+  /// Logical execution time: read at the release and written at the deadline, independent of when the job executes.
   let,
 };
 
-/// What happens when a job is unfinished at its task's next release.
+/// The reaction to a job that is unfinished at its task's next release.
 enum class OnOverrun {
   skip,     // the release is dropped and counted; the next one keeps the grid
   catch_up, // every release gets its job; late ones start at once, one after the other, deadlines stay nominal
   re_phase, // the next job is released when the late one ends, and the grid starts anew from there
-  /// The late job is abandoned (a device part that runs is waited for, its result dropped); the release proceeds
+  /// The late job is abandoned (a running device part is waited for, its result dropped); the release proceeds
   abort_job,
   /// The executive stops.
   stop,
 };
 
-/// What answers a part of a job that took longer than its WCET. It is counted and shown in any case.
+/// The reaction to a part of a job that exceeds its WCET. Excesses are counted and shown in any case.
 enum class OnWcetExceeded {
-  tell, // nothing else happens
-  /// The task's next release is dropped and counted, unless one was dropped since that of the job: what it would have
-  /// brought pays for the excess.
+  tell, // no further reaction
+  /// The task's next release is dropped and counted, unless a release was already dropped since the job's own. The
+  /// dropped job's demand compensates for the excess.
   skip_next,
   /// The executive stops.
   stop,
@@ -76,8 +76,7 @@ enum class WorkloadKind {
   nearest_neighbour,
   random_access,
   euclidean_clustering,
-  /// A workload of the user's own, made by a shared object (workload.h) or given by a program
-  /// (ExecutiveSetup::workloads).
+  /// A user-defined workload, made by a shared object (workload.h) or given by a program (ExecutiveSetup::workloads).
   custom,
 };
 
@@ -85,25 +84,26 @@ enum class WorkloadKind {
   return kind >= WorkloadKind::vector_add && kind <= WorkloadKind::euclidean_clustering;
 }
 
-/// Where the values of an input tensor come from.
+/// The source of an input tensor's values.
 enum class SourceKind {
-  noise,   // seeded, others for each job
+  noise,   // seeded, with different values for each job
   files,   // a picture, a folder of pictures, or a .npy file
   camera,  // a V4L2 device
-  iceoryx, // what another process publishes
+  iceoryx, // messages that another process publishes
   task,    // an output of another task of the set
-  program, // whoever gave on_input (ExecutiveSetup)
+  program, // the on_input callback of the program (ExecutiveSetup)
 };
 
-/// Where the values of an output tensor go.
+/// The destination of an output tensor's values.
 enum class SinkKind {
   files,   // a folder: a line of JSON for each job, and a .npy file for each tensor
-  iceoryx, // whoever subscribes, in another process
+  iceoryx, // messages to subscribers in other processes
   none,
 };
 
-/// The bytes of a picture in memory: R G B and B G R each three bytes; Y0 U Y1 V for two pixels; a plane of Y, then one
-/// of U and V in turn for every 2 by 2 pixels, with the stride of the first; each picture as JPEG.
+/// The layout of a picture in memory. rgb24 and bgr24: three bytes R G B or B G R. yuyv: Y0 U Y1 V for two pixels.
+/// nv12: a plane of Y, then a plane with U and V in turn for every 2 by 2 pixels, both with the stride of the first.
+/// mjpg: each picture as JPEG.
 enum class PixelFormat { rgb24, bgr24, yuyv, nv12, mjpg };
 
 struct PictureSize {
@@ -111,38 +111,38 @@ struct PictureSize {
   friend bool operator==(const PictureSize&, const PictureSize&) = default;
 };
 
-/// In which order a network takes the colours of a pixel.
+/// The order in which a network takes the colours of a pixel.
 enum class ChannelOrder { rgb, bgr };
 
 /// The dimensions of an input for pictures: [1, 3, height, width] or [1, height, width, 3].
 enum class TensorLayout { nchw, nhwc };
 
-/// How a picture of another aspect ratio is put into an input: with its own and grey bars, or as wide and as high.
+/// How a picture of another aspect ratio is fitted into an input: with its own ratio and grey bars, or stretched.
 enum class PictureFit { letterbox, stretch };
 
-/// How pixels become the values of an input: of floats, (byte * scale - mean) / deviation; of uint8, the bytes. Each of
-/// the three is one number for all channels, or one for each in the order in which the network takes them.
+/// How pixels become the values of an input. Floats: (byte * scale - mean) / deviation. uint8: the bytes. Each of the
+/// three lists holds one number for all channels, or one for each channel in the network's order.
 struct Preprocessing {
   ChannelOrder channels = ChannelOrder::rgb;
-  /// Absent: what the shape says; where both are possible, nchw.
+  /// Absent: the layout that the shape implies, or nchw if both are possible.
   std::optional<TensorLayout> layout{};
   PictureFit fit = PictureFit::letterbox;
-  // Where one of them is given, what the model says of its normalisation is not used.
+  // If any of them is given, the model's own normalisation is ignored.
   std::vector<double> mean{};      // empty: 0
   std::vector<double> deviation{}; // empty: 1
   std::vector<double> scale{};     // empty: 1 / 255
   friend bool operator==(const Preprocessing&, const Preprocessing&) = default;
 };
 
-/// What becomes of a job whose input has nothing that is new.
+/// The reaction to a job whose input has no new value.
 enum class OnStale {
-  reuse, // it takes what was there before
-  /// It is not executed: its release counts as dropped.
+  reuse, // the job uses the previous value
+  /// The job is not executed: its release counts as dropped.
   skip,
-  miss, // it fails
+  miss, // the job fails
 };
 
-/// How a traffic task moves memory.
+/// The access pattern of a traffic task.
 enum class TrafficPattern {
   write,   // one word of each cache line is written (the thesis's generator, Algorithm 2)
   read,    // one word of each cache line is read
@@ -150,29 +150,29 @@ enum class TrafficPattern {
   latency, // each line's address is read from the line before
 };
 
-/// Where a task's device memory lives: device memory (D), managed (M), or host memory mapped to the device (H).
+/// The kind of a task's device memory: device memory (D), managed (M), or host memory mapped to the device (H).
 enum class MemoryPolicy {
   automatic,
   device,
   managed,
   host,
-  switching, // H where a job under D executes beside the job, D otherwise
+  switching, // H if a job under D executes concurrently, D otherwise
 };
 
-/// Which of a task's constants are on the device while a job executes.
+/// The part of a task's constants that is on the device while a job executes.
 enum class Constants {
-  automatic, // as the plan decides
-  whole,     // all of them
-  streamed,  // those that the next layers read: they come while the job executes, through a ring of chunks
+  automatic, // the plan decides
+  whole,     // all constants
+  streamed,  // the constants of the next layers: they are loaded while the job executes, through a ring of chunks
 };
 
-/// What the policies of tasks that leave theirs open are chosen for, of all with which the set is proved and fits.
+/// The objective by which the plan chooses memory policies that tasks leave open, among those that are proved and fit.
 enum class MemoryObjective {
-  max_slack,  // end to end
-  min_memory, // of device and host where they share one memory, otherwise of the device
+  max_slack,  // the end-to-end slack
+  min_memory, // memory of device and host if they share one memory, otherwise of the device
 };
 
-/// Arithmetic of a network on a GPU. The host device computes in fp32.
+/// The arithmetic of a network on a GPU. The host device computes in fp32.
 enum class Precision {
   fp32, // products and sums as accurate as in single precision
   tf32, // factors rounded to 10 bits, sums in single precision
@@ -182,7 +182,7 @@ enum class Precision {
 /// How the engines' threads wait for a GPU.
 enum class Completion { block, spin };
 
-/// When the limit of best-effort cores is in force.
+/// The times at which the limit of best-effort cores is in force.
 enum class RegulateWhile {
   device_works, // a job executes on the device or chunks are copied (bw_lock)
   /// A job is anywhere between its request for the device and the end of its device part (gpu_busy)
@@ -192,44 +192,44 @@ enum class RegulateWhile {
 
 /// What cores may do once every regulated core has used up its budget before the period's end.
 enum class BandwidthSharing {
-  none,         // they stand still
-  spare,        // all go on without a limit until the period ends (MemGuard's best-effort sharing)
-  proportional, // a new period begins at once: what is spare is shared in proportion to the budgets
+  none,         // all cores stay throttled
+  spare,        // all cores run without a limit until the period ends (MemGuard's best-effort sharing)
+  proportional, // a new period begins at once: spare bandwidth is shared in proportion to the budgets
 };
 
-/// What becomes of memory traffic beyond the budget of a period.
+/// How memory traffic beyond the budget of a period is treated.
 enum class Overshoot {
-  carry, // it is taken off the next periods' budgets: the rate holds in the long run
+  carry, // it is subtracted from the next periods' budgets: the rate holds in the long run
   forgive,
 };
 
-/// How memory traffic is counted, and who stops whom.
+/// The counter of memory traffic, and the thread that throttles.
 enum class CounterBackEnd {
-  automatic, // the first of these that the machine proves to have
-  core,      // a counter of the whole core, and a thread of high priority that holds the core
+  automatic, // the first of these that a trial on the machine proves usable
+  core,      // a counter of the whole core, and a high-priority thread that occupies the core
   thread,    // a counter on each thread of this process, which stops itself
-  polling,   // a counter that is read several times in a period, and a thread that holds the core
+  polling,   // a counter that is read several times in a period, and a thread that occupies the core
 };
 
 /// How tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
-  pipelined, // the next job's chunks are loaded beside the execution of this one
+  pipelined, // the next job's chunks are loaded while this one executes
   serial,    // one chunk at a time, and only for the most urgent job
-  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; classes are not told apart
-  mo_vmm,    // its baseline: every memory object in chunks of its own, swapped whole
-  min,       // its baseline: chunks of the device's smallest size
-  pageable,  // its baseline: host memory that is not page-locked
-  lru,       // its baseline: on-demand paging, the least recently used chunks go first
+  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; classes are not distinguished
+  mo_vmm,    // RT-Swap's baseline: every memory object in chunks of its own, swapped as a unit
+  min,       // RT-Swap's baseline: chunks of the device's smallest size
+  pageable,  // RT-Swap's baseline: host memory that is not page-locked
+  lru,       // RT-Swap's baseline: on-demand paging, the least recently used chunks are evicted first
   none,      // all memory must fit
 };
 
-/// Which chunks of a task are swapped first.
+/// The chunks of a task that are swapped first.
 enum class SwapCandidates {
-  constants_first, // what costs least to take away
+  constants_first, // those that cost least to evict
   largest_first,   // those of the largest memory objects (RT-Swap, V-D: the list Theta)
 };
 
-/// Which kernel scheduling class the executive's threads ask for.
+/// The kernel scheduling class that the executive's threads request.
 enum class ThreadPolicy { automatic, fifo, deadline };
 
 /// The parts of a job: on its core, on the device, on its core again.
@@ -238,7 +238,7 @@ enum class Part { before, device, after };
 /// Worst-case execution times of the three parts of a job: on its core, on the device, on its core again.
 struct Wcet {
   Duration before{0};
-  /// 0: jobs never ask for the device, and the last part follows the first one at once (Workload::uses_device). Only
+  /// 0: jobs never request the device, and the last part follows the first one at once (Workload::uses_device). Only
   /// for custom tasks.
   Duration device{0};
   Duration after{0};
@@ -251,14 +251,14 @@ struct Wcet {
   }
 };
 
-/// What a chunk is copied to. The copies of one cost nothing like those of another.
+/// The store that chunks are copied to. Copy costs differ between stores.
 enum class StoreKind {
   pinned,   // page-locked host memory
-  pageable, // host memory that is not (swap policy `pageable`)
+  pageable, // host memory that is not page-locked (swap policy `pageable`)
   file,
 };
 
-// As TOML files and reports spell them: "edf", "best-effort", "D"; "?" for what is none of the values.
+// Returns the spelling in TOML files and reports: "edf", "best-effort", "D". Returns "?" for an invalid value.
 [[nodiscard]] RTEXEC_API std::string_view name(Order value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;
