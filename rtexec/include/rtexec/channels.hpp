@@ -1,11 +1,11 @@
-// What a program gives to the jobs of a task, and what it takes from them.
+// Callbacks by which a program fills the inputs of a task's jobs and reads their outputs.
 //
 // on_input runs in the first CPU part of each job, on_output in the last one, both on the task's core, on its real-time
-// threads: what they take is part of the job's execution, and of the WCETs that `rtexec profile` measures. Like those
-// parts they must not allocate, take a lock, make a system call that can block, or throw (std::terminate is called).
-// Neither is called twice at once. In the warm-up before the first release both are called once for job 0, which is
-// then not recorded and runs again; on_input's error counts there only if it is not Errc::stale. Other sinks than
-// on_output get nothing of that job.
+// threads. Their time is part of the job's execution, and of the WCETs that `rtexec profile` measures. Like those parts
+// they must not allocate, take a lock, make a system call that can block, or throw (std::terminate is called). Neither
+// is called concurrently with itself. The warm-up before the first release calls both once for job 0, which is not
+// recorded and runs again later. There the start fails only if on_input returns an error other than Errc::stale. Sinks
+// other than on_output get no results of the warm-up.
 //
 // Ownership: tensors are views of the workload's staging buffers, valid for the call.
 #pragma once
@@ -25,10 +25,10 @@ struct InputJob {
   std::uint64_t job = 0;
   /// The nominal release.
   Instant release{};
-  /// All inputs of the task; those that have another source are filled already.
+  /// All inputs of the task; inputs that have another source are filled already.
   std::span<const Tensor> inputs;
-  /// When what is put in was so, on CLOCK_MONOTONIC: the instant at which a sensor looked. As it is given, the instant
-  /// at which the oldest of the other sources' values was so, or else now.
+  /// The instant on CLOCK_MONOTONIC at which the input values were sampled by a sensor, set by the callback. Initially
+  /// the oldest sampling instant of the other sources' values, or else now.
   Instant sampled{};
 };
 
@@ -36,17 +36,17 @@ struct OutputJob {
   std::uint64_t job = 0;
   /// The nominal release.
   Instant release{};
-  /// As InputJob::sampled was left.
+  /// The value of InputJob::sampled after on_input.
   Instant sampled{};
   std::span<const Tensor> outputs;
-  /// Of a detector, best first; edges in pixels of its input.
+  /// A detector's boxes, best first; edges in pixels of its input.
   std::span<const Box> detections;
 };
 
-/// Empty functions are not called.
+/// The callbacks of a task. Empty functions are not called.
 struct TaskCallbacks {
-  /// Errc::stale: nothing is there that is new, and `on_stale` of the task's first input of the program answers (where
-  /// there is none, the job is executed all the same). Another error fails the job.
+  /// Errc::stale: there is no new value, and `on_stale` of the task's first input from the program decides; without
+  /// such an input the job is executed. Another error fails the job.
   std::function<Status(InputJob&)> on_input = {};
   std::function<void(const OutputJob&)> on_output = {};
 };

@@ -1,10 +1,10 @@
-/* For programs that run under rtexecd with librtexec-preload.so in front of their CUDA: where a job begins and ends,
-   and what it is promised. Without a word a job is what goes to the device between two synchronisations after which the
-   device is idle. C11.
+/* For programs that run under rtexecd with librtexec-preload.so in front of their CUDA: declares the beginning, the end
+   and the timing of jobs. Without declarations a job is the work submitted to the device between two synchronisations
+   after which the device is idle. C11.
 
-   Nothing is to be linked: the functions are found where the library is preloaded, and without it return
-   RTEXEC_CLIENT_ABSENT and do nothing, so that a program can call them always. Any thread; they never end the process.
-   Link with -ldl where the C library is older than 2.34. */
+   Nothing needs to be linked: the functions look up the preloaded library at run time. Without it they return
+   RTEXEC_CLIENT_ABSENT and have no effect, so that a program can always call them. They may be called from any thread
+   and never end the process. Link with -ldl if the C library is older than 2.34. */
 #ifndef RTEXEC_CLIENT_H
 #define RTEXEC_CLIENT_H
 
@@ -24,29 +24,29 @@ enum {
   RTEXEC_CLIENT_NOT_PROVED = 3, /* a deadline could not be promised: rtexec_client_error() has the numbers */
 };
 
-enum {                               /* what a job above its WCET brings */
+enum {                               /* the reaction to a job above its WCET */
        RTEXEC_OVERRUN_TELL = 0,      /* it is counted */
        RTEXEC_OVERRUN_SKIP_NEXT = 1, /* the next job is released one period later */
        RTEXEC_OVERRUN_STOP = 2,      /* the client is disconnected */
 };
 
 typedef struct rtexec_job_declaration {
-  int64_t period_ns;   /* the least time between two jobs */
-  int64_t deadline_ns; /* from a job's begin, at most the period */
-  int64_t wcet_ns;     /* of a job on the device, alone, with all its memory there */
+  int64_t period_ns;   /* the shortest time between two jobs */
+  int64_t deadline_ns; /* from a job's beginning, at most the period */
+  int64_t wcet_ns;     /* of a job that runs alone on the device, with all its memory there */
   int32_t priority;    /* 1 to 99, larger is more urgent; 0: by period or deadline */
   int32_t on_overrun;  /* RTEXEC_OVERRUN_... */
 } rtexec_job_declaration;
 
-/* Of the library, found at run time. */
+/* Returns a function of the preloaded library, found at run time. */
 static inline void* rtexec_client_function(const char* name) {
   void* program = dlopen(NULL, RTLD_LAZY);
   return program != NULL ? dlsym(program, name) : NULL;
 }
 
-/* From now on jobs are as declared. `response_bound_ns`, unless it is null, gets how long after a job's begin it ends
-   at the latest. Once a CUDA context is current. Where that can be promised only when jobs of others have ended that
-   were delayed, this waits for up to 2 s, but not in a job. */
+/* Declares the jobs from now on. `response_bound_ns`, unless it is null, receives the longest time from a job's
+   beginning to its end. Must be called after a CUDA context is current. If the promise is possible only after delayed
+   jobs of other clients have ended, this waits for up to 2 s. Inside a job it does not wait. */
 static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, int64_t* response_bound_ns) {
   int (*declare)(const rtexec_job_declaration*, int64_t*) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_declare");
@@ -54,7 +54,7 @@ static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, 
   return declare != NULL ? declare(declaration, response_bound_ns) : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Waits until the device is this process's. Jobs nest: the outermost counts. */
+/* Waits until this process owns the device. Jobs nest: only the outermost pair counts. */
 static inline int rtexec_job_begin(void) {
   int (*begin)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_begin");
@@ -62,7 +62,7 @@ static inline int rtexec_job_begin(void) {
   return begin != NULL ? begin() : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Waits until the device has done all that it was given, and gives it back. */
+/* Waits until the device has finished all work submitted to it, and releases the device. */
 static inline int rtexec_job_end(void) {
   int (*end)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_end");
@@ -70,7 +70,7 @@ static inline int rtexec_job_end(void) {
   return end != NULL ? end() : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Why the calling thread's last call failed, or an empty text; valid until its next call. */
+/* Returns the reason of the calling thread's last failure, or an empty text; valid until the thread's next call. */
 static inline const char* rtexec_client_error(void) {
   const char* (*error)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_last_error");

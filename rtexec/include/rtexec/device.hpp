@@ -1,14 +1,13 @@
-// What a workload sees of the device that it runs on: buffers of its own beside the memory that it is given, and, on a
-// GPU, the means to launch work.
+// A workload's view of its device: buffers beside its task's memory and, on a GPU, the means to launch work.
 //
-// Ownership: the library owns devices, and a device outlives every workload, module and graph on it. A workload gives
-// back the buffers that it allocated. Threading: set-up functions are called by one thread at a time, in
-// Workload::bind() and tune() and in a workload's destructor; those marked real-time also in Workload::execute(), on
-// the compute engine's thread. Nothing of this is called in before() and after(). No function throws, but for
+// Ownership: the library owns devices. A device outlives every workload, module and graph on it. A workload frees the
+// buffers that it allocated. Threading: one thread at a time calls set-up functions, in Workload::bind() and tune() and
+// in a workload's destructor. Functions marked real-time may also be called in Workload::execute(), on the compute
+// engine's thread. No function of this file may be called in before() and after(). No function throws, except
 // std::bad_alloc during set-up.
 //
-// Errors of all functions: device_fault, when this call met what ended the device, or another error of its driver;
-// device_lost, when an earlier one had ended it. Other errors stand at each function.
+// Errors of all functions: device_fault if this call met the fault that ended the device, or another error of its
+// driver; device_lost if an earlier fault had ended it. Further errors are listed at each function.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -30,14 +29,14 @@ struct Driver;
 }
 } // namespace hal
 
-/// Where a buffer lives: the memory policies D, M and H of the literature.
+/// The kind of a buffer: the memory policies D, M and H of the literature.
 enum class BufferKind {
-  device,  // device memory, which the host does not see
-  managed, // one address for both, pages move to who touches them
+  device,  // device memory, which the host cannot access
+  managed, // one address for host and device; pages migrate to the side that accesses them
   host,    // page-locked host memory that the device reads and writes in place
 };
 
-/// Memory beside what a workload is given, zeroed. An address is null where that side does not see the buffer.
+/// A zeroed buffer beside the task's memory. An address is null if that side cannot access the buffer.
 struct Buffer {
   BufferKind kind = BufferKind::host;
   std::byte* host = nullptr;
@@ -58,7 +57,8 @@ class RTEXEC_API GpuModule {
       : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)), name_(std::move(other.name_)) {}
   GpuModule& operator=(GpuModule&& other) noexcept;
   ~GpuModule();
-  /// Set-up. unsupported: the module has no kernel of this name; bad_input: nothing was loaded.
+  /// Set-up. Returns the kernel of this name. Returns unsupported if the module has none, bad_input if no module is
+  /// loaded.
   [[nodiscard]] Result<GpuKernel> kernel(const char* name) const;
 
  private:
@@ -70,7 +70,7 @@ class RTEXEC_API GpuModule {
   std::string name_;
 };
 
-/// Work captured once and run in every job; given back by the destructor.
+/// A CUDA graph, captured once and run in every job; the destructor frees it.
 class RTEXEC_API GpuGraph {
  public:
   GpuGraph() = default;
@@ -81,7 +81,7 @@ class RTEXEC_API GpuGraph {
         end_(std::exchange(other.end_, nullptr)) {}
   GpuGraph& operator=(GpuGraph&& other) noexcept;
   ~GpuGraph();
-  /// The CUgraphExec; null where nothing was captured.
+  /// Returns the CUgraphExec, or null if nothing was captured.
   [[nodiscard]] void* handle() const noexcept { return handle_; }
 
  private:
@@ -89,46 +89,47 @@ class RTEXEC_API GpuGraph {
   explicit GpuGraph(const hal::cuda::Driver& driver) : driver_(&driver) {}
   const hal::cuda::Driver* driver_ = nullptr;
   void* handle_ = nullptr;
-  void* begin_ = nullptr; // CUevents that it records first and last; null: the driver is too old
+  void* begin_ = nullptr; // CUevents that the graph records first and last; null: the driver is too old
   void* end_ = nullptr;
 };
 
-/// So many blocks of a grid, or threads of a block.
+/// The number of blocks of a grid, or of threads of a block.
 struct GpuExtent {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// Launches work on an NVIDIA GPU. All of it goes through one stream, that of the compute engine on whose thread a job
-/// executes: what was put there first is done first. One job at a time has it, so a job waits for its own work alone.
-/// During set-up it is that of the first compute engine.
+/// Launches work on an NVIDIA GPU, through one stream: that of the compute engine on whose thread a job executes. Work
+/// in the stream runs in the order of submission. One job at a time uses the stream, so a job waits for its own work
+/// only. During set-up the stream is that of the first compute engine.
 class Gpu {
  public:
-  /// Compute capability as 10 * major + minor: 62, 72, 86, 90.
+  /// Returns the compute capability as 10 * major + minor: 62, 72, 86, 90.
   [[nodiscard]] virtual int architecture() const noexcept = 0;
   [[nodiscard]] virtual int multiprocessors() const noexcept = 0;
-  /// That compute engine's CUstream, for who gives it to CUDA's libraries or calls the driver himself. It belongs to
-  /// the device's primary context, which CUDA's runtime library uses too. Other streams may be made during set-up, but
-  /// work in them is not the job's: nothing waits for it.
+  /// Returns the compute engine's CUstream, for callers of CUDA libraries or of the driver. It belongs to the device's
+  /// primary context, which CUDA's runtime library uses too. Other streams may be created during set-up, but work in
+  /// them is not part of the job: nothing waits for it.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
 
-  /// Set-up: makes the device's context current on the calling thread, for who calls the driver or a library himself;
-  /// execute() finds it current.
+  /// Set-up. Makes the device's context current on the calling thread, for direct calls of the driver or a library. In
+  /// execute() the context is already current.
   [[nodiscard]] virtual Result<> enter() const = 0;
-  /// Set-up. `image`: a cubin, a fatbin, or PTX that ends with a zero; `name` is for errors. unsupported: made for
-  /// another GPU, or a newer driver.
+  /// Set-up. Loads a module from `image`: a cubin, a fatbin, or PTX that ends with a zero. `name` is used in error
+  /// messages. Returns unsupported if the image is for another GPU, or for a newer driver.
   [[nodiscard]] virtual Result<GpuModule> load(const void* image, const std::string& name) = 0;
-  /// Set-up: captures what `body` puts into stream(), and readies it on the device. The first error is returned,
-  /// `body`'s or the driver's. Inside of `body` nothing may wait for the device, or allocate on it.
+  /// Set-up. Captures the work that `body` submits to stream(), and instantiates the graph on the device. Returns the
+  /// first error of `body` or the driver. `body` must not wait for the device, or allocate on it.
   [[nodiscard]] virtual Result<GpuGraph> capture(const std::function<Result<>()>& body) = 0;
 
-  /// Real-time: puts `kernel` into the stream, and does not wait. `arguments`: the address of each of its parameters,
-  /// read before launch() returns. `shared`: dynamic shared memory of a block, at most 48 KiB. bad_input: no kernel.
+  /// Real-time. Submits `kernel` to the stream without waiting. `arguments` holds the address of each kernel parameter,
+  /// read before launch() returns. `shared`: dynamic shared memory of a block, at most 48 KiB. Returns bad_input if
+  /// `kernel` is empty.
   [[nodiscard]] virtual Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
                                       void** arguments) noexcept = 0;
-  /// Real-time: launches `graph` and waits until it is done; one graph runs once at a time. bad_input: nothing was
-  /// captured.
+  /// Real-time. Launches `graph` and waits until it is done. A graph must not run concurrently with itself. Returns
+  /// bad_input if nothing was captured.
   [[nodiscard]] virtual Status run(const GpuGraph& graph) noexcept = 0;
-  /// Real-time: waits until all work in the stream is done.
+  /// Real-time. Waits until all work in the stream is done.
   [[nodiscard]] virtual Status wait() noexcept = 0;
 
  protected:
@@ -142,17 +143,19 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// As the driver names it; "host" for the host device.
+  /// Returns the driver's name of the device; "host" for the host device.
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
-  /// Null on the host device: there execute() computes by itself, and device addresses are ordinary ones.
+  /// Returns null on the host device, on which execute() computes by itself and device addresses are ordinary
+  /// addresses.
   [[nodiscard]] virtual Gpu* gpu() noexcept { return nullptr; }
 
-  /// Set-up: a buffer of `kind`, aligned to 256 bytes. It is not swapped, and counts against the capacity of a
-  /// plan only as Workload::memory() tells. bad_input: of no bytes; out_of_memory; unsupported.
+  /// Set-up. Allocates a buffer of `kind`, aligned to 256 bytes. It is not swapped, and counts against a plan's
+  /// capacity only as far as Workload::memory() declares it. Returns bad_input if `size` is 0; out_of_memory;
+  /// unsupported.
   [[nodiscard]] virtual Result<Buffer> allocate(BufferKind kind, Bytes size) = 0;
-  /// Set-up: gives back what allocate() returned, never while work that uses it runs. bad_input: it was not allocated,
-  /// or was freed before.
+  /// Set-up. Frees a buffer that allocate() returned. Must not be called while work that uses the buffer runs. Returns
+  /// bad_input if the buffer was not allocated, or was already freed.
   [[nodiscard]] virtual Result<> free(const Buffer& buffer) = 0;
 
  protected:

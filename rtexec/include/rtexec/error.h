@@ -5,7 +5,7 @@
 extern "C" {
 #endif
 
-/* As Errc of <rtexec/result.hpp>. A later version may add codes at the end. */
+/* The same codes as Errc of <rtexec/result.hpp>. A later version may add codes at the end. */
 typedef enum rtexec_code {
   RTEXEC_OK = 0,
   RTEXEC_BAD_INPUT,     /* a file or an argument says something impossible */
@@ -19,13 +19,13 @@ typedef enum rtexec_code {
   RTEXEC_CANCELLED,     /* the work was withdrawn before it ran */
   RTEXEC_IO_ERROR,      /* a backing store could not be read or written */
   RTEXEC_CORRUPTED,     /* memory came back from its backing store with other contents */
-  RTEXEC_STALE          /* an input has nothing that is new */
+  RTEXEC_STALE          /* an input has no new value */
 } rtexec_code;
 
 enum { RTEXEC_ERROR_LENGTH = 4096 };
 
-/* Filled in where a call fails, left alone where it succeeds; owned by the caller, nothing to free. A text that does
- * not fit ends in "...". Wherever a call takes one, it may be null. */
+/* Filled in if a call fails, unchanged if it succeeds. The caller owns it; nothing needs to be freed. A text that
+ * does not fit ends in "...". Every call accepts null in its place. */
 typedef struct rtexec_error {
   rtexec_code code;
   char what[RTEXEC_ERROR_LENGTH]; /* one or more full lines, UTF-8, ready to be shown to the user */

@@ -19,10 +19,10 @@
 // releases the first jobs; from then on the executive's threads neither allocate nor fault nor take a lock. stop() lets
 // the jobs in progress end, joins all threads and returns the report.
 //
-// Ownership: the executive owns workloads, device and threads. Threading: all calls of one executive from one thread,
-// save where a function says otherwise; callbacks come on a thread of their own without real-time priority. One
-// executive runs at a time in a process, since memory is locked and signals of budgets are the process's. Exceptions:
-// set-up throws std::bad_alloc, and what constructors of one's own workloads throw; nothing else is thrown. Stability:
+// Ownership: the executive owns workloads, device and threads. Threading: one thread makes all calls on an executive,
+// unless a function says otherwise. Callbacks run on a thread of their own without real-time priority. A process runs
+// one executive at a time, because locked memory and the budgets' signals belong to the process. Exceptions: set-up
+// throws std::bad_alloc, and exceptions of the constructors of custom workloads; nothing else is thrown. Stability:
 // <rtexec/version.hpp>.
 #pragma once
 
@@ -55,65 +55,68 @@ class Run;
 struct ExecutiveSetup {
   /// Run although the plan is not proved.
   bool force = false;
-  /// Workloads of one's own, by task name; other tasks get what their `workload` key says.
+  /// Custom workloads, by task name. The other tasks use the workload that their `workload` key names.
   std::map<std::string, std::unique_ptr<Workload>> workloads = {};
-  /// Inputs from this program and results for it, by task name.
+  /// Callbacks for inputs from this program and results for it, by task name.
   std::map<std::string, TaskCallbacks> callbacks = {};
-  /// Called for each miss, in the order in which each task's jobs ended. Should not throw: after an exception no
-  /// callback is called again, and the report says what was thrown.
+  /// Called for each miss, in the order in which each task's jobs ended. It should not throw: after an exception no
+  /// callback is called again, and the report contains the exception.
   std::function<void(const Miss&)> on_miss = {};
-  /// The same for each part of a job that took longer than its WCET, in the order in which each task's parts ended.
+  /// Called likewise for each part that exceeds its WCET, in the order in which each task's parts ended.
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
-  /// Record begin and end of every layer (costs two events a layer).
+  /// Records begin and end of every layer; costs two events a layer.
   bool trace_layers = false;
-  /// Keep records of each task's jobs, the first so many. Memory for them is taken when the executive is created.
+  /// The number of each task's first jobs whose records are kept. Their memory is allocated when the executive is
+  /// created.
   std::size_t record_jobs = 0;
-  /// Where `rtexec top` looks for runs.
+  /// The folder in which `rtexec top` looks for runs.
   std::filesystem::path status_folder = "/dev/shm";
 };
 
 class RTEXEC_API Executive {
  public:
-  /// Errors, of all tasks at once where there are several: bad_input (the set, its board, models, workloads or
-  /// profile), unsupported (the device or the machine lacks what is asked), refused (the device cannot be opened to ask
-  /// for its memory), out_of_memory. A set that is not proved is no error: plan() tells.
+  /// Loads the workloads and makes the plan. Errors cover all tasks at once. Returns bad_input if the set, its board,
+  /// models, workloads or profile are invalid. Returns unsupported if device or machine lack a needed feature. Returns
+  /// refused if the device cannot be opened to query its memory; out_of_memory. An unproved set is no error: see
+  /// plan().
   [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
-  /// For rtexec itself.
+  /// For internal use.
   explicit Executive(std::unique_ptr<executive::Run> run);
-  ~Executive(); // stops
+  ~Executive(); // stops the run
   Executive(Executive&&) noexcept;
   Executive& operator=(Executive&&) noexcept;
 
-  // What these return lives as long as the executive.
+  // The references live as long as the executive.
   [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
-  /// What a measured WCET of each task depends on; parallel to the tasks.
+  /// Returns the digest of everything that a measured WCET of each task depends on; parallel to the tasks.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
-  /// What the machine could not give; complete after start().
+  /// Returns the requirements that the machine could not fulfil; complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// What start() would refuse whatever the machine gives: bad_input where a task lists its releases, which is for
-  /// simulations, or waits for an input that never comes; not_proved without `force`.
+  /// Returns the errors of start() that do not depend on the machine. Returns bad_input if a task lists its releases,
+  /// which is for simulations only, or waits for an input that never comes. Returns not_proved if the plan is not
+  /// proved and `force` is not set.
   [[nodiscard]] Result<> startable() const;
-  /// Errors of startable(); refused when the machine does not give what the set needs and it does not
-  /// allow_degraded, or when another run uses one of the cores, or when the profile was measured on another device;
-  /// device_fault when a workload fails its warm-up, one job before the first release; bad_input when it was started
-  /// before; out_of_memory, unsupported and io_error of device and store. After an
-  /// error this executive is of no further use: what it took is given back when it is destroyed.
+  /// Starts the run. Returns the errors of startable(). Returns refused if the machine does not give what the set needs
+  /// and the set does not allow_degraded, if another run uses one of the cores, or if the profile was measured on
+  /// another device. Returns device_fault if a workload fails its warm-up, one job before the first release. Returns
+  /// bad_input if this was started before; out_of_memory, unsupported and io_error of device and store. After an error
+  /// the executive can only be destroyed, which releases its resources.
   [[nodiscard]] Result<> start();
-  /// Until the set's duration has passed, a task's policy, a fault of the device or request_stop() ends the
-  /// run, or `at_most` has passed. True when the run is over, or never began.
+  /// Waits until the run is over, or `at_most` has passed. A run ends when the set's duration has passed, or by a
+  /// task's policy, a fault of the device or request_stop(). Returns true if the run is over or never began.
   bool wait(std::optional<Duration> at_most = {});
-  /// Asks for a job of a task with trigger = "call": at once, or a period after the job before. Any thread, while the
-  /// executive lives. False: there is no such task.
+  /// Requests a job of a task with trigger = "call": now, or one period after the previous job. May be called from any
+  /// thread, while the executive lives. Returns false if there is no such task.
   bool trigger(std::string_view task) noexcept;
-  /// Any thread, while the executive lives; async-signal-safe.
+  /// Requests the end of the run. May be called from any thread, while the executive lives; async-signal-safe.
   void request_stop() noexcept;
-  /// Counters so far; percentiles only in the report. May be called while running.
+  /// Returns the counters so far; only the report has percentiles. May be called while running.
   [[nodiscard]] Report progress() const;
-  /// Ends the run within the longest job and reports. Again: the same report.
+  /// Ends the run within the longest job and returns the report. Later calls return the same report.
   Report stop();
-  /// Of the jobs that have ended, where ExecutiveSetup::record_jobs asked for them. May be called while running;
+  /// Returns the records of jobs that have ended, if ExecutiveSetup::record_jobs is not 0. May be called while running;
   /// complete after stop().
   [[nodiscard]] JobRecords job_records() const;
 

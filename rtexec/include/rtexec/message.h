@@ -1,6 +1,6 @@
-/* A message of a task's input or output, as it lies in shared memory: this header, and RTEXEC_MESSAGE_HEADER bytes
- * after its begin the elements of one tensor, row by row, aligned to 64 bytes. Little endian. C11 and C++17; programs
- * in other languages read it by the offsets below.
+/* A message of a task's input or output, as it lies in shared memory. This header comes first. RTEXEC_MESSAGE_HEADER
+ * bytes after its beginning follow the elements of one tensor, row by row, aligned to 64 bytes. Little endian. C11 and
+ * C++17; programs in other languages read it by the offsets below.
  *
  *   const rtexec_message* message = ...;                         // of a subscriber
  *   if (message->magic == RTEXEC_MESSAGE_MAGIC && message->version == RTEXEC_MESSAGE_VERSION)
@@ -18,8 +18,8 @@ extern "C" {
 
 enum {
   RTEXEC_MESSAGE_VERSION = 1,
-  RTEXEC_MESSAGE_HEADER = 128, /* where the elements begin */
-  RTEXEC_MESSAGE_RANK = 8      /* dimensions at most */
+  RTEXEC_MESSAGE_HEADER = 128, /* offset of the elements */
+  RTEXEC_MESSAGE_RANK = 8      /* maximum number of dimensions */
 };
 
 typedef enum rtexec_element {
@@ -39,16 +39,16 @@ typedef enum rtexec_element {
 
 /* Instants are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share; 0: unknown. */
 typedef struct rtexec_message {
-  uint32_t magic;       /*  0: RTEXEC_MESSAGE_MAGIC */
-  uint16_t version;     /*  4: RTEXEC_MESSAGE_VERSION */
-  uint8_t element;      /*  6: of rtexec_element */
-  uint8_t rank;         /*  7: dimensions that count in `shape`; 0 is a single element */
-  uint64_t bytes;       /*  8: of all elements */
-  int64_t sampled_ns;   /* 16: when what the message tells of was so: a picture was taken, a sensor was read */
-  int64_t released_ns;  /* 24: nominal release of the job that made it */
-  uint64_t job;         /* 32: of that task, from 0 */
-  uint64_t reserved[3]; /* 40: 0 */
-  uint64_t shape[RTEXEC_MESSAGE_RANK]; /* 64: elements along each dimension, the slowest first; 0 behind the last */
+  uint32_t magic;                      /*  0: RTEXEC_MESSAGE_MAGIC */
+  uint16_t version;                    /*  4: RTEXEC_MESSAGE_VERSION */
+  uint8_t element;                     /*  6: an rtexec_element */
+  uint8_t rank;                        /*  7: number of valid dimensions in `shape`; 0: a single element */
+  uint64_t bytes;                      /*  8: of all elements */
+  int64_t sampled_ns;                  /* 16: when the data were sampled: a picture was taken, a sensor was read */
+  int64_t released_ns;                 /* 24: nominal release of the job that made it */
+  uint64_t job;                        /* 32: of that task, from 0 */
+  uint64_t reserved[3];                /* 40: 0 */
+  uint64_t shape[RTEXEC_MESSAGE_RANK]; /* 64: elements along each dimension, the slowest first; 0 after the last */
 } rtexec_message;
 
 #ifdef __cplusplus

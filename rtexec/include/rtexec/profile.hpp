@@ -1,4 +1,4 @@
-// Measured WCETs: what `rtexec profile` writes, and what tasks without a given wcet are promised with.
+// Measured WCETs: `rtexec profile` writes them, and admission uses them for tasks without a given wcet.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -13,60 +13,60 @@
 
 namespace rtexec {
 
-/// How the WCET of a part was made of its executions: the longest, with as much more as its growth with the number of
-/// jobs justifies; the upper limit of two models of the tail; or, where it is more than the first, the sum of the
-/// longest executions of its layers.
+/// How the WCET of a part was derived from its executions. growth: the longest one, extended as far as its growth with
+/// the number of jobs justifies. tail_model: the upper limit of two models of the tail. layers: the sum of the longest
+/// executions of its layers, if it exceeds `growth`.
 enum class WcetMethod { growth, tail_model, layers };
 
-/// What the WCET of a part rests on.
+/// The evidence for the WCET of a part.
 struct PartBasis {
   WcetMethod method = WcetMethod::growth;
-  /// A job exceeds the WCET with this probability at most, with 95 % confidence. 0: nothing is claimed
+  /// A job exceeds the WCET with at most this probability, with 95 % confidence. 0: nothing is claimed
   double exceedance = 0;
-  /// The longest executions of each `block` jobs that followed each other; `block` is a power of two. More executions
-  /// can be added to them.
+  /// The longest execution in each block of `block` consecutive jobs; `block` is a power of two. Later executions can
+  /// be added.
   std::uint64_t block = 1;
   std::vector<Duration> longest;
 };
 
-/// The layers of a device part, measured piece by piece, each of one or of some that follow each other: the longest of
-/// all need never have been seen in one job.
+/// The layers of a device part, measured in pieces of one or more consecutive layers. The longest executions of all
+/// pieces need never have occurred in one job.
 struct MeasuredLayers {
   struct Piece {
-    std::uint32_t last_layer = 0; // by its number; the piece begins behind the one before
+    std::uint32_t last_layer = 0; // layer number; the piece begins after the previous one
     Duration longest{0};
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  /// How many. 0: none was measured.
+  /// The number of pieces. 0: no layer was measured.
   std::uint64_t pieces = 0;
-  /// Of the longest execution of each, and of what jobs executed outside of them.
+  /// The sum of the longest executions of all pieces and of the longest time that jobs spent outside them.
   Duration sum{0};
-  /// All of them, in their order. Empty: the profile is older than that.
+  /// All pieces, in order. Empty: the profile was written by a version without this list.
   std::vector<Piece> each{};
 };
 
-/// What one job of a micro-benchmark does to memory: what the model of memory policies is about.
+/// The memory traffic of one job of a micro-benchmark: input of the model of memory policies.
 struct ProfiledTraffic {
   Bytes in{0}, out{0}; // copied under D
   std::uint64_t copies = 0;
   std::uint64_t launches = 0;
-  std::uint64_t dirty_launches = 0; // before which the CPU wrote what they touch
-  Bytes mapped{0};                  // for those
-  Bytes touched{0}, written{0};     // by all launches, of what is exchanged
-  std::uint64_t cache_accesses = 0; // of the device's cache
-  double hit_rate = 0;              // of them
+  std::uint64_t dirty_launches = 0; // launches before which the CPU wrote data that they access
+  Bytes mapped{0};                  // bytes accessed by dirty launches
+  Bytes touched{0}, written{0};     // by all launches, of the exchanged data
+  std::uint64_t cache_accesses = 0; // accesses to the device's cache
+  double hit_rate = 0;              // of the cache accesses
   bool hidden = false;              // parallelism hides the latency of memory
   Bytes exchanged{0};
   Bytes device_only{0};
-  std::vector<std::string> estimated; // keys whose values nobody counted
+  std::vector<std::string> estimated; // keys whose values were estimated, not counted
   friend bool operator==(const ProfiledTraffic&, const ProfiledTraffic&) = default;
 };
 
 struct ProfileEntry {
   std::string task; // its name
-  /// Under which it was measured
+  /// The memory policy under which it was measured
   MemoryPolicy memory_policy = MemoryPolicy::device;
-  /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
+  /// The fingerprint of model, input, device kind and tuning that were measured; a mismatch makes the entry stale
   std::string workload;
   Wcet wcet;     // at least observed maximum times margin
   Wcet observed; // observed maximum
@@ -80,10 +80,11 @@ struct ProfileEntry {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
   MeasuredLayers layers{};
-  /// As in Task, where jobs executed beside others while it was measured.
+  /// As in Task; present if jobs executed concurrently with others while they were measured.
   std::optional<Duration> wcet_beside{}, mapping_idle{};
-  std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
-  /// What the machine refused while it was measured, as in Report::degraded: a run that is given it may take longer
+  std::vector<std::string> tuning; // the workload's choices on the profile's device, as Workload::tune() returned them
+  /// What the machine refused while it was measured, as in Report::degraded; on a machine that grants it, jobs may take
+  /// longer
   std::vector<std::string> degraded{};
   std::optional<ProfiledTraffic> traffic{}; // of a micro-benchmark
 };
@@ -91,18 +92,20 @@ struct ProfileEntry {
 struct Profile {
   std::filesystem::path file;
   std::string machine;
-  std::string device;                // as the device names itself: "host", "NVIDIA H200"
-  std::vector<ProfileEntry> entries; // of each task one for each memory policy
-  /// Inputs that had nothing new for any job while it was measured: "task 'front': image from v4l2:/dev/video0". What
-  /// jobs do with new values was not measured then. Not in the file.
+  std::string device;                // the device's own name: "host", "NVIDIA H200"
+  std::vector<ProfileEntry> entries; // for each task, one for each memory policy
+  /// Inputs that had no new value for any job during the measurement: "task 'front': image from v4l2:/dev/video0". The
+  /// time of jobs with new values is then unmeasured. Not stored in the file.
   std::vector<std::string> unfed{};
-  /// Memory policies that tasks could have and that could not be measured, with the reason: "M: ...". Not in the file.
+  /// Memory policies that tasks may have but that could not be measured, with the reason: "M: ...". Not stored in the
+  /// file.
   std::vector<std::string> unmeasured{};
 };
 
-/// bad_input, with every error of the file.
+/// Reads a profile. Returns bad_input, with every error of the file.
 [[nodiscard]] RTEXEC_API Result<Profile> read_profile(const std::filesystem::path& file);
-/// Written to a temporary file beside it and renamed: a failure, refused, leaves the old profile whole.
+/// Writes a profile to a temporary file beside `file`, and renames it. A failure returns refused and leaves the old
+/// profile intact.
 [[nodiscard]] RTEXEC_API Result<> write_profile(const Profile& profile, const std::filesystem::path& file);
 
 } // namespace rtexec

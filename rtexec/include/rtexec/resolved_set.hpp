@@ -1,5 +1,5 @@
-// A task set with all that it leaves to its board and machine settled: what is planned, placed and run asks nobody
-// again. Plain values, owned by whoever holds the struct.
+// A task set in which every setting that it left to its board and machine is settled. Planning, placement and execution
+// use it and nothing else. Plain values, owned by whoever holds the struct.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -12,9 +12,9 @@
 namespace rtexec {
 
 struct ResolvedSet {
-  /// executive.threads is fifo or deadline.
+  /// `executive.threads` is fifo or deadline, never automatic.
   TaskSet tasks;
-  /// As it describes itself; a capacity that only the device knows is filled in.
+  /// The board as its file describes it. A capacity that only the device knows is filled in.
   Board board;
   MachineFacts machine;
   /// The core of the compute engine's thread.

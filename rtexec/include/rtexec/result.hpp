@@ -1,5 +1,5 @@
-// What can fail at run time returns Result<T>: the value, or an Error that says what happened, where, why and what to
-// do. Real-time paths use Status, which carries a code only and never allocates.
+// Functions that can fail at run time return Result<T>: the value, or an Error with the failure, its place, its reason
+// and a remedy. Real-time paths use Status, which carries a code only and never allocates.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -25,7 +25,7 @@ enum class Errc {
   cancelled,     // the work was withdrawn before it ran
   io_error,      // a backing store could not be read or written
   corrupted,     // memory came back from its backing store with other contents
-  stale,         // an input has nothing that is new
+  stale,         // an input has no new value
 };
 
 struct Error {
@@ -33,7 +33,7 @@ struct Error {
   std::string what; // one or more full lines, ready to be shown to the user
 };
 
-/// What a failed Expected is made of: `return Unexpected(error);`.
+/// Constructs a failed Expected: `return Unexpected(error);`.
 template <class E> class Unexpected {
  public:
   explicit constexpr Unexpected(E error) : error_(std::move(error)) {}
@@ -46,8 +46,8 @@ template <class E> class Unexpected {
   E error_;
 };
 
-/// A value, or an error: std::expected, for compilers that have none. To take the value of a failed one, by `*` or
-/// `->`, is undefined; value() then throws std::bad_variant_access.
+/// A value or an error: std::expected, for compilers that lack it. Accessing the value of a failed one by `*` or `->`
+/// is undefined; value() then throws std::bad_variant_access.
 template <class T, class E> class [[nodiscard]] Expected {
  public:
   using value_type = T;
@@ -96,7 +96,7 @@ template <class T, class E> class [[nodiscard]] Expected {
   std::variant<T, Unexpected<E>> content_;
 };
 
-/// Nothing, or an error.
+/// Success without a value, or an error.
 template <class E> class [[nodiscard]] Expected<void, E> {
  public:
   using value_type = void;
@@ -134,7 +134,7 @@ using Status = Expected<void, Errc>;
 
 /// The process exit code that the command line promises for `code`.
 [[nodiscard]] RTEXEC_API int exit_code(Errc code);
-/// "bad input", "refused", ...
+/// Returns "bad input", "refused", ...
 [[nodiscard]] RTEXEC_API const char* name(Errc code);
 
 /// Prints any enumeration of the library by its name().

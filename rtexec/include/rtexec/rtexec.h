@@ -8,15 +8,15 @@
  *   rtexec_executive_free(executive);
  *   rtexec_task_set_free(set);
  *
- * Ownership: what a function without const returns is the caller's, who ends it by the function whose name ends in
- * _free (null is nothing); const text lives as long as the handle that it was asked of, or until the same question is
- * asked again. Errors: null or a code, and the error (`error` may be null); no exception leaves a function. A null
- * handle or text is BAD_INPUT; functions without an error do nothing then, and return false or null. Threading: the
- * calls of one handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes
- * bytes.
+ * Ownership: the caller owns every object that a function returns without const, and frees it with the function whose
+ * name ends in _free (null has no effect). const text lives as long as its handle, or until the same function is called
+ * again on that handle. Errors: a function returns null or a code, and fills in the error (`error` may be null). No
+ * exception leaves a function. A null handle or text is BAD_INPUT; functions without an error then have no effect, and
+ * return false or null. Threading: all calls on one handle come from one thread, unless a function says otherwise.
+ * Times are int64_t nanoseconds, sizes are bytes.
  *
- * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
- * programs compiled against this header go on to work. All of one array have the same `size`.
+ * Structs begin with `size`, which the caller sets to sizeof the struct. Later versions add members at the end, so that
+ * programs compiled against this header continue to work. All elements of an array have the same `size`.
  */
 #pragma once
 
@@ -33,21 +33,21 @@
 extern "C" {
 #endif
 
-/* ---- What is asked ---- */
+/* ---- Task sets ---- */
 
 typedef struct rtexec_task_set rtexec_task_set;
 
-/* A TOML file, or its text; `file` then names it in messages, and paths are resolved from its folder. BAD_INPUT: with
- * every error of the file. */
+/* Reads a task set from a TOML file, or from its text; `file` then names it in messages, and relative paths are
+ * resolved against its folder. BAD_INPUT: the error lists every error of the file. */
 RTEXEC_API rtexec_task_set* rtexec_load(const char* file, rtexec_error* error);
 RTEXEC_API rtexec_task_set* rtexec_parse(const char* toml, const char* file, rtexec_error* error);
 RTEXEC_API void rtexec_task_set_free(rtexec_task_set* set);
 
-/* ---- Workloads of the program's own ---- */
+/* ---- Custom workloads ---- */
 
-/* For the task of this name, whatever its `workload` says; in a file, "custom" says that a program gives it. `create`
- * returns null and fills in `error`, which is not null, where it cannot make one. It is called once by rtexec_plan()
- * and rtexec_create(), and several times by rtexec_profile(). */
+/* A custom workload for the task of this name, whatever its `workload` key says; "custom" in a file means that a
+ * program provides it. `create` returns null and fills in `error`, which is never null, if it cannot make the
+ * workload. rtexec_plan_of() and rtexec_create() call it once, rtexec_profile() several times. */
 typedef struct rtexec_own_workload {
   size_t size;
   const char* task;
@@ -62,10 +62,10 @@ typedef struct rtexec_input_job {
   const char* task;
   uint64_t job;
   int64_t release_ns; /* nominal */
-  /* When what is put in was so, on CLOCK_MONOTONIC: the instant at which a sensor looked. As it is given, that of the
-   * oldest of the other sources' values, or else now. */
+  /* The instant on CLOCK_MONOTONIC at which the input values were sampled by a sensor, set by the callback.
+   * Initially the oldest sampling instant of the other sources' values, or else now. */
   int64_t sampled_ns;
-  /* All inputs of the task, whose data are to be written; those that have another source are filled already. */
+  /* All inputs of the task. The callback writes their data; inputs that have another source are filled already. */
   const rtexec_tensor* inputs;
   size_t input_count;
 } rtexec_input_job;
@@ -78,27 +78,27 @@ typedef struct rtexec_output_job {
   int64_t sampled_ns; /* as on_input left it */
   const rtexec_tensor* outputs;
   size_t output_count;
-  const rtexec_box* detections; /* of a detector, best first */
+  const rtexec_box* detections; /* a detector's boxes, best first */
   size_t detection_count;
 } rtexec_output_job;
 
-/* on_input runs in the first CPU part of each job, on_output in the last one, on the real-time threads of the task of
- * this name: what they take is part of the job's execution and of measured WCETs. They must not allocate, take a lock,
- * or make a system call that can block; neither is called twice at once. Tensors are the workload's own buffers, where
- * they are for the whole run; all that a call is given ends with it. Both are called once for job 0 before the first
- * release, for warming up; job 0 then runs again. */
+/* on_input runs in the first CPU part of each job, on_output in the last one, on the real-time threads of the task
+ * of this name. Their time is part of the job's execution and of measured WCETs. They must not allocate, take a
+ * lock, or make a system call that can block. Neither is called concurrently with itself. Tensors are the workload's
+ * own buffers, at constant addresses during the run. All arguments are valid during the call only. The warm-up
+ * before the first release calls both once for job 0; job 0 then runs again. */
 typedef struct rtexec_task_callbacks {
   size_t size;
   const char* task;
-  /* Null: inputs are filled as the task set says. STALE: nothing is there that is new, and `on_stale` of the task's
-   * first input from "program" answers (where there is none, the job is executed all the same). Another error fails the
-   * job, and before the first release the start. */
+  /* Null: inputs are filled as the task set says. STALE: there is no new value, and `on_stale` of the task's first
+   * input from "program" decides; without such an input the job is executed. Another error fails the job, and before
+   * the first release the start. */
   rtexec_code (*on_input)(void* context, rtexec_input_job* job);
   void (*on_output)(void* context, const rtexec_output_job* job); /* null: not called */
   void* context;
 } rtexec_task_callbacks;
 
-/* ---- What a program is told ---- */
+/* ---- Notifications ---- */
 
 /* A job that ended late, was abandoned or failed. */
 typedef struct rtexec_miss {
@@ -111,7 +111,7 @@ typedef struct rtexec_miss {
 
 typedef enum rtexec_part { RTEXEC_BEFORE = 0, RTEXEC_DEVICE = 1, RTEXEC_AFTER = 2 } rtexec_part;
 
-/* A part of a job that took longer than its WCET, on which every promise rests. */
+/* A part of a job that exceeded its WCET, on which every promise rests. */
 typedef struct rtexec_wcet_excess {
   size_t size;
   const char* task;
@@ -121,82 +121,86 @@ typedef struct rtexec_wcet_excess {
   int64_t wcet_ns;
 } rtexec_wcet_excess;
 
-/* All zero but for `size`: nothing special is wanted. */
+/* Options of a plan or executive. All members except `size` may be zero: the defaults. */
 typedef struct rtexec_setup {
   size_t size;
   bool force; /* run although the plan is not proved */
   const rtexec_own_workload* workloads;
   size_t workload_count;
-  /* Called on a thread without real-time priority; null: nobody is told. */
+  /* Called for each miss, on a thread without real-time priority; null: not called. */
   void (*on_miss)(void* context, const rtexec_miss* miss);
-  void* context; /* of on_miss and on_wcet_exceeded */
-  /* The same for parts above their WCETs. */
+  void* context; /* argument of on_miss and on_wcet_exceeded */
+  /* Called likewise for parts that exceed their WCETs. */
   void (*on_wcet_exceeded)(void* context, const rtexec_wcet_excess* excess);
-  const rtexec_task_callbacks* callbacks; /* at most one of each task */
+  const rtexec_task_callbacks* callbacks; /* at most one for each task */
   size_t callback_count;
 } rtexec_setup;
 
-/* ---- What can be promised ---- */
+/* ---- Plans ---- */
 
 typedef struct rtexec_plan rtexec_plan;
 
-/* Loads the workloads and plans; runs nothing. A null setup is one of zeros. BAD_INPUT, UNSUPPORTED, REFUSED. */
+/* Loads the workloads and makes the plan; runs no job. A null setup is one of zeros. Errors: BAD_INPUT, UNSUPPORTED,
+ * REFUSED. */
 RTEXEC_API rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error);
 RTEXEC_API bool rtexec_plan_proved(const rtexec_plan* plan);
-/* What `rtexec check --json` writes. */
+/* Returns the JSON that `rtexec check --json` writes. */
 RTEXEC_API const char* rtexec_plan_json(const rtexec_plan* plan);
 RTEXEC_API void rtexec_plan_free(rtexec_plan* plan);
 
-/* Measures the execution times of every task by running the set on this machine, as `rtexec profile` does, and writes
- * them to the file that the task set names: later plans read them from there. `jobs` of each task; 0: until the WCETs
- * of one half of them hold for the other. A WCET is what was longest times `margin`, at least. */
+/* Measures the execution times of every task by running the set on this machine, as `rtexec profile` does. Writes
+ * them to the file that the task set names, from which later plans read them. `jobs`: jobs of each task; 0: until
+ * the WCETs of one half of the jobs hold for the other half. A WCET is at least the longest execution times
+ * `margin`. */
 RTEXEC_API rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs,
                                       double margin, rtexec_error* error);
 
-/* ---- What runs ---- */
+/* ---- Running ---- */
 
 typedef struct rtexec_executive rtexec_executive;
 
-/* Loads the workloads, opens the device and plans. The set may be freed afterwards; what `setup` points to may end,
- * save the contexts. Errors as of rtexec_plan_of(). */
+/* Loads the workloads, opens the device and makes the plan. Afterwards the set may be freed, and so may everything
+ * that `setup` points to except the contexts. Errors are those of rtexec_plan_of(). */
 RTEXEC_API rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error);
-/* Lives as long as the executive, and is not freed by the caller. */
+/* Returns the executive's plan, which lives as long as the executive and must not be freed by the caller. */
 RTEXEC_API const rtexec_plan* rtexec_executive_plan(const rtexec_executive* executive);
-/* Locks memory, starts the threads, warms up and releases the first jobs. NOT_PROVED: without `force`; REFUSED: the
- * machine does not give what the set needs, and it does not allow_degraded; DEVICE_FAULT: a workload failed its
- * warm-up. After an error the executive is of no further use. */
+/* Locks memory, starts the threads, warms up and releases the first jobs. NOT_PROVED: the plan is not proved and
+ * `force` is not set. REFUSED: the machine does not give what the set needs, and the set does not allow_degraded.
+ * DEVICE_FAULT: a workload failed its warm-up. After an error the executive can only be freed. */
 RTEXEC_API rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error);
-/* Until the run is over, or for `at_most_ns` (negative: for ever). True when it is over, never began, or `executive` is
- * null. */
+/* Waits until the run is over, at most `at_most_ns` (negative: for ever). Returns true if the run is over or never
+ * began, or `executive` is null. */
 RTEXEC_API bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns);
-/* Asks for a job of a task with trigger = "call": at once, or a period after the job before. From any thread. False:
- * there is no such task. */
+/* Requests a job of a task with trigger = "call": now, or one period after the previous job. May be called from any
+ * thread. Returns false if there is no such task. */
 RTEXEC_API bool rtexec_trigger(rtexec_executive* executive, const char* task);
-/* From any thread, and from signal handlers. */
+/* Requests the end of the run. May be called from any thread, and from signal handlers. */
 RTEXEC_API void rtexec_request_stop(rtexec_executive* executive);
-/* Counters so far, as JSON. */
+/* Returns the counters so far, as JSON. */
 RTEXEC_API const char* rtexec_progress(rtexec_executive* executive, rtexec_error* error);
-/* Ends the run within the longest job, and reports what `rtexec run --json` writes. Asked again, the same. */
+/* Ends the run within the longest job, and returns the report that `rtexec run --json` writes. Later calls return
+ * the same report. */
 RTEXEC_API const char* rtexec_stop(rtexec_executive* executive, rtexec_error* error);
-/* After rtexec_stop(): of the real-time tasks; and whether no response time was above what the plan promised. */
+/* Valid after rtexec_stop(). The first returns true if all real-time tasks met their deadlines, the second if no
+ * response time exceeded its promised bound. */
 RTEXEC_API bool rtexec_deadlines_kept(const rtexec_executive* executive);
 RTEXEC_API bool rtexec_bounds_kept(const rtexec_executive* executive);
-/* Stops it. */
+/* Stops the run and frees the executive. */
 RTEXEC_API void rtexec_executive_free(rtexec_executive* executive);
 
 /* ---- Bandwidth locks ---- */
 
 /* Tells a regulating executive, from any process of the machine, that memory bandwidth is needed or that the GPU is
- * used: while anyone does, best-effort cores are limited. One for each process is enough. */
+ * used. While any process does so, best-effort cores are limited. One object for each process is enough. */
 typedef struct rtexec_bandwidth_locks rtexec_bandwidth_locks;
 
 RTEXEC_API rtexec_bandwidth_locks* rtexec_bandwidth_locks_open(rtexec_error* error);
-/* From any thread, nested calls count; a few nanoseconds, no system call. */
+/* May be called from any thread; calls nest. They take a few nanoseconds and make no system call. */
 RTEXEC_API void rtexec_bandwidth_lock(rtexec_bandwidth_locks* locks);
 RTEXEC_API void rtexec_bandwidth_unlock(rtexec_bandwidth_locks* locks);
 RTEXEC_API void rtexec_gpu_busy(rtexec_bandwidth_locks* locks);
 RTEXEC_API void rtexec_gpu_not_busy(rtexec_bandwidth_locks* locks);
-/* Gives back what is held. */
+/* Releases all locks of this object. */
 RTEXEC_API void rtexec_bandwidth_locks_free(rtexec_bandwidth_locks* locks);
 
 #ifdef __cplusplus

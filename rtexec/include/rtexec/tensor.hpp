@@ -1,7 +1,7 @@
-// An input or an output of a workload, as its caller sees it: a typed, shaped view of a staging buffer on the host.
+// An input or an output of a workload: a typed, shaped view of a staging buffer on the host.
 //
-// Ownership: the workload owns the buffer, and says in workload.hpp who may touch it when. A copy of a Tensor views the
-// same buffer. No function here allocates or fails.
+// Ownership: the workload owns the buffer; workload.hpp says who may access it when. A copy of a Tensor views the same
+// buffer. No function here allocates or fails.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct Float16 {
   std::uint16_t bits = 0;
 };
 
-/// In bytes.
+/// Returns the size of an element, in bytes.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) noexcept {
   switch (type) {
   case ElementType::uint8:
@@ -54,7 +54,7 @@ struct Float16 {
   return 0;
 }
 
-/// As NumPy names it.
+/// Returns NumPy's name of the type.
 [[nodiscard]] constexpr std::string_view name(ElementType type) noexcept {
   switch (type) {
   case ElementType::uint8: return "uint8";
@@ -77,16 +77,16 @@ struct Tensor {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<std::int64_t> shape; // every dimension is at least 1; empty: one element
-  /// All elements, dense and row-major, aligned for their type. Empty before the workload's bind(), where the device
-  /// gives the buffer.
+  /// All elements, dense and row-major, aligned for their type. If the device allocates the buffer, this is empty
+  /// before the workload's bind().
   std::span<std::byte> bytes;
-  /// How pictures are normalised for it, per channel (red, green, blue), on values in [0, 1]: (value - mean) /
-  /// deviation.
+  /// The normalisation of pictures for this input, per channel (red, green, blue), on values in [0, 1]: (value - mean)
+  /// / deviation.
   std::array<float, 3> mean{0, 0, 0};
   std::array<float, 3> deviation{1, 1, 1};
 
-  /// The elements: T is an integer of <cstdint>, Float16, float, double or bool, or one of them const. Empty where they
-  /// are of another type.
+  /// Returns the elements. T is an integer of <cstdint>, Float16, float, double or bool, or a const one. Returns an
+  /// empty span if the elements have another type.
   template <class T> [[nodiscard]] std::span<T> as() const noexcept {
     if (type != element_type<std::remove_const_t<T>>()) return {};
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -1,4 +1,4 @@
-// Units as types, so that no naked integer crosses a room's border, and their text forms as TOML files write them.
+// Units as types, so that no bare integer crosses the border between components, and their text forms in TOML files.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -38,26 +38,26 @@ struct Bandwidth {
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
 };
 
-/// Of a clock.
+/// A clock frequency.
 struct Frequency {
   std::uint64_t hertz = 0;
   friend constexpr auto operator<=>(Frequency, Frequency) = default;
 };
 
-/// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are
-/// refused.
+/// Parses "100ms", "1.5s", "250us", "40ns" or "2min". The value must be a whole number of nanoseconds and must not be
+/// negative.
 [[nodiscard]] RTEXEC_API Result<Duration> parse_duration(std::string_view text);
-/// "64MiB", "3.8GiB", "500MB", "4096B": binary and decimal prefixes. Rounded to a whole byte.
+/// Parses "64MiB", "3.8GiB", "500MB" or "4096B", with binary and decimal prefixes. Rounds to a whole byte.
 [[nodiscard]] RTEXEC_API Result<Bytes> parse_bytes(std::string_view text);
-/// "100MB/s", "1GiB/s".
+/// Parses "100MB/s" or "1GiB/s".
 [[nodiscard]] RTEXEC_API Result<Bandwidth> parse_bandwidth(std::string_view text);
 
-/// The shortest exact form that the parser above reads back to the same value.
+/// Returns the shortest exact form that the parser above reads back to the same value.
 [[nodiscard]] RTEXEC_API std::string to_string(Duration value);
 [[nodiscard]] RTEXEC_API std::string to_string(Bytes value);
 [[nodiscard]] RTEXEC_API std::string to_string(Bandwidth value);
 
-/// For people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB", "2.40 GHz").
+/// Returns a text for people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB", "2.40 GHz").
 [[nodiscard]] RTEXEC_API std::string readable(Duration value);
 [[nodiscard]] RTEXEC_API std::string readable(Bytes value);
 [[nodiscard]] RTEXEC_API std::string readable(Frequency value);

@@ -1,17 +1,18 @@
-/* A workload of one's own in C: what a task runs in each job. C11 and C++17; in C++20 see <rtexec/workload.hpp>.
+/* A custom workload in C: the computation that a task runs in each job. C11 and C++17; for C++20 see
+ * <rtexec/workload.hpp>.
  *
- * Given to an executive in code (rtexec.h), or made by a shared object that a task set names:
+ * A program gives it to an executive (rtexec.h), or a shared object that a task set names makes it:
  *
  *   [[task]]
  *   name = "control"
  *   workload = "lib:libcontrol.so"   # beside the TOML file; exports rtexec_workload_create()
  *   arguments = "gain=0.5"
  *
- * The shared object needs this header and no library. A workload owns no device memory: it says what it needs, and is
+ * The shared object needs this header and no library. A workload owns no device memory: it declares its demand, and is
  * given addresses. Set-up may allocate; the three parts of a job may not.
  *
- * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
- * objects and programs compiled against this header go on to work.
+ * Structs begin with `size`, which the code that fills them in sets to sizeof the struct. Later versions add members at
+ * the end, so that objects and programs compiled against this header continue to work.
  */
 #pragma once
 
@@ -25,15 +26,15 @@
 extern "C" {
 #endif
 
-/* Bytes of device memory, by what a swap does to their contents. */
+/* Bytes of device memory by class. The class decides how a swap treats the contents. */
 typedef struct rtexec_memory_demand {
   uint64_t constant; /* never written by the device: dropped, and loaded again */
   uint64_t scratch;  /* lost between jobs: all tasks share the same memory */
-  uint64_t state;    /* copied out and back; zero before the rehearsal (begin_to_keep) */
+  uint64_t state;    /* copied out and back; zero before the warm-up (begin_to_keep) */
 } rtexec_memory_demand;
 
-/* Addresses of the memory that was asked for, aligned to 256 bytes, valid on the device for as long as the workload
- * lives. The struct itself lives during bind(). */
+/* Addresses of the declared memory, aligned to 256 bytes, valid on the device for as long as the workload lives. The
+ * struct itself is valid during bind() only. */
 typedef struct rtexec_memory {
   size_t size;
   const void* constant; /* mapped read-only */
@@ -42,16 +43,16 @@ typedef struct rtexec_memory {
   void* carry;
 } rtexec_memory;
 
-/* What a workload sees of its device, valid until destroy(). */
+/* A workload's view of its device, valid until destroy(). */
 typedef struct rtexec_device {
   size_t size;
-  const char* name; /* as the device names itself: "host", "NVIDIA H200" */
-  /* The compute engine's CUstream, of the device's primary context, which is current in bind() and execute(); null: the
-   * host device, whose addresses are ordinary memory. */
+  const char* name; /* the device's own name: "host", "NVIDIA H200" */
+  /* The compute engine's CUstream. It belongs to the device's primary context, which is current in bind() and
+   * execute(). Null on the host device, whose addresses are ordinary memory. */
   void* stream;
-  void* self; /* handed to wait() */
-  /* Only in execute() and execute_segment(): until all work in the stream is done, as the task set's `completion` says.
-   */
+  void* self; /* argument of wait() */
+  /* Waits until all work in the stream is done, in the way of the task set's `completion`. May be called only in
+   * execute() and execute_segment(). */
   rtexec_code (*wait)(void* self);
 } rtexec_device;
 
@@ -70,8 +71,8 @@ typedef enum rtexec_element_type {
   RTEXEC_FLOAT64 = 11
 } rtexec_element_type;
 
-/* An input or an output, in a buffer of the workload's own on the host: dense, row-major, aligned for its type. All of
- * one array have the same `size`. */
+/* An input or an output, in a host buffer that the workload owns: dense, row-major, aligned for its type. All
+ * elements of an array have the same `size`. */
 typedef struct rtexec_tensor {
   size_t size;
   const char* name; /* not empty */
@@ -79,11 +80,11 @@ typedef struct rtexec_tensor {
   size_t rank;
   const int64_t* shape; /* `rank` dimensions, each at least 1; rank 0: one element */
   void* data;
-  size_t bytes; /* of data: what type and shape make */
+  size_t bytes; /* bytes of data, as implied by type and shape */
 } rtexec_tensor;
 
-/* A detected object: edges in pixels of the network's input, into which the picture was letterboxed; right and bottom
- * are excluded. A plain value without `size`, as <rtexec/box.hpp> has it. */
+/* A detected object: edges in pixels of the network's input, into which the picture was letterboxed. right and
+ * bottom are exclusive. A plain value without `size`, like Box of <rtexec/box.hpp>. */
 typedef struct rtexec_box {
   float left, top, right, bottom;
   float score;    /* 0 to 1 */
@@ -96,7 +97,7 @@ typedef struct rtexec_ranked_class {
   float score; /* softmax probability */
 } rtexec_ranked_class;
 
-/* What a piece reads of the constants: bytes from `begin` to `end`, which is behind the last one. */
+/* The constants that a segment reads: the bytes from `begin` up to, but excluding, `end`. */
 typedef struct rtexec_constant_range {
   uint64_t begin;
   uint64_t end;
@@ -104,89 +105,93 @@ typedef struct rtexec_constant_range {
 
 typedef struct rtexec_workload {
   size_t size;
-  void* self; /* handed to each function */
+  void* self; /* argument of each function */
   rtexec_memory_demand memory;
   const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
-  /* What a measured execution time depends on, never null or empty: whoever changes the code or its data changes
-   * this. Of a shared object, the bytes of its file and `arguments` count besides. */
+  /* A digest of everything that a measured execution time depends on; never null or empty. A change of the code or
+   * its data must change it. For a shared object, the bytes of its file and `arguments` count in addition. */
   const char* fingerprint;
 
-  /* Set-up, once, before the first job. Null: nothing to ready. Where it fails, destroy() follows. `error` of this and
-   * of what follows is never null. */
+  /* Set-up; called once, before the first job. Null: nothing to prepare. If it fails, destroy() is called. `error`
+   * of this and of all following functions is never null. */
   rtexec_code (*bind)(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error);
 
-  /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. One
-   * job, number 0, is run for warming up before the first release. Other answers than RTEXEC_OK: the job failed, which
-   * counts as a miss. Null: there is no such part. Without execute() and execute_segment() a job never queues for the
-   * device: its WCET there is 0, and memory must be all zero. */
+  /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. Job
+   * 0 is run for warming up before the first release. A result other than RTEXEC_OK means that the job failed, which
+   * counts as a miss. Null: the job has no such part. Without execute() and execute_segment() a job never queues for
+   * the device. Its WCET there is 0, and memory must be all zero. */
   rtexec_code (*before)(void* self, uint64_t job); /* on the task's core */
   rtexec_code (*execute)(void* self);              /* on the device's compute engine; returns when its work is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
 
-  /* The last call, save where the workload was refused for its size. Null: nothing to end. */
+  /* The last call. It is not made if the workload was refused because of its `size`. Null: nothing to free. */
   void (*destroy)(void* self);
 
-  /* What goes in and comes out, null where there is nothing; all of it lives, where it is, until destroy(). Inputs hold
-   * what job `job` is to compute on when before(job) is called, and until execute() has returned. Outputs are read once
-   * after() has returned, until before() of the next job. */
+  /* Inputs and outputs; null if there are none. They stay valid at constant addresses until destroy(). Inputs hold
+   * the data of job `job` from the call of before(job) until execute() has returned. Outputs are read from the
+   * return of after() until before() of the next job. */
   const rtexec_tensor* inputs;
   size_t input_count;
   const rtexec_tensor* outputs;
   size_t output_count;
 
-  /* In place of execute(), which is not called then: the device part in pieces, which are called in turn from 0. A plan
-   * makes segments of them, of one piece or several short ones each, and may let other tasks have the device, and
-   * scratch, between two segments. 0 and null: it cannot be cut. */
+  /* The device part in segments, instead of execute(), which is not called then. They are called in turn from 0. A
+   * plan may merge several short ones. Between two calls other tasks may use the device and the scratch memory. 0
+   * and null: the device part cannot be cut. */
   size_t segments;
   rtexec_code (*execute_segment)(void* self, size_t segment);
-  uint64_t carry; /* bytes of device memory that keep their contents from piece to piece, and lose them between jobs */
+  uint64_t carry; /* bytes of device memory that keep their contents between the segments of a job, and lose them
+                   * between jobs */
 
-  /* What follows is null or 0 in objects that were compiled before it was there, and wherever there is no such thing.
-   */
+  /* The following members are null or 0 in objects that were compiled before the members existed, and in workloads
+   * without the feature. */
 
-  /* Memory that the workload, or a library that it uses, takes by itself; what is not told here a plan does not count.
-   * It is never swapped. */
-  uint64_t own_device; /* what it computes in: on the host device memory of the host, as for all device memory there */
+  /* Memory that the workload, or a library that it uses, allocates by itself. It is never swapped. A plan does not
+   * count memory that is not declared here. */
+  uint64_t own_device; /* memory to compute in; on the host device it is host memory, like all device memory there */
   uint64_t own_host;   /* data of inputs and outputs, the constants that are copied to the device */
 
-  const char* const* segment_names; /* of each piece, for people; null: "segment 0" and so on */
-  /* All constants that each piece reads lie in its range. Ranges may overlap, be empty, and leave bytes out. Null: the
-   * constants cannot be streamed. */
+  const char* const* segment_names; /* name of each segment, for people; null: "segment 0" and so on */
+  /* The range that contains all constants that a segment reads, for each segment. Ranges may overlap, be empty, and
+   * leave bytes out. Null: the constants cannot be streamed. */
   const rtexec_constant_range* constant_ranges;
-  /* Hands the piece's work to the device and returns; execute_segment(), which then waits for it, is still called. The
-   * piece before it has been handed over or executed. Null: a device waits for the host between two pieces. */
+  /* Submits the segment's work to the device without waiting. execute_segment() is still called, and then waits for
+   * this work. The previous segment has been launched or executed. Null: the device waits for the host between two
+   * segments. */
   rtexec_code (*launch_segment)(void* self, size_t segment);
 
-  /* Measures on `device`, before bind(), which of its ways to compute are fastest, and uses them: `choices` says them
-   * in lines of text of its own, which live until the next call. use() makes the same choices again, before bind() and
-   * in every later run. Both may change memory, constants, own_device and own_host, of which nobody has asked then.
-   * Both, or neither. */
+  /* tune() measures on `device`, before bind(), which implementations are fastest, and uses them. It describes them
+   * in `choices`, lines of text in its own format, which live until the next call. use() makes the same choices
+   * again, before bind() and in every later run. Both may change memory, constants, own_device and own_host, which
+   * nobody has read before. Set both or neither. */
   rtexec_code (*tune)(void* self, const rtexec_device* device, const char** choices, rtexec_error* error);
   rtexec_code (*use)(void* self, const char* choices, rtexec_error* error);
 
-  /* Tensors that stay on the device on their way between two workloads. Before bind() the first two tell which;
-   * `on_host`: others read the output's data as well. In each job, before before(), and once after bind(), the others
-   * say where an input is found and an output is put: dense, row-major, aligned to 256 bytes. All four, or none. */
+  /* Tensors that stay on the device on their way between two workloads. Before bind() the two link functions name
+   * the tensors. `on_host`: others also read the output's host data. In each job, before before(), and once after
+   * bind(), the other two functions set the address of an input or output. The tensor there is dense, row-major and
+   * aligned to 256 bytes. Set all four or none. */
   void (*link_input)(void* self, size_t input);
   void (*link_output)(void* self, size_t output, int on_host);
   void (*take_input)(void* self, size_t input, const void* from);
   void (*give_output)(void* self, size_t output, void* to);
 
-  /* Of the last job whose after() has returned, best first: how many there are, and where, until the next job begins.
-   * On the task's core, several times for a job: what takes time belongs into after(). A workload recognises boxes, or
-   * classes, or neither. */
+  /* Each returns the number of results of the last job whose after() has returned, and their address, best first.
+   * They stay valid until the next job begins. Called on the task's core, several times for a job: expensive work
+   * belongs in after(). A workload recognises boxes, or classes, or neither. */
   size_t (*boxes)(void* self, const rtexec_box** boxes);
   size_t (*classes)(void* self, const rtexec_ranked_class** classes);
 
-  /* Once, between the rehearsal (job 0, which comes twice) and the first release, where the workload has memory.state
-   * or a state of its own: forget what the rehearsal left. memory.state is zero before the rehearsal, and nobody else
-   * sets it to zero again. */
+  /* Discards the state that the warm-up left. Called once, between the warm-up (job 0, which runs again later) and
+   * the first release, if the workload has memory.state or a state of its own. memory.state is zero before the
+   * warm-up, and nobody else clears it afterwards. */
   void (*begin_to_keep)(void* self);
 } rtexec_workload;
 
-/* What a shared object exports: makes the workload of `task`, with the text of its key `arguments` (empty where there
- * is none). May be called several times, also for one task: `rtexec profile` measures in several runs. What is returned
- * lives until destroy(). Null, and `error`, which is never null here: there is none. */
+/* Makes the workload of `task`; exported by the shared object. `arguments` is the text of the task's key
+ * `arguments`, or empty. May be called several times, also for one task, because `rtexec profile` measures in
+ * several runs. The result lives until destroy(). On failure it returns null and fills in `error`, which is never
+ * null here. */
 RTEXEC_API const rtexec_workload* rtexec_workload_create(const char* task, const char* arguments, rtexec_error* error);
 
 #ifdef __cplusplus
