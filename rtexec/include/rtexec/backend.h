@@ -1,21 +1,21 @@
-/* An inference back end: what makes workloads of model files. A shared object that exports rtexec_backend_get(), and
+/* An inference back end: makes workloads of model files. It is a shared object that exports rtexec_backend_get(), and
  * that a task names:
  *
  *   [[task]]
  *   name = "camera"
  *   model = "detector.onnx"
- *   backend = "onnxruntime"          # librtexec-backend-onnxruntime.so, where the dynamic linker looks for libraries
+ *   backend = "onnxruntime"          # librtexec-backend-onnxruntime.so, found by the dynamic linker
  *   arguments = "threads=1"
  *
- * or `backend = "./libmine.so"`, a file beside the TOML file. The built-in one is "rtexec".
+ * or `backend = "./libmine.so"`, a file in the folder of the TOML file. The built-in back end is "rtexec".
  *
- * Its networks are workloads (workload.h), so all that a plan knows of a task holds for them: memory by class, memory
- * of their own (own_device, own_host), pieces between which other tasks may have the device, tuning, links, what they
- * recognise. What a back end cannot do it leaves null: without pieces its jobs are not preempted on the device, without
- * memory.constant nothing of them is swapped.
+ * Its networks are workloads (workload.h), so a plan treats them like all other tasks: memory by class, memory of their
+ * own (own_device, own_host), segments between which other tasks may use the device, tuning, links, recognised objects.
+ * A back end leaves null what it cannot do. Without segments its jobs are not preempted on the device; without
+ * memory.constant no memory of them is swapped.
  *
- * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, set by who
- * fills them in: later versions add members at their ends.
+ * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which the
+ * code that fills them in sets: later versions add members at the end.
  */
 #pragma once
 
@@ -30,10 +30,10 @@
 extern "C" {
 #endif
 
-/* Changes when back ends that were compiled before cannot be used any more. */
+/* Changes when previously compiled back ends can no longer be used. */
 #define RTEXEC_BACKEND_VERSION 1
 
-/* Kinds of devices, which can be added. */
+/* Kinds of devices, as bits that can be added. */
 typedef enum rtexec_device_kind {
   RTEXEC_DEVICE_HOST = 1, /* the cores of the machine: device memory is ordinary memory */
   RTEXEC_DEVICE_CUDA = 2
@@ -45,7 +45,7 @@ typedef enum rtexec_precision {
   RTEXEC_FP16 = 2  /* factors and activations in half precision, sums in single precision */
 } rtexec_precision;
 
-/* All dimensions of an input of which the model leaves some open. All of one array have the same `size`. */
+/* All dimensions of an input, if the model leaves some of them open. All elements of an array have the same `size`. */
 typedef struct rtexec_input_shape {
   size_t size;
   const char* input;
@@ -53,12 +53,12 @@ typedef struct rtexec_input_shape {
   const int64_t* shape; /* each at least 1 */
 } rtexec_input_shape;
 
-/* What a task asks for. Lives during the call. */
+/* The model and settings of a task. Valid during the call only. */
 typedef struct rtexec_model {
   size_t size;
   const char* task;      /* its name, for messages */
-  const char* file;      /* an absolute path; it was there a moment ago */
-  const char* arguments; /* the text of the task's key, empty where there is none */
+  const char* file;      /* an absolute path; the file existed just before the call */
+  const char* arguments; /* the text of the task's key `arguments`, or empty */
   rtexec_device_kind device;
   rtexec_precision precision; /* on the host always RTEXEC_FP32 */
   const rtexec_input_shape* shapes;
@@ -68,16 +68,18 @@ typedef struct rtexec_model {
 typedef struct rtexec_backend {
   size_t size;
   uint32_t version;      /* RTEXEC_BACKEND_VERSION */
-  const char* name;      /* as it calls itself, with its version: "ONNX Runtime 1.22.0" */
-  uint32_t device_kinds; /* rtexec_device_kind that it computes on, added */
-  /* The network of `model`, ready but for bind(). Set-up, on any thread; it is called several times, for one task too,
-   * and more than one network may live at a time. Its `fingerprint` has to change with all that execution times depend
-   * on, but for the files of model and back end, and `arguments`, which count besides. No device need be there: `rtexec
-   * check` asks too, on other machines. Null, and `error`, which is never null here: it cannot be used, and why. */
+  const char* name;      /* the back end's own name, with its version: "ONNX Runtime 1.22.0" */
+  uint32_t device_kinds; /* the sum of the rtexec_device_kind values that it supports */
+  /* Makes the network of `model`, ready except for bind(). Set-up, on any thread. Called several times, also for one
+   * task, and several networks may live at a time. The `fingerprint` must change with everything that execution
+   * times depend on. The files of model and back end, and `arguments`, count in addition. `rtexec check` calls this
+   * on machines without the device, too. On failure it returns null and gives the reason in `error`, which is never
+   * null. */
   const rtexec_workload* (*open)(const rtexec_model* model, rtexec_error* error);
 } rtexec_backend;
 
-/* What the shared object exports; it stays loaded until the process ends. Null: it cannot be used at all. */
+/* Returns the back end, or null if it cannot be used at all; exported by the shared object, which stays loaded until
+ * the process ends. */
 RTEXEC_API const rtexec_backend* rtexec_backend_get(void);
 
 #ifdef __cplusplus

@@ -5,7 +5,8 @@
 
 namespace rtexec {
 
-/// Edges in pixels of the network's input, into which the picture was letterboxed; right and bottom are excluded.
+/// A detected object: edges in pixels of the network's input, into which the picture was letterboxed. right and bottom
+/// are exclusive.
 struct Box {
   float left = 0;
   float top = 0;
@@ -21,7 +22,7 @@ struct RankedClass {
   float score = 0; // softmax probability
 };
 
-/// What a workload recognises in its inputs.
+/// The kind of results that a workload recognises in its inputs.
 enum class Recognition { nothing, boxes, classes };
 
 } // namespace rtexec

@@ -1,5 +1,5 @@
-// What a plan depends on of the machine that it is for. Of this machine it is probed; that of another one is read from
-// what `rtexec probe --json` wrote there, so that a laptop checks a robot's set.
+// The facts of a machine that a plan depends on. This machine is probed. Another machine is read from a file that
+// `rtexec probe --json` wrote there, so that a laptop can check a robot's task set.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,17 +9,17 @@
 
 namespace rtexec {
 
-/// Something that promises suppose of a machine, and what is known of it.
+/// An assumption of promises about a machine, and what is known about it.
 struct Condition {
   enum class Standing {
     holds,
     against,
     unknown,
   };
-  /// In words: "execution times hold".
+  /// The assumption in words: "execution times hold".
   std::string supposed;
   Standing standing = Standing::unknown;
-  /// What holds, what speaks against it or what is not known, in words.
+  /// The evidence for or against it, or the missing knowledge, in words.
   std::string known;
 };
 
@@ -28,9 +28,9 @@ struct MachineFacts {
   std::string name;
   /// The cores that a run may use, ascending. There is at least one.
   std::vector<unsigned> cores;
-  /// The cores that are online, and that taskset, a cpuset or a container keeps from this process, ascending.
+  /// Online cores that taskset, a cpuset or a container withholds from this process, ascending.
   std::vector<unsigned> withheld;
-  /// Those of `cores` that the kernel leaves to who asks for them (isolcpus), ascending.
+  /// The cores of `cores` that are isolated (isolcpus), ascending.
   std::vector<unsigned> isolated;
   /// Why threads may not be SCHED_FIFO. Empty: they may.
   std::string no_fifo;
@@ -38,11 +38,11 @@ struct MachineFacts {
   std::string no_deadline;
   /// Why memory may not be locked. Empty: it may.
   std::string no_memory_lock;
-  /// What stops or slows its real-time threads all the same. Empty: not known.
+  /// Conditions that stop or slow its real-time threads in spite of their scheduling class. Empty: not known.
   std::vector<Condition> disturbances;
-  /// What is free on its GPU. 0: not known.
+  /// The free memory of its GPU. 0: not known.
   Bytes device_memory{0};
-  /// Whether it is this machine, so that what is left open can be asked.
+  /// True if it is the machine that this process runs on, so that open settings can be probed.
   bool here = true;
 };
 

@@ -1,4 +1,4 @@
-// What happened in a run, or in a simulated one: plain values, owned by whoever holds them. Times are measured on
+// The results of a real or simulated run: plain values, owned by whoever holds them. Times are measured on
 // CLOCK_MONOTONIC.
 #pragma once
 
@@ -17,24 +17,24 @@
 
 namespace rtexec {
 
-/// Percentiles are within 1/128 of the value; all else is exact.
+/// Percentiles are within 1/128 of the value; all other values are exact.
 struct DurationStatistics {
   Duration min{0}, mean{0}, p50{0}, p99{0}, p999{0}, max{0};
 };
 
-/// By the part of a job.
+/// Counts by the part of a job.
 struct PartCounts {
   std::uint64_t before = 0, device = 0, after = 0;
   [[nodiscard]] std::uint64_t all() const { return before + device + after; }
 };
 
-/// Times, and the bound that they are held to.
+/// Times, and the bound that they must not exceed.
 struct MeasuredTimes {
   DurationStatistics times;
   std::uint64_t count = 0;
-  /// Of them, those above the bound.
+  /// The number of times above the bound.
   std::uint64_t violations = 0;
-  /// Absent: there is none.
+  /// Absent: there is no bound.
   std::optional<Duration> bound;
 };
 
@@ -47,53 +47,52 @@ struct TaskReport {
   std::uint64_t completed = 0;
   /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed.
   std::uint64_t missed = 0;
-  /// Releases that were dropped because the job before was unfinished, or had a part above its WCET (on_wcet_exceeded
-  /// = "skip-next"), or because an input had nothing new (on_stale = "skip").
+  /// Releases that were dropped, for one of three reasons: the previous job was unfinished, it had a part above its
+  /// WCET (on_wcet_exceeded = "skip-next"), or an input had no new value (on_stale = "skip").
   std::uint64_t skipped = 0;
-  /// Of a task that no timer releases: triggers whose place a newer one took, since they came too early.
+  /// For a task that no timer releases: early triggers that a newer trigger replaced.
   std::uint64_t dropped_triggers = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
   /// Jobs whose workload reported a fault, or whose memory could not be brought in.
   std::uint64_t failed = 0;
-  /// The error of the last job that failed. Absent: none did.
+  /// The error of the last job that failed. Absent: no job failed.
   std::optional<Errc> failure;
   /// Jobs and due releases that the end of the run cut off.
   std::uint64_t unfinished = 0;
-  /// Jobs whose part on the device executed beside that of another task ([device] co_run). Absent: the task is in no
-  /// pair.
+  /// Jobs whose device part executed concurrently with that of another task ([device] co_run). Absent: the task is in
+  /// no pair.
   std::optional<std::uint64_t> paired;
-  /// How often jobs left the device between two segments, and had more to execute. Absent: the device part is one
-  /// segment.
+  /// How often jobs were preempted on the device between two segments. Absent: the device part is one segment.
   std::optional<std::uint64_t> preempted;
   /// Times from the nominal release to the end of the job.
   DurationStatistics response;
-  /// Times from the nominal release to the thread running.
+  /// Times from the nominal release until the thread runs.
   DurationStatistics release_latency;
-  /// Times from the sampling of what a job read, the oldest of it, to its nominal release; of what was sampled after
-  /// that there is none. The longest less the shortest is the release jitter that the source brings. The bound is
+  /// Times from the oldest sampling instant of a job's inputs to its nominal release. Inputs sampled after the release
+  /// are not counted. The maximum minus the minimum is the release jitter of the source. The bound is
   /// Task::input_delay.
   MeasuredTimes input_delay;
   /// The longest execution of each part.
   Wcet observed;
-  /// The execution times on which the plan rests, and how many parts took longer.
+  /// The execution times on which the plan rests, and the number of parts that took longer.
   Wcet wcet;
   PartCounts above_wcet;
-  /// How many of these had begun when the hypervisor was last seen to have taken time of their core: what was taken may
-  /// be why, and may have met another part.
+  /// The parts above their WCET that had begun when the hypervisor was last seen to have stolen time of their core. The
+  /// stolen time may be the reason, but may also have hit another part.
   PartCounts above_wcet_stolen;
   /// The execution of each part in the job before the first one.
   Wcet warm_up;
   Duration deadline{0};
-  /// The response time that the plan promised. Absent: it promised none.
+  /// The promised response time. Absent: the plan promised none.
   std::optional<Duration> bound;
 };
 
-/// Reaction time and data age of a chain, as they were and as they were promised (PlannedChain).
+/// Measured and promised reaction time and data age of a chain (PlannedChain).
 struct ChainReport {
   using Measured = MeasuredTimes;
   std::string name;
-  /// Whether times count from the sampling of what the first task read (PlannedChain::input_delay).
+  /// True if times count from the sampling of the first task's input (PlannedChain::input_delay).
   bool from_sampling = false;
   Measured reaction, age, reduced_age;
   [[nodiscard]] std::uint64_t violations() const {
@@ -101,7 +100,7 @@ struct ChainReport {
   }
 };
 
-/// The kernel scheduling class that a thread was given.
+/// The kernel scheduling class of a thread.
 struct SchedulingClass {
   enum class Kind {
     other, // SCHED_OTHER, without real-time priority
@@ -123,44 +122,44 @@ struct ThreadReport {
   std::string name;
   int kernel_id = 0;
   SchedulingClass scheduling;
-  /// Minor and major page faults after the start. Not counted of copy engines whose mappings are page tables (those of
-  /// the host device).
+  /// Minor and major page faults after the start. Copy engines of the host device are not counted, because mapping
+  /// chunks there fills page tables.
   long page_faults = 0;
 };
 
-/// The device of a run and its memory, once everything was placed on it.
+/// The device of a run and its memory, after everything was placed on it.
 struct DeviceReport {
   std::string name;
-  /// What this run takes, its context included.
+  /// The device memory that this run uses, its context included.
   Bytes used;
-  /// What opening the device took.
+  /// The device memory that opening the device used.
   Bytes context;
-  /// What the plan needs: constants, state and the shared scratch, in whole chunks.
+  /// The demand of the plan: constants, state and the shared scratch, in whole chunks.
   Bytes demand;
-  /// What separate allocations would have taken.
+  /// The memory that separate allocations would use.
   Bytes separate;
 };
 
-/// What swapping moved since the start.
+/// The memory that was swapped since the start.
 struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
-  /// Where swapped chunks went, and how.
+  /// The store of swapped chunks, with the way they are copied.
   std::string store;
-  /// What the store fell back to and why, in lines. Empty: it got what it wanted.
+  /// The store's fallback and its reason, in lines. Empty: no fallback was needed.
   std::string fallback;
-  /// What was copied.
+  /// Bytes that were copied.
   Bytes in, out;
-  /// What was not copied out, since it was unchanged.
+  /// Bytes that were not copied out because they were unchanged.
   Bytes skipped;
-  /// What was not copied out, since it was constant.
+  /// Bytes that were not copied out because they were constant.
   Bytes dropped;
-  /// How many chunks came or went.
+  /// The number of chunks that were loaded or evicted.
   std::uint64_t operations = 0;
-  /// What the last errors of the store were, and what to do. Empty: there were none.
+  /// The last errors of the store, and their remedies. Empty: no errors.
   std::string failure;
 };
 
-/// Of durations, or of counted lines of memory.
+/// Percentiles of durations, or of counts of cache lines.
 template <class Value> struct Percentiles {
   Value p50{}, p99{}, max{};
   std::uint64_t samples = 0;
@@ -169,67 +168,67 @@ template <class Value> struct Percentiles {
 /// A core, or a cluster of cores with one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
-  /// The counter, as it describes itself.
+  /// The counter's description of itself.
   std::string counter;
-  /// How many bytes an event stands for.
+  /// The number of bytes that one event stands for.
   Bytes line{64};
-  /// The budget, as planned. Absent: there is none. Those of best-effort cores are in force only in the time that
-  /// `while` says.
+  /// The planned budget. Absent: there is none. Budgets of best-effort cores are in force only at the times that
+  /// `while` selects.
   std::optional<Bandwidth> budget;
-  /// Lines counted since the start; reads are all where writes are not counted apart
+  /// Lines counted since the start. If writes are not counted separately, `reads` contains all lines
   std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
-  /// Periods in which the regulating thread did not run, since others had taken the core.
+  /// Periods in which the regulating thread did not run, because other threads occupied the core.
   std::uint64_t missed_periods = 0;
   /// Periods in which the core was throttled.
   std::uint64_t throttled_periods = 0;
   Duration throttled{0};
-  /// Lines beyond what was allowed, of the periods in which the budget was used up.
+  /// Lines beyond the allowed number, in periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
-  /// How late the regulating thread was at the begin of a period.
+  /// How late the regulating thread was at the beginning of a period.
   Percentiles<Duration> late;
-  /// Overflows that the kernel did not tell of, and that were found by reading.
+  /// Overflows that the kernel did not signal, and that were found by reading the counter.
   std::uint64_t lost_overflows = 0;
-  /// Whether the counter ended: the core is not regulated since.
+  /// True if the counter failed: the core is not regulated since then.
   bool lost = false;
 };
 
-/// What went through one source or sink of a task since the start.
+/// The traffic of one source or sink of a task since the start.
 struct ChannelReport {
   std::string task;
   /// "image from v4l2:/dev/video0", "file:results".
   std::string name;
-  /// Whether it is a source.
+  /// True if it is a source.
   bool input = false;
-  /// Jobs that got new values through it, or whose results it took.
+  /// Jobs that got new values from the source, or whose results the sink took.
   std::uint64_t moved = 0;
-  /// Of a source: jobs for which it had nothing new, whatever answered that.
+  /// For a source: jobs for which it had no new value, whatever `on_stale` says.
   std::uint64_t stale = 0;
-  /// Of a sink: jobs whose results had no room, or were taken and could not be written.
+  /// For a sink: jobs whose results found no room, or were taken but could not be written.
   std::uint64_t dropped = 0;
-  /// What went wrong last, and what to do. Empty: nothing.
+  /// The last failure, and its remedy. Empty: no failure.
   std::string failure;
 };
 
-/// How cores were held to their memory bandwidth.
+/// The regulation of the cores' memory bandwidth.
 struct BandwidthReport {
   Duration period{0};
-  /// The limit of best-effort cores. With [bandwidth] slowdown, it is the one that the loop set last.
+  /// The limit of best-effort cores. With [bandwidth] slowdown, the last limit that the closed loop set.
   std::optional<Bandwidth> limit;
-  /// What was counted of each domain since the start, the warm-up included.
+  /// The counts of each domain since the start, the warm-up included.
   std::vector<DomainReport> domains;
-  /// How each domain is counted and throttled, and what limits the guarantee.
+  /// How each domain is counted and throttled, and the limitations of the guarantee.
   std::vector<std::string> reasons;
 };
 
-/// Where `rtexec top` saw the run, or why it did not: that ends no run.
+/// The page in which `rtexec top` saw the run. A failure to make it ends no run.
 struct StatusPageReport {
   std::string file;
   /// Why there was no page. Empty: there was one.
   std::string failure;
 };
 
-/// What ended the device, and with it the run.
+/// The fault that ended the device, and so the run.
 struct DeviceFaultReport {
   /// The task whose job met the fault.
   std::string task;
@@ -242,18 +241,18 @@ struct TraceReport {
   std::uint64_t lost = 0;
 };
 
-/// What a flight recorder wrote.
+/// The snapshots that a flight recorder wrote.
 struct FlightReport {
   struct Snapshot {
     std::filesystem::path folder;
     std::string reason;
   };
   std::vector<Snapshot> snapshots;
-  /// How many more snapshots there were reasons for.
+  /// The number of further snapshots that were triggered but not written.
   std::uint64_t left_out = 0;
 };
 
-/// What ended a run.
+/// The reason why a run ended.
 enum class StopCause {
   /// The run has not begun, or goes on.
   none,
@@ -265,32 +264,33 @@ enum class StopCause {
   wcet_exceeded,
   /// The device was lost.
   device_fault,
-  /// The executive lost count of the device's work: an error of rtexec.
+  /// An error of rtexec: the executive's state of the device's work is stale.
   driver_fault,
 };
 [[nodiscard]] RTEXEC_API std::string_view name(StopCause value) noexcept;
 
 struct Stop {
   StopCause cause = StopCause::none;
-  /// The task whose overrun it was, whose WCET was exceeded, or whose job met the fault.
+  /// The task that overran, exceeded its WCET, or whose job met the fault.
   std::string task;
   friend bool operator==(const Stop&, const Stop&) = default;
 };
-/// "duration", "request", "overrun of front", "WCET exceeded by front", "device fault in task 'front'"; empty for none.
+/// Returns "duration", "request", "overrun of front", "WCET exceeded by front" or "device fault in task 'front'"; empty
+/// for none.
 [[nodiscard]] RTEXEC_API std::string to_string(const Stop& value);
 
-/// At what clock a core or the device worked, read before the run and twice a second during it.
+/// The clock rate of a core or the device, read before the run and twice a second during it.
 struct ClockReport {
   /// "core 3", "device", "device memory".
   std::string of;
   Frequency lowest, highest;
-  /// What held it back at times: "power", "temperature", "the hardware's brake".
+  /// The causes of throttling that were seen: "power", "temperature", "the hardware's brake".
   std::vector<std::string> limits;
-  /// Whether nothing held it back, and it moved by no more than 2 %, which is how well it is known.
+  /// True if there was no throttling, and the rate varied by at most 2 %, the accuracy of its measurement.
   [[nodiscard]] RTEXEC_API bool steady() const noexcept;
 };
 
-/// What the hypervisor took of a core while the core had something to execute, read twice a second.
+/// Time that the hypervisor stole from a core while the core had work, read twice a second.
 struct StolenReport {
   unsigned core = 0;
   Duration time{0};
@@ -299,40 +299,39 @@ struct StolenReport {
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
-  /// The chains that were followed.
+  /// The monitored chains.
   std::vector<ChainReport> chains;
   std::vector<ThreadReport> threads;
   /// The device and its memory. Absent before the start.
   std::optional<DeviceReport> device;
-  /// What was swapped. Absent where the plan swaps nothing.
+  /// The swap traffic. Absent: the plan swaps nothing.
   std::optional<SwapReport> swap;
-  /// Of the cores that execute parts, and of the device: those that are known. On virtual machines none is.
+  /// The clocks of the cores that execute parts, and of the device, as far as they are known. On virtual machines none
+  /// is.
   std::vector<ClockReport> clocks;
-  /// Of the cores that execute parts or serve the device, those of which something was taken.
+  /// The cores that execute parts or serve the device, and from which time was stolen.
   std::vector<StolenReport> stolen;
-  /// Where inputs of tasks came from and where their outputs went: what the task set or the program names, not noise
-  /// or files.
+  /// The sources and sinks of tasks that the task set or the program names, except noise and files.
   std::vector<ChannelReport> channels;
-  /// How memory bandwidth was regulated. Absent where the set limits none.
+  /// The regulation of memory bandwidth. Absent: the set has no limit.
   std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;
-  /// What the machine could not give.
+  /// The requirements that the machine could not fulfil.
   std::vector<std::string> degraded;
-  /// What was recorded; whoever recorded fills it in.
+  /// The trace statistics; the recorder fills them in.
   std::optional<TraceReport> trace;
-  /// What a flight recorder wrote; whoever kept the events fills it in.
+  /// The snapshots of a flight recorder; the recorder fills them in.
   std::optional<FlightReport> flight;
   /// The status page of a run that was started.
   std::optional<StatusPageReport> status_page;
-  /// Misses and parts above their WCETs that came faster than the callbacks for them could be called, or after one had
-  /// thrown.
+  /// Misses and parts above their WCETs for which no callback was called: they came too fast, or a callback had thrown.
   std::uint64_t lost_callbacks = 0;
-  /// What a callback threw; none is called again. Empty: nothing.
+  /// The exception that a callback threw; callbacks are not called afterwards. Empty: none.
   std::string callback_failure;
   Stop stopped_by;
-  /// Whether every real-time task met all its deadlines.
+  /// True if every real-time task met all its deadlines.
   [[nodiscard]] RTEXEC_API bool deadlines_kept() const;
-  /// Whether no response time was above what the plan promised.
+  /// True if no response time exceeded the promised bound.
   [[nodiscard]] RTEXEC_API bool bounds_kept() const;
 };
 
@@ -364,15 +363,15 @@ struct JobRecord {
   Instant nominal{};
   /// The instant at which its first CPU part had ended.
   Instant requested{};
-  /// When its execution on the device began and ended; equal where it did not execute.
+  /// When its execution on the device began and ended; equal if it did not execute there.
   Instant device_begin{}, device_end{};
-  /// Whether another job was started with it, to execute beside it.
+  /// True if another job was started together with it, to co-run.
   bool accompanied = false;
   Instant end{};
-  /// What each part took: processor time of the CPU parts; of the time between begin and end on the device, what the
-  /// device used by its own clock, where it has one. Not known of simulated jobs.
+  /// The execution time of each part: processor time of the CPU parts; of the device part, the time by the device's own
+  /// clock if it has one, else from begin to end. Unknown for simulated jobs.
   Wcet executed{};
-  /// Whether the job counts as missed in TaskReport.
+  /// True if TaskReport counts the job as missed.
   bool missed = false;
   /// Why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
   std::optional<Errc> failure;
@@ -381,7 +380,7 @@ struct JobRecord {
 struct JobRecords {
   /// The jobs, task by task, those of each task in their order.
   std::vector<JobRecord> jobs;
-  /// How many jobs were not kept.
+  /// The number of jobs that were not kept.
   std::uint64_t lost = 0;
 };
 
