@@ -1,5 +1,5 @@
-// What a run does about memory bandwidth: regulates the cores that the task set limits, tells everyone while its device
-// works, and where a slowdown is asked for, sets the limit by the executions that it sees.
+// The memory bandwidth control of a run. Regulates the cores that the task set limits, and tells other processes while
+// the run's device works. If a slowdown is requested, adjusts the limit by the observed execution times.
 #pragma once
 
 #include "hal/core_claim.hpp"
@@ -17,41 +17,41 @@
 
 namespace rtexec::executive {
 
-/// What regulation has to know of the run that it serves.
+/// Facts about the run that regulation needs.
 struct RegulatedRun {
   std::set<unsigned> serving; // cores of real-time parts, and of the threads that feed the device
-  std::set<unsigned> claimed; // cores that the run holds against other runs already
+  std::set<unsigned> claimed; // cores that the run has already claimed against other runs
   bool proved = false;
 };
 
 class BandwidthControl {
  public:
-  /// Of a set that limits anything. Errors: those of plan_regulation(); refused: what was proved need not hold here
-  /// (and no allow_degraded).
+  /// Plans the regulation of a set that has limits. Returns the errors of plan_regulation(). Returns refused if a proof
+  /// need not hold under this regulation (and the set does not allow_degraded).
   [[nodiscard]] static Result<regulation::RegulationPlan> plan(const ResolvedSet& set, const RegulatedRun& run);
-  /// Claims the cores that it may hold. Errors: those of Regulation::start(); refused: another run has a core that the
-  /// set gives a budget.
+  /// Starts the regulation, and claims the cores that it may stop. Returns the errors of Regulation::start(). Returns
+  /// refused if another run holds a core for which the set gives a budget.
   [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run,
                                                                        regulation::RegulationPlan plan);
   ~BandwidthControl();
 
-  // Any thread; neither blocks nor allocates. Nested.
-  void device_works() noexcept { locks_.lock(); } // bw_lock: an execution or a copy
+  // Any thread; neither blocks nor allocates. Calls nest.
+  void device_works() noexcept { locks_.lock(); } // bw_lock: an execution or a copy is in progress
   void device_rests() noexcept { locks_.unlock(); }
-  /// Gpu_busy: from a job's request to the end of its device part
+  /// The gpu_busy lock: held from a job's request to the end of its device part
   void device_wanted() noexcept { locks_.gpu_busy(); }
   void device_left() noexcept { locks_.gpu_not_busy(); }
-  /// From the compute engine's thread.
+  /// Called by the compute engine's thread.
   void note_execution(std::uint32_t task, Duration execution) noexcept;
 
-  /// By a thread of the run on `core`, before its first job and after its last one.
+  /// Called by a thread of the run on `core`, before its first job; leave() is called after its last one.
   [[nodiscard]] Result<> join(unsigned core) { return regulation_->join(core); }
   void leave(unsigned core) noexcept { regulation_->leave(core); }
 
   [[nodiscard]] BandwidthReport report() const;
-  /// Why bounds that were proved need not hold.
+  /// Returns the reasons why proved bounds need not hold.
   [[nodiscard]] const std::vector<std::string>& degraded() const { return plan_.degraded; }
-  /// No core is held any more. Once the run's threads have ended; the report stays.
+  /// Stops throttling for good. Called after the run's threads have ended; the report stays available.
   void end();
 
  private:
@@ -59,11 +59,11 @@ class BandwidthControl {
   void set_limit(Bandwidth limit) noexcept;
 
   BandwidthLocks locks_;
-  BandwidthReport first_; // what stays as it is; after the end all of it
+  BandwidthReport first_; // the static fields; after the end the whole report
   regulation::RegulationPlan plan_;
   std::vector<hal::CoreClaim> claims_;
   std::optional<policies::BandwidthLoop> loop_;
-  std::atomic<std::uint64_t> limit_{0}; // bytes a second; 0: as asked
+  std::atomic<std::uint64_t> limit_{0}; // bytes a second; 0: as the task set says
   std::unique_ptr<regulation::Regulation> regulation_;
 };
 

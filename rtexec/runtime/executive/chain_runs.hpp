@@ -1,8 +1,9 @@
-// Follows the data of each chain through a run, as its tasks' own threads tell: the stamp of what a job reads goes to
-// what it writes, from task to task without anybody waiting, and the last task's completion thread measures.
+// Follows the data of each chain through a run. The tasks' own threads pass the stamp of a job's inputs to its outputs,
+// from task to task without waiting. The completion thread of the last task measures.
 //
-// What counts from where to where: policies/chains/chain_bounds.hpp. Data are there when they are written to the inputs
-// of others (rtexec/runtime/channels), or, where a task of a chain takes nothing from the one before, as if they were.
+// policies/chains/chain_bounds.hpp defines from where to where times count. Data are available when they are written to
+// the inputs of other tasks (rtexec/runtime/channels). If a task of a chain has no input from the previous task, its
+// data are treated as if it had.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -23,17 +24,18 @@ namespace rtexec::executive {
 /// One task's place in one chain.
 class ChainPlace {
  public:
-  /// A job of the first task has read.
+  /// The inputs of a job of the first task.
   struct Reading {
     Instant at{};
-    Instant event{};   // what released the job, or its nominal release where a timer did
-    Instant sampled{}; // when the oldest of what it reads was so
+    Instant event{};   // the event that released the job, or its nominal release if a timer released it
+    Instant sampled{}; // the oldest sampling instant of its inputs
   };
   // Release thread.
-  /// Before a job fills its inputs, which may take long: of the task before it is to have what was there at `when`.
+  /// Selects the data of the previous task that were available at `when`. Called before a job fills its inputs, which
+  /// may take long.
   void look(Instant when) noexcept;
   void read(const Reading& reading) noexcept;
-  /// Completion thread: what that job made appears at `at`.
+  /// Called by the completion thread: the output of that job becomes available at `at`.
   void write(Instant at) noexcept;
 
  private:
@@ -43,8 +45,8 @@ class ChainPlace {
   channels::Latest* behind_ = nullptr; // null: the last one
   policies::ChainEnd* end_ = nullptr;
   ChainStatistics* statistics_ = nullptr;
-  bool from_sampling_ = false;               // times count from the sampling of what the first task reads
-  std::optional<policies::ChainStamp> held_; // by the job under way
+  bool from_sampling_ = false;               // times count from the sampling of the first task's inputs
+  std::optional<policies::ChainStamp> held_; // by the job in progress
   std::uint64_t jobs_ = 0;
 };
 
@@ -52,12 +54,12 @@ class ChainRuns {
  public:
   ChainRuns(const TaskSet& tasks, const Plan& plan);
 
-  /// Of task `task`, all its places; they live as long as this.
+  /// Returns all places of task `task`, which live as long as this.
   [[nodiscard]] std::vector<ChainPlace*> places_of(std::uint32_t task) const;
   [[nodiscard]] std::vector<ChainReport> report() const;
-  /// What stays as it is in their statuses,
+  /// Returns statuses with the static fields filled in.
   [[nodiscard]] std::vector<ChainStatus> first_status() const;
-  /// and what changes. Any thread; allocates nothing.
+  /// Fills the dynamic fields. Any thread; allocates nothing.
   void show(std::vector<ChainStatus>& chains) const;
 
  private:
@@ -66,7 +68,7 @@ class ChainRuns {
         : statistics(name, from_sampling), end(triggered) {}
     std::vector<std::uint32_t> tasks;
     std::vector<std::unique_ptr<ChainPlace>> places;
-    std::vector<std::unique_ptr<channels::Latest>> links; // behind each task but the last one
+    std::vector<std::unique_ptr<channels::Latest>> links; // after each task except the last one
     ChainStatistics statistics;
     policies::ChainEnd end;
   };

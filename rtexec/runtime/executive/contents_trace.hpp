@@ -1,5 +1,4 @@
-// Tells the trace of a buffer that got its first contents, and of each tile of them. Any thread; without a recording it
-// does nothing.
+// Traces the first contents of a buffer, and each tile of them. Any thread; has no effect without a recording.
 #pragma once
 
 #include "tasks/base/initialise_observer.hpp"

@@ -1,18 +1,18 @@
-// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engines and transfers
-// on the copy engines come out. Owns the scheduler thread, which is the only one that touches the core and the only one
-// that submits work.
+// Drives one device by the scheduler core. Events of all tasks are its input; executions on the compute engines and
+// transfers on the copy engines are its output. Owns the scheduler thread, the only thread that uses the core and
+// submits work.
 //
-// Where jobs execute beside each other, one that is started beside another goes to the second compute engine. The
-// device part of each of the two is all the time from when they were started, less what the device says that it did not
-// execute: until its engine's thread has the core that they share, a job waits for the other one. In the warm-up such
-// a task's job executes again, until each of its policies has on each engine.
+// If jobs co-run, a job that is started while another one executes goes to the second compute engine. The device part
+// of each is the time since both were started, less the time that the device reports as not executed: until its
+// engine's thread gets the shared core, a job waits for the other one. In the warm-up the job of such a task executes
+// repeatedly, until each of its policies has executed on each engine.
 //
-// A job of several segments goes back to the scheduler after each but its last one. Its device part begins with the
-// first and ends with the last; what others execute in between is not part of its execution. With launch-ahead the
-// compute engine has the next segments of the job already, and goes on by itself. Where the device computes by itself,
-// the engine hands it one while the one before executes, and before it waits for the last one that it has, it waits for
-// what the scheduler makes of the end of the one before: so the device never runs out of what it may execute. After an
-// error of a segment, those that were given besides do not execute.
+// A job of several segments returns to the scheduler after each segment but the last. Its device part begins with the
+// first segment and ends with the last; executions of other jobs in between are not part of it. With launch-ahead the
+// compute engine already has the next segments of the job, and continues without the scheduler. If the device computes
+// asynchronously, the engine submits segment n+1 while segment n executes. Before it waits for its last segment, it
+// waits for the scheduler's decision on the end of the previous one. So the device never runs out of permitted work.
+// After an error of a segment, the segments submitted ahead do not execute.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -30,30 +30,32 @@
 
 namespace rtexec::executive {
 
-/// How a job came to its end on the device.
+/// The end of a job's device part.
 struct DevicePart {
   Status outcome;
   Instant begin{}, end{};
-  Duration executed{0};          // of the time from begin to end, what counts as execution,
-  Duration longest{0};           // and of one of its segments, the most
-  std::uint32_t preemptions = 0; // between two segments, for others
+  Duration executed{0};          // the time between begin and end that counts as execution
+  Duration longest{0};           // the longest execution of a segment
+  std::uint32_t preemptions = 0; // between two segments, in favour of other jobs
   hal::Company company = hal::Company::alone;
 };
 
-/// What a task does with its turn on the device. The calls follow one another for each job that was requested, the
-/// first two for each segment; a task has one such job at a time.
+/// A task's callbacks for its jobs on the device. For each requested job they are called in this order, the first two
+/// for each segment. A task has one such job at a time.
 class DeviceClient {
  public:
-  /// Whether launch() hands over anything; always the same.
+  /// True if launch() is asynchronous. Constant.
   [[nodiscard]] virtual bool launches() const noexcept { return false; }
-  /// Where it does, with launch-ahead: hands the segment to the device, which may execute the one before still. On a
-  /// compute engine's thread; must not block. After an error the job has failed, and nothing of it is under way.
+  /// Submits the segment to the device, which may still execute the previous one. Called only if launches() is true and
+  /// with launch-ahead, on a compute engine's thread; must not block. After an error the job has failed, and no work of
+  /// it is in progress.
   virtual Status launch(std::uint32_t) noexcept { return {}; }
-  /// On a compute engine's thread, in the warm-up several times for a job; not where DeviceMemory::prepare() fails.
+  /// Executes a segment. Called on a compute engine's thread, in the warm-up several times for a job; not called if
+  /// DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
-  /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
-  /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
-  /// transfer fail that it needed. Must not block.
+  /// Called once for each requested job. On the compute engine's thread, it gets the result of execute() or prepare().
+  /// If the job did not execute, it is called on the scheduler thread, with `cancelled` if the job was withdrawn, or
+  /// with the error of a transfer that the job needed. Must not block.
   virtual void device_part_ended(const DevicePart& part) noexcept = 0;
 
  protected:
@@ -62,23 +64,23 @@ class DeviceClient {
 
 class DeviceDriver {
  public:
-  /// The scheduler is the one whose first state `memory` was laid out for. `clients` is parallel to its tasks; each
-  /// must outlive the driver, as must `device` and `memory`.
+  /// The scheduler's initial state must be the one that `memory` was laid out for. `clients` is parallel to the
+  /// scheduler's tasks. `device`, `memory` and the clients must outlive the driver.
   struct Options {
-    /// While a job executes, copy engines without a transfer copy all the same, to measure beside it
+    /// True if copy engines copy continuously while a job executes, to measure beside copies
     bool exercise = false;
-    /// By task: the policies under which its jobs execute beside others. Empty: there is one compute engine
+    /// The policies under which jobs co-run, by task. Empty: there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};
-    /// By task: of its jobs. Empty: one each
+    /// The number of segments of a job, by task. Empty: one each
     std::vector<std::uint32_t> segments = {};
     std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
-    /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
-    /// admission charges beside the WCET, so that no delay beyond it goes unseen
+    /// The maximum time of an execution that may not count as execution, whatever the device reports. It is the
+    /// overhead that admission charges in addition to the WCET, so that no delay beyond it goes unnoticed
     Duration max_not_executed{0};
-    BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
-    /// Told when an event found its queue full, which would be an error of the executive: from then on every job is
-    /// cancelled. Any thread; neither blocks nor allocates.
+    BandwidthControl* bandwidth = nullptr; // notified while the device works; null: no regulation
+    /// Called if an event found its queue full, which is an error of the executive. Every job is cancelled from then
+    /// on. Called by any thread; must not block or allocate.
     void (*failed)(void* self) noexcept = nullptr;
     void* self = nullptr;
   };
@@ -86,24 +88,25 @@ class DeviceDriver {
                const std::vector<DeviceClient*>& clients, const Options& options);
   ~DeviceDriver();
 
-  /// Body of the scheduler thread: until stop().
+  /// The body of the scheduler thread; returns after stop().
   void run() noexcept;
-  /// Ends run() once every requested job has ended.
+  /// Lets run() return once every requested job has ended.
   void stop() noexcept;
 
-  /// From here on, what happens goes to the trace. Of the warm-up only what the scheduler core was told and decided
-  /// does: a replay begins there.
+  /// Enables tracing. Inputs and decisions of the scheduler core are traced in the warm-up, too, because a replay
+  /// begins there.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 
-  /// Called by one thread per task. A job is requested at most once, and only after the task's job before it has ended.
+  /// Posts an event of a task. Called by one thread per task. A job is requested at most once, and only after the
+  /// task's previous job has ended.
   void post(const policies::Event& event) noexcept;
 
-  /// Events that the scheduler core refused, which would be an error of the executive.
+  /// Returns the number of events that the scheduler core refused; not 0 only by an error of the executive.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
-  /// Events that found their queue full.
+  /// Returns the number of events that found their queue full.
   [[nodiscard]] std::uint64_t lost_events() const noexcept { return lost_events_.load(std::memory_order_relaxed); }
 
-  /// Chunks come or go for a job of `task` now. Any thread.
+  /// True if chunks are being transferred for a job of `task`. Any thread.
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
   /// Adds the scheduler thread and the engines to `heartbeat`.
   void watch(Heartbeat& heartbeat) const;
@@ -159,9 +162,9 @@ class DeviceDriver {
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<TaskLink>> links_;
-  std::vector<policies::Event> requests_; // that came together; capacity reserved
+  std::vector<policies::Event> requests_; // requests taken together; capacity reserved
   Compute compute_;
-  std::unique_ptr<Compute> beside_; // null: no job executes beside another
+  std::unique_ptr<Compute> beside_; // null: jobs never co-run
   Direction in_, out_;
   std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;

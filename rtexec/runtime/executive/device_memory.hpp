@@ -1,21 +1,21 @@
-// Device memory of a run: one arena for each task, the chunks in it, and what moves them.
+// The device memory of a run: one arena for each task, the chunks in it, and the transfers that move them.
 //
-// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; the carry of tasks of
-// one level is the same chunks, since only one of their jobs is between two segments; scratch of all tasks is the same
-// chunks where the plan says so, since one job executes at a time, or, of two that execute beside each other, the one
-// has the first of them and the other one the last; swap slots get their chunks from the pool of frames, and give them
-// back, as the scheduler core decides. Every chunk is created here and recycled from then on.
+// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk. Tasks of one level map
+// the same carry chunks, because only one of their jobs is between two segments. If the plan says so, the scratch of
+// all tasks maps the same chunks, because one job executes at a time. Of two jobs that co-run, one uses the first
+// scratch chunks and the other one the last. Swap slots get their chunks from the pool of frames, and return them, as
+// the scheduler core decides. All chunks are created during set-up and recycled afterwards.
 //
-// Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and
-// prepare() on the compute engine's, at the same time if they are of different tasks, or of different slots of a
-// stream. None of them allocates.
+// Threading: one thread makes the set-up calls. load() runs on the copy-in engine's thread, save() on the copy-out
+// engine's, and prepare() on the compute engine's. They may run concurrently for different tasks, or for different
+// slots of a stream. None of them allocates.
 //
-// A stream gives a frame back without a save: from the load on that it is used for next, the slot that had it holds
-// nothing, though it may still map it until something else is loaded there.
+// A stream returns a frame without a save. From the frame's next load on, its previous slot holds no contents, though
+// it may still map the frame until another chunk is loaded there.
 //
-// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot that it
-// reads maps the chunk that it holds. A chunk may come to another slot though its unmapping has failed; what that left
-// behind is unmapped before its slot maps anything again.
+// After any failure, no job executes on memory that is not its own: prepare() lets a job execute only if each slot that
+// it reads maps the chunk that it holds. A chunk may move to another slot although its unmapping failed. The old
+// mapping is removed before its slot maps another chunk.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -40,10 +40,11 @@ struct TaskMemory {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
-  bool scratch_at_end = false; // of the shared chunks it has the last ones
-  /// By segment: the swap slots that it reads. Empty: all, where all hold their chunks while a job executes
+  bool scratch_at_end = false; // true: it maps the last of the shared chunks
+  /// The swap slots that each segment reads, by segment. Empty: all slots, which all hold their chunks while a job
+  /// executes
   std::vector<SlotRange> reads = {};
-  /// Those of one group share their carry. Absent: it has its own
+  /// Tasks of one group share their carry. Absent: it has its own
   std::optional<std::uint32_t> carry_group = {};
 };
 
@@ -58,25 +59,25 @@ struct SwapCounters {
 class DeviceMemory {
  public:
   struct Options {
-    std::uint32_t frames = 0;   // for the swap slots of all tasks
-    bool shared_scratch = true; // the scratch of all tasks is the same chunks,
-    /// so many. Absent: as many as the largest has
+    std::uint32_t frames = 0;   // shared by the swap slots of all tasks
+    bool shared_scratch = true; // the scratch of all tasks maps the same chunks
+    /// The number of shared scratch chunks. Absent: that of the task with the largest scratch
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
-    bool exercise = false; // exercise() will be called
-    OpenStore open_store;  // where there are swap slots, or for exercise()
+    bool exercise = false; // true if exercise() will be called
+    OpenStore open_store;  // needed for swap slots, and for exercise()
   };
 
-  /// Creates the chunks and fills them: constants from `tasks`, zero elsewhere. Swap slots are filled in the
-  /// store, and hold no chunk yet. Contents travel over the device's copy-in engine. `device` outlives it.
+  /// Creates the chunks and fills them: constants from `tasks`, zeros elsewhere. Swap slots are filled in the store,
+  /// and hold no chunk yet. Contents are copied by the device's copy-in engine. `device` outlives this.
   [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
                                                                      std::span<const TaskMemory> tasks,
                                                                      const Options& options);
-  /// Set-up: every swap slot of `task` holds some chunk, of any contents, while `work` runs: what a driver is told of
-  /// must be there.
+  /// Set-up. Runs `work` while every swap slot of `task` holds some chunk, with any contents. A driver requires that
+  /// the addresses passed to it are mapped.
   [[nodiscard]] Result<> with_all_slots(std::uint32_t task, const std::function<Result<>()>& work);
-  /// Brings in the swap slots that `at_first` calls resident: the end of set-up.
+  /// Loads the swap slots that `at_first` lists as resident; the last step of set-up.
   [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
   ~DeviceMemory();
 
@@ -84,30 +85,29 @@ class DeviceMemory {
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
   /// Returns the begin of the fixed memory of each task.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
-  /// Null where nothing is swapped or exercised.
+  /// Returns null if nothing is swapped or exercised.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
-  /// Since reset_counters().
+  /// Returns the counters since reset_counters().
   [[nodiscard]] SwapCounters counters() const;
-  /// While nothing moves.
+  /// Must be called while no transfer is in progress.
   void reset_counters() noexcept;
 
-  /// Announce load() or save() of `transfer`, on the same thread and in the same order: the copy may begin. Each is
-  /// announced.
+  /// Announce each load() or save() of `transfer`, on the same thread and in the same order. The copy may begin.
   void begin_load(const policies::Transfer& transfer) noexcept;
   void begin_save(const policies::Transfer& transfer) noexcept;
-  /// Fills the frame from the store, and maps it where its slot is: beside the copy, or, while contents are copied out,
-  /// at the latest with the last slot that its task misses, since a GPU may change a mapping only in the gaps of its
-  /// copies out (1 ms on an H200, not 40 us). After an error the slot holds nothing, and is unmapped if that can be.
-  /// Returns the bytes copied; io_error, corrupted, or what the device says.
+  /// Fills the frame from the store, and maps it at its slot. Mapping happens during the copy. While contents are
+  /// copied out, it is delayed, at the latest until the last slot that the task lacks. The reason: a GPU may change a
+  /// mapping only in the gaps of its copies out (1 ms on an H200, instead of 40 us). After an error the slot holds no
+  /// chunk, and is unmapped if possible. Returns the bytes copied; io_error, corrupted, or an error of the device.
   [[nodiscard]] Expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
-  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps
-  /// it again if that can be. Returns the bytes copied.
+  /// Unmaps the slot and copies the frame out, if it must be. After an error the slot holds its chunk, and maps it
+  /// again if possible. Returns the bytes copied.
   [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Before a segment of a job of `task` executes, and only then: maps what an error left unmapped. The job must not
-  /// execute after an error: device_fault, a slot holds no chunk; or what the device says.
+  /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes, which it must
+  /// not do after an error. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
-  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and
-  /// save() are.
+  /// Copies a spare chunk, to keep the copy engine of that direction busy. Announced by begin_exercise(), as load() and
+  /// save() are by their functions.
   void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
 
@@ -117,11 +117,11 @@ class DeviceMemory {
     std::size_t slot = 0;
     hal::Access access = hal::Access::read_write;
     bool copied_out = true;
-    std::optional<hal::Chunk> holds{};  // its contents are there
-    std::optional<hal::Chunk> mapped{}; // by it, for certain
-    bool left_behind = false;           // a mapping whose unmapping failed: it may still stand
+    std::optional<hal::Chunk> holds{};  // the chunk whose contents are here
+    std::optional<hal::Chunk> mapped{}; // the chunk that is surely mapped here
+    bool left_behind = false;           // true: unmapping failed, so the old mapping may still exist
   };
-  /// A chunk that belongs to nobody, and its copy in the store.
+  /// A chunk that belongs to no task, and its copy in the store.
   struct Spare {
     std::size_t number;
     std::byte* window;
@@ -163,10 +163,10 @@ class DeviceMemory {
   std::vector<SlotPlace> places_;                   // of all swap slots, task after task
   std::vector<std::size_t> first_;                  // by task: its first swap slot
   std::vector<std::vector<SlotRange>> reads_;       // by task
-  std::vector<std::optional<std::size_t>> holders_; // by frame: the place whose chunk came last
-  std::vector<hal::Digest> digests_;                // of the stored copies, where they are kept
-  std::vector<char> torn_;                          // stored copies whose last save failed
-  std::atomic<unsigned> copies_out_{0};             // announced, not ended
+  std::vector<std::optional<std::size_t>> holders_; // by frame: the place into which it was last loaded
+  std::vector<hal::Digest> digests_;                // digests of the stored copies, if they are kept
+  std::vector<char> torn_;                          // flags of the stored copies whose last save failed
+  std::atomic<unsigned> copies_out_{0};             // number of copies announced and not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };
 

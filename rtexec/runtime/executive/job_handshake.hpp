@@ -1,5 +1,6 @@
-// How the threads of a task hand its job on: the release thread begins it, the device (or whoever cancels it there)
-// gives it back, the completion thread ends it. One job at a time. Never blocks but in the signals' wait.
+// Passes a job between the threads of a task. The release thread begins it, the device (or the thread that cancels it
+// there) gives it back, the completion thread ends it. One job at a time. Never blocks, except in waits for its
+// signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -18,12 +19,13 @@ class JobHandshake {
   [[nodiscard]] bool outstanding() const noexcept {
     return ended_.load(std::memory_order_acquire) != begun_.load(std::memory_order_relaxed);
   }
-  /// Whether the last job had ended at `when`.
+  /// True if the last job had ended at `when`.
   [[nodiscard]] bool ended_by(Instant when) const noexcept {
     return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
   }
 
-  /// Whoever has the job after its device part: what it wrote is seen by the completion thread.
+  /// Called by the thread that holds the job after its device part. The completion thread sees everything that this
+  /// thread wrote.
   void give_back() noexcept {
     returned_.fetch_add(1, std::memory_order_release);
     for_completion.raise();

@@ -1,5 +1,5 @@
-// A run holds these parts of the machine while it lasts, beside memory and threads: its cores, their clocks, the
-// device's clocks, and what keeps cores from idling deeply. The destructor gives all of them back. Set-up only.
+// Resources of the machine that a run holds while it lasts, besides memory and threads: its cores, their clocks, the
+// device's clocks, and a lock against deep idle states. The destructor releases all of them. Set-up only.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -19,17 +19,19 @@ namespace rtexec::executive {
 
 class MachineClaims {
  public:
-  /// `set` outlives it.
+  /// `set` outlives this.
   explicit MachineClaims(const ResolvedSet& set) : set_(set) {}
 
   [[nodiscard]] Need hold_idle_states();
-  /// With the partition of the placement. `exclusive`: a core that another run holds is refused in any case.
+  /// Claims the cores, and takes the partition of the placement. `exclusive`: a core that another run holds is refused
+  /// even if the set allows a degraded run.
   [[nodiscard]] Need take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
-  /// Locks the clocks of the cores, and the device's if the set asks for it. The run that has the cores has them.
+  /// Locks the clocks of the cores, and the device's if the set requests it. The run that holds the cores holds their
+  /// clocks.
   [[nodiscard]] std::vector<Need> lock_clocks(const Placement& placement);
-  /// Where the set asks for it.
+  /// Keeps the cores out of idle states, if the set requests it.
   [[nodiscard]] std::optional<Need> keep_cores_awake(const Placement& placement);
-  /// Others use the cores of the set from now on, too.
+  /// Starts the interference load on the cores of the set.
   [[nodiscard]] Need start_neighbours(const Placement& placement);
 
   [[nodiscard]] const std::vector<hal::LockedClock>& locked_clocks() const { return clock_lock_.clocks(); }
@@ -48,9 +50,10 @@ class MachineClaims {
   Neighbours neighbours_;
 };
 
-/// What a board's file says holds on that board only. Absent: the set's board may be any machine.
+/// Checks that this machine is the set's board, if the board's file has facts that hold on that board only. Absent: the
+/// set's board may be any machine.
 [[nodiscard]] std::optional<Need> right_board(const ResolvedSet& set);
-/// Absent: no control group limits the processor time of this process.
+/// Checks the limits of processor time. Returns nullopt if no control group limits this process.
 [[nodiscard]] std::optional<Need> enough_processor_time(const ResolvedSet& set);
 
 } // namespace rtexec::executive

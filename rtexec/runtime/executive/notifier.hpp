@@ -20,18 +20,19 @@ class Notifier {
  public:
   using Call = std::function<void(const Notice&)>;
   using Next = std::function<std::optional<Notice>()>;
-  /// `next` gives the next notice, if there is any, and is asked again whenever `noticed` is raised, which outlives
+  /// `next` returns the next notice, if there is any. It is called again whenever `noticed` is raised, which outlives
   /// this.
   [[nodiscard]] static Result<std::unique_ptr<Notifier>> start(Call call, hal::Signal& noticed, Next next);
   ~Notifier() { end(); }
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  /// Once every notice that there is was told.
+  /// Ends the thread, after it has reported all queued notices.
   void end();
-  /// What the call threw; it is not called again. Empty: nothing. Any thread.
+  /// Returns the text of the exception that the call threw, after which it is not called again. Empty: none. Any
+  /// thread.
   [[nodiscard]] std::string failure() const { return failed_.load() ? failure_ : ""; }
-  /// Notices since.
+  /// Returns the number of notices since that exception, which were not reported.
   [[nodiscard]] std::uint64_t uncalled() const noexcept { return uncalled_.load(); }
 
  private:

@@ -1,5 +1,5 @@
-// What the release thread of a task waits for: the start of the run, the next release, and the end of a job. Releases
-// come by the grid's timer, or by triggers, of which a SporadicGate delays those that come too early.
+// The waits of a task's release thread: for the start of the run, the next release, and the end of a job. Releases come
+// from the grid's timer or from triggers. A SporadicGate delays triggers that come too early.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -47,10 +47,11 @@ class ReleaseWait {
   void released(Instant nominal) noexcept {
     if (gate_) gate_->release(nominal);
   }
-  /// Returns the instant of the event that asked for the job released at `nominal`: of its trigger, or of the timer.
+  /// Returns the instant of the event that requested the job released at `nominal`: its trigger, or the timer's
+  /// release.
   [[nodiscard]] Instant event_of(Instant nominal) const noexcept { return gate_ ? gate_->asked() : nominal; }
 
-  /// Any thread: asks for a job from `at` on.
+  /// Requests a job from `at` on. Any thread.
   void trigger(Instant at) noexcept;
   /// Any thread.
   [[nodiscard]] Progress progress(Instant now) const noexcept { return waits_.progress(now); }

@@ -1,5 +1,5 @@
-// Whether this machine has room for a run beside its device's memory: in memory of the host, where that may be locked,
-// and in the store's file system.
+// Checks the memory that a run needs in addition to its device's memory: in memory of the host, in locked memory if
+// that is limited, and in the store's file system.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,13 +11,14 @@
 
 namespace rtexec::executive {
 
-/// For all that the process takes beyond what it has: locking populates its programs and libraries. Asked before any of
-/// it is taken: at the limit of a control group, the kernel kills the process without a word.
+/// Checks the host memory for everything that the process will allocate: locking populates its programs and libraries.
+/// Called before any of it is allocated, because at the limit of a control group the kernel kills the process without a
+/// message.
 [[nodiscard]] Need room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup);
-/// Where locked memory is limited: for what is still to come, stacks and the copies of the tasks' memory. Absent: there
-/// is room.
+/// Checks the limit of locked memory for future allocations: stacks and the copies of the tasks' memory. Returns
+/// nullopt if there is room, or no limit.
 [[nodiscard]] std::optional<Need> room_in_locked_memory(const LoadedSet& set, const Plan& plan);
-/// Where the tasks' memory goes to a file.
+/// Checks the store's file system, if the tasks' memory is swapped to a file.
 [[nodiscard]] std::optional<Need> room_in_store(const Plan& plan, const Setup& setup);
 
 } // namespace rtexec::executive

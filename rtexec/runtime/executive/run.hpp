@@ -1,5 +1,5 @@
-// One run of an executive, from its plan to its report: what Executive's functions do, and all that they share.
-// Owns workloads, device and threads; calls as those of Executive.
+// One run of an executive, from its plan to its report: the implementation of Executive, and the state that its
+// functions share. Owns workloads, device and threads. The threading rules are those of Executive.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -28,17 +28,18 @@ namespace rtexec::executive {
 
 class Run {
  public:
-  /// Loads the set, plans it, and cuts its workloads so.
+  /// Loads the set, plans it, and cuts its workloads as planned.
   static Result<std::unique_ptr<Run>> prepare(TaskSet tasks, Setup setup);
   Run(LoadedSet set, Plan plan, Setup setup);
   ~Run();
 
   Result<> start();
   Result<> startable() const;
-  /// Takes all that the set needs of the machine, also what comes after a refusal: one look tells all. Before start(),
-  /// which does this by itself.
+  /// Acquires everything that the set requires from the machine. Goes on after a refusal, so that one call reports all
+  /// failures. Called before start() to query, and by start() itself.
   std::vector<Need> ask(Placement& placement);
-  /// Instead of start(): cameras, messages and folders of the tasks, of which start() tells the first that it lacks.
+  /// Checks the cameras, messages and folders of the tasks, and returns all failures. Called instead of start(), which
+  /// reports only the first failure.
   std::vector<Need> ask_for_channels();
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
@@ -61,7 +62,7 @@ class Run {
     std::string name;
     SchedulingClass scheduling;
     int kernel_id = 0;
-    bool maps = false; // filling page tables is its work: its faults are not counted
+    bool maps = false; // filling page tables is its work: its page faults are not counted
     long faults_at_start = 0;
   };
 
@@ -75,7 +76,7 @@ class Run {
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
-  /// Copy engines always have something to copy, to measure beside it.
+  /// True if copy engines copy continuously, so that executions are measured beside copies.
   [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
   Result<> fill_device();
   void place_links();
@@ -101,17 +102,17 @@ class Run {
   MachineClaims claims_{set_};
   std::unique_ptr<hal::Device> device_;
   policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
-  std::optional<regulation::RegulationPlan> budgets_; // of a set that has any, once they are given
+  std::optional<regulation::RegulationPlan> budgets_; // present if the set has budgets, once they are assigned
   std::unique_ptr<BandwidthControl> bandwidth_;
   std::unique_ptr<DeviceMemory> memory_;
   std::vector<std::unique_ptr<TaskRun>> runs_;
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;
-  BasisWatch basis_; // these, and the device's engines
+  BasisWatch basis_; // watches these threads and the device's engines
   ClockWatch clocks_;
   StealWatch steal_;
-  std::unique_ptr<Notifier> notifier_; // where anyone listens
+  std::unique_ptr<Notifier> notifier_; // present if there are callbacks
   std::optional<Instant> started_;     // of the grid
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;

@@ -1,4 +1,4 @@
-// What the threads of all tasks of a run share: how it begins, and what ends it.
+// State that the threads of all tasks of a run share: the start of the run, and its end.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -12,31 +12,31 @@ namespace rtexec::executive {
 
 class TaskRun;
 
-/// A task whose policy ends the run, and why.
+/// A task whose policy ends the run, and the reason.
 struct Stopper {
   const Task* task = nullptr;
   StopCause cause = StopCause::none;
 };
 
 struct RunControl {
-  // The warm-up: by release threads, for the thread that owns the executive.
+  // The warm-up. Written by release threads, read by the thread that owns the executive
   std::atomic<std::uint32_t> warmed_up{0}; // tasks
   std::atomic<const TaskRun*> warm_up_failed{nullptr};
-  std::atomic<bool> unregulated{false}; // a thread could not be counted
+  std::atomic<bool> unregulated{false}; // a thread could not join the regulation
   hal::Signal warm_up_ended;
 
-  // The start: by the owner's thread, for release threads.
+  // The start. Written by the owner's thread, read by release threads
   std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
   std::atomic<bool> stopping{false};
   hal::Signal started; // or stopping
 
-  // The end: by tasks, engines, the scheduler and signal handlers, for the owner's thread, which looks at `over`.
+  // The end. Written by tasks, engines, the scheduler and signal handlers; the owner's thread waits for `over`
   std::atomic<const Stopper*> stopped_by{nullptr}; // the first one
-  /// Whose job last reported a fault in its device part: it may have ended the device
+  /// The task whose job last reported a fault in its device part, which may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};
   std::atomic<bool> device_lost{false};   // a job found the device lost
-  std::atomic<bool> driver_failed{false}; // it lost an event
+  std::atomic<bool> driver_failed{false}; // the driver lost an event
   std::atomic<bool> over_requested{false};
   hal::Signal over;
 

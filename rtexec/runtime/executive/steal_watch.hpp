@@ -1,5 +1,6 @@
-// What a hypervisor takes of the cores of a run, and whether it took any about when a part exceeded its WCET. That
-// proves nothing of the part: the kernel counts in steps of 10 ms, and what it counts may have met another one.
+// Reads the time that a hypervisor steals from the cores of a run, and finds out if it stole time when a part exceeded
+// its WCET. That proves nothing about the part: the kernel counts in steps of 10 ms, and the stolen time may have hit
+// another part.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -14,23 +15,25 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority look, at most one at a time.
+/// Threads without real-time priority call look(), at most one at a time.
 class StealWatch {
  public:
-  /// Set-up; from here on what is taken counts. `compute_core` is one of `cores`; `root` is "/" or a recorded tree.
+  /// Sets the cores to watch; stolen time counts from now on. `compute_core` is one of `cores`; `root` is "/" or a
+  /// recorded tree. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const std::filesystem::path& root = "/");
-  /// A task whose CPU parts execute on `core`, one of those watched. `statistics` outlive it. Set-up.
+  /// Adds a task whose CPU parts execute on `core`, which must be watched. `statistics` outlive this. Set-up.
   void add(TaskStatistics& statistics, unsigned core);
-  /// Reads them all, records what was taken, and settles which excesses it may have caused. Allocates nothing.
+  /// Reads the stolen time of all cores, traces it, and decides which WCET excesses it may have caused. Allocates
+  /// nothing.
   void look() noexcept;
-  /// Of the cores of which something was taken.
+  /// Returns the cores from which time was stolen.
   [[nodiscard]] std::vector<StolenReport> seen() const;
 
  private:
   struct Core {
     unsigned number = 0;
-    Duration at_first{0}, now{0};       // as the kernel counts
-    std::optional<Instant> last_stolen; // the look that last saw it
+    Duration at_first{0}, now{0};       // counters of the kernel
+    std::optional<Instant> last_stolen; // the last look() that saw an increase
   };
   struct Watched {
     TaskStatistics* statistics = nullptr;

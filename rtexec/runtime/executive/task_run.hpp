@@ -1,9 +1,9 @@
-// One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a
-// completion thread that executes the second one. The device part in between is driven by the DeviceDriver; where the
-// workload has none, the release thread hands its job to the completion thread itself.
+// One running task. Its release thread starts each job on the grid and executes its first CPU part. Its completion
+// thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has none,
+// the release thread passes its job directly to the completion thread.
 //
-// Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can
-// have a SCHED_DEADLINE reservation of its own.
+// There are two threads, so that a release is noticed in time while the previous job is unfinished, and so that each
+// part can have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"
@@ -42,37 +42,38 @@ class TaskRun final : public DeviceClient {
         waits_(task, io, control, handshake_, statistics_) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
-  /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
+  /// The task's threads, on `core`, join the regulation of `bandwidth` if its back end counts threads and not cores.
   void regulate(BandwidthControl& bandwidth, unsigned core) {
     bandwidth_ = &bandwidth;
     core_ = core;
   }
-  /// Layer events of this task go to the trace.
+  /// Traces the layer events of this task.
   void trace_layers();
-  /// What buffers hold first, and when they got it, goes to the trace; before the workload is bound.
+  /// Traces the first contents of buffers and their instants. Called before the workload is bound.
   void trace_contents();
-  /// Layer events of this task go to `times`, and not to the trace.
+  /// Sends the layer events of this task to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
-  /// Tells the shortest wait in a device part.
+  /// Writes the shortest time that a device part waited to `shortest`.
   void time_waits(Duration& shortest) { shortest_wait_ = &shortest; }
-  /// Jobs execute whether their inputs have anything new or not.
+  /// Lets jobs execute even if their inputs have no new values.
   void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
-  /// Follows the data of the chains in which it stands.
+  /// Follows the data of the chains that contain this task.
   void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
-  /// The ends of its jobs release jobs of these tasks; under logical execution time their deadlines do.
+  /// Lets the ends of this task's jobs release jobs of `followers`. Under logical execution time the jobs' deadlines
+  /// do.
   void release_after(std::vector<TaskRun*> followers) { followers_ = std::move(followers); }
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
-  /// Bodies of the two threads; they return after RunControl::stopping is set and interrupt() was called, once the job
-  /// in progress has ended.
+  /// The bodies of the two threads. They return after RunControl::stopping is set and interrupt() was called, once the
+  /// job in progress has ended.
   void release_loop() noexcept;
   void completion_loop() noexcept;
-  /// Lets completion_loop() return where the release thread could not be started.
+  /// Lets completion_loop() return if the release thread could not be started.
   void no_releases() noexcept;
-  /// Any thread: asks for a job from `at` on, if triggers release the task.
+  /// Requests a job from `at` on, if triggers release the task. Any thread.
   void trigger(Instant at) noexcept { waits_.trigger(at); }
-  /// Wakes both threads to look at RunControl.
+  /// Wakes both threads, to check RunControl.
   void interrupt() noexcept;
 
   [[nodiscard]] bool launches() const noexcept override { return workload_.launches_segments(); }
@@ -82,21 +83,21 @@ class TaskRun final : public DeviceClient {
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  /// The job that reported a fault, where RunControl::suspect names this task.
+  /// Returns the job that reported a fault, if RunControl::suspect names this task.
   [[nodiscard]] std::uint64_t suspect_job() const noexcept { return suspect_job_.load(); }
-  /// What came of the warm-up, once it has ended.
+  /// Returns the result of the warm-up, once it has ended.
   [[nodiscard]] Status warm_up() const noexcept { return warm_up_.outcome; }
   [[nodiscard]] TaskStatistics& statistics() noexcept { return statistics_; }
   [[nodiscard]] TaskReport report() const;
   /// Adds the threads of the task to `heartbeat`, and its jobs if they are proved to keep their deadlines.
   void watch(Heartbeat& heartbeat, bool proved) const;
-  /// What stays as it is in it,
+  /// Returns a status with the static fields filled in.
   [[nodiscard]] TaskStatus first_status() const;
-  /// and what changes, but for what is recent. Any thread; allocates nothing.
+  /// Fills the dynamic fields, except `recent`. Any thread; allocates nothing.
   void show(TaskStatus& status) const;
 
  private:
-  /// The job before the first one.
+  /// Job 0 of the warm-up, before the first release.
   struct WarmUp {
     std::atomic<std::int64_t> before{0}, device{0}, after{0}; // ns
     Status outcome;
@@ -107,10 +108,10 @@ class TaskRun final : public DeviceClient {
   void warm_up_once() noexcept;
   void release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
-  /// The begin of a job's first part.
+  /// The beginning of a job's first part.
   struct Begin {
     Instant at{};
-    Duration executed{0}; // by its thread so far
+    Duration executed{0}; // processor time of its thread so far
   };
   void begin_job(policies::ReleaseGrid& grid, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
@@ -136,7 +137,7 @@ class TaskRun final : public DeviceClient {
   unsigned core_ = 0;
   LayerTimes* layer_times_ = nullptr;
   Duration* shortest_wait_ = nullptr;
-  std::uint32_t buffers_told_ = 0; // by trace_contents()
+  std::uint32_t buffers_told_ = 0; // number of buffers that trace_contents() has traced
   Duration waited_{0};             // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
@@ -148,12 +149,12 @@ class TaskRun final : public DeviceClient {
   std::vector<ChainPlace*> chains_;
   const bool let_;
   channels::TaskIo::For reads_for_ = channels::TaskIo::For::job;
-  /// By whichever thread has the job; never `swapping`
+  /// Written by the thread that holds the job; never `swapping`
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 
-  // The job in progress: written by whichever thread has it.
+  // The job in progress, written by the thread that holds it
   Job job_;
-  Instant sampled_{}; // when the oldest of its inputs was so
+  Instant sampled_{}; // the oldest sampling instant of its inputs
   JobEnd end_;
   bool exceeded_ = false; // a part of it took longer than its WCET
   WarmUp warm_up_;

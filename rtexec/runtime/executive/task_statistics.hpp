@@ -1,5 +1,5 @@
-// Watches the jobs of one task: counts them, keeps their times and records, queues their misses, and tells the trace.
-// Each function names the thread that calls it; readers may be others. Allocates nothing after record_jobs().
+// Observes the jobs of one task: counts them, keeps their times and records, queues their misses, and traces them.
+// Comments name the thread that calls each function; any thread may read. Allocates nothing after record_jobs().
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -27,11 +27,11 @@ struct Job {
   Instant deadline{};
 };
 
-/// How a job went on after its first CPU part.
+/// The course of a job after its first CPU part.
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
-  bool accompanied = false;      // its device part
+  bool accompanied = false;      // its device part co-ran with another
   std::uint32_t preemptions = 0; // between two segments
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};
@@ -39,7 +39,7 @@ struct JobEnd {
 
 class TaskStatistics {
  public:
-  /// `noticed` is raised for each miss that take_miss() will give, and each excess that take_excess() will.
+  /// `noticed` is raised for each miss that take_miss() will return, and each excess that take_excess() will return.
   TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& noticed)
       : task_(task), plan_(plan), noticed_(noticed) {
     input_delay_.bound = task.input_delay;
@@ -52,16 +52,16 @@ class TaskStatistics {
   void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
   void dropped_triggers(std::uint64_t so_far) noexcept { dropped_triggers_.store(so_far, std::memory_order_relaxed); }
-  /// Of what a job read that is released at `nominal`, the oldest.
+  /// Records the input delay of a job released at `nominal`. `at`: the oldest sampling instant of its inputs.
   void sampled(Instant nominal, Instant at) noexcept {
     if (at <= nominal) input_delay_.add(nominal - at);
   }
-  /// A release that nobody came to.
+  /// Counts a release that got no job because the run ended. `late`: its deadline had passed.
   void unserved(bool late) noexcept;
   void released(const Job& job, Instant now) noexcept;
   void before_ended(const Job& job, Instant at, Duration executed) noexcept;
 
-  /// Compute engine: a device part that ended well.
+  /// Called by the compute engine: a device part succeeded.
   void device_ended(Duration took) noexcept;
 
   // Completion thread.
@@ -69,23 +69,23 @@ class TaskStatistics {
   void after_ended(Duration executed) noexcept;
   void ended(const Job& job, const JobEnd& how) noexcept;
 
-  /// Whoever has the job: a part of it that began at `begin` took longer than its WCET.
+  /// Called by the thread that holds the job: a part of it that began at `begin` exceeded its WCET.
   void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
-  /// One reader: of the parts that exceeded their WCETs since the last call, those count as stolen that had begun when
-  /// time was last seen to be taken of their core. Absent: it never was.
+  /// Decides which of the parts that exceeded their WCETs since the last call count as stolen: those that had begun
+  /// when stolen time was last seen on their core. Absent: no time was ever stolen. Called by one reader.
   void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
 
   // Any thread.
   [[nodiscard]] TaskReport report() const;
-  /// What changes, but for what is recent and the state; allocates nothing.
+  /// Fills the dynamic fields, except `recent` and the state; allocates nothing.
   void show(TaskStatus& status) const;
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
-  /// The next miss that nobody was told of; one reader.
+  /// Returns the next miss that was not yet reported; called by one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
-  /// The same for parts above their WCETs.
+  /// The same functions for parts above their WCETs.
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
-  /// Of the jobs that have ended so far.
+  /// Adds the records of the jobs that have ended so far.
   void add_records(JobRecords& records) const;
 
  private:
@@ -116,7 +116,7 @@ class TaskStatistics {
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   WaitFreeQueue<Miss, 256> misses_;
   WaitFreeQueue<WcetExcess, 64> excesses_;
-  WaitFreeQueue<Unsettled, 64> unsettled_; // more at once count as not stolen
+  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses that find it full count as not stolen
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

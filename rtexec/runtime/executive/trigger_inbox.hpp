@@ -12,15 +12,15 @@ namespace rtexec::executive {
 
 class TriggerInbox {
  public:
-  /// Any thread: something asks for a job from `at` on, which may be to come.
+  /// Requests a job from `at` on, which may be in the future. Any thread.
   void add(Instant at) noexcept {
     std::int64_t time = at.time_since_epoch().count(), expected = none;
     latest_.store(time, std::memory_order_relaxed);
     first_.compare_exchange_strong(expected, time, std::memory_order_relaxed);
     added_.fetch_add(1, std::memory_order_release);
   }
-  /// Release thread: how many came since the last call, and when the first of them is. (Of one that came while that
-  /// call took those before it, a later one may stand in.)
+  /// Returns the number of triggers since the last call, and the instant of the first one in `first`. If a trigger
+  /// arrives during a call, the next call may return a later trigger's instant instead. Release thread.
   [[nodiscard]] std::uint64_t take(Instant& first) noexcept {
     const std::uint64_t added = added_.load(std::memory_order_acquire);
     const std::uint64_t count = added - std::exchange(taken_, added);

@@ -11,7 +11,7 @@ template <class T, std::size_t Capacity> class WaitFreeQueue {
   static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
 
  public:
-  /// False when full.
+  /// Returns false if the queue is full.
   [[nodiscard]] bool push(const T& item) noexcept {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_.load(std::memory_order_acquire) == Capacity) return false;
@@ -19,7 +19,7 @@ template <class T, std::size_t Capacity> class WaitFreeQueue {
     tail_.store(tail + 1, std::memory_order_release);
     return true;
   }
-  /// The oldest item, or null when empty; valid until pop_front().
+  /// Returns the oldest item, valid until pop_front(), or null if the queue is empty.
   [[nodiscard]] const T* front() const noexcept {
     const std::size_t head = head_.load(std::memory_order_relaxed);
     return head == tail_.load(std::memory_order_acquire) ? nullptr : &items_[head % Capacity];

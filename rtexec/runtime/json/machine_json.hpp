@@ -1,4 +1,4 @@
-// Facts of a machine as JSON: the element "machine" of what `rtexec probe --json` writes.
+// Converts the facts of a machine to JSON: the element "machine" of the file that `rtexec probe --json` writes.
 #pragma once
 
 #include <rtexec/machine.hpp>

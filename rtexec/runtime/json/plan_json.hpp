@@ -1,5 +1,5 @@
-// Plans and reports as JSON: the shapes that scripts rely on. Durations are integers in nanoseconds (names end in _ns),
-// sizes in bytes (_bytes).
+// Converts plans and reports to JSON, in the format that scripts rely on. Durations are integers in nanoseconds (names
+// end in _ns), sizes in bytes (_bytes).
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,17 +12,17 @@ namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 [[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
-/// Real numbers are nanoseconds, as the names say.
+/// Real numbers in it are nanoseconds.
 [[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
-/// An `exceedance` of 0: nothing is claimed.
+/// An `exceedance` of 0 means that nothing is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
-/// `comparison`: other tests, told beside the plan's own where those have other names.
+/// `comparison`: other tests, listed beside the plan's own tests unless they have the same name.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
-/// With what the verdict supposes, and what is known of it.
+/// Adds the conditions that the verdict rests on, and what is known about them.
 [[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,
                                      const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
-/// Each task's memory policy, what it takes on device and host, and why it is that one.
+/// Returns each task's memory policy with its reason, and its demand on device and host.
 [[nodiscard]] nlohmann::json memory_json(const Plan& plan);
 
 } // namespace rtexec

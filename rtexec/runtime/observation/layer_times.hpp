@@ -1,7 +1,7 @@
-// How long the layers of one task's executions on the device take, for who measures: the longest of each, seen in
-// whatever jobs, where short ones are taken together with those before them, in pieces that take `min_piece` in the
-// first execution. Set up and read by whoever owns it, before and after the run; in between by the compute engine's
-// thread alone. Allocates nothing after construction.
+// Measures the execution times of the layers of one task's device parts. Keeps the longest time of each layer over all
+// jobs. Short layers are merged with the previous ones into pieces that take at least `min_piece` in the first
+// execution. The owner sets this up and reads it before and after the run; in between only the compute engine's thread
+// uses it. Allocates nothing after construction.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -18,13 +18,13 @@ namespace rtexec::executive {
 class LayerTimes {
  public:
   enum class Clock {
-    thread, // of the engine's thread, which executes the layers: what preempts it belongs to no layer
-    told,   // the instants that the workload tells
+    thread, // processor time of the engine's thread, which executes the layers: preemptions count for no layer
+    told,   // the instants that the workload reports
   };
   static constexpr Duration min_piece{100'000};
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers), last_(layers) {}
 
-  /// For Workload::observe(). Told outside of an execution it counts nothing.
+  /// Returns the observer for Workload::observe(). Layers outside of an execution are not counted.
   [[nodiscard]] LayerObserver observer() noexcept;
   void execution_begins() noexcept;
   void execution_ends(Duration executed) noexcept;
@@ -32,9 +32,10 @@ class LayerTimes {
   [[nodiscard]] Clock clock() const noexcept { return clock_; }
   [[nodiscard]] std::size_t layers() const noexcept { return longest_.size(); }
   [[nodiscard]] std::vector<MeasuredLayers::Piece> pieces() const;
-  /// The longest of each piece, and the longest that an execution spent outside of them; 0 before any.
+  /// Returns the sum of each piece's longest time, plus the longest time that an execution spent outside of them; 0
+  /// before any execution.
   [[nodiscard]] Duration sum_of_longest() const noexcept;
-  /// Execution; absent before any.
+  /// Returns the time of the shortest execution; nullopt before any execution.
   [[nodiscard]] std::optional<Duration> shortest() const noexcept { return shortest_; }
 
  private:
@@ -44,7 +45,7 @@ class LayerTimes {
 
   const Clock clock_;
   std::vector<Duration> longest_; // by the last layer of each piece
-  std::vector<bool> last_;        // whether a layer is one
+  std::vector<bool> last_;        // true if a layer ends a piece
   Duration longest_rest_{0};
   std::optional<Duration> shortest_;
   // The execution in progress.

@@ -1,5 +1,5 @@
-// What else may go on where a task set runs, while it is measured: on each of its cores a thread that gives way to
-// every other one sweeps as much memory as a core has caches of its own, so that jobs find these used by others.
+// Interference load for measurements of a task set. On each core of the set, a thread that yields to all others sweeps
+// as much memory as the core's private caches hold. So jobs find these caches filled by others.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,11 +11,12 @@
 
 namespace rtexec::executive {
 
-/// While it lives.
+/// Runs the load threads from start() until its destruction.
 class Neighbours {
  public:
   Neighbours() = default;
-  /// `partition`: of these cores, where they have one; it must outlive this. Set-up.
+  /// Starts the threads on `cores`. `partition`: the cpuset partition of these cores, or null; it must outlive this.
+  /// Set-up.
   [[nodiscard]] static Result<Neighbours> start(const std::set<unsigned>& cores, hal::CpusetPartition* partition);
 
  private:
