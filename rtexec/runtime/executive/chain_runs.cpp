@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 using policies::ChainStamp;
 
-/// Before the first output of the task before there is nothing to follow.
+/// Before the first output of the previous task there are no data to follow.
 void ChainPlace::look(Instant when) noexcept {
   if (before_ == nullptr) return;
   held_.reset();

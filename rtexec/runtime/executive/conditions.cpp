@@ -1,4 +1,4 @@
-// What a verdict supposes, and what is known of it.
+// The assumptions of a verdict, and what is known about them.
 #include "hal/machine_files.hpp"
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
@@ -21,7 +21,7 @@ using Standing = Condition::Standing;
 
 std::string whose(const ResolvedSet& set) { return set.machine.here ? "this machine" : "that machine"; }
 
-/// "2026-11-23"; empty where it cannot be told.
+/// Returns a date like "2026-11-23"; empty if it is unknown.
 std::string date_of(const std::filesystem::path& file) {
   std::error_code error;
   const auto written = std::filesystem::last_write_time(file, error);
@@ -48,7 +48,7 @@ bool below_observed(const ProfileEntry& entry) {
                              [&](Part part) { return entry.wcet.of(part) < entry.observed.of(part); });
 }
 
-/// Why what was `measured` may not be what a run takes, behind semicolons; empty: nothing is known.
+/// Returns the reasons why a run may take longer than `measured`, each after a semicolon; empty: no reasons are known.
 std::string doubts(const std::vector<const ProfileEntry*>& measured) {
   std::string text;
   for (const ProfileEntry* entry : measured)
@@ -94,7 +94,7 @@ Condition class_and_memory(const ResolvedSet& set) {
           .known = refusals.empty() ? whose(set) + " gives them" : refusals};
 }
 
-/// Where real-time parts execute, and what feeds the device.
+/// Returns the cores of real-time parts, and of the threads that feed the device.
 std::vector<unsigned> cores_of(const ResolvedSet& set, const Plan& plan) {
   std::set<unsigned> cores{set.compute_core, set.service_core};
   for (const PlannedTask& task : plan.tasks) cores.insert(task.core);
@@ -142,10 +142,10 @@ Condition rare_stops(const ResolvedSet& set) {
                    (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
 }
 
-/// Of the tasks that chains begin with; nothing where none has any.
+/// Returns the condition for the input delays of the tasks that chains begin with; nullopt if no such task has one.
 std::optional<Condition> input_delays(const ResolvedSet& set) {
   std::string tasks;
-  bool released = false; // by what comes
+  bool released = false; // true: by triggers
   for (const Task& task : set.tasks.tasks) {
     const auto begins = [&](const Chain& chain) { return chain.tasks.front() == task.name; };
     if (!task.input_delay || std::ranges::none_of(set.tasks.chains, begins)) continue;

@@ -13,19 +13,19 @@ using policies::Event;
 
 namespace {
 
-constexpr std::size_t exercises = 2; // under way, so that the engine never waits for the next copy
+constexpr std::size_t exercises = 2; // in progress, so that the engine never waits for the next copy
 constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
 
 } // namespace
 
-/// One piece of work of the device, for whoever is limited meanwhile. On one engine's thread.
+/// One piece of work of the device, during which bandwidth regulation is informed. Used by one engine's thread.
 class DeviceDriver::Working {
  public:
   void begin(BandwidthControl* bandwidth) noexcept {
     bandwidth_ = bandwidth;
     if (bandwidth_ != nullptr) bandwidth_->device_works();
   }
-  /// Also of work that never began.
+  /// May be called for work that never began.
   void end() noexcept {
     if (auto* bandwidth = std::exchange(bandwidth_, nullptr)) bandwidth->device_rests();
   }
@@ -34,54 +34,55 @@ class DeviceDriver::Working {
   BandwidthControl* bandwidth_ = nullptr;
 };
 
-/// A segment that was given to the compute engine.
+/// A segment that was submitted to the compute engine.
 struct DeviceDriver::Given {
   TaskLink* link = nullptr;
   policies::JobId job;
   std::uint32_t segment = 0;
 };
 
-/// The way of one task to the device and back.
+/// The channel of one task to the device and back.
 struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
-  // The job on the device; scheduler thread, then compute engine
+  // The job on the device. Used by the scheduler thread, then by the compute engine
   policies::JobId executing;
   MemoryPolicy as = MemoryPolicy::device;
   hal::Company company = hal::Company::alone;
   Compute* on = nullptr;
   std::uint32_t segments = 1; // of each job
   Instant started{};
-  std::uint32_t done = 0;   // of its segments
-  std::uint32_t handed = 0; // of its segments, to the device ahead of their turn
-  // Compute engine
-  bool launches = false;                // hands segments over ahead of their turn; constant
-  bool opened = false;                  // the next segment to end executes, or is handed to the device
-  std::uint32_t told = 0;               // ends of segments that are not the last one, of all jobs
-  Instant begun{};                      // this segment, as told to the trace
-  Instant last_end{};                   // of the segment before
-  Status trouble{};                     // of handing over a segment that is not due yet
-  std::optional<policies::JobId> ended; // with an error: what was given of it besides does not execute
+  std::uint32_t done = 0;   // number of its segments that have ended
+  std::uint32_t handed = 0; // number of its segments that were launched on the device
+  // Used by the compute engine
+  bool launches = false;  // segments are launched ahead of their turn; constant
+  bool opened = false;    // the next segment to end was begun: it executes, or was launched
+  std::uint32_t told = 0; // number of notified segment ends, without the last segment of a job, of all jobs
+  Instant begun{};        // beginning of this segment, as traced
+  Instant last_end{};     // end of the previous segment
+  Status trouble{};       // error of launching a segment ahead of its turn
+  std::optional<policies::JobId> ended; // the job that failed: its other submitted segments do not execute
   DevicePart part{};                    // so far
-  Duration recorded{0};                 // of its execution, as far as it lies in what the trace is told
-  // Scheduler thread
-  /// Used in turn: of a job that ended with an error all but one may wait still, beside those of the next one
+  Duration recorded{0};                 // the part of its execution within the traced interval
+  // Used by the scheduler thread
+  /// Submitted segments, a ring. After an error of a job, all its segments but one may still be queued, beside those of
+  /// the next job
   std::vector<Given> given;
   std::uint64_t times_given = 0;
-  // Scheduler thread, which writes, and compute engine
-  std::atomic<std::uint32_t> launched{0}; // of the job's segments, the first so many have been given
-  hal::Signal decided;                    // raised once for each end that was told
-  /// What is still to be executed in the warm-up, the last one first
+  // Written by the scheduler thread, read by the compute engine
+  std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
+  hal::Signal decided;                    // signalled once for each notified end that is decided
+  /// The remaining executions of the warm-up; the last one comes first
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
-  bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
-  bool waiting = false;   // its job is requested, and neither started nor cancelled; scheduler thread
-  bool preempted = false; // its job is between two segments; scheduler thread
+  bool rehearses = false; // its warm-up job is to execute again; used by the compute engine, then the scheduler thread
+  bool waiting = false;   // its job is requested, and neither started nor cancelled; used by the scheduler thread
+  bool preempted = false; // its job is between two segments; used by the scheduler thread
   Working work;
-  // Between its request and the end of its device part; scheduler thread, then compute engine
+  // True between a request and the end of its device part. Used by the scheduler thread, then the compute engine
   bool wants_device = false;
-  // From the task's release thread: at most a stale withdrawal, a request and its withdrawal
+  // From the task's release thread. At most three: a stale withdrawal, a request and its withdrawal
   WaitFreeQueue<Event, 8> events;
-  std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
+  std::atomic<std::uint32_t> moves{0}; // transfers in progress for its job; written by the scheduler thread
 
   void count_move(int by) noexcept {
     moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
@@ -97,7 +98,7 @@ struct DeviceDriver::TaskLink {
     else traces::segment_begin(executing, segment, begun);
   }
 
-  /// While the one before it executes, where that has not ended.
+  /// Launches a segment on the device, possibly while the previous one executes.
   void launch(const Given& of) noexcept {
     if (ended == of.job || !trouble) return;
     if (of.segment == done) open(of.segment);
@@ -140,7 +141,7 @@ struct DeviceDriver::TaskLink {
     }
     rehearses = outcome && !rehearsals.empty();
     if (rehearses) return tell_end(Event::Kind::execution_done, of.segment, end);
-    // Lone ones: what executes beside a job slows it down, too
+    // Only jobs that ran alone: a co-running job slows the other one down, too
     if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
@@ -150,7 +151,7 @@ struct DeviceDriver::TaskLink {
     client->device_part_ended(part);
   }
 
-  /// While the device executes the last segment that was given.
+  /// Waits for the decisions on all notified ends. Meanwhile the device executes the last submitted segment.
   void await_more() noexcept {
     for (;;) {
       const std::uint32_t seen = decided.value();
@@ -176,7 +177,7 @@ struct DeviceDriver::TaskLink {
   }
 };
 
-/// One transfer on its way through a copy engine. Without an action it only keeps the engine busy.
+/// A transfer in a copy engine. Without an action it only keeps the engine busy.
 struct DeviceDriver::TransferWork {
   DeviceDriver* driver = nullptr;
   Direction* direction = nullptr;
@@ -277,7 +278,7 @@ void DeviceDriver::post(const Event& event) noexcept {
     link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
 }
 
-/// The scheduler core would go by a state that is not the device's.
+/// The event queue overflowed; the scheduler core's state is stale. Causes the cancellation of all jobs.
 void DeviceDriver::lose_event() noexcept {
   lost_events_.fetch_add(1, std::memory_order_release);
   if (options_.failed != nullptr) options_.failed(options_.self);
@@ -302,7 +303,7 @@ void DeviceDriver::run() noexcept {
   }
 }
 
-/// After an event was lost: what waits or is requested is cancelled, what executes or is copied ends by itself.
+/// Cancels all waiting and requested jobs after an event was lost. Executions and copies in progress end by themselves.
 void DeviceDriver::cancel_all() noexcept {
   for (;;) {
     const std::uint32_t seen = wake_.value();
@@ -325,7 +326,7 @@ void DeviceDriver::cancel_all() noexcept {
 }
 
 bool DeviceDriver::step() noexcept {
-  // An end is taken first and decided upon last: whatever was requested before it takes part in the choice.
+  // An end is taken first and decided last: all earlier requests take part in the choice.
   Event end, end_beside;
   const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
   bool any = ended || ended_beside;
@@ -343,7 +344,7 @@ bool DeviceDriver::step() noexcept {
 
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
-/// Whether the job has executed all that was given of it, and has more.
+/// True if the job has executed all its submitted segments, and has more.
 bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
   return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
 }
@@ -368,7 +369,7 @@ bool DeviceDriver::executes(std::uint32_t task) const noexcept {
   return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
 }
 
-/// Withdrawals of each task up to its next request; then these requests, the most urgent first.
+/// Decides the withdrawals of each task up to its next request; then these requests, the most urgent first.
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
   requests_.clear();
@@ -376,7 +377,7 @@ bool DeviceDriver::take_events() noexcept {
     auto& events = links_[task]->events;
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
-      // The task's job before has ended, and its completion is queued but not yet decided upon: that comes first.
+      // The task's previous job has ended, and its queued completion must be decided first.
       if (request && executes(task)) break;
       if (request) requests_.push_back(*event);
       else decide(*event);
@@ -417,7 +418,7 @@ void DeviceDriver::decide(const Event& event) noexcept {
   const auto company = std::ranges::any_of(actions, &Action::beside) ? hal::Company::accompanied : hal::Company::alone;
   for (const Action& action : actions) {
     traces::scheduler_action(sequence, action);
-    // A withdrawal that comes after its job has left the device has nothing to withdraw.
+    // A withdrawal has no effect if its job has already left the device.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
     carry_out(action, company);
   }
@@ -442,7 +443,7 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
-/// On a compute engine's thread.
+/// Returns the part of `passed` that counts as execution. Called on a compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
@@ -456,7 +457,8 @@ void DeviceDriver::left(TaskLink& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
-/// Of a job that executes, the next segments: nothing else of it may change then.
+/// Submits the segments of `action`. If the job executes already, these are further segments, and its other fields must
+/// not change.
 void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
   link.waiting = link.preempted = false;
   if (action.segment == 0) {
@@ -494,12 +496,12 @@ void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
   link.on->progress.submitted();
   const auto submitted = link.on->engine.submit(work);
   link.launched.store(segment + 1, std::memory_order_release);
-  // An engine has what is given of one job at a time, of one that failed before it, and in the warm-up two, so its
-  // queue has room; were it refused, the engine is idle and the job has failed.
+  // The queue has room: an engine holds the segments of one job, those of a failed job before it, and in the warm-up
+  // two jobs. If it refused nevertheless, the engine would be idle and the job fails.
   if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
 }
 
-/// Without an action: a copy that only keeps the engine busy.
+/// Submits a transfer. Without an action it is a copy that only keeps the engine busy.
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
   TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
   work_item.action = action;

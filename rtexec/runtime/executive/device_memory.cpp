@@ -29,7 +29,7 @@ Unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Er
                          " of an arena failed: " + name(error));
 }
 
-/// Calls `work`, which lives until then.
+/// Returns a callback that calls `work`, which must outlive it.
 template <class Work> hal::Beside beside(const Work& work) noexcept {
   return {[](void* self) noexcept -> Status { return (*static_cast<const Work*>(self))(); }, const_cast<Work*>(&work)};
 }
@@ -64,7 +64,7 @@ DeviceMemory::~DeviceMemory() {
   if (spare_) static_cast<void>(device_.free(*spare_));
 }
 
-/// The chunks that several tasks use, and the store.
+/// Creates the chunks that several tasks use, and the store.
 Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   std::size_t swapped = 0;
   std::uint32_t scratch = 0;
@@ -97,7 +97,7 @@ Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   return {};
 }
 
-/// Reserves the arena of `task`, notes the slots whose chunks come and go, and gives the others theirs.
+/// Reserves the arena of `task`, notes its swap slots, and gives the other slots their chunks.
 Result<> DeviceMemory::add(const TaskMemory& task) {
   first_.push_back(places_.size());
   reads_.push_back(task.reads);
@@ -120,7 +120,7 @@ Result<> DeviceMemory::add(const TaskMemory& task) {
   return give_chunks(task, *range);
 }
 
-/// To every slot that is not swapped.
+/// Maps a chunk at every slot that is not swapped.
 Result<> DeviceMemory::give_chunks(const TaskMemory& task, hal::AddressRange range) {
   const Arena& arena = task.arena;
   std::vector<bool> swapped(arena.slots());
@@ -172,11 +172,11 @@ Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk ch
 
 Result<> DeviceMemory::fill_store(const TaskMemory& task, std::uint32_t index) {
   const std::uint32_t slot = task.swap_slots[index].slot;
-  if (slot >= task.arena.constant) return {}; // zero, as the store is
+  if (slot >= task.arena.constant) return {}; // state is zero, as the store is
   return store_->fill(first_.back() + index, part_of(task.constants, slot, device_.chunk_size()));
 }
 
-/// Of every stored copy, each brought to a frame for it.
+/// Computes the digest of every stored copy, after loading it into a frame.
 Result<> DeviceMemory::note_digests() {
   if (!keeps_digests() || places_.empty()) return {};
   const auto note = [&]() noexcept -> Status {
@@ -230,7 +230,7 @@ std::span<DeviceMemory::SlotPlace> DeviceMemory::slots_of(std::uint32_t task) no
   return std::span(places_).subspan(first_[task], end - first_[task]);
 }
 
-/// Whatever the slot mapped before.
+/// Maps `chunk` at the slot, and removes any other mapping first.
 Status DeviceMemory::map(SlotPlace& place, hal::Chunk chunk) noexcept {
   if (place.mapped == chunk) return {};
   if (const Status unmapped = unmap(place); !unmapped) return unmapped;
@@ -251,7 +251,7 @@ bool DeviceMemory::holds_all(std::span<const SlotPlace> slots) noexcept {
   return std::ranges::all_of(slots, [](const SlotPlace& each) { return each.holds.has_value(); });
 }
 
-/// What the task holds, unless that is better done later.
+/// Maps all chunks that the task holds, unless mapping should wait (see load()).
 Status DeviceMemory::map_held(std::span<SlotPlace> slots) noexcept {
   if (!holds_all(slots) && copies_out_.load(std::memory_order_relaxed) != 0) return {};
   for (SlotPlace& each : slots)
@@ -264,7 +264,7 @@ void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
   store_->begin_load(number(transfer), device_.window(frames_[transfer.frame]));
 }
 
-/// Where digests are kept, they are taken first, and then it may be that nothing is copied.
+/// Announces the copy. If digests are kept, they are computed first, and possibly nothing is copied.
 void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
   if (!places_[number(transfer)].copied_out) return;
   copies_out_.fetch_add(1, std::memory_order_relaxed);
@@ -282,7 +282,7 @@ Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noe
   return Unexpected(outcome.error());
 }
 
-/// The slot that had the frame before may still be said to hold it.
+/// Makes the slot hold the frame. The frame's previous slot may still be recorded as its holder.
 void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
   auto& holder = holders_[transfer.frame];
   if (holder && places_[*holder].holds == frames_[transfer.frame]) places_[*holder].holds.reset();
@@ -290,7 +290,7 @@ void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
   places_[*holder].holds = frames_[transfer.frame];
 }
 
-/// Of a stream only the slot: its other ones may be read meanwhile.
+/// Maps the loaded slots. For a stream that is only this slot, because the task's other slots may be in use.
 Status DeviceMemory::map_loaded(const policies::Transfer& transfer) noexcept {
   if (reads_[transfer.task].empty()) return map_held(slots_of(transfer.task));
   return map(places_[number(transfer)], frames_[transfer.frame]);
@@ -315,7 +315,7 @@ Expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noe
   return copied ? device_.chunk_size() : Bytes{0};
 }
 
-/// Digests are taken before anything else, so that they are of what the task left.
+/// Computes the digest before the copy, so that it covers what the task wrote.
 Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept {
   const std::byte* const window = device_.window(*place.holds);
   hal::Digest digest;

@@ -12,7 +12,7 @@
 namespace rtexec::executive {
 namespace {
 
-/// Each with who asks for it.
+/// Returns the missing cores, each with its users.
 std::map<unsigned, std::string> missing_cores(const ResolvedSet& set, const Plan& plan) {
   std::map<unsigned, std::string> missing;
   const auto use = [&](unsigned core, const std::string& who) {
@@ -120,7 +120,7 @@ Result<Inquiry> inquire(TaskSet tasks) {
     inquiry.needs = run.ask(placement);
   }
   std::ranges::move(run.ask_for_channels(), std::back_inserter(inquiry.needs));
-  static_cast<void>(::munlockall()); // or what this process allocates later counts against its limit
+  static_cast<void>(::munlockall()); // otherwise later allocations of this process would count against its limit
   return inquiry;
 }
 

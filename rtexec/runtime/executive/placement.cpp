@@ -14,9 +14,9 @@ void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
   if (thread.core) cores.insert(*thread.core);
 }
 
-// FIFO priorities: scheduler and compute engine above every task, so that a decision never waits for a job.
+// FIFO priorities: scheduler and compute engine are above every task, so that a decision never waits for a job.
 constexpr int scheduler_priority = 98;
-// Below the CPU parts of tasks: a host device's engines copy by themselves, for long
+// Below the CPU parts of tasks: the engines of a host device copy on the CPU, for long times
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
 constexpr int max_on_core = highest_task_priority - copy_priority; // real-time tasks, each above the copy engines
@@ -58,7 +58,7 @@ class Placer {
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
 
-  /// True when the compute engine shares its core with no task.
+  /// Returns true if the compute engine shares its core with no task.
   bool choose_cores() {
     placement_.needs = absent_cores(set_, plan_);
     const auto usable = [this](unsigned core) { return is_online(core) ? core : online_.front(); };
@@ -76,13 +76,13 @@ class Placer {
     return {used.begin(), used.end()};
   }
 
-  /// Whether the compute engine, beside them, leaves too little to the scheduler or the copy engines.
+  /// True if the compute engine on the same core leaves too little time to the scheduler or the copy engines.
   bool starves() const {
     if (plan_.services) return true;
     return plan_.swap && (board_.computes_on_core() || tasks_.device.completion == Completion::spin);
   }
 
-  /// What the plan is made for, if the machine gives it.
+  /// Chooses the class that the plan is made for, if the machine grants it.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
     const bool reserved = planned == ThreadPolicy::deadline;
@@ -102,7 +102,7 @@ class Placer {
             "Use a kernel with CONFIG_HZ of 250 or more.");
   }
 
-  /// Admission rests on a priority of its own for each task of a core.
+  /// Checks that each real-time task of a core has a priority of its own, which admission assumes.
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) {
       if (!is_real_time(i) || rank_on_core(i) < max_on_core) continue;
@@ -126,7 +126,8 @@ class Placer {
     placement_.needs.back().instead = "SCHED_DEADLINE threads are not pinned to their cores";
   }
 
-  /// Without a reservation, SCHED_OTHER where the others are SCHED_DEADLINE.
+  /// Returns settings for the chosen class. Without a reservation, a thread is SCHED_OTHER if the others are
+  /// SCHED_DEADLINE.
   hal::ThreadSettings settings(const std::string& name, unsigned core, int priority,
                                const std::optional<CpuReservation>& reservation) const {
     hal::ThreadSettings result{.name = name, .core = core, .fifo_priority = 0, .reservation = {}};
@@ -154,7 +155,8 @@ class Placer {
     placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
   }
 
-  /// The second compute engine takes its turn on the same core, as urgent as the first, while that one waits.
+  /// Puts the second compute engine on the core of the first, with the same priority. It executes while the first one
+  /// waits.
   void share_compute_core() {
     placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
     placement_.beside->stack = placement_.compute.stack;
@@ -163,7 +165,7 @@ class Placer {
             "Set policy = \"fifo\" in [executive], or co_run = false in [device].");
   }
 
-  /// Tasks of the same core that are more urgent.
+  /// Returns the number of more urgent tasks on the same core.
   int rank_on_core(std::size_t index) const {
     int rank = 0;
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
@@ -185,7 +187,7 @@ class Placer {
   const Plan& plan_;
   const hal::Machine& machine_;
   const std::vector<unsigned> online_;
-  ThreadPolicy policy_ = ThreadPolicy::automatic; // that of SCHED_OTHER where neither class is given
+  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` stands for SCHED_OTHER, if neither class is granted
   unsigned compute_core_ = 0, service_core_ = 0;
   std::vector<unsigned> cores_; // by task
   Placement placement_;

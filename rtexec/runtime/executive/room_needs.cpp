@@ -10,7 +10,8 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Page-locked buffers of workloads, where the demand does not hold them. Images of constants are there already.
+/// Returns the size of the workloads' page-locked buffers, if the demand does not contain them. Images of constants are
+/// already allocated.
 Bytes host_buffers(const LoadedSet& set, const Plan& plan) {
   Bytes all;
   if (set.board.unified_memory) return all;
@@ -21,7 +22,7 @@ Bytes host_buffers(const LoadedSet& set, const Plan& plan) {
   return all;
 }
 
-/// Memory of the threads' stacks.
+/// Returns the size of the threads' stacks.
 Bytes stacks(const Plan& plan) {
   constexpr Bytes of_task{3 << 20}, of_services{16 << 20};
   return of_task * plan.tasks.size() + of_services;

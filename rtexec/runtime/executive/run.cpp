@@ -9,15 +9,15 @@ namespace rtexec::executive {
 
 namespace {
 
-/// From the last thread's readiness to the start of the grid.
+/// The time from the last thread's readiness to the start of the grid.
 constexpr Duration lead_time = std::chrono::milliseconds(20);
 
-/// How many jobs of a task can end, `most` at most.
+/// Returns the maximum number of jobs of a task that can end, at most `most`.
 std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
 
-/// By task: the policies under which its jobs execute beside others. Empty: none does.
+/// Returns the policies under which jobs co-run, by task. Empty: jobs never co-run.
 std::vector<std::vector<MemoryPolicy>> co_run_policies(const Plan& plan) {
   std::vector<std::vector<MemoryPolicy>> policies;
   if (!plan.co_runs()) return policies;
@@ -51,7 +51,7 @@ Run::Run(LoadedSet set, Plan plan, Setup setup)
   connect_followers();
 }
 
-/// Each task releases those that follow it.
+/// Connects each task to the tasks that its jobs release.
 void Run::connect_followers() {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::vector<TaskRun*> followers;
@@ -71,12 +71,12 @@ bool Run::trigger(std::string_view task) noexcept {
   return true;
 }
 
-/// Workloads go before the device that they are bound to, and not before the compute engine has handed the last job
-/// back: the task's threads may have seen that before it returns.
+/// Destroys workloads before their device, but only after the compute engines have returned from the last job. The
+/// task's threads may have seen that job end earlier.
 Run::~Run() {
   heartbeat_.reset();
   end_threads();
-  if (driver_) // without it no job was executed, and the second engine may not be there
+  if (driver_) // without it no job was executed, and the second engine may not exist
     for (const auto kind : compute_engines())
       static_cast<void>(device_->engine(kind).call([]() noexcept { return Status(); }));
   publisher_.reset();
@@ -126,7 +126,8 @@ Result<> Run::start() {
   return start_heartbeat();
 }
 
-/// A thread is stuck if it takes no step for the longest deadline and a quarter of the manager's timeout.
+/// Starts the heartbeat. A thread is stuck if it takes no step for the longest deadline plus a quarter of the manager's
+/// timeout.
 Result<> Run::start_heartbeat() {
   if (!setup_.service_manager) return {};
   Duration timeout = setup_.service_manager->patience().value_or(Duration(0)) / 4;
@@ -187,7 +188,7 @@ Result<> Run::start_threads(const Placement& placement) {
     TaskRun& run = *runs_[i];
     run.connect(*driver_);
     if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
-    // The completion thread first: a release thread alone would wait for its warm-up for ever.
+    // The completion thread is started first: a release thread alone would wait for its warm-up for ever.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started)
       return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
@@ -247,7 +248,7 @@ Instant Run::planned_end() const {
   return started_ && duration ? *started_ + *duration : Instant::max();
 }
 
-/// None while the run goes on.
+/// Returns the cause; none while the run continues.
 Stop Run::stopped_by(Instant now) const {
   if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
   if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
@@ -259,7 +260,7 @@ Stop Run::stopped_by(Instant now) const {
 
 Report Run::stop() {
   if (final_report_) return *final_report_;
-  // Threads are asked for their page faults while they live; the statistics of the tasks are complete once they have
+  // Page faults of threads are read while they live. The statistics of the tasks are complete once the threads have
   // ended.
   device_failed();
   if (started_) look(std::max(Duration(0), hal::now() - *started_));
@@ -270,7 +271,7 @@ Report Run::stop() {
   for (const auto& io : set_.io) io->close();
   if (started_) steal_.look(); // the last jobs have ended
   if (bandwidth_) bandwidth_->end();
-  device_failed(); // by the last job
+  device_failed(); // fault of the last job
   final_report_ = report();
   if (const auto& swap = final_report_->swap) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);
   final_report_->threads = std::move(alive.threads);
@@ -299,8 +300,7 @@ void Run::end_threads() noexcept {
   if (notifier_) notifier_->end();
 }
 
-/// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes
-/// on.
+/// Returns true if the device was lost. If only the workload of the reporting job failed, the run continues.
 bool Run::device_failed() {
   if (device_fault_) return true;
   const auto* suspect = control_.suspect.load();
@@ -314,7 +314,7 @@ bool Run::device_failed() {
   return true;
 }
 
-/// Of those that somebody listens to.
+/// Returns the next notice for which there is a callback.
 std::optional<Notice> Run::take_notice() noexcept {
   for (const auto& run : runs_) {
     if (setup_.on_wcet_exceeded)

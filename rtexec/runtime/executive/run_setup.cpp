@@ -13,7 +13,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Of jobs of one level only one is between two segments, of express ones all may be.
+/// Only one job of a level can be between two segments, but all express jobs can.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
 }
@@ -22,10 +22,10 @@ std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
 
 std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
-  static_cast<void>(hal::Machine().clear_left_over_partition()); // what cannot be removed is told by `rtexec probe`
-  static_cast<void>(hal::restore_clocks(hal::Machine()));        // and what cannot be restored, by `rtexec restore`
+  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports what cannot be removed
+  static_cast<void>(hal::restore_clocks(hal::Machine()));        // `rtexec restore` reports what cannot be restored
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
-  const bool has_room = !needs.back().refused; // without it, the kernel may kill the process that takes more
+  const bool has_room = !needs.back().refused; // otherwise the kernel may kill the process
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
@@ -76,8 +76,8 @@ RegulatedRun Run::regulated(const Placement& placement) const {
           .proved = plan_.proved};
 }
 
-/// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does
-/// not run.
+/// Plans the bandwidth budgets. If the machine cannot count traffic, a run without regulation needs allow_degraded. A
+/// set with impossible budgets is always refused.
 std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
   if (!set_.tasks.regulated()) return std::nullopt;
   auto budgets = BandwidthControl::plan(set_, regulated(placement));
@@ -148,7 +148,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
-/// Clocks are seen once before the first job, also where no status page can be published.
+/// Starts watching clocks and stolen time. Clocks are read once before the first job, even if no status page can be
+/// published.
 void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
@@ -160,7 +161,7 @@ void Run::watch_cores(const Placement& placement) {
     steal_.add(runs_[i]->statistics(), placement.release[i].core.value_or(plan_.tasks[i].core));
 }
 
-/// Their first recorded event would otherwise take a lock.
+/// Prepares the engines' threads for tracing: otherwise their first recorded event would take a lock.
 Result<> Run::prepare_engines() {
   std::vector<hal::EngineKind> engines = compute_engines();
   engines.insert(engines.end(), {hal::EngineKind::copy_in, hal::EngineKind::copy_out});
@@ -180,7 +181,7 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
                               pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
 }
 
-/// Gives each workload its memory.
+/// Fills the device, and binds each workload to its memory.
 Result<> Run::fill_device() {
   std::vector<TaskMemory> task_memories;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
@@ -214,7 +215,7 @@ Result<> Run::fill_device() {
   return memory_->bring_in(scheduler_.state());
 }
 
-/// One behind the other, in what is fixed of their producers.
+/// Places the linked outputs one after the other, in the fixed memory of their producers.
 void Run::place_links() {
   std::vector<std::byte*> free(memory_->fixed().begin(), memory_->fixed().end());
   for (const channels::DeviceLink& link : set_.links) {

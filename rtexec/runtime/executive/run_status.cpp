@@ -32,7 +32,7 @@ void Run::record_plan() {
   for (const std::string& line : degraded_) traces::degraded(line.c_str());
 }
 
-/// What the machine gave: to each thread, and of its device and store.
+/// Traces what the machine granted: each thread's class, and the findings of device and store.
 void Run::record_probes(const Placement& placement) const {
   const auto probe = [](const std::string& service, const std::string& found) {
     traces::probe(service.c_str(), found.c_str());
@@ -63,7 +63,7 @@ void Run::publish() {
   if (publisher) publisher_ = std::move(*publisher);
 }
 
-/// All that stays as it is.
+/// Returns a snapshot with the static fields filled in.
 Snapshot Run::first_snapshot() const {
   Snapshot snapshot;
   RunStatus& run = snapshot.run;
@@ -88,7 +88,8 @@ Snapshot Run::first_snapshot() const {
   return snapshot;
 }
 
-/// What changes. On the publisher's thread: reads atomics, and what was settled before the start; allocates nothing.
+/// Fills the dynamic fields. Called on the publisher's thread: reads atomics, and data settled before the start;
+/// allocates nothing.
 void Run::show(Snapshot& snapshot) {
   RunStatus& run = snapshot.run;
   const Duration start(control_.start.load(std::memory_order_acquire));
@@ -106,7 +107,7 @@ void Run::show(Snapshot& snapshot) {
   chains_.show(snapshot.chains);
 }
 
-/// Whether the machine is as it was, `at` the run's time.
+/// Checks if the machine is still as it was at the start. `at`: the time since the start of the run.
 void Run::look(Duration at) {
   basis_.look(at);
   clocks_.look();

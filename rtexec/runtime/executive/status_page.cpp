@@ -23,13 +23,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
-constexpr std::uint32_t version = 5;                // another one for each change of the structs in a page
+constexpr std::uint32_t version = 5;                // changes with each change of the structs in a page
 constexpr const char* file_prefix = "rtexec.";
-constexpr std::uint32_t max_tasks = 4096; // and chains, in a page that is read
+constexpr std::uint32_t max_tasks = 4096; // also of chains, in a page that is read
 constexpr Duration retry_after = 5ms;
 constexpr int max_tries = 400;
 
-/// Behind it: RunStatus, then a TaskStatus for each task and a ChainStatus for each chain. All in whole words.
+/// The header of a page. It is followed by RunStatus, a TaskStatus for each task and a ChainStatus for each chain. All
+/// sizes are multiples of a word.
 struct PageHeader {
   PageOwner owner;
   std::uint64_t size = 0; // of the page
@@ -38,7 +39,7 @@ struct PageHeader {
   std::uint32_t chain_size = sizeof(ChainStatus);
   std::uint32_t tasks = 0, chains = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t digest = 0; // of the page with 0 in this place
+  std::uint64_t digest = 0; // of the page with 0 in this field
 };
 static_assert(std::is_trivially_copyable_v<PageHeader> && sizeof(PageHeader) % sizeof(std::uint64_t) == 0);
 static_assert(std::is_trivially_copyable_v<RunStatus> && sizeof(RunStatus) % sizeof(std::uint64_t) == 0);
@@ -53,7 +54,7 @@ constexpr std::size_t size_of_page(std::size_t tasks, std::size_t chains) {
 
 template <class Item> std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
 
-/// From `at` on, which it moves behind that.
+/// Copies `bytes` to `at`, and advances `at`. take() copies in the other direction.
 void put(std::span<std::byte>& at, std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, at.begin());
   at = at.subspan(bytes.size());
@@ -82,7 +83,7 @@ Unexpected<Error> damaged(const std::filesystem::path& file, const std::string& 
   return fail(Errc::corrupted, "the status page " + file.string() + " is damaged: " + why);
 }
 
-/// How many bytes of `into` there are in the file.
+/// Reads the beginning of the file into `into`; returns the number of bytes read.
 std::size_t read_from_begin(const hal::FileDescriptor& file, std::span<std::byte> into) {
   const ssize_t got = hal::sys().pread(file.number(), into.data(), into.size(), 0);
   return got < 0 ? 0 : static_cast<std::size_t>(got);
@@ -94,7 +95,7 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
   return header;
 }
 
-/// What is wrong with it; empty: nothing.
+/// Returns the defect of the header; empty: none.
 std::string problem_of(const PageHeader& header) {
   if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
       header.chain_size != sizeof(ChainStatus))
@@ -105,7 +106,7 @@ std::string problem_of(const PageHeader& header) {
   return {};
 }
 
-/// The page, if it is there as a whole and in one state; otherwise what is wrong.
+/// Returns the page if it is complete and consistent; otherwise the defect.
 Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   const auto expected = read_header(file);
   if (!expected) return Unexpected("it is cut off");
@@ -130,7 +131,7 @@ bool possible(const Snapshot& snapshot) {
   return std::ranges::all_of(snapshot.tasks, [](const TaskStatus& task) { return task.state <= TaskState::on_device; });
 }
 
-/// As which user a process writes files; nothing when it has ended.
+/// Returns the user as which a process writes files; nullopt if it has ended.
 std::optional<uid_t> user_of(std::uint32_t process) {
   const auto status = hal::Machine().read("/proc/" + std::to_string(process) + "/status");
   const auto users = hal::field(status.value_or(""), "Uid:");
@@ -139,8 +140,9 @@ std::optional<uid_t> user_of(std::uint32_t process) {
   return words >> real >> effective >> saved >> of_files ? std::optional(of_files) : std::nullopt;
 }
 
-/// Why a page that `user` wrote is not the process's that it names; empty: it is, or that one has ended. Of a process
-/// in another namespace the user is not known: then only root's pages and one's own are believed.
+/// Returns the reason why a page that `user` wrote does not belong to the process that it names; empty: it does, or
+/// that process has ended. The user of a process in another namespace is unknown: then only pages of root and this user
+/// are believed.
 std::string foreign(const PageOwner& owner, uid_t user) {
   const std::string named =
       "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process);
@@ -219,7 +221,7 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
   return publisher;
 }
 
-/// Under the first number that is free: somebody else may have taken names that are ours.
+/// Creates the page under the first free number, because another user may have taken our names.
 Result<> StatusPublisher::create(const std::filesystem::path& folder) {
   static std::atomic<unsigned> numbers{0};
   int error = EEXIST;
@@ -237,7 +239,7 @@ StatusPublisher::~StatusPublisher() { end("request"); }
 void StatusPublisher::end(std::string_view stopped_by) {
   if (ending_.exchange(true)) return;
   wake_.raise();
-  if (thread_.kernel_id() == 0) return; // it never began
+  if (thread_.kernel_id() == 0) return; // its thread was not started
   thread_.join();
   snapshot_.run.ended = 1;
   snapshot_.run.stopped_by = stopped_by;
@@ -267,7 +269,7 @@ void StatusPublisher::publish() {
   write();
 }
 
-/// Against the oldest write that is still kept, and keeps this one in its place.
+/// Computes the recent figures relative to the oldest kept write, which this write replaces.
 void StatusPublisher::note_recent() {
   RunStatus& run = snapshot_.run;
   const std::size_t place = run.writes % past_.size();
@@ -314,7 +316,7 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
   struct stat status {};
   if (::fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) return damaged(file, "it is no file");
   auto header = read_header(descriptor);
-  for (int tries = 0; !header && tries < 10; ++tries) { // it was made, and will be written
+  for (int tries = 0; !header && tries < 10; ++tries) { // it is created, but not yet written
     hal::sleep_until(hal::now() + retry_after);
     header = read_header(descriptor);
   }
@@ -338,7 +340,7 @@ Result<Snapshot> StatusPage::read() const {
     if (snapshot && possible(*snapshot)) return std::move(*snapshot);
     if (snapshot) return damaged(file_, "a task is in a state that there is not");
     problem = std::move(snapshot.error());
-    if (last) break; // nobody will mend it
+    if (last) break; // it will not be completed any more
     hal::sleep_until(hal::now() + retry_after);
   }
   return damaged(file_, problem);

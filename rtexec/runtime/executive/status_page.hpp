@@ -1,14 +1,13 @@
 // The page by which other processes see a running executive (`rtexec top`): a file of shared memory,
-// /dev/shm/rtexec.PID.NUMBER, with one number for each executive of the process. It belongs to the run, which removes
-// it at its end; a run that was killed leaves it behind, and the next one, or a reader, removes it.
+// /dev/shm/rtexec.PID.NUMBER, with one number for each executive of the process. The run removes its page at its end. A
+// killed run leaves it behind; the next run, or a reader, removes it.
 //
-// Real-time threads take no part: a thread without real-time priority copies the counters that they keep anyway, and
-// writes the whole page by one pwrite(). Neither side maps it, so nobody who cuts it short makes anybody fault, and a
-// full file system is an error and no signal. Who reads while it is written gets contents that their digest does not
-// fit, and reads again.
+// Real-time threads do not write it: a thread without real-time priority copies their counters, and writes the whole
+// page by one pwrite(). Neither side maps the file, so that shortening it causes no fault, and a full file system is an
+// error without a signal. A reader that finds a wrong digest has read a page during a write, and reads again.
 //
-// Only the user who runs may read it (0600), and root: names, files and times of tasks are nobody else's business, and
-// a schedule that is known is one that can be disturbed.
+// Only the user of the run and root may read it (mode 0600). Names, files and times of tasks are confidential, and a
+// known schedule can be disturbed.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -30,12 +29,13 @@
 
 namespace rtexec::executive {
 
-/// Fills the rest with zeros; what is too long ends in "...".
+/// Copies `text`, and fills the rest with zeros. Text that is too long ends in "...".
 void put_text(std::span<char> into, std::string_view text);
-/// Up to the first zero, without what would control a terminal, whoever wrote it. Lines are left.
+/// Returns the text up to the first zero. Terminal control characters are replaced, because the writer is not trusted;
+/// line ends are kept.
 [[nodiscard]] std::string get_text(std::span<const char> from);
 
-/// Text in a page.
+/// A fixed-size text in a page.
 template <std::size_t Size> class Text {
  public:
   Text& operator=(std::string_view text) { return put_text(bytes_, text), *this; }
@@ -45,11 +45,11 @@ template <std::size_t Size> class Text {
   char bytes_[Size]{};
 };
 
-/// Where a task's job in progress is.
+/// The progress of a task's job.
 enum class TaskState : std::uint32_t { waiting_for_release, on_core, waiting_for_device, swapping, on_device };
 [[nodiscard]] const char* describe(TaskState state);
 
-/// What is counted up, by task: so far, or recently.
+/// Counters of a task, in total or over the recent past.
 struct TaskActivity {
   std::uint64_t missed = 0;
   Duration on_core{0}, on_device{0}; // of jobs' parts that have ended
@@ -62,7 +62,7 @@ struct TaskStatus {
   std::uint32_t core = 0;
   TaskState state = TaskState::waiting_for_release;
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
-  std::uint64_t may_pair = 0, paired = 0; // with jobs of others on the device: whether, and how many did
+  std::uint64_t may_pair = 0, paired = 0; // true if its jobs may co-run; number of jobs that did
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;
@@ -84,17 +84,17 @@ struct SwapActivity {
 
 struct RunStatus {
   Text<256> task_set;          // its file; empty: made in code
-  Text<32> order, swap_policy; // the latter empty: nothing is swapped
+  Text<32> order, swap_policy; // swap_policy is empty if nothing is swapped
   Text<64> device;
   Bytes used, context, demand, capacity, chunk; // of the device's memory
   Duration elapsed{0};
   Duration planned{0}; // 0: until it is stopped
   std::uint32_t compute_core = 0, service_core = 0;
   std::uint32_t proved = 0;
-  std::uint32_t ended = 0; // it will not change any more
-  Text<128> stopped_by;    // then
+  std::uint32_t ended = 0; // the page will not change any more
+  Text<128> stopped_by;    // set when it has ended
   SwapActivity swapped, swapped_recently;
-  Duration recently{0}; // how long ago it was that the recent figures begin
+  Duration recently{0}; // length of the recent past
   Instant written{};
   std::uint64_t writes = 0;
   Text<1024> degraded; // in lines
@@ -112,21 +112,23 @@ inline constexpr const char* shared_memory_folder = "/dev/shm";
 class StatusPublisher {
  public:
   static constexpr Duration usual_period = std::chrono::milliseconds(500);
-  static constexpr std::size_t recent_writes = 10; // after which figures are not recent any more
+  static constexpr std::size_t recent_writes = 10; // number of writes that the recent past spans
 
-  /// Brings figures up to date, all but those that are recent, of writing and of the end. Called by start(), the
-  /// publisher's thread and end().
+  /// Updates the snapshot, except for the recent figures and the fields of writing and of the end. Called by start(),
+  /// the publisher's thread and end().
   using Fill = std::function<void(Snapshot&)>;
-  /// Removes what others left behind in the folder, then publishes there. refused: no page can be made or written.
+  /// Removes stale pages of other processes from the folder, then publishes a page there. Returns refused if no page
+  /// can be created or written.
   [[nodiscard]] static Result<std::unique_ptr<StatusPublisher>> start(const std::filesystem::path& folder,
                                                                       Snapshot first, Fill fill,
                                                                       Duration period = usual_period);
-  ~StatusPublisher(); // ends
+  ~StatusPublisher(); // calls end()
 
-  /// Writes a last time, and removes the page: who has it open still reads it. Once is enough.
+  /// Writes a last time, and removes the page; readers that have it open can still read it. Further calls have no
+  /// effect.
   void end(std::string_view stopped_by);
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// Why the last write failed; empty: it did not.
+  /// Returns the error of the last write; empty: it succeeded.
   [[nodiscard]] std::string failure() const;
 
  private:
@@ -146,7 +148,7 @@ class StatusPublisher {
   Fill fill_;
   Duration period_;
   Snapshot snapshot_;
-  std::vector<Past> past_; // of the last writes, in turn
+  std::vector<Past> past_; // of the last writes, a ring
   std::vector<std::uint64_t> page_;
   std::filesystem::path file_;
   hal::FileDescriptor open_;
@@ -156,30 +158,30 @@ class StatusPublisher {
   hal::Thread thread_;
 };
 
-/// What every version of a page begins with: who wrote it.
+/// The beginning of every version of a page: its writer.
 struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  /// In clock ticks since the machine's start: tells apart processes that had the same number
+  /// In clock ticks since the machine's start; distinguishes processes that reused a number
   std::uint64_t process_start = 0;
-  std::uint64_t process_namespace = 0; // in which `process` is its number; 0: unknown
+  std::uint64_t process_namespace = 0; // the namespace of `process`; 0: unknown
   [[nodiscard]] config::Process identity() const;
 };
 
-/// Reads the page of one run, which may be another process's.
+/// Reads the status page of a run, which may be another process's.
 class StatusPage {
  public:
-  /// refused: it is not there, somebody else's, or not its process's; unsupported: of another version; corrupted:
-  /// damaged, or no page at all.
+  /// Opens a page. Returns refused if the file does not exist, belongs to another user, or was not written by the
+  /// process that it names. Returns unsupported if its version is another one, corrupted if it is damaged or no page.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
-  /// As it was last written. Tries again for two seconds while it is written. corrupted: it stays damaged, or its
-  /// writer died while it wrote.
+  /// Returns the last written state. Retries for two seconds while the page is being written. Returns corrupted if the
+  /// page stays damaged, or if its writer died during a write.
   [[nodiscard]] Result<Snapshot> read() const;
   [[nodiscard]] const PageOwner& owner() const { return owner_; }
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// It is the last one: its run has ended, or its process has.
+  /// True if the page will not change any more: its run or its process has ended.
   [[nodiscard]] bool is_last() const;
 
  private:
@@ -190,11 +192,11 @@ class StatusPage {
   PageOwner owner_;
 };
 
-/// The pages in a folder, whatever their state, in the order of their names; links are none. Empty where there is no
-/// such folder.
+/// Returns the pages in a folder, in any state, sorted by name; symbolic links are ignored. Empty if the folder does
+/// not exist.
 [[nodiscard]] std::vector<std::filesystem::path> status_pages(const std::filesystem::path& folder);
 
-/// Removes pages whose process has ended, of any version; returns those that it could remove.
+/// Removes pages of any version whose process has ended. Returns the removed files.
 std::vector<std::filesystem::path> remove_stale_pages(const std::filesystem::path& folder);
 
 } // namespace rtexec::executive

@@ -70,7 +70,7 @@ void TaskRun::no_releases() noexcept {
   handshake_.for_completion.raise();
 }
 
-/// One job through all parts, so that the first real one finds code, stacks and buffers in memory.
+/// Runs one job through all parts, so that the first real one finds code, stacks and buffers in memory.
 void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
   const Begin begin{.at = now, .executed = hal::execution_time()};
@@ -83,7 +83,7 @@ void TaskRun::warm_up_once() noexcept {
   control_.warm_up_ended.raise();
 }
 
-/// Whoever stops the run at its end may come late: no job begins meanwhile.
+/// Releases jobs until `end`. The thread that stops the run may be late; no job begins in that time.
 void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
   while (grid.next() < end && waits_.for_release(grid) && hal::now() < end) {
@@ -106,17 +106,18 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   }
 }
 
-/// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were
-/// being caught up: cut off by the end of the run, and missed where their deadline passed before it.
+/// Counts the releases from `next` on that this thread never handled, because others held its core, or because it was
+/// catching up late jobs. They were cut off by the end of the run; they are missed if their deadline had passed before
+/// it.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   if (waits_.is_triggered()) return;
-  // The policy would have answered for them
+  // The overrun policy would have handled them
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);
 }
 
-/// Unless an input has nothing new, and its answer is that there is no job then.
+/// Begins a job, unless an input has no new value and its `on_stale` is "skip".
 void TaskRun::begin_job(policies::ReleaseGrid& grid, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
   for (ChainPlace* chain : chains_) chain->look(let_ ? decision.nominal : Instant::max());
@@ -162,7 +163,7 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
                  .deadline = job.nominal + plan_.device_done_by});
 }
 
-/// By whoever has the job.
+/// Called by the thread that holds the job.
 void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept {
   if (observer_ == nullptr || took <= wcet) return;
   exceeded_ = true;
@@ -170,7 +171,7 @@ void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet)
   if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
-/// What does not use the device is not known there: it ends by itself.
+/// Withdraws the job. A job without a device part is unknown to the driver, and ends by itself.
 void TaskRun::withdraw() noexcept {
   if (!uses_device_) return;
   driver_->post({.kind = Event::Kind::job_withdrawn, .job = job_.id, .now = hal::now(), .deadline = {}});
@@ -216,8 +217,8 @@ void TaskRun::device_part_ended(const DevicePart& part) noexcept {
   handshake_.give_back();
 }
 
-/// Whether the device met the fault, or the workload alone, is asked by a thread that may wait for the answer. The
-/// first job that finds the device lost stands in for the one that lost it, where no job did.
+/// Notes a fault. Another thread, which may block, finds out if the device or only the workload failed. If no job
+/// reported the fault, the first job that finds the device lost is named in its place.
 void TaskRun::note_fault(Errc error) noexcept {
   if (error != Errc::device_fault && error != Errc::device_lost) return;
   if (error == Errc::device_fault || control_.suspect.load() == nullptr) {
@@ -254,14 +255,14 @@ void TaskRun::end_job() noexcept {
   handshake_.end(end_.end);
 }
 
-/// To the chains, and to the tasks that follow.
+/// Passes the results to the chains, and triggers the following tasks.
 void TaskRun::hand_on() noexcept {
   const Instant at = let_ ? std::max(job_.deadline, end_.end) : end_.end;
   for (ChainPlace* chain : chains_) chain->write(at);
   for (TaskRun* follower : followers_) follower->trigger(at);
 }
 
-/// To the sinks.
+/// Passes the results to the sinks.
 void TaskRun::hand_out() noexcept {
   const std::uint32_t dropped = io_.write(job_.id.number, job_.nominal, sampled_, observer_ == nullptr);
   if (dropped > 0 && observer_ != nullptr) traces::result_drop(job_.id, hal::now(), dropped);

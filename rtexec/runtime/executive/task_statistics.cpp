@@ -6,7 +6,7 @@ namespace rtexec::executive {
 
 namespace {
 
-// One writer each.
+// Each counter has one writer.
 void increment(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -86,7 +86,7 @@ void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
   noticed_.raise();
 }
 
-/// Whether the deadline was missed.
+/// Returns true if the job counts as missed.
 bool TaskStatistics::count_outcome(const Job& job, const JobEnd& how) noexcept {
   const bool late = how.end > job.deadline;
   if (how.abandoned) {
@@ -179,7 +179,7 @@ TaskReport TaskStatistics::report() const {
           .bound = plan_.response_bound};
 }
 
-/// What ends jobs is read before what begins them: a job that has ended has begun, in any status.
+/// Reads the counts of ended jobs before those of begun ones, so that no status shows more ended than begun jobs.
 void TaskStatistics::show(TaskStatus& status) const {
   const auto value = [](const auto& counter) { return counter.load(std::memory_order_acquire); };
   status.completed = value(completed_);

@@ -7,18 +7,18 @@
 namespace rtexec {
 namespace {
 
-// What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
+// A trial reservation, to find out if the kernel permits SCHED_DEADLINE at all.
 constexpr hal::Reservation trial{.runtime = std::chrono::microseconds(100),
                                  .deadline = std::chrono::milliseconds(10),
                                  .period = std::chrono::milliseconds(10)};
 
-/// Why a thread cannot be had; empty: it can.
+/// Returns the reason why such a thread cannot be started; empty: it can.
 std::string refusal(const hal::ThreadSettings& settings) {
   const auto thread = hal::Thread::start(settings, [] {});
   return thread ? std::string() : thread.error().what;
 }
 
-/// Empty: all memory may be locked.
+/// Returns the reason why memory may not be locked; empty: it may.
 std::string refusal(const hal::Finding& finding) {
   return finding.grade == hal::Finding::Grade::ok ? "" : finding.state + '\n' + finding.advice;
 }

@@ -5,7 +5,7 @@
 namespace rtexec::executive {
 namespace {
 
-constexpr Bytes swept{2 << 20}; // the own caches of most cores
+constexpr Bytes swept{2 << 20}; // the size of most cores' private caches
 
 } // namespace
 
