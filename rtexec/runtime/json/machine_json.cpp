@@ -13,7 +13,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
-constexpr unsigned last_core = 1023; // of a kernel cpu_set_t
+constexpr unsigned last_core = 1023; // the last core of a kernel cpu_set_t
 
 std::string text_of(const json& facts, const char* key) {
   const auto found = facts.find(key);
@@ -22,7 +22,7 @@ std::string text_of(const json& facts, const char* key) {
 
 bool is_core(const json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= last_core; }
 
-/// Ascending and different; empty: not a list of cores.
+/// Returns a strictly ascending list of cores; empty if the value is no such list.
 std::vector<unsigned> cores_of(const json& facts, const char* key) {
   const auto found = facts.find(key);
   if (found == facts.end() || !found->is_array() || !std::ranges::all_of(*found, is_core)) return {};
@@ -40,7 +40,7 @@ const char* name(Condition::Standing standing) {
   return "?";
 }
 
-/// What is no condition is left out.
+/// Returns the conditions; ignores invalid elements.
 std::vector<Condition> conditions_of(const json& facts) {
   std::vector<Condition> conditions;
   const auto found = facts.find("disturbances");

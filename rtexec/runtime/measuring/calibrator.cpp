@@ -21,7 +21,7 @@ constexpr Bytes smallest_chunk{std::uint64_t{2} << 20};
 constexpr Bytes largest_chunk{std::uint64_t{256} << 20};
 constexpr Duration shortest_turn = 4ms;
 constexpr double slow_disk = 10;         // nanoseconds per byte, before anything has been measured
-constexpr Duration longest_guess = 50ms; // of a chunk, likewise
+constexpr Duration longest_guess = 50ms; // of a chunk, before anything has been measured
 constexpr unsigned few_jobs = 3;
 constexpr int attempts = 4;
 
@@ -71,7 +71,7 @@ class Calibrator {
     return result;
   }
 
-  /// How long it will take, from a short run of the first chunk size.
+  /// Estimates the duration of the calibration from a short run of the first chunk size.
   void estimate() {
     const Bytes chunk = chunks_.front();
     SwapExperiment experiment = experiment_of(chunk, 1, MemoryClass::state, std::min(guess(chunk), longest_guess));
@@ -93,7 +93,7 @@ class Calibrator {
         expected_.push_back(beside + length(experiment_of(each, count, MemoryClass::state, guess(each))));
       };
       for (const std::uint32_t count : counts) expect(count);
-      expect(counts.back()); // of constants
+      expect(counts.back()); // for constants
     }
     estimate.runs = wanted_;
     estimate.takes = std::accumulate(expected_.begin(), expected_.end(), Duration{0});
@@ -101,12 +101,12 @@ class Calibrator {
     if (observer_.estimated) observer_.estimated(estimate);
   }
 
-  /// Of one chunk, by what was last measured.
+  /// Returns the time of one chunk, extrapolated from the last measurement.
   Duration guess(Bytes chunk) const {
     return Duration(static_cast<Duration::rep>(per_byte_ * static_cast<double>(chunk.count)));
   }
 
-  /// As expected, as far as that held so far.
+  /// Returns the remaining time: the expected time, scaled by the deviation so far.
   std::optional<Duration> left() const {
     if (expected_.empty()) return std::nullopt;
     const auto next = expected_.begin() + static_cast<std::ptrdiff_t>(done_);
@@ -129,8 +129,8 @@ class Calibrator {
       const ObservedSwaps observed = observe(chunk, count, MemoryClass::state, per_chunk);
       Duration longest{0};
       for (const ObservedSwap& job : observed.jobs) {
-        // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is
-        // that of in and out.
+        // Includes the time that the other direction uses a bus or a core. If both copy on one core, the slope of a
+        // chunk is that of in and out together.
         in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
         out.push_back({static_cast<double>(count), nanoseconds(job.out)});
         whole.push_back({static_cast<double>(count), nanoseconds(job.whole)});
@@ -160,7 +160,7 @@ class Calibrator {
     return experiment;
   }
 
-  /// With longer turns where the machine is too busy for these.
+  /// Runs the experiment; repeats it with longer turns if the machine was too busy.
   ObservedSwaps run(SwapExperiment experiment) {
     for (int attempt = 0; attempt < attempts; ++attempt, experiment.turn *= 4) {
       run_began_ = hal::now();
@@ -179,8 +179,8 @@ class Calibrator {
     return observed;
   }
 
-  /// Fit, largest residual and margin. What `whole` loads took beyond that, decisions and wake-ups before the first
-  /// chunk and after the last one, is the load's own.
+  /// Returns the cost: fit, largest residual and margin. The excess of `whole` loads, such as decisions and wake-ups
+  /// before the first chunk and after the last one, is added to the load's fixed cost.
   ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop,
                           const std::vector<Sample>& whole) const {
     ChunkCalibration result{.cost = {.store = options_.store,
@@ -203,7 +203,7 @@ class Calibrator {
     return result;
   }
 
-  /// By the mean of relative costs over volumes that networks have.
+  /// Returns the chunk size with the lowest mean relative cost over volumes that networks have.
   Bytes cheapest() const {
     Bytes best{0};
     double least = 0;
@@ -254,7 +254,7 @@ SwapFit fit(const std::vector<Sample>& samples) {
     xy += x * y;
     yy += y * y;
   }
-  // Of one volume only: all of it is taken to grow with the volume.
+  // With one volume only, all of the time is assumed to grow with the volume.
   line.per_chunk_ns = xx > 0 ? xy / xx : mean_y / mean_x;
   line.fixed_ns = xx > 0 ? mean_y - line.per_chunk_ns * mean_x : 0;
   double unexplained = 0;

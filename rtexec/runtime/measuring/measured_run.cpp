@@ -9,13 +9,13 @@ namespace rtexec::executive {
 
 namespace {
 
-// For WCETs that hold: after 1, 1.5 and 2 times as long
+// WCETs are checked after 1, 1.5 and 2 times `time`
 constexpr int max_looks = 3;
 constexpr int longest_look = 2;
-// Jobs of each task; where more ended, the longest of the others counts all the same
+// Maximum number of recorded jobs of each task. The longest of further jobs counts nevertheless
 constexpr std::size_t max_recorded = std::size_t{1} << 16U;
 
-/// Jobs that a task with this period can end.
+/// Returns the maximum number of jobs that a task with this period can end.
 std::size_t jobs_within(Duration time, Duration period) { return static_cast<std::size_t>(time / period) + 1; }
 
 std::size_t records_for(const TaskSet& tasks, const Enough& enough) {
@@ -29,7 +29,7 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-/// A fault of the device, or of a job.
+/// Throws if the device or a job failed.
 void check_faults(const Report& report) {
   if (report.device_fault)
     give_up(Errc::device_fault, "task '" + report.device_fault->task +

@@ -1,4 +1,4 @@
-// One run of a task set that is made to measure its execution times, and when it has seen enough.
+// One run of a task set to measure its execution times, and the criterion of its end.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -15,16 +15,16 @@
 
 namespace rtexec::executive {
 
-/// How long a run goes on: until all of it is so.
+/// The criterion of a run's end: all conditions must be fulfilled.
 struct Enough {
   std::uint64_t jobs = 1; // of each task
   Duration time{0};
-  /// And until the WCETs that the first half of the executions make held for the other half: looked at after `time`,
-  /// 1.5 times and twice that, and then no more. Absent: whether they do or not
+  /// The WCETs of the first half of the executions must hold for the other half. This is checked after `time`, 1.5
+  /// times and twice that, and then no more. Absent: it is not checked
   std::optional<traces::WcetOptions> settled{};
 };
 
-/// Told while it runs; throws to end it. `wanted`: of the time, as it stands.
+/// Called while it runs; throws to end it. `wanted`: the total time currently expected.
 using Watch = std::function<void(std::uint64_t fewest_jobs, Duration elapsed, Duration wanted)>;
 
 struct MeasuredRun {
@@ -36,10 +36,11 @@ struct MeasuredRun {
   [[nodiscard]] std::span<const JobRecord> of_task(std::size_t task) const;
 };
 
-/// `setup` without what makes a run one that measures. Exceptions as in set-up code; device_fault where a job failed.
+/// Runs the set. `setup` must not set the options that measure; this function sets them. Throws like set-up code;
+/// device_fault if a job failed.
 [[nodiscard]] MeasuredRun measured_run(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch);
 
-/// Executions of one part in those `jobs` that did not fail, of one task.
+/// Adds the executions of one part in `jobs`, which are of one task; leaves out failed jobs.
 void add_jobs(traces::SampleSeries& executions, std::span<const JobRecord> jobs, Part part);
 
 } // namespace rtexec::executive

@@ -26,7 +26,7 @@ std::vector<MeasuredPair> pairs_of(const TaskSet& tasks) {
   return pairs;
 }
 
-/// Has the device until both of the pair have requested it, so that they are started together.
+/// Returns a task that occupies the device until both tasks of the pair have requested it, so that they start together.
 Task holder(const TaskSet& tasks, Duration holds, Duration period) {
   Task task;
   task.name = "holder";
@@ -40,8 +40,8 @@ Task holder(const TaskSet& tasks, Duration holds, Duration period) {
   return task;
 }
 
-/// All tasks are released together, and of these two jobs are at once, whatever they take: where both request the
-/// device while the holder has it.
+/// Returns the set in which all tasks are released together. Two jobs of the pair start at once, however long they
+/// take, if both request the device while the holder occupies it.
 TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed, Duration holds) {
   constexpr Duration behind_the_holder = 500us;
   const auto [computing, waiting] = pair;
@@ -56,13 +56,14 @@ TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> ob
     task.mapping_idle.reset();
   }
   Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
-  d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device); // in any order
+  d.wcet_beside = w.wcet_beside = w.mapping_idle =
+      std::max(d.wcet->device, w.wcet->device); // so that they pair in any order
   tasks.tasks.push_back(holder(tasks, holds, period));
   tasks.device.co_run = true;
   return tasks;
 }
 
-/// How long all first parts take where they share a core and have all of it.
+/// Returns the time of all first parts if they share one core without other load.
 Duration first_parts(std::span<const Wcet> observed) {
   Duration all{0};
   for (const Wcet& each : observed) all += each.before;
@@ -81,7 +82,8 @@ void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
   }
 }
 
-/// A job alone waits as it does beside another; one under D/H, as under H.
+/// Returns the set for measuring waits without co-running: a job alone waits as long as it does in a pair. A task under
+/// D/H is measured under H.
 TaskSet alone(TaskSet tasks) {
   for (Task& task : tasks.tasks)
     if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;
@@ -95,10 +97,10 @@ std::optional<Duration> shortest_part(std::span<const JobRecord> jobs) {
   return shortest;
 }
 
-/// By task: the shortest time of a job.
+/// The shortest wait of a job, by task.
 using Waits = std::vector<std::optional<Duration>>;
 
-/// Without a core, on the host device.
+/// Measures the time without a core, on the host device.
 Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough, const Watch& watch) {
   std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
   setup.shortest_waits = &shortest;
@@ -109,7 +111,7 @@ Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough
   return waited;
 }
 
-/// Beyond what the part takes in the device's own memory.
+/// Measures the time beyond that of the part in the device's own memory.
 Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
                    const Watch& watch) {
   const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using MakeSetup = std::function<Result<Setup>()>;
 
 constexpr Duration shortest_period = 1ms;
-// Of the busiest core while measuring: below what the kernel lets real-time threads have
+// Load of the busiest core while measuring: below the kernel's limit for real-time threads
 constexpr double busy = 0.8;
 
 traces::WcetOptions wcet_options(const TaskSet& tasks, const ProfileOptions& options) {
@@ -38,8 +38,8 @@ Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; 
 
 using Tunings = std::map<std::string, std::vector<std::string>>;
 
-/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since
-/// libraries that were used on it would not survive its context.
+/// The tuning results, and the device on which the workloads were tuned. The device stays open while the set is
+/// measured, because libraries that used it would not survive the end of its context.
 struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
@@ -55,7 +55,8 @@ struct Tuned {
   [[nodiscard]] bool have_layers() const { return std::ranges::any_of(layers, std::identity()); }
 };
 
-/// What others see of a task is not measured jobs' results: they go nowhere, by the same way.
+/// Redirects the outputs of a task, so that others do not get the results of measured jobs. Results are handled as
+/// usual, but discarded.
 void keep_to_itself(Task& task) {
   for (TaskOutput& output : task.outputs) {
     if (output.sink == SinkKind::files) output.to.clear();
@@ -63,7 +64,7 @@ void keep_to_itself(Task& task) {
   }
 }
 
-/// The task set as it is measured: tasks released with their `periods`, or as soon after as their job before has ended.
+/// Returns the task set for measuring: tasks are released with `periods`, or as soon as their previous job has ended.
 TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
@@ -100,7 +101,7 @@ void tune(Tuned& tuned, LoadedSet& set, std::size_t task, const ProfileObserver&
 
 Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
   Setup setup = must(make_setup());
-  setup.tunings.emplace(); // those of an old profile do not count
+  setup.tunings.emplace(); // tunings of an old profile do not count
   LoadedSet set = must(load(tasks, setup));
   Tuned tuned{.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity))),
               .tunings = {},
@@ -115,7 +116,7 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
   return tuned;
 }
 
-/// As an earlier profile has it.
+/// Returns the tunings of an earlier profile.
 Tunings tunings_of(const TaskSet& tasks, const Profile& before) {
   Tunings tunings;
   for (const Task& task : tasks.tasks) {
@@ -151,7 +152,7 @@ std::vector<Duration> own_periods(const TaskSet& tasks) {
   return periods;
 }
 
-/// A little apart from the set's own, so that every task meets every other one in all phases.
+/// Returns periods slightly longer than the set's own, so that every task meets every other one in all phases.
 std::vector<Duration> shifting_periods(const TaskSet& tasks) {
   constexpr std::size_t apart = 32; // at most 1 / apart longer
   std::vector<Duration> periods;
@@ -172,7 +173,7 @@ Wcet mean(std::span<const JobRecord> jobs) {
   return {.before = all.before / count, .device = all.device / count, .after = all.after / count};
 }
 
-/// What one job of each task asks of the busiest core, the device's among them, in the mean.
+/// Returns the mean demand of one job of each task on the busiest core; the device counts as a core.
 Duration busiest(const MeasuredRun& seen) {
   Duration most{0};
   std::map<unsigned, Duration> cores;
@@ -187,13 +188,13 @@ Duration busiest(const MeasuredRun& seen) {
 
 constexpr Enough nothing{.jobs = 0, .time = 0s, .settled = {}};
 
-/// Of each run.
+/// The criteria of the end of each run.
 struct Asked {
-  Enough own; // with the set's own periods: cores and device idle between jobs as they will
+  Enough own; // with the set's own periods: cores and device idle between jobs as in a normal run
   Enough shifted = nothing;
-  Enough dense = nothing;  // at a load
+  Enough dense = nothing;  // at a high load
   Enough layers = nothing; // at the same load, with each layer timed
-  Enough pairs = nothing;  // with two jobs at once, each of the runs
+  Enough pairs = nothing;  // with co-running jobs, for each of the runs
 };
 
 Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_layers) {
@@ -231,27 +232,27 @@ void add(Enough& to, const Enough& more, std::size_t times = 1) {
   to.time += more.time * static_cast<Duration::rep>(times);
 }
 
-/// Of all runs, one after the other, of which the observer is told as of one.
+/// The progress of all consecutive runs, reported to the observer as that of one.
 class Progress {
  public:
   Progress(const ProfileOptions& options, const ProfileObserver& observer) : options_(options), observer_(observer) {}
 
-  /// From here on.
+  /// Sets the runs to come.
   void expect(const Enough& runs) { ahead_ = runs; }
-  /// The next run; that before has ended. There may be more than were expected.
+  /// Begins the next run; the previous one has ended. More runs than expected may follow.
   void begin(const Enough& run) {
     add(ended_, under_way_);
     under_way_ = {.jobs = run.jobs, .time = run.time};
     ahead_ = {.jobs = ahead_.jobs - std::min(ahead_.jobs, run.jobs),
               .time = ahead_.time - std::min(ahead_.time, run.time)};
   }
-  /// Of all; what could not be measured was expected.
+  /// Ends all runs; expected runs may have been left out.
   void end() {
     begin(nothing);
     expect(nothing);
     (*this)(0, Duration(0), Duration(0));
   }
-  /// As Watch.
+  /// Has the signature of Watch.
   void operator()(std::uint64_t fewest, Duration elapsed, Duration wanted) {
     under_way_.time = wanted;
     const Enough done{.jobs = ended_.jobs + std::min(fewest, under_way_.jobs),
@@ -308,10 +309,10 @@ class Runs {
 
   std::vector<MeasuredRun> seen;
   std::vector<LayerTimes> layers;     // by task
-  std::vector<MeasuredBeside> beside; // by task; empty: jobs execute beside no other
+  std::vector<MeasuredBeside> beside; // by task; empty: jobs never co-run
 
  private:
-  /// As in Setup.
+  /// The options of the same names in Setup.
   struct Circumstances {
     bool neighbours = false;
     std::vector<LayerTimes>* layer_times = nullptr;
@@ -348,7 +349,7 @@ class Runs {
         measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
-  /// On the host device a part is seen to wait.
+  /// Returns nullopt on the host device, where waits are measured directly.
   [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
     if (tuned_.device->capabilities().computes_on_core) return std::nullopt;
     ResidentTimes times(tasks.tasks.size());
@@ -370,7 +371,7 @@ class Runs {
   Progress& progress_;
 };
 
-/// What events between kernels add to an execution on a GPU; on the host device it is lost in what executions vary.
+/// Returns the time that events between kernels add to an execution on a GPU. On the host device it is negligible.
 Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> untimed, std::size_t task) {
   if (times.clock() == LayerTimes::Clock::thread) return Duration(0);
   Duration shortest = Duration::max();
@@ -409,7 +410,7 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
   }
 }
 
-/// The WCET of the device parts beside others, made as that of those alone.
+/// Adds the WCET of co-running device parts, derived like that of parts alone.
 void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
   if (measured.longest > Duration(0)) {
     ProfileEntry beside;
@@ -419,9 +420,9 @@ void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const trace
   if (measured.idle) entry.mapping_idle = std::min(*measured.idle, entry.mapping_idle.value_or(*measured.idle));
 }
 
-/// Inputs for which no job of any run had anything new.
+/// Returns the inputs that had no new value for any job of any run.
 std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
-  std::map<std::string, std::uint64_t> fed; // how often, in the order of names
+  std::map<std::string, std::uint64_t> fed; // number of new values, in the order of names
   for (const MeasuredRun& run : runs)
     for (const ChannelReport& channel : run.report.channels)
       if (channel.input) fed["task '" + channel.task + "': " + channel.name] += channel.moved;
@@ -431,8 +432,8 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-/// One for each memory policy that some task leaves open, in which these tasks have it; the others have what they ask
-/// for, or the first of theirs.
+/// A measurement of the set for one memory policy that some task leaves open. These tasks have that policy. The others
+/// have the policy that they name, or their first open one.
 struct Round {
   MemoryPolicy policy{};
   TaskSet tasks;
@@ -455,7 +456,7 @@ std::vector<Round> rounds_of(const TaskSet& tasks, const Board& board) {
   return rounds;
 }
 
-/// To be added to: begun in this profile, by a round before, or in the one before it.
+/// Returns the entry to extend: one of this profile, begun in an earlier round, or one of the earlier profile.
 ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& task, const std::string& fingerprint) {
   const auto begun = std::ranges::find_if(profile.entries, [&](const ProfileEntry& entry) {
     return entry.task == task.name && entry.workload == fingerprint;
@@ -464,7 +465,7 @@ ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& tas
   return profile.entries.emplace_back(begun_entry(before, task.name, task.memory_policy, fingerprint));
 }
 
-/// All tasks of one round.
+/// Adds the results of one round for all tasks.
 void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Runs& runs, const Tuned& tuned,
          const ProfileOptions& options) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
@@ -477,7 +478,7 @@ void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Ru
   profile.unfed = unfed(runs.seen);
 }
 
-/// Of a round behind the first: of the tasks that have another policy in it than before.
+/// Tunes the tasks whose policy in this round differs from that in the first round.
 void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const ProfileObserver& observer,
             const MakeSetup& make_setup) {
   Setup setup = must(make_setup());
@@ -487,20 +488,20 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
-/// Two tasks that both leave their policies open: the one under D, the other one under another, which in no round they
-/// are.
+/// A pair of two tasks that both leave their policies open, one under D and the other one under another policy. No
+/// round contains this combination.
 struct Crossing {
   MeasuredPair pair;
   TaskSet tasks;
 };
 
-/// Null: it was not measured under its policy.
+/// Returns the task's entry, or null if it was not measured under its policy.
 ProfileEntry* measured_entry(Profile& profile, const Task& task) {
   const ProfileEntry* const found = entry_of(profile, task.name, task.memory_policy);
   return found == nullptr ? nullptr : &profile.entries[static_cast<std::size_t>(found - profile.entries.data())];
 }
 
-/// Whether two tasks may be in such pairs.
+/// Returns true if two tasks may form such pairs.
 bool crosses(const TaskSet& tasks, const Board& board) {
   const auto open = [&](const Task& task) { return open_policies(task, board).size() > 1; };
   return tasks.device.co_run && std::ranges::count_if(tasks.tasks, open) > 1;
@@ -520,16 +521,17 @@ std::vector<Crossing> crossings_of(std::span<const Round> rounds, const TaskSet&
   return crossings;
 }
 
-/// The time is shared by the rounds alike.
+/// Returns the options of one round; all rounds share the time equally.
 ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
   if (options.time) *options.time /= static_cast<Duration::rep>(rounds);
   return options;
 }
 
-/// Memory that is not there under one policy may be there under another one.
+/// Returns true if the error is a lack of memory, which another policy may avoid.
 bool lacks_memory(const Error& error) { return error.code == Errc::not_proved || error.code == Errc::out_of_memory; }
 
-/// How long both take beside one another, added to the profile. False: there is no memory for both, which it notes.
+/// Measures both tasks while they co-run, and adds the result to the profile. Returns false if there is no memory for
+/// both, which it notes.
 bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const TaskSet tasks = measured_at(crossing.tasks, own_periods(crossing.tasks), tuned);
@@ -561,7 +563,8 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
   return true;
 }
 
-/// Of policies that were measured. Where a pair cannot be, its task under D executes beside no other.
+/// Measures all crossings whose tasks were measured under their policies. If a pair cannot be measured, its task under
+/// D never co-runs.
 void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const auto entry = [&](const Crossing& of, std::size_t task) {

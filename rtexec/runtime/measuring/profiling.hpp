@@ -1,4 +1,4 @@
-// rtexec::profile() for who needs a device or a store of his own.
+// rtexec::profile() for callers with a device or a store of their own.
 #pragma once
 
 #include <rtexec/profiler.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::executive {
 
-/// As rtexec::profile(); `make_setup` is called anew for each of the runs.
+/// Profiles the set like rtexec::profile(); `make_setup` is called anew for each of the runs.
 [[nodiscard]] Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options,
                                       const ProfileObserver& observer,
                                       const std::function<Result<Setup>()>& make_setup);

@@ -23,13 +23,13 @@ TaskSet alone_under_d(TaskSet set, std::size_t index) {
   return set;
 }
 
-/// What `given` has of the task.
+/// Returns the options of `given` for this task.
 Setup setup_of(const Task& task, Setup given) {
   Setup setup;
   setup.open_device = std::move(given.open_device);
   if (auto own = given.workloads.extract(task.name)) setup.workloads.insert(std::move(own));
   setup.tunings.emplace();
-  // The tuning of a micro-benchmark is about managed memory
+  // The tuning of a micro-benchmark is for managed memory
   if (given.tunings && !is_micro_benchmark(task.workload)) (*setup.tunings)[task.name] = (*given.tunings)[task.name];
   return setup;
 }
@@ -77,7 +77,7 @@ Status execute_resident(Workload& workload, hal::Device& device, Duration& took)
 std::optional<Duration> longest_resident(const TaskSet& tasks, std::size_t index, Setup given) {
   Setup setup = setup_of(tasks.tasks[index], std::move(given));
   LoadedSet set = must(load(alone_under_d(tasks, index), setup));
-  // Ended in this order: the inputs, the workload, the device
+  // Destroyed in this order: the inputs, the workload, the device
   const auto device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity)));
   const auto workload = std::move(set.workloads.front());
   const auto io = std::move(set.io.front());

@@ -1,5 +1,5 @@
-// How long a device part takes that waits for nothing: what it reads and writes is in the device's own memory. What
-// the same part takes longer under M or H it waited, for pages or for accesses that leave the device.
+// The time of a device part that waits for nothing, because all its data are in the device's own memory. The excess of
+// the same part under M or H is the time that it waits for pages, or for accesses that leave the device.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,13 +14,15 @@
 
 namespace rtexec::executive {
 
-/// Of a workload under D that is bound to `device`, between before() and after(): its part by the clock of the
-/// executive, and of a micro-benchmark its kernels alone, behind their copies. On a compute engine's thread.
+/// Executes a job of a workload under D that is bound to `device`, and measures it by the clock of the executive. For a
+/// micro-benchmark only the kernels are measured, after their copies. Called between before() and after(), on a compute
+/// engine's thread.
 [[nodiscard]] Status execute_resident(Workload& workload, hal::Device& device, Duration& took) noexcept;
 
-/// The longest of some jobs of the task at `index`, with noise as its inputs, whatever policy it asks for: on a device
-/// that is opened for it and ended before this returns, by what `setup` says of that, of workloads and of tunings.
-/// Set-up only. Absent: the device has no room for its memory. Other errors are thrown, as by measured_run().
+/// Returns the longest of some jobs of the task at `index`, with noise as its inputs, under D whatever its policy. They
+/// run on a device that is opened for them and closed before this returns. `setup` provides device, workloads and
+/// tunings. Set-up only. Returns nullopt if the device has no room for the task's memory. Throws other errors, like
+/// measured_run().
 [[nodiscard]] std::optional<Duration> longest_resident(const TaskSet& tasks, std::size_t index, Setup setup);
 
 } // namespace rtexec::executive

@@ -16,11 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_questions = 250ms;
-constexpr std::size_t tasks_in_turn = 3; // two fit: every other job of this rotation finds nothing of its own
+constexpr std::size_t tasks_in_turn = 3; // two fit: every other job of this rotation finds none of its chunks
 
 std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 
-/// A task that swaps `size` bytes and computes nothing, and notes when it asked for the device and when it got it.
+/// A task that swaps `size` bytes and computes nothing. It notes when it requested the device and when it got it.
 class Idler final : public Workload {
  public:
   struct Times {
@@ -57,7 +57,7 @@ class Idler final : public Workload {
   std::uint64_t job_ = 0;
 };
 
-/// What a copy engine did for one job.
+/// The work of a copy engine for one job.
 struct Span {
   std::uint32_t chunks = 0;
   Instant begin{}, end{};
@@ -70,7 +70,7 @@ struct Span {
   }
 };
 
-/// Transfers as they end, from both copy engines' threads at once.
+/// Records transfers as they end. Called concurrently by both copy engines' threads.
 class Recorder {
  public:
   explicit Recorder(std::size_t most) : entries_(most) {}
@@ -79,7 +79,7 @@ class Recorder {
                         Instant end) noexcept { static_cast<Recorder*>(self)->add(transfer, begin, end); },
             .self = this};
   }
-  /// By job: in and out.
+  /// Returns the transfers of each job: in and out.
   std::map<policies::JobId, std::array<Span, 2>> spans() const {
     std::map<policies::JobId, std::array<Span, 2>> spans;
     const std::size_t count = std::min(next_.load(), entries_.size());
@@ -131,8 +131,8 @@ TaskSet turns(const SwapExperiment& experiment) {
   return set;
 }
 
-/// Of jobs that exchanged all of their chunks; the warm-ups, which bear the number of the first job, are left out
-/// with it.
+/// Returns the jobs that exchanged all of their chunks. Leaves out the first job, because the warm-up has the same
+/// number.
 std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& times, std::uint32_t chunks) {
   std::vector<ObservedSwap> jobs;
   for (const auto& [job, spans] : recorder.spans()) {

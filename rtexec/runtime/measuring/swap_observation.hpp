@@ -1,5 +1,5 @@
-// Observes the executive while it swaps: tasks that do nothing else take turns, and each transfer and each job's wait
-// for its chunks is timed. For whoever measures (calibration, benchmarks).
+// Observes the executive while it swaps. Tasks that only swap take turns; each transfer and each job's wait for its
+// chunks is timed. Used for calibration and benchmarks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,35 +15,35 @@ namespace rtexec::executive {
 struct SwapExperiment {
   std::string board; // by name or path
   Bytes chunk;
-  std::uint32_t chunks = 1;              // that each job loads, in the place of as many of another task
-  MemoryClass kind = MemoryClass::state; // of what is swapped
-  unsigned jobs = 30;                    // that swap all of their chunks, about
-  Duration turn{0};                      // from one job to the next: longer than a job takes
+  std::uint32_t chunks = 1;              // chunks that each job loads; as many of another task are evicted
+  MemoryClass kind = MemoryClass::state; // class of the swapped memory
+  unsigned jobs = 30;                    // approximate number of jobs that swap all of their chunks
+  Duration turn{0};                      // from one job to the next; must be longer than a job
   SwapOptions swap;
-  bool keep_awake = false;             // the run's cores
-  std::function<bool()> going_on = {}; // asked now and then while it runs; false stops
+  bool keep_awake = false;             // keeps the run's cores awake
+  std::function<bool()> going_on = {}; // called now and then while it runs; false stops
 };
 
-/// How long the jobs take, without what comes before the first one and after the last.
+/// Returns the length of the run, without set-up and end.
 [[nodiscard]] Duration length(const SwapExperiment& experiment);
 
-/// Of one job that exchanged all of its chunks.
+/// The times of a job that exchanged all of its chunks.
 struct ObservedSwap {
   Duration in{0}; // from the beginning of its first copy in to the end of the last one
   Duration out{0};
-  Duration out_busy{0}; // what the copy-out engine worked for it
+  Duration out_busy{0}; // the time that the copy-out engine worked for it
   Duration exchange{0}; // from the beginning of its first copy, in or out, to the end of its last one in
-  Duration whole{0};    // from its request to its execution
+  Duration whole{0};    // from the job's request to its execution
 };
 
 struct ObservedSwaps {
   std::string device;
   std::string store;
-  std::vector<ObservedSwap> jobs; // none, where turns were too short for so busy a machine
+  std::vector<ObservedSwap> jobs; // empty if turns were too short for so busy a machine
 };
 
-/// Takes twice the chunks of a job from the device, and three times from the store. Errors: as those of Executive;
-/// cancelled where it was not to go on.
+/// Runs the experiment. Uses the memory of two jobs' chunks on the device, and of three in the store. Returns the
+/// errors of Executive, and cancelled if `going_on` returned false.
 [[nodiscard]] Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment);
 
 } // namespace rtexec::executive

@@ -1,4 +1,4 @@
-// What calibration, profiling and tests ask of an executive beside what users may.
+// Options of an executive for calibration, profiling and tests, in addition to those of users.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -19,57 +19,58 @@
 
 namespace rtexec::executive {
 
-/// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all that the device has.
+/// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all memory of the device.
 using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capacity, Bytes chunk)>;
 
 /// Opens a backing store of at least `chunks` chunks.
 using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
 
-/// Told about each chunk that came or went, for whoever measures; a plain function, called on a copy engine's thread:
-/// must not block or allocate.
+/// Observes each chunk that was loaded or evicted, for measurements. A plain function, called on a copy engine's
+/// thread: must not block or allocate.
 struct TransferObserver {
   void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
   void* self = nullptr;
 };
 
 struct Setup : ExecutiveSetup {
-  /// Instead of the board that the task set names.
+  /// Replaces the board that the task set names.
   std::optional<Board> board = {};
-  /// Begins a recording: called by start() once the machine has given all that is needed, before anything is emitted.
+  /// Begins a recording. Called by start() once the machine has granted all that the run needs, before any event is
+  /// emitted.
   std::function<Result<>()> record;
-  /// Who is told that the run is ready, that it goes on, and that it stops.
+  /// Gets notified when the run is ready, makes progress, and stops.
   std::optional<ServiceManager> service_manager;
-  /// A device of one's own; where empty, the board's is opened.
+  /// Opens a device of the caller's own; if empty, the board's is opened.
   OpenDevice open_device;
-  /// A backing store of one's own; where empty, the one that the task set names.
+  /// Opens a backing store of the caller's own; if empty, the one that the task set names is opened.
   OpenStore open_store;
-  /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
+  /// If the plan swaps: copies in both directions continuously while a job executes, so that its execution is measured
   /// beside copies.
   bool copy_beside = false;
-  /// For who measures: others use the cores of the set, too (neighbours.hpp); not where budgets of memory bandwidth
-  /// hold, which they would use up.
+  /// For measurements: interference load runs on the cores of the set (neighbours.hpp). It is not started if memory
+  /// bandwidth budgets are in force, because it would use them up.
   bool neighbours = false;
-  /// For who measures: jobs execute whether their inputs have anything new or not, and nothing of it is counted.
+  /// For measurements: jobs execute even if their inputs have no new values; no release is dropped for stale inputs.
   bool whatever_inputs = false;
-  /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
+  /// For measurements: a core that another run holds is an error even if the set allows degraded runs.
   bool exclusive = false;
-  /// For who only asks, and gives everything back at once: a run waits for its cores.
+  /// For inquiries, which release everything at once: other runs wait for the cores meanwhile.
   bool inquires = false;
   TransferObserver observe_transfers;
-  /// Where somebody looks on: what its task sees, connected by create(), which adds its cost to the WCET of the task's
-  /// last part. A plan is made, and jobs are held to it, with that.
+  /// Present if a viewer shows the input of a task. create() connects it, and adds its cost to the WCET of the task's
+  /// last part. The plan and the supervision of jobs use that WCET.
   std::shared_ptr<channels::Tap> tap;
-  /// Where layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing takes time
-  /// itself: on a GPU some microseconds a layer.
+  /// Present if layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing has a
+  /// cost: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
-  /// Where it is of interest, by task: the shortest time in which a device part had no core, though nothing executed
-  /// beside it: it waited. Written until the run is stopped, and only made less; outlives the run.
+  /// Present if waits are to be measured, by task: the shortest time in which a device part had no core although
+  /// nothing co-ran, so that it waited. Updated with the minimum until the run is stopped; outlives the run.
   std::vector<Duration>* shortest_waits = nullptr;
-  /// What Workload::tune() told, by task name, instead of what the profile file stores.
+  /// The results of Workload::tune(), by task name; they replace those of the profile file.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;
 };
 
-/// As Executive::create().
+/// Creates an executive like Executive::create().
 [[nodiscard]] Result<Executive> create(TaskSet tasks, Setup setup = {});
 
 } // namespace rtexec::executive

@@ -24,7 +24,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The tasks that give no WCET: "'front', 'rear'".
+/// Returns the tasks that give no WCET: "'front', 'rear'".
 std::string unmeasured(const TaskSet& tasks) {
   std::string names;
   for (const Task& task : tasks.tasks)
@@ -32,7 +32,8 @@ std::string unmeasured(const TaskSet& tasks) {
   return names;
 }
 
-/// Of a workload without a part on the device; empty, or what to do.
+/// Checks that a workload without a device part needs no device memory; returns an empty text, or the problem with a
+/// remedy.
 std::string problem_of_memory(const Workload& workload) {
   const Bytes asked = workload.memory().on_device();
   if (workload.uses_device() || asked == Bytes{0}) return {};
@@ -40,7 +41,7 @@ std::string problem_of_memory(const Workload& workload) {
          " of device memory; let it keep its data in memory of its own, or give it such a part";
 }
 
-/// Where a WCET gives other parts than the workload has; empty, or what to do.
+/// Checks that the WCET has the parts that the workload has; returns an empty text, or the problem with a remedy.
 std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
   if (wcet.uses_device() == workload.uses_device()) return {};
   const std::string found = "its wcet is " + to_string(wcet.device) + ", and its workload has ";
@@ -62,8 +63,8 @@ Result<> check_parts(const LoadedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
 }
 
-/// Refuses footprints above a known capacity for which the process may not have enough addresses. The plan refuses
-/// smaller ones, and says what else helps.
+/// Refuses footprints above a known capacity for which the address space of the process may be too small. The plan
+/// refuses smaller ones, with better advice.
 Result<> check_footprints(const ResolvedSet& set) {
   const Bytes capacity = set.tasks.device.capacity.value_or(set.board.capacity);
   if (capacity == Bytes{0}) return {};
@@ -76,7 +77,7 @@ Result<> check_footprints(const ResolvedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::not_proved, errors);
 }
 
-/// Where nobody else says how much memory the device has, the device itself is asked.
+/// Queries the device for its capacity, if neither board nor task set gives it.
 Result<> settle_capacity(LoadedSet& set) {
   if (set.board.capacity > Bytes{0} || set.tasks.device.capacity) return {};
   set.whole_device = true;
@@ -101,7 +102,7 @@ Result<> settle_capacity(LoadedSet& set) {
   return {};
 }
 
-/// What is to be streamed is measured with all constants on the device, of which a run may be given less.
+/// Prepares streamed tasks for measuring, with all constants on the device. A run may use less memory.
 void measure_streams_whole(LoadedSet& set) {
   for (Task& task : set.tasks.tasks) {
     if (task.constants != Constants::streamed) continue;
@@ -111,7 +112,7 @@ void measure_streams_whole(LoadedSet& set) {
   if (set.measures_streams) set.tasks.device.capacity.reset();
 }
 
-/// The memory of the links that the task writes.
+/// Returns the size of the links that the task writes.
 Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   Bytes room;
   for (const channels::DeviceLink& link : set.links)
@@ -119,22 +120,22 @@ Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   return room;
 }
 
-/// Before they are read: at the limit of a control group, the kernel kills the process without a word. A model is held
-/// as its file and as its tensors.
+/// Checks the host memory before models are read: at the limit of a control group, the kernel kills the process without
+/// a message. A model needs memory for its file and for its tensors.
 Result<> check_room_for_models(const TaskSet& tasks) {
   std::set<std::filesystem::path> models;
   for (const Task& task : tasks.tasks)
     if (!task.model.empty()) models.insert(task.model);
   Bytes needed;
-  std::error_code missing; // told when it is read
+  std::error_code missing; // reported when the model is read
   for (const auto& model : models)
     if (const auto size = std::filesystem::file_size(model, missing); !missing) needed += Bytes{2 * size};
   if (needed == Bytes{}) return {};
   return hal::check_available_memory(needed, "the models of the set", hal::Machine());
 }
 
-/// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
-/// each of these.
+/// Makes the workload of each task, connects them, and applies their tuning if it is known. Reports all errors of each
+/// of these steps at once.
 class Loader {
  public:
   Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
@@ -179,13 +180,13 @@ class Loader {
     if (!own && open_policies(task, set_.board).size() > 1) choosing_.push_back(index);
   }
 
-  /// Memory policies that tasks leave open, unless they are about to be measured.
+  /// Chooses memory policies that tasks leave open, unless they are about to be measured.
   Result<> choose() {
     set_.policy_reasons.resize(set_.workloads.size());
     if (choosing_.empty() || setup_.tunings) return {};
     if (const auto settled = settle_capacity(set_); !settled) return settled;
     if (const auto connected = connect_channels(setup_.callbacks); !connected) return connected;
-    set_.io.clear(); // of workloads that may be replaced
+    set_.io.clear(); // they belong to workloads that may be replaced
     return choose_memory(set_, choosing_);
   }
 
@@ -211,8 +212,8 @@ class Loader {
     set_.tunings.push_back(std::move(*tuned));
   }
 
-  /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET
-  /// complains.
+  /// Applies the measured tuning to the workload, and returns it. A stale entry is ignored: if its WCET is needed, that
+  /// is reported later.
   Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
@@ -238,7 +239,7 @@ class Loader {
   std::string errors_;
 };
 
-/// What the set leaves open the profile says.
+/// Takes WCETs that the set does not give from the profile.
 Result<> settle_wcets(LoadedSet& set) {
   const std::string names = unmeasured(set.tasks);
   if (names.empty()) return {};
@@ -252,7 +253,7 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
-/// Empty, or the task whose output a shown input is, which the host never sees.
+/// Returns the task whose output this input is, through a link on the device, which the host cannot see. Empty: none.
 std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
   for (const channels::DeviceLink& link : set.links)
     for (const auto& reader : link.readers)
@@ -260,7 +261,7 @@ std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t inpu
   return {};
 }
 
-/// The WCET was given or measured without it.
+/// Connects the tap, and adds its cost to the WCET, which was given or measured without it.
 Result<> show(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
   auto& tasks = set.tasks.tasks;
   const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
@@ -337,7 +338,7 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
 
 namespace {
 
-/// How much memory the task would ask for, with its links, where it is cut behind these pieces.
+/// Returns the task's memory demand, including its links, if it were cut after these pieces.
 Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::span<const std::uint32_t> last_layer,
                                    std::span<const std::uint32_t> cuts) {
   auto asked = set.workloads[task]->memory_if_cut(as_layers(cuts, last_layer));
@@ -345,7 +346,7 @@ Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::
   return asked;
 }
 
-/// By task. bad_input: one is to be streamed that cannot be.
+/// Returns the layers of each task, by task. Returns bad_input if a task's constants must be streamed and cannot be.
 Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   std::vector<TaskLayers> pieces;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
@@ -365,7 +366,7 @@ Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   return pieces;
 }
 
-/// With jobs in segments, where that proves the set or is asked for.
+/// Makes the plan, with jobs in segments if that proves the set or if it is requested.
 Result<Plan> plan_in_segments(const LoadedSet& set) {
   const auto pieces = layers_of_all(set);
   if (!pieces) return Unexpected(pieces.error());

@@ -19,45 +19,46 @@
 
 namespace rtexec::executive {
 
-/// Vectors are parallel to `tasks.tasks`.
+/// A resolved set with its workloads. Vectors are parallel to `tasks.tasks`.
 struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
-  std::vector<std::unique_ptr<channels::TaskIo>> io; // goes before the workloads
-  std::vector<channels::DeviceLink> links;           // their memory is the first of what is fixed of their producers'
-  std::vector<MemoryDemand> memory;                  // of workloads that are not cut, and of links
-  std::vector<std::string> fingerprints;             // sources of inputs and tuning included
-  /// Ways to compute that were measured and that the workload was given
+  std::vector<std::unique_ptr<channels::TaskIo>> io; // destroyed before the workloads
+  std::vector<channels::DeviceLink> links;           // their memory is the first part of their producers' fixed memory
+  std::vector<MemoryDemand> memory;                  // demand of the uncut workloads, and of links
+  std::vector<std::string> fingerprints;             // include sources of inputs, and tuning
+  /// Measured tuning choices that were applied to the workload
   std::vector<std::vector<std::string>> tunings;
-  std::vector<std::string> policy_reasons; // why a task has its memory policy, where it left that open
-  std::optional<Profile> profile;          // the profile file, where there is one
-  std::optional<std::string> measured_on;  // the device of what was taken from the profile, if anything was
-  bool whole_jobs = false;                 // they are about to be measured, and not cut
-  bool measures_streams = false;           // some of them will be streamed
-  bool whole_device = false;               // neither board nor task set says how much of the device may be used
-  OpenDevice open_own;                     // a device of the caller's own instead of the board's
+  std::vector<std::string> policy_reasons; // reason for a task's memory policy, if the task left it open
+  std::optional<Profile> profile;          // the profile file, if it exists
+  std::optional<std::string> measured_on;  // the device of the profile, if it provided WCETs or tuning
+  bool whole_jobs = false;                 // true: jobs are about to be measured, and are not cut
+  bool measures_streams = false;           // true: some of them will be streamed
+  bool whole_device = false;               // true: neither board nor task set limits the device memory
+  OpenDevice open_own;                     // opens a device of the caller's own instead of the board's
 
-  /// The board's device, or the caller's own, in chunks of `chunk`.
+  /// Opens the board's device, or the caller's own, in chunks of `chunk`.
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;
 };
 
-/// Reads the board, resolves the set for `machine`, makes the workloads, save those that `setup` gives, and connects
-/// them; all errors at once of each. Takes from `setup` its board, workloads, callbacks, tunings, the opener of a
-/// device and what is shown. A capacity that only the device knows is asked of it, or of a machine that is not this one
-/// taken from its facts. Missing WCETs come from the profile, and with them the memory policies that tasks leave open,
-/// save where `setup` gives tunings: then they are about to be measured.
+/// Reads the board, resolves the set for `machine`, makes the workloads that `setup` does not provide, and connects
+/// them. Returns all errors of each of these steps at once. Moves board, workloads, callbacks, tunings, the opener of a
+/// device and the tap out of `setup`. A capacity that only the device knows is queried from it; for another machine it
+/// is taken from the machine's facts. Missing WCETs come from the profile, and so do memory policies that tasks leave
+/// open. If `setup` provides tunings, they do not, because they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
-/// The plan that policies make of the set, with what each task executes and where that was measured. Pure.
+/// Makes the plan of the set, and adds what each task executes and where that was measured. Pure.
 [[nodiscard]] Result<Plan> plan(const LoadedSet& set);
 
-/// Cuts the workloads as its plan says; before they are bound.
+/// Cuts the workloads as planned. Called before they are bound.
 [[nodiscard]] Result<> cut(LoadedSet& set, const Plan& plan);
 
-/// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed
-/// by hand is stale.
+/// Returns the fingerprint that a WCET depends on: that of the workload, combined with its tuning. A profile whose
+/// tuning was edited is stale.
 [[nodiscard]] std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning);
 
-/// fp32 where the board's device computes on the host: empty, or what to do.
+/// Checks the precision: a device that computes on the host supports only fp32. Returns an empty text, or the problem
+/// with a remedy.
 [[nodiscard]] std::string problem_of_precision(Precision precision, const Board& board);
 
 } // namespace rtexec::executive

@@ -14,13 +14,13 @@ namespace {
 
 using policies::MeasuredPolicy;
 
-/// Of one task, by policy; parallel.
+/// The measured policies of one task, and their workloads; parallel.
 struct Candidates {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<MeasuredPolicy> measured;
 };
 
-/// Whether `entry` is of this workload, as it is fed and linked: it is then given the tuning that was measured.
+/// Returns true if `entry` was measured with this workload, its inputs and links. Then applies the measured tuning.
 Result<bool> measured_with(const LoadedSet& set, std::size_t index, Workload& workload, const ProfileEntry& entry) {
   if (entry.workload != with_tuning(channels::fingerprint(set.tasks, index, workload, set.links), entry.tuning))
     return false;
@@ -29,7 +29,7 @@ Result<bool> measured_with(const LoadedSet& set, std::size_t index, Workload& wo
   return true;
 }
 
-/// What it takes with the room for its outputs that stay on the device.
+/// Returns the workload's demand plus the memory of its linked outputs.
 MemoryDemand memory_with_links(const LoadedSet& set, std::size_t index, const Workload& workload) {
   MemoryDemand memory = workload.memory();
   for (const channels::DeviceLink& link : set.links)
@@ -43,7 +43,7 @@ MeasuredPolicy measured_of(Task task, MemoryPolicy policy, const MemoryDemand& m
   return {policy, memory, *task.wcet, task.wcet_beside, task.mapping_idle};
 }
 
-/// What was measured of the task at `index` under `policy`, with the workload that was: a stale entry does not count.
+/// Adds the measurement of the task at `index` under `policy`, with its workload. Ignores a stale entry.
 Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t index, MemoryPolicy policy) {
   Task task = set.tasks.tasks[index];
   task.memory_policy = policy;
@@ -69,7 +69,7 @@ Result<Candidates> candidates_of(const LoadedSet& set, std::size_t index) {
   return found;
 }
 
-/// Of a task without a choice; nothing: what was measured of it cannot be used.
+/// Returns the measurement of a task without a choice; empty if it is missing or stale.
 std::vector<MeasuredPolicy> as_it_is(const LoadedSet& set, std::size_t index) {
   const Task& task = set.tasks.tasks[index];
   Workload& workload = *set.workloads[index];
@@ -88,7 +88,7 @@ Bytes memory_of(const MeasuredPolicy& each, const Board& board) {
 
 Duration time_of(const MeasuredPolicy& each) { return each.wcet.before + each.wcet.device + each.wcet.after; }
 
-/// "M: 12 MiB and 2.1 ms a job; 24 MiB and 1.9 ms under D; slack 3.1 ms"
+/// Returns a text like "M: 12 MiB and 2.1 ms a job; 24 MiB and 1.9 ms under D; slack 3.1 ms"
 std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen, const Plan& plan, const Board& board) {
   const auto costs = [&](const MeasuredPolicy& each) {
     return readable(memory_of(each, board)) + " and " + readable(time_of(each));
@@ -100,7 +100,7 @@ std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen,
   return text + (plan.proved ? "; slack " + readable(plan.end_to_end.slack) : "; nothing is proved");
 }
 
-/// `of_device`: what stands against D for all of them.
+/// `of_device`: the error of the plan with D for all of them.
 Unexpected<Error> none_fits(const LoadedSet& set, std::span<const std::size_t> choosing, const Error& of_device) {
   std::string names;
   for (const std::size_t index : choosing) names += (names.empty() ? "'" : ", '") + set.tasks.tasks[index].name + "'";

@@ -1,5 +1,5 @@
-// Memory policies of tasks that leave theirs open: what was measured under each, and which the planner takes. Set-up
-// only: makes workloads, and may open the device for its capacity before.
+// Chooses memory policies for tasks that leave theirs open, from the measurements under each policy. Set-up only: makes
+// workloads, and may first open the device to query its capacity.
 #pragma once
 
 #include "rtexec/runtime/planning/loaded_set.hpp"
@@ -9,14 +9,14 @@
 
 namespace rtexec::executive {
 
-/// What `task` could have its memory under on `board`, D first. One at most, where it asks for it or gives its WCET,
-/// which is of one.
+/// Returns the policies that `task` may have on `board`, D first. Returns an empty list if the task names its policy,
+/// or gives its WCET, which holds for one policy only.
 [[nodiscard]] std::vector<MemoryPolicy> open_policies(const Task& task, const Board& board);
 
-/// Gives each task of `choosing` a policy that was measured, with its workload, and notes why. Workloads are made,
-/// under the first of the open policies; the links between them and the capacity are known. The workloads that it gives
-/// are not connected yet. Where nothing can be proved, or nothing is known of a task, they stay as they are: who plans
-/// the set tells why. not_proved: no choice fits, and without swapping nor do they as they are.
+/// Gives each task of `choosing` a measured policy with its workload, and notes the reason. The workloads must be made,
+/// under the first open policy; their links and the capacity must be known. The new workloads are not connected yet. If
+/// no choice is proved, or a task was not measured, all stay unchanged, and planning reports the reason. Returns
+/// not_proved if no choice fits, and the unchanged set does not fit without swapping either.
 [[nodiscard]] Result<> choose_memory(LoadedSet& set, std::span<const std::size_t> choosing);
 
 } // namespace rtexec::executive

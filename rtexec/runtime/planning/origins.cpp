@@ -6,7 +6,8 @@
 namespace rtexec::executive {
 namespace {
 
-/// The last part of a task that is shown has more than what was measured.
+/// Returns the entry with the task's execution times. The last part may be longer than measured, if a viewer shows the
+/// task.
 std::optional<ProfileEntry> origin(const PlannedTask& task, const Profile& profile) {
   for (const ProfileEntry& entry : profile.entries)
     if (entry.task == task.name && entry.workload == task.workload && entry.wcet.before == task.wcet.before &&

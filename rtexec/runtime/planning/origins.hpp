@@ -1,4 +1,4 @@
-// Where the execution times of a plan come from.
+// The origins of a plan's execution times.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,8 +11,8 @@
 namespace rtexec::executive {
 
 struct Origins {
-  std::optional<Profile> profile; // the set's, where it can be read
-  /// By task: the entry of the profile that its execution times were taken from. Absent: they were given by hand
+  std::optional<Profile> profile; // the set's profile, if it can be read
+  /// The profile entry that a task's execution times were taken from, by task. Absent: they were given by hand
   std::vector<std::optional<ProfileEntry>> entries;
 };
 

@@ -20,7 +20,7 @@ std::vector<MeasuredLayers::Piece> known_pieces(const Task& task, const ProfileE
   return pieces;
 }
 
-/// Their shares of the WCET, rounded up.
+/// Returns the pieces' shares of the WCET, rounded up.
 std::vector<Nanos> shares_of(const std::vector<MeasuredLayers::Piece>& pieces, Duration wcet) {
   Wide sum = 0;
   for (const auto& piece : pieces) sum += piece.longest.count();
@@ -30,7 +30,7 @@ std::vector<Nanos> shares_of(const std::vector<MeasuredLayers::Piece>& pieces, D
   return shares;
 }
 
-/// By the pieces that hold these layers.
+/// Converts live ranges from layers to the pieces that contain them.
 std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
                                         const std::vector<std::uint32_t>& last_layer) {
   const auto piece_of = [&](std::uint32_t layer) {
@@ -44,7 +44,7 @@ std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
   return tensors;
 }
 
-/// By piece: the chunks that its layers read.
+/// Returns the chunks that each piece reads, by piece.
 std::vector<SlotRange> in_chunks(const std::vector<ConstantRange>& ranges, const std::vector<std::uint32_t>& last_layer,
                                  Bytes constants, Bytes chunk) {
   const auto chunk_of = [&](Bytes offset) { return static_cast<std::uint32_t>(offset.count / chunk.count); };

@@ -1,4 +1,4 @@
-// How the device part of a task can be cut into segments, as policies want to know it.
+// Converts the layers of a task's device part to the form that the search for segments needs.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -14,20 +14,20 @@
 
 namespace rtexec::executive {
 
-/// Of one task, in pieces of which each is one or some of its workload's layers.
+/// The layers of one task, grouped into pieces of one or more layers.
 struct TaskLayers {
   policies::LayeredTask layered;         // layers: the pieces
-  std::vector<std::uint32_t> last_layer; // of each; empty: it cannot be cut
-  /// Why it cannot be cut, in words. Empty: it can, or the set says that it is not.
+  std::vector<std::uint32_t> last_layer; // of each piece; empty: it cannot be cut
+  /// The reason why it cannot be cut, in words. Empty: it can, or the set forbids it.
   std::string obstacle;
 };
 
-/// Of a synthetic task the layers are given; of others the profile must have measured them. The time of a piece is its
-/// share of the WCET. `entry` may be null. `chunk`: of constants that are streamed.
+/// Returns the layers of `task`. Those of a synthetic task are given; for others, `entry` must contain measured layers
+/// (it may be null). The time of a piece is its share of the WCET. `chunk`: the chunk size of streamed constants.
 [[nodiscard]] TaskLayers task_layers(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
                                      std::uint32_t launch_ahead);
 
-/// Cuts behind pieces, of which these are the last layers, as cuts behind layers.
+/// Converts cuts after pieces to cuts after layers. `last_layer`: the last layer of each piece.
 [[nodiscard]] std::vector<std::uint32_t> as_layers(std::span<const std::uint32_t> cuts,
                                                    std::span<const std::uint32_t> last_layer);
 

@@ -1,5 +1,5 @@
-// What is kept of a chain's reactions and ages, and of other times that a bound holds. One writer; readers as of
-// histograms.
+// Statistics of a chain's reactions and ages, and of other times with a bound. One writer; the rules for readers are
+// those of histograms.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -25,14 +25,14 @@ struct BoundedTimes {
 
 class ChainStatistics {
  public:
-  /// `from_sampling`: times count from the sampling of what the first task reads.
+  /// `from_sampling`: times count from the sampling of the first task's inputs.
   ChainStatistics(std::string name, bool from_sampling) : name_(std::move(name)), from_sampling_(from_sampling) {}
 
-  /// Holds them to what was promised.
+  /// Sets the bounds to the planned ones.
   void promise(const PlannedChain& planned);
   void add(const policies::ChainSamples& samples) noexcept;
   [[nodiscard]] ChainReport report() const;
-  // Of reactions; allocates nothing.
+  // Figures of reactions; these functions allocate nothing.
   [[nodiscard]] Duration longest() const noexcept { return reaction_.times.longest(); }
   [[nodiscard]] std::uint64_t count() const noexcept { return reaction_.times.count(); }
   [[nodiscard]] std::uint64_t above() const noexcept { return reaction_.violations.load(std::memory_order_relaxed); }

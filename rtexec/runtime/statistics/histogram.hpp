@@ -1,5 +1,6 @@
-// Whole numbers counted in log-linear classes: constant memory, no allocation, percentiles within 1/128 of the value;
-// minimum, mean and maximum are exact. One writer; readers see counters while it runs, percentiles once it has ended.
+// A histogram of integers in log-linear classes. Constant memory, no allocation; percentiles are within 1/128 of the
+// value; minimum, mean and maximum are exact. One writer; readers may read counters while it runs, and percentiles once
+// it has ended.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -18,7 +19,7 @@ class Histogram {
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t min() const noexcept { return min_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t max() const noexcept { return max_.load(std::memory_order_relaxed); }
-  /// The smallest value that at least `share` of all values do not exceed, rounded up to its class.
+  /// Returns the smallest value that at least `share` of all values do not exceed, rounded up to its class.
   [[nodiscard]] std::uint64_t percentile(double share) const;
   [[nodiscard]] Percentiles<std::uint64_t> percentiles() const;
 
@@ -27,7 +28,7 @@ class Histogram {
   std::atomic<std::uint64_t> count_{0}, sum_{0}, min_{UINT64_MAX}, max_{0};
 };
 
-/// The same of durations, in ns; negative ones count as 0.
+/// A histogram of durations, in ns; negative ones count as 0.
 class DurationHistogram {
  public:
   void add(Duration value) noexcept;
