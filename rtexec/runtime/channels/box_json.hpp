@@ -1,4 +1,4 @@
-// A box as results and reports show it.
+// Converts a box to the JSON of results and reports.
 #pragma once
 
 #include <rtexec/box.hpp>

@@ -1,5 +1,5 @@
-// Copies what tensors hold, on real-time threads. std::ranges::copy takes spans of bytes one by one (g++ 12, -O2), in
-// ten times as long.
+// Copies the contents of tensors, on real-time threads. std::ranges::copy copies spans of bytes one by one (g++ 12,
+// -O2), which takes ten times as long.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace rtexec::channels {
 
-/// `to` is at least as large.
+/// `to` must be at least as large as `from`.
 inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   std::copy_n(from.data(), from.size(), to.data());
 }

@@ -51,7 +51,7 @@ Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& fra
                       .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
-/// Errors are those of the next fetch(), too.
+/// Keeps the newest frame. Errors are ignored, because the next fetch() returns them again.
 bool CameraSource::keep_up() noexcept {
   if (const auto frame = camera_->newest(); frame && *frame) kept_ = *frame;
   return true;
@@ -73,7 +73,7 @@ Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor&
   return Sample{.sampled = *taken_, .fresh = true};
 }
 
-/// It is no device of jobs: those of other tasks go on.
+/// Maps device_lost to io_error, because a camera is not the device of jobs, and other tasks' jobs must continue.
 Errc CameraSource::failed(Errc error) noexcept {
   if (error != Errc::device_lost) return error;
   gone_.store(true, std::memory_order_relaxed);
@@ -95,7 +95,7 @@ void CameraSource::wake() noexcept {
   if (camera_) camera_->wake();
 }
 
-/// What was lost is said beside what arrived.
+/// Returns the failure, with the number of lost frames.
 std::string CameraSource::failure() const {
   if (!camera_) return {};
   const hal::CameraCounts counts = camera_->counts();

@@ -16,8 +16,8 @@ namespace rtexec::channels {
 
 class CameraSource final : public Source {
  public:
-  /// The camera is opened by open(). `gap`: from one fetch() to the next, at the longest. bad_input: the tensor takes
-  /// no pictures, or not so.
+  /// Makes a source; open() opens the camera. `gap`: the longest time from one fetch() to the next. Returns bad_input
+  /// if the tensor takes no pictures, or not with this preprocessing.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
 
   [[nodiscard]] Result<> open() override;
@@ -42,11 +42,11 @@ class CameraSource final : public Source {
   const hal::CameraWanted wanted_;
   tasks::FrameSampler sampler_;
   std::unique_ptr<hal::Camera> camera_;
-  std::optional<tasks::MjpgDecoder> decoder_; // where it compresses
+  std::optional<tasks::MjpgDecoder> decoder_; // present if the camera compresses
   std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
-  std::optional<Instant> taken_;         // the frame that was sampled last
-  std::optional<hal::CameraFrame> kept_; // by keep_up(): one that is to be sampled, unless there is a newer one
+  std::optional<Instant> taken_;         // time of the last sampled frame
+  std::optional<hal::CameraFrame> kept_; // by keep_up(): the frame to sample, unless there is a newer one
 };
 
 } // namespace rtexec::channels

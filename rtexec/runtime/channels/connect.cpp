@@ -20,7 +20,7 @@
 namespace rtexec::channels {
 namespace {
 
-/// Pictures, tensors and noise.
+/// A source of pictures, tensors or noise.
 class FileSource final : public Source {
  public:
   explicit FileSource(std::unique_ptr<tasks::InputSource> files) : files_(std::move(files)) {}
@@ -33,7 +33,7 @@ class FileSource final : public Source {
   std::unique_ptr<tasks::InputSource> files_;
 };
 
-/// An output of a task, and the inputs of others that it goes to.
+/// An output of a task, and the inputs of other tasks that receive it.
 struct Link {
   std::size_t producer;
   std::string tensor;
@@ -46,15 +46,15 @@ struct Link {
   std::vector<Reader> readers;
 };
 
-/// From the begin of a job to that of the next, where each begins by its deadline. What releases a task that has no
-/// timer comes up to a period late; a program calls when it likes.
+/// Returns the longest time from the beginning of a job to that of the next, if each begins by its deadline. Without a
+/// timer, a release may come up to a period late; calls of a program come at any time.
 Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
 
 constexpr std::size_t max_kept = 1024; // values of one output
 
-/// "out/" for "out", "./out" and "out/".
+/// Returns "out/" for "out", "./out" and "out/".
 std::filesystem::path normal(const std::string& folder) {
   return (std::filesystem::path(folder) / "").lexically_normal();
 }
@@ -91,7 +91,7 @@ class Connector {
 
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
-  /// Their time stamps pass from task to task also where no tensor does.
+  /// Checks the tasks of chains: their time stamps pass from task to task even if no tensor does.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)
@@ -99,7 +99,7 @@ class Connector {
           limit_kept(task(chain.tasks[i]), task(chain.tasks[i + 1]));
   }
 
-  /// Under logical execution time.
+  /// Checks the number of values to keep under logical execution time.
   void limit_kept(const Task& writer, const Task& reader) {
     const std::size_t kept = values_to_keep(Communication::let, writer, reader);
     if (kept <= max_kept) return;
@@ -126,7 +126,7 @@ class Connector {
       if (!fed[input]) add_file(task, input, tasks_[task].input, {});
   }
 
-  /// Noise where there is no path.
+  /// Adds a file source, or noise if `path` is empty.
   void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
                 const Preprocessing& preprocessing) {
     const Workload& workload = *workloads_[task];
@@ -135,7 +135,7 @@ class Connector {
     made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }
 
-  /// The input that is meant; complains where there is none.
+  /// Returns the input that `asked` names; complains if there is none.
   std::optional<std::size_t> find_input(std::size_t task, const TaskInput& asked) {
     const auto tensors = workloads_[task]->inputs();
     if (asked.tensor.empty() && tensors.size() == 1) return 0;
@@ -165,7 +165,7 @@ class Connector {
     }
   }
 
-  /// "image from v4l2:/dev/video0"
+  /// Returns a text like "image from v4l2:/dev/video0"
   std::string named(std::size_t task, std::size_t input, const std::string& from) const {
     return workloads_[task]->inputs()[input].name + " from " + from;
   }
@@ -207,7 +207,8 @@ class Connector {
       limit_kept(tasks_[producer], tasks_[task]);
   }
 
-  /// Boxes are made on the host, and a program that is asked for inputs sees the others.
+  /// Returns true if the output can stay on the device. Boxes are made on the host, and a program's on_input sees all
+  /// inputs of its task.
   bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
     return !output.is_detections() && workloads_[producer]->links_on_device() &&
            workloads_[reader]->links_on_device() && !made_[reader]->asks_program();
@@ -215,7 +216,7 @@ class Connector {
 
   const Tensor& input_of(const Link::Reader& reader) const { return workloads_[reader.task]->inputs()[reader.input]; }
 
-  /// Boxes go to inputs of different lengths.
+  /// Connects the output to all its readers. Boxes go to inputs of different lengths, so the longest counts.
   void add(const Link& link) {
     const Task& writer = tasks_[link.producer];
     const Communication communication = policies::communication_of(set_, writer.name);
@@ -254,7 +255,7 @@ class Connector {
     return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
   }
 
-  /// Once all that takes outputs is there.
+  /// Links the outputs. Called once all receivers of outputs are known.
   void link_outputs() {
     for (DeviceLink& link : on_device_) {
       link.on_host = made_[link.producer]->reads(link.output);
@@ -262,7 +263,7 @@ class Connector {
     }
   }
 
-  /// Two outputs in one folder would both write TASK.jsonl.
+  /// Two outputs in one folder would write the same TASK.jsonl.
   void check_folders(std::size_t task) {
     std::set<std::filesystem::path> folders;
     for (const TaskOutput& asked : tasks_[task].outputs)
@@ -285,7 +286,7 @@ class Connector {
     }
   }
 
-  /// One for all tasks that name the same folder. nullptr: no folder is named, and results are thrown away.
+  /// Returns one folder for all tasks that name it. nullptr: no folder is named, and results are discarded.
   std::shared_ptr<RunFolder> run_folder(const std::string& name) {
     if (name.empty()) return nullptr;
     auto& folder = run_folders_[normal(name)];
@@ -293,7 +294,7 @@ class Connector {
     return folder;
   }
 
-  /// Detections are in the files in any case.
+  /// Adds a file sink. Detections are always written.
   void add_files(std::size_t task, const std::optional<Output>& only, const std::string& folder) {
     std::vector<std::size_t> tensors(only ? 0 : workloads_[task]->outputs().size());
     std::iota(tensors.begin(), tensors.end(), std::size_t{0});

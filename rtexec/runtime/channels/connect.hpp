@@ -1,4 +1,4 @@
-// From what a task set and a program say of inputs and outputs to what fills and takes them.
+// Connects the inputs and outputs of a task set, and of a program, to the sources and sinks that serve them.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -19,15 +19,15 @@ namespace rtexec::channels {
 
 using Workloads = std::span<const std::unique_ptr<Workload>>;
 
-/// An output of a task that stays on the device on its way to inputs of others. Tasks by their place in the set.
+/// An output of a task that stays on the device on its way to inputs of other tasks. Tasks are indices in the set.
 struct DeviceLink {
   std::size_t producer = 0, output = 0;
-  bool on_host = false; // its bytes are read there as well
+  bool on_host = false; // its bytes are also read on the host
   struct Reader {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<Latest> latest; // which is to be given memory of the device before the tasks' channels are opened
+  std::shared_ptr<Latest> latest; // must get device memory before the tasks' channels are opened
 };
 
 struct Connected {
@@ -35,17 +35,17 @@ struct Connected {
   std::vector<DeviceLink> links;
 };
 
-/// Of each task, whose workloads are parallel and outlive it. bad_input: all errors at once, each behind its task's
-/// name. Opens nothing. Inputs for which nothing is said are fed with `input` of the task, or with
-/// noise, save where the program has an on_input. Workloads that can are told which of their tensors are linked.
+/// Makes the channels of each task. `workloads` are parallel to the tasks, and outlive the result. Opens nothing.
+/// Inputs without a source get `input` of the task, or noise, unless the program has an on_input. Linked tensors are
+/// reported to workloads that support links. Returns bad_input with all errors at once, each after its task's name.
 [[nodiscard]] Result<Connected> connect(const TaskSet& tasks, Workloads workloads,
                                         std::map<std::string, TaskCallbacks> callbacks);
 
-/// Tells another workload of the task at `index` which of its tensors are linked.
+/// Links the tensors of another workload of the task at `index`.
 void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
 
-/// That of the task at `index` with this workload, of what feeds it, and of what stays on the device: a measured WCET
-/// depends on them.
+/// Returns the fingerprint of everything that a measured WCET of the task at `index` depends on: this workload, the
+/// sources of its inputs, and its links on the device.
 [[nodiscard]] std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
                                       std::span<const DeviceLink> links);
 

@@ -1,5 +1,5 @@
-// Results in files: a line of JSON for each job in RUN/TASK.jsonl, and its tensors as RUN/TASK/JOB.TENSOR.npy, where
-// RUN is the folder of the run. Written by a thread without priority; jobs whose results find no room in its memory are
+// Writes results to files: a line of JSON for each job in RUN/TASK.jsonl, and its tensors as RUN/TASK/JOB.TENSOR.npy.
+// RUN is the folder of the run. A thread without priority writes them. Results that find no room in its memory are
 // dropped.
 #pragma once
 
@@ -22,13 +22,13 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// `folder`: shared by the sinks of a run; nullptr: results are thrown away. `tensors`: which outputs of `workload`,
-  /// which outlives this; its detections are in each line.
+  /// `folder` is shared by the sinks of a run; nullptr: results are discarded. `tensors`: the outputs of `workload` to
+  /// write; `workload` outlives this. Its detections are written in each line.
   FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Workload& workload,
            std::vector<std::size_t> tensors);
   ~FileSink() override { close(); }
 
-  /// Errors are those of RunFolder::make().
+  /// Returns the errors of RunFolder::make().
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] std::optional<Result<>> try_out() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
@@ -40,7 +40,7 @@ class FileSink final : public Sink {
   [[nodiscard]] std::string failure() const override;
 
  private:
-  /// One job's results, copied.
+  /// A copy of one job's results.
   struct Kept {
     std::uint64_t job = 0;
     Instant release{}, sampled{};

@@ -19,12 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t queue_capacity = 2; // only the newest is wanted, and each holds one of the daemon's chunks
+constexpr std::uint64_t queue_capacity = 2; // only the newest is needed, and each occupies one of the daemon's chunks
 constexpr std::uint32_t alignment = 64;
 constexpr Duration patience = 5s;
 static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
 
-std::atomic<bool> broken{false}; // iceoryx met an error after which it would have ended the process
+std::atomic<bool> broken{false}; // iceoryx met an error at which it would have ended the process
 
 // ---- registration ----
 
@@ -33,8 +33,8 @@ struct Registration {
   std::uint64_t memory = 0; // of the daemon
 };
 
-/// Runs `call`, which asks the daemon, on a thread of its own: where no answer comes, that waits for good, or iceoryx
-/// would end the process. The error, if there is one, is iceoryx's, or that nobody answered.
+/// Runs `call`, which queries the daemon, on a thread of its own. Without an answer that thread waits forever, or
+/// iceoryx would end the process. Returns iceoryx's error, or a timeout.
 Result<void*> ask(std::function<void*()> call) {
   struct Asked {
     std::function<void*()> call;
@@ -58,7 +58,7 @@ Result<void*> ask(std::function<void*()> call) {
   return asked->answer;
 }
 
-/// iceoryx takes its leave of the daemon when a process exits, and waits for the answer.
+/// Ends the process without waiting for the daemon's answer. iceoryx deregisters the process at exit, and waits for it.
 void exit_without_answer(int status, void*) {
   std::thread([status] {
     std::this_thread::sleep_for(patience / 2);
@@ -73,13 +73,13 @@ Result<> register_process(const Binding& binding) {
     return nullptr;
   });
   if (!asked) return Unexpected(asked.error());
-  ::on_exit(exit_without_answer, nullptr); // before what iceoryx does, since it came later
+  ::on_exit(exit_without_answer, nullptr); // runs before iceoryx's handler, because it was registered later
   return {};
 }
 
 std::mutex set_up;
 
-/// Once it registered, or could not, a process cannot try again.
+/// A process can register only once, whether that succeeds or fails.
 std::optional<Registration>& registration() {
   static std::optional<Registration> made;
   return made;
@@ -125,7 +125,7 @@ Result<> check(const Service& service) {
   return {};
 }
 
-/// A publisher's or subscriber's handle. Where iceoryx makes none, it leaves one without a port, which is left alone.
+/// Makes a publisher's or subscriber's handle. If iceoryx fails, it leaves a handle without a port, which is not used.
 template <class Handle> Result<Handle> make(const char* what, const Service& service, std::function<Handle()> call) {
   const auto made = ask([call = std::move(call)]() -> void* { return call(); });
   if (made) return static_cast<Handle>(*made);
@@ -134,7 +134,7 @@ template <class Handle> Result<Handle> make(const char* what, const Service& ser
               std::string("there is no ") + what + " of " + name_of(service) + ": " + made.error().what);
 }
 
-/// After a call to iceoryx that may have met an error from which it would not have returned.
+/// Checks the state after a call to iceoryx that may have met a fatal error. Returns false if iceoryx is unusable.
 bool intact(const Call& call) noexcept {
   if (call.met_fatal_error()) broken = true;
   return !broken.load(std::memory_order_relaxed);
@@ -254,7 +254,8 @@ class IceoryxSubscriber final : public Subscriber {
     const void* chunk = nullptr;
     bool malformed = false;
     const Call call;
-    // As many as a full queue has, and a few that came meanwhile: no publisher however fast keeps the caller here.
+    // At most as many as a full queue holds, and a few that arrive meanwhile: a fast publisher cannot keep the caller
+    // here.
     for (std::uint64_t i = 0; i < 2 * queue_capacity; ++i) {
       const void* taken = nullptr;
       if (binding_.take(handle_, &taken) != received) break;
@@ -322,7 +323,7 @@ class IceoryxSubscriber final : public Subscriber {
   SubscriberHandle handle_ = nullptr;
   hal::Signal wakes_;
   std::uint32_t wakes_seen_ = 0; // by await()
-  const void* held_ = nullptr;   // the message that newest() gave
+  const void* held_ = nullptr;   // the message that newest() returned
   std::uint64_t last_origin_ = 0, last_sequence_ = 0;
   std::atomic<std::uint64_t> messages_{0}, passed_over_{0}, lost_{0}, malformed_{0};
 };

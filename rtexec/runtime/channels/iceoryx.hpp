@@ -1,20 +1,21 @@
-// Messages (message.hpp) to and from programs of others through shared memory, without a copy, by Eclipse iceoryx 2.0.
-// The first publisher or subscriber registers this process with iceoryx's daemon (roudi.hpp), for as long as it lives.
+// Messages (message.hpp) from and to other programs through shared memory, without a copy, by Eclipse iceoryx 2.0. The
+// first publisher or subscriber registers this process with iceoryx's daemon (roudi.hpp), for the life of the process.
 //
-// Set-up (open, destructors) allocates, blocks and fails with a text; one thread at a time. What is noexcept is for
-// real-time threads: no heap, no page fault once memory is locked, and of locks only these of iceoryx, in publish(),
-// recursive mutexes between processes without priority inheritance: one of the publisher, twice, and one of each
-// subscriber's queue. They are held for a moment, and the publisher's by the daemon too, at its ordinary priority, when
-// a subscriber comes or goes: a publish() just then may wait until the daemon has run. newest() and await() take none.
+// Set-up (open, destructors) allocates, blocks and fails with a text; one thread at a time. Functions that are noexcept
+// are for real-time threads: no heap, and no page fault once memory is locked. Only publish() takes locks. They are
+// iceoryx's recursive mutexes between processes, without priority inheritance: one of the publisher, twice, and one of
+// each subscriber's queue. They are held briefly. The daemon, at its ordinary priority, also locks the publisher's when
+// a subscriber comes or goes. A publish() at that moment may wait until the daemon has run. newest() and await() take
+// no lock.
 //
-// A process that is killed while it holds one never gives it back: the daemon then hangs, and so does whoever publishes
-// to the same subscriber. iceoryx's wait sets and listeners make that likely, since the publisher wakes the waiting
-// thread while it holds the lock, and may be preempted by it. So await() uses none and looks for messages, every
-// `look_again`, which admission charges (policies/bounds/charges.hpp); partners written otherwise are outside of our
-// reach.
+// A process that is killed while it holds such a lock never releases it. The daemon then hangs, and so does every
+// publisher to the same subscriber. iceoryx's wait sets and listeners make that likely: the publisher wakes the waiting
+// thread while it holds the lock, and that thread may preempt it. Therefore await() uses none of them and polls for
+// messages every `look_again`, which admission charges (policies/bounds/charges.hpp). Other programs may use them
+// nevertheless.
 //
-// The daemon only brings partners together. Without it what is connected goes on, and nothing new connects; a daemon
-// that was started anew does not know the processes of the one before: connection_state() tells both.
+// The daemon only connects publishers and subscribers. Without it, existing connections continue, but new ones fail. A
+// restarted daemon does not know the processes of its predecessor. connection_state() reports both cases.
 #pragma once
 
 #include "rtexec/runtime/channels/message.hpp"
@@ -32,63 +33,64 @@
 
 namespace rtexec::channels::iceoryx {
 
-/// What publishers and subscribers meet by: 1 to 100 characters each.
+/// The name by which publishers and subscribers find each other: 1 to 100 characters each.
 struct Service {
   std::string service, instance, event;
 };
 
-/// device_lost where the daemon that this process is registered with is gone or was replaced: what is connected goes
-/// on, and nothing new connects until this process is started again.
+/// Returns device_lost if the daemon that this process is registered with ended or was replaced. Existing connections
+/// then continue, but new ones fail until this process is restarted.
 [[nodiscard]] Result<> connection_state();
 
-/// One thread at a time, but for counts.
+/// All functions except the counters: one thread at a time.
 class Publisher {
  public:
-  /// For messages with payloads of up to `largest`. refused: no daemon, or its memory has no chunks so large.
-  /// bad_input: no such name can be.
+  /// Opens a publisher of messages with payloads of up to `largest`. Returns refused if there is no daemon, or its
+  /// memory has no chunks of that size. Returns bad_input if the name is invalid.
   [[nodiscard]] static Result<std::unique_ptr<Publisher>> open(const Service& service, Bytes largest);
   virtual ~Publisher() = default;
 
-  /// Memory for the payload of the next message, aligned to 64 bytes, with whatever was in it before. One at a time: a
-  /// second loan without publish() or cancel() in between is bad_input, and so are more bytes than `largest`.
-  /// out_of_memory: all of the daemon's chunks of this size are in use (iceoryx allocates in this case).
+  /// Returns memory for the payload of the next message, aligned to 64 bytes, with undefined contents. Returns
+  /// bad_input if the previous loan was neither published nor cancelled, or if `payload` exceeds `largest`. Returns
+  /// out_of_memory if all of the daemon's chunks of this size are in use (iceoryx allocates in this case).
   [[nodiscard]] virtual Expected<std::span<std::byte>, Errc> loan(Bytes payload) noexcept = 0;
-  /// Sends the loan. Of `header` count the element, rank, shape, instants and job; bad_input where these do not make
-  /// the loan's size: it then stays a loan. Never waits for subscribers: one that is slow loses its oldest messages.
+  /// Sends the loan. Uses the element, rank, shape, instants and job of `header`. Returns bad_input if these do not
+  /// imply the loan's size; it then stays a loan. Never waits for subscribers: a slow one loses its oldest messages.
   [[nodiscard]] virtual Status publish(const rtexec_message& header) noexcept = 0;
-  /// Gives the loan back, if there is one.
+  /// Returns the loan without sending it, if there is one.
   virtual void cancel() noexcept = 0;
 
   [[nodiscard]] virtual bool has_subscribers() const noexcept = 0;
 };
 
-/// newest() with release(), and await(), each by one thread at a time, which may differ; wake() and counts() by any.
+/// newest() and release() are called by one thread at a time, and so is await(); the two threads may differ. wake() and
+/// counts() may be called by any thread.
 class Subscriber {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(const Service& service);
   virtual ~Subscriber() = default;
 
-  /// Takes all messages that are there, keeps the newest and gives the others back. Nothing where none came since the
-  /// last call: that call's message then stays valid, whatever became of its publisher; otherwise it ends here.
-  /// bad_input: what came was no message; it was passed over.
+  /// Takes all messages from the queue, keeps the newest and returns the others. Returns nullopt if none arrived since
+  /// the last call; that call's message then stays valid, even if its publisher is gone. Otherwise it becomes invalid.
+  /// Returns bad_input if the arrived data are no message; they are skipped.
   [[nodiscard]] virtual Expected<std::optional<Message>, Errc> newest() noexcept = 0;
-  /// Gives the message of newest() back, if it is kept. Its publisher can use that memory, which caches hold, for the
-  /// next one, and needs no other.
+  /// Returns the message of newest() to its publisher, if it is kept. The publisher can reuse that memory, which is in
+  /// caches, for the next message, and needs no other.
   virtual void release() noexcept = 0;
 
   enum class Wake { message, woken, time };
-  /// Waits until there is something for newest(), somebody called wake(), or `until`. A message may be there for up to
-  /// `look_again` before this thread looks.
+  /// Waits until newest() would return a message, wake() is called, or `until`. This thread notices a message after up
+  /// to `look_again`.
   [[nodiscard]] virtual Expected<Wake, Errc> await(Instant until) noexcept = 0;
   static constexpr Duration look_again = std::chrono::microseconds(500);
-  /// Ends the await() under way, or else the next one. For real-time threads too.
+  /// Ends the current await(), or else the next one. Real-time.
   virtual void wake() noexcept = 0;
 
   struct Counts {
-    std::uint64_t messages = 0;    // that newest() answered with
-    std::uint64_t passed_over = 0; // given back unseen because a newer one was there
-    std::uint64_t lost = 0;        // gone from a full queue before newest() was called
-    std::uint64_t malformed = 0;   // that were no messages
+    std::uint64_t messages = 0;    // returned by newest()
+    std::uint64_t passed_over = 0; // returned unseen because there was a newer one
+    std::uint64_t lost = 0;        // dropped from a full queue before newest() was called
+    std::uint64_t malformed = 0;   // data that were no messages
   };
   [[nodiscard]] virtual Counts counts() const noexcept = 0;
 };

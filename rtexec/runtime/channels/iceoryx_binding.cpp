@@ -18,11 +18,11 @@ struct ThreadErrors {
   bool any = false;
   bool fatal = false;
   bool ends_at_fatal = false;
-  bool inside = false; // a call to iceoryx
+  bool inside = false; // in a call to iceoryx
 };
 thread_local constinit ThreadErrors errors;
 
-/// Stands before the buffer of std::cerr, for good.
+/// A stream buffer in front of that of std::cerr, installed for the life of the process.
 class WithoutIceoryx final : public std::streambuf {
  public:
   explicit WithoutIceoryx(std::streambuf* rest) : rest_(rest) {}
@@ -40,14 +40,15 @@ class WithoutIceoryx final : public std::streambuf {
   static bool is_iceoryx() {
     char name[16] = {};
     return errors.inside || (::pthread_getname_np(::pthread_self(), name, sizeof name) == 0 &&
-                             std::string_view(name) == "KeepAlive"); // which tells the daemon that this process lives
+                             std::string_view(name) == "KeepAlive"); // iceoryx's thread that tells the daemon that this
+                                                                     // process lives
   }
   std::streambuf* rest_;
 };
 
 void silence_cerr() {
   [[maybe_unused]] static auto* before_cerr = [] {
-    auto* buffer = new WithoutIceoryx(std::cerr.rdbuf()); // iceoryx may write to the very end
+    auto* buffer = new WithoutIceoryx(std::cerr.rdbuf()); // never freed: iceoryx may write until the process ends
     std::cerr.rdbuf(buffer);
     return buffer;
   }();
@@ -55,14 +56,14 @@ void silence_cerr() {
 
 const char* (*name_of_error)(std::uint32_t code) = nullptr;
 
-/// iox::HandlerFunction: both enumerations are of 32 bits.
+/// The type iox::HandlerFunction; both enumerations have 32 bits.
 using Handler = std::function<void(std::uint32_t code, std::function<void()> callback, std::uint32_t level)>;
 
 void keep_error(std::uint32_t code, const std::function<void()>&, std::uint32_t level) {
   errors.code = code;
   errors.any = true;
   errors.fatal = errors.fatal || level == fatal;
-  // What follows a fatal error while a process registers would end the process.
+  // After a fatal error during registration, iceoryx would end the process if this returned.
   while (level == fatal && errors.ends_at_fatal) ::pause();
 }
 
@@ -78,7 +79,7 @@ void take_over_errors(void* library) {
   (void)find(library, "_ZN3iox12ErrorHandler8toStringENS_5ErrorE", name_of_error);
 }
 
-/// Fills `binding`; the name of the first function that is missing, or null.
+/// Fills `binding`. Returns the name of the first missing function, or null.
 const char* fill(void* library, Binding& binding) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, binding.member)) return symbol

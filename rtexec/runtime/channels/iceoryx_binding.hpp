@@ -1,11 +1,11 @@
 // The C binding of Eclipse iceoryx 2.0 as one table of functions, opened at run time (libiceoryx_binding_c.so.2), so
-// that one program runs where it is installed and where it is not. Types are those of its ABI; a test holds them
-// against its headers where those are installed. Nothing else of ours calls iceoryx.
+// that the program also runs where iceoryx is not installed. The types are those of its ABI; a test compares them with
+// iceoryx's headers where these are installed. No other code of rtexec calls iceoryx.
 //
-// By default iceoryx ends the process on errors. Its C binding has no say in that; the handler of its C++ library does,
-// and is replaced where that library has it under the name known here: an error is then kept for whoever called. What
-// it writes to std::cerr whatever its log's level, on threads of its own too, is dropped by a buffer before that of
-// std::cerr, which passes on what others write.
+// By default iceoryx ends the process on errors. Its C binding cannot change that, but the error handler of its C++
+// library can. The handler is replaced if the library exports it under the name known here; errors are then kept for
+// the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A stream buffer in front of
+// std::cerr's drops this output and passes on all other output.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -47,7 +47,7 @@ struct SubscriberOptions {
   std::uint64_t check = 0;
 };
 
-/// iox_AllocationResult and iox_ChunkReceiveResult, as far as they are told apart here.
+/// The values of iox_AllocationResult and iox_ChunkReceiveResult that are distinguished here.
 inline constexpr unsigned allocated = 8;
 inline constexpr unsigned received = 3;
 
@@ -72,15 +72,15 @@ struct Binding {
   const ChunkRecord* (*chunk_of)(const void* payload);
 };
 
-/// What iceoryx keeps before a payload (iox::mepoo::ChunkHeader), in the version that can be read here.
+/// The header that iceoryx stores before a payload (iox::mepoo::ChunkHeader), in the only version that is supported.
 struct ChunkHeader {
   static constexpr std::uint8_t known_version = 1;
   std::uint32_t chunk_size = 0;
   std::uint8_t version = 0;
   std::uint8_t reserved = 0;
   std::uint16_t user_header_id = 0;
-  std::uint64_t origin = 0;   // the publisher
-  std::uint64_t sequence = 0; // counts what it published
+  std::uint64_t origin = 0;   // identifies the publisher
+  std::uint64_t sequence = 0; // number of the message of that publisher
   std::uint32_t user_header_size = 0;
   std::uint32_t payload_size = 0;
   std::uint32_t payload_alignment = 0;
@@ -88,14 +88,14 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 40);
 
-/// Opens the library, once for the process, silences its log, and takes over its errors. unsupported: it is not
-/// installed (says what to install), or is another version.
+/// Opens the library, once for the process, silences its log, and replaces its error handler. Returns unsupported if it
+/// is not installed (with the packages to install), or has another version.
 [[nodiscard]] Result<const Binding*> open_binding();
-/// The same from `library`.
+/// Opens the binding from `library`.
 [[nodiscard]] Result<Binding> load_binding(const char* library);
 
-/// Around calls to iceoryx: what they meet is kept, and what they write to std::cerr is dropped. One at a time on a
-/// thread; constructed anew it begins without errors.
+/// A scope around calls to iceoryx: keeps their errors, and drops their output to std::cerr. One object at a time on a
+/// thread; a new one begins without errors.
 class Call {
  public:
   Call() noexcept;
@@ -103,11 +103,11 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// After a fatal error iceoryx would have ended the process.
+  /// Returns true after an error at which iceoryx would have ended the process.
   [[nodiscard]] bool met_fatal_error() const noexcept;
-  /// By iceoryx's name; "" where there was none, or they are not told.
+  /// Returns iceoryx's name of the last error; "" if there was none, or errors are not available.
   [[nodiscard]] std::string last_error() const;
-  /// From here on this thread goes no further after a fatal error, ever: of a thread that may be left behind.
+  /// Makes this thread wait forever after a fatal error. For a thread that may be left behind.
   void end_thread_at_fatal_errors() noexcept;
 };
 

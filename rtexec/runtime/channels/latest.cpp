@@ -5,7 +5,7 @@
 
 namespace rtexec::channels {
 
-/// As many as stay, one for each reader to hold, and one to write to.
+/// The slots: `kept` values, one for each reader to hold, and one to write to.
 Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where)
     : size_(size),
       distance_(round_up(Bytes{size}, Bytes{256}).count),
@@ -21,8 +21,9 @@ void Latest::lie_at(std::byte* memory) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
 }
 
-/// A reader says what it is about to read and then looks whether it is still there; the writer takes it away and then
-/// looks whether anybody reads it. Whoever comes second sees the other, since both look in one order.
+/// Returns a slot that is not read. A reader announces the slot that it will read, and then checks that its value is
+/// still there. The writer invalidates the slot, and then checks that no reader has announced it. Both use one total
+/// order, so the second one sees the first.
 Latest::Slot& Latest::free_slot() noexcept {
   const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
   for (;;)
@@ -54,8 +55,8 @@ bool Latest::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
-/// A look at all slots counts where nothing was written meanwhile: else the newest may have come to where it had looked
-/// before, and the one before it have gone.
+/// Returns the newest visible value. A search of all slots counts only if no value was written meanwhile. Otherwise the
+/// newest value may have moved to a slot already searched, and the previous one may be gone.
 std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
     const std::uint64_t versions = versions_.load();

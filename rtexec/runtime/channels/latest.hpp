@@ -1,11 +1,14 @@
-// The newest values of one tensor, from one task that writes them to others that read them. Nobody waits for anybody:
-// a value that is being read stays as it is, and the writer takes other memory, which is all planned ahead.
+// A mailbox with the newest values of one tensor, from one task that writes them to others that read them. It is
+// wait-free: a value stays unchanged while it is read, and the writer uses other slots. All slots are allocated in
+// advance.
 //
-// Values become visible at an instant that their writer names: at once where communication is immediate, at the
-// deadline of its job under logical execution time. A reader takes the newest that is visible at the instant it names.
+// The writer gives each value an instant at which it becomes visible: at once if communication is immediate, at the
+// deadline of its job under logical execution time. A reader gets the newest value that is visible at an instant that
+// it gives.
 //
-// The memory is its own, or memory of a device that somebody else gives and that nobody here touches: then a value is
-// written between take() and publish(), and read between two calls of newest(), by whoever has the device.
+// The memory is the mailbox's own, or device memory that the caller provides and that this class never accesses. In
+// that case the current user of the device writes a value between take() and publish(), and reads it between two calls
+// of newest().
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -23,45 +26,47 @@ namespace rtexec::channels {
 class Latest {
  public:
   struct Stamp {
-    Instant sampled{}; // when the values were so that it was made of
+    Instant sampled{}; // when its inputs were sampled
     Instant visible{};
   };
   struct Value {
-    std::uint64_t version = 0; // counts the values that were written
+    std::uint64_t version = 0; // number of the value, from 1
     Stamp stamp;
     std::span<const std::byte> bytes;
   };
   enum class Where { own_memory, given_memory };
 
-  /// Of values of `size` bytes. The newest `kept` of them stay, so that a reader finds one that was visible before.
+  /// Makes a mailbox for values of `size` bytes. The newest `kept` values are preserved, so that a reader finds one
+  /// that was visible earlier.
   Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where = Where::own_memory);
 
-  /// How much memory it is to be given: each value begins at a multiple of 256 bytes of it.
+  /// Returns the size of the memory that lie_at() needs: each value begins at a multiple of 256 bytes in it.
   [[nodiscard]] Bytes room() const noexcept { return Bytes{slots_.size() * distance_}; }
-  /// Set-up: it is given that.
+  /// Sets the memory, room() bytes. Set-up.
   void lie_at(std::byte* memory) noexcept;
 
-  // One writer at a time: calls of different threads follow one another.
-  /// Where the next value goes: nobody reads it until it is published. The same again until then.
+  // One writer at a time: calls of different threads must be ordered.
+  /// Returns the memory for the next value, which is not read until it is published. Returns the same memory until
+  /// then.
   [[nodiscard]] std::span<std::byte> take() noexcept;
-  /// What was put there since take(); nothing was taken: nothing. `visible` never falls.
+  /// Publishes the value that was written since take(); has no effect without take(). `visible` must never decrease.
   void publish(const Stamp& stamp) noexcept;
-  /// Both: `fill` writes the value into the bytes that it is given.
+  /// Combines both: `fill` writes the value into the given bytes.
   template <class Fill> void write(const Stamp& stamp, Fill fill) noexcept {
     fill(take());
     publish(stamp);
   }
 
-  /// For who must read something where there is no value: what take() comes to last.
+  /// Returns memory that can be read while there is no value: the slot that take() uses last.
   [[nodiscard]] std::span<const std::byte> blank() const noexcept { return slots_.back().bytes; }
 
-  /// Of reader `reader`, one thread each: the newest value that is visible at `when`; it stays as it is until this
-  /// reader's next call. Absent: none is.
+  /// Returns the newest value that is visible at `when`. It stays unchanged until the next call for the same `reader`.
+  /// Returns nullopt if no value is visible. Each reader has one thread.
   [[nodiscard]] std::optional<Value> newest(std::size_t reader, Instant when) noexcept;
 
  private:
   struct Slot {
-    std::atomic<std::uint64_t> version{0}; // counts values; 0: none, or one that is being written
+    std::atomic<std::uint64_t> version{0}; // number of the value; 0: none, or it is being written
     Stamp stamp;
     std::atomic<std::int64_t> visible{0}; // ns
     std::span<std::byte> bytes;
@@ -76,7 +81,7 @@ class Latest {
   Slot* taken_ = nullptr;
   std::vector<std::atomic<const Slot*>> reading_; // by reader
   std::size_t kept_;
-  std::atomic<std::uint64_t> versions_{0}; // that were written
+  std::atomic<std::uint64_t> versions_{0}; // number of written values
 };
 
 } // namespace rtexec::channels

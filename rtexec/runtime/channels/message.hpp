@@ -1,5 +1,5 @@
-// Messages between programs: their header is <rtexec/message.h>. Who reads one believes nothing of it that was not held
-// against the size of its memory. Pure functions, for real-time threads too.
+// Messages between programs, with the header of <rtexec/message.h>. A reader trusts no field that was not checked
+// against the size of the memory. Pure functions, also for real-time threads.
 #pragma once
 
 #include <rtexec/message.h>
@@ -17,12 +17,12 @@ struct Message {
   std::span<const std::byte> payload;
 };
 
-/// What the elements of this type and shape take; nothing where the type is unknown, the rank too large, or the size
-/// overflows.
+/// Returns the size of the elements of this type and shape. Returns nullopt if the type is unknown, the rank too large,
+/// or the size overflows.
 [[nodiscard]] std::optional<Bytes> payload_size(const rtexec_message& header) noexcept;
 
-/// The message that these bytes are. Nothing where its magic, version, type, rank or sizes are not of a message, or it
-/// says that it is larger than the bytes.
+/// Returns the message in `bytes`. Returns nullopt if its magic, version, type, rank or sizes are invalid, or it claims
+/// to be larger than `bytes`.
 [[nodiscard]] std::optional<Message> read_message(std::span<const std::byte> bytes) noexcept;
 
 } // namespace rtexec::channels

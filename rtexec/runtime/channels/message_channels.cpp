@@ -67,7 +67,7 @@ Result<> MessageSource::open() {
   return {};
 }
 
-/// What is no message at all was passed over by the subscriber.
+/// The subscriber has already skipped data that are no message.
 Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
   const auto message = subscriber_->newest();
   if (!message) return Unexpected(message.error());
@@ -75,7 +75,7 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
     return sampled_ ? Expected<Sample, Errc>(Sample{.sampled = *sampled_, .fresh = false}) : Unexpected(Errc::stale);
   const Status taken = take(**message, into);
   const std::int64_t sampled = (*message)->header->sampled_ns;
-  subscriber_->release(); // the tensor has it
+  subscriber_->release(); // its data are in the tensor now
   if (!taken) {
     misfits_.fetch_add(1, std::memory_order_relaxed);
     return Unexpected(taken.error());
@@ -86,7 +86,7 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
-  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // whoever wrote it may still write
+  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the writer may still change the header
     copy_bytes(message.payload, into.bytes);
     return {};
   }

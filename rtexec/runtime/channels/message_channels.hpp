@@ -1,4 +1,5 @@
-// Inputs from messages of other processes, and outputs as messages to them (<rtexec/message.h>), through iceoryx.
+// Inputs from messages of other processes, and outputs as messages to other processes (<rtexec/message.h>), through
+// iceoryx.
 #pragma once
 
 #include "rtexec/runtime/channels/iceoryx.hpp"
@@ -14,14 +15,15 @@
 
 namespace rtexec::channels {
 
-/// Of "SERVICE/INSTANCE/EVENT".
+/// Parses "SERVICE/INSTANCE/EVENT".
 [[nodiscard]] iceoryx::Service service_of(const std::string& text);
 
-/// The newest message: values of the tensor's type and shape, or, for an input that takes pictures, uint8 [height,
-/// width, 3] as red, green and blue, which are sampled as a camera's are, by `preprocessing`. Others fail the job.
+/// Reads the newest message. Its values must have the tensor's type and shape. For an input that takes pictures it may
+/// also be uint8 [height, width, 3] as red, green and blue; it is sampled like a camera's picture, by `preprocessing`.
+/// Other messages fail the job.
 class MessageSource final : public Source {
  public:
-  /// bad_input: `preprocessing` is given, and `tensor` cannot take pictures so.
+  /// Makes a source. Returns bad_input if `preprocessing` is given, and `tensor` cannot take pictures with it.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(iceoryx::Service service, const Tensor& tensor,
                                                             const Preprocessing& preprocessing);
 
@@ -39,14 +41,14 @@ class MessageSource final : public Source {
   [[nodiscard]] Status take(const Message& message, const Tensor& into) noexcept;
 
   const iceoryx::Service service_;
-  const std::string wanted_; // the tensor, in words
+  const std::string wanted_; // the tensor's type and shape, in words
   std::optional<tasks::FrameSampler> sampler_;
   std::unique_ptr<iceoryx::Subscriber> subscriber_;
-  std::optional<Instant> sampled_; // of the message that was taken last
+  std::optional<Instant> sampled_; // of the last message that was taken
   std::atomic<std::uint64_t> misfits_{0};
 };
 
-/// One output as a message: a tensor as it is, boxes as float32 [n, 6].
+/// Sends one output as a message: a tensor unchanged, boxes as float32 [n, 6].
 class MessageSink final : public Sink {
  public:
   /// `workload` outlives this.
@@ -56,13 +58,13 @@ class MessageSink final : public Sink {
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
-  /// Fills a message that is not sent.
+  /// Fills a message and does not send it.
   void rehearse(const OutputJob& results) noexcept override;
   [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
   [[nodiscard]] std::string failure() const override;
 
  private:
-  /// A loan with the results in it; which it says in `header`.
+  /// Fills a loan with the results, and describes it in `header`.
   [[nodiscard]] Status fill(const OutputJob& results, rtexec_message& header) noexcept;
 
   const iceoryx::Service service_;

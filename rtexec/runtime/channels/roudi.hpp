@@ -1,5 +1,5 @@
-// RouDi, the daemon of iceoryx, which gives processes their shared memory and brings publishers and subscribers
-// together: is it there, and if not it is started, as a child of this process that ends with it. Set-up code.
+// Finds RouDi, the daemon of iceoryx, or starts it as a child of this process that ends with it. The daemon gives
+// processes their shared memory, and connects publishers with subscribers. Set-up code.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,16 +8,16 @@
 
 namespace rtexec::channels::iceoryx {
 
-/// Does a daemon listen?
+/// Returns true if a daemon listens.
 [[nodiscard]] bool daemon_listens();
 
-/// Tells one daemon's shared memory from that of the next; 0 where there is none.
+/// Identifies the daemon's shared memory, which differs between a daemon and its successor; 0 if there is none.
 [[nodiscard]] std::uint64_t daemon_memory();
 
-/// Returns once a daemon listens: one that is there, or else `iox-roudi` of PATH, with what it says kept for errors.
-/// The one that was started is ended at this process's exit, unless another process that this one may look at has its
-/// memory mapped by then; a process that is killed leaves it behind, for the next to use. Errors: it is not installed
-/// (says what to install), or did not come up (says what it said).
+/// Returns once a daemon listens: a running one, or else `iox-roudi` of PATH, whose output is kept for errors. A
+/// started daemon is ended when this process exits, unless another visible process has its memory mapped by then. A
+/// killed process leaves its daemon behind for later processes. Returns an error if the daemon is not installed (with
+/// the package to install), or did not come up (with its output).
 [[nodiscard]] Result<> ensure_daemon();
 
 } // namespace rtexec::channels::iceoryx

@@ -20,7 +20,7 @@ Unexpected<Error> io_error(const fs::path& path, const std::error_code& error) {
   return fail(Errc::io_error, path.string() + ": " + error.message());
 }
 
-/// "2026-11-28T17-08-00"
+/// Returns a time stamp like "2026-11-28T17-08-00"
 std::string time_stamp() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -38,7 +38,7 @@ Result<> check_link(const fs::path& base) {
                                    "another folder");
 }
 
-/// A folder below `base` that did not exist: two runs may start within a second.
+/// Makes a folder in `base` that did not exist; two runs may start within a second.
 Result<fs::path> make_new_folder(const fs::path& base) {
   const std::string name = time_stamp();
   std::error_code error;
@@ -49,7 +49,7 @@ Result<fs::path> make_new_folder(const fs::path& base) {
   }
 }
 
-/// In one step, so that a reader always finds a link.
+/// Replaces the link atomically, so that a reader always finds one.
 Result<> set_link(const fs::path& base, const fs::path& folder) {
   const fs::path temporary = folder.string() + "." + link_name;
   std::error_code error;
@@ -74,7 +74,7 @@ Result<> RunFolder::make() {
 Result<> RunFolder::check() const {
   if (auto ok = check_link(base_); !ok) return ok;
   std::error_code error;
-  fs::path there = fs::absolute(base_, error); // or the folder that it would be made in
+  fs::path there = fs::absolute(base_, error); // or the nearest existing parent folder
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   if (!fs::is_directory(there, error)) return io_error(base_, std::make_error_code(std::errc::not_a_directory));
   if (::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};

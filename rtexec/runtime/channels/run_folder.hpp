@@ -1,5 +1,5 @@
-// The folder of one run, BASE/2026-11-28T17-08-00 (UTC), below a folder that the user names, and the link BASE/latest
-// to it. Folders of earlier runs stay as they are.
+// The folder of one run, BASE/2026-11-28T17-08-00 (UTC), in a folder that the user names, and the link BASE/latest to
+// it. Folders of earlier runs are kept.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,12 +13,12 @@ class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path base) : base_(std::move(base)) {}
 
-  /// Makes the folder, and lets BASE/latest lead to it; the first call only. io_error: the folder cannot be made.
-  /// bad_input: BASE/latest is there, and is no symbolic link.
+  /// Makes the folder, and points BASE/latest to it; only the first call has an effect. Returns io_error if the folder
+  /// cannot be made, bad_input if BASE/latest exists and is no symbolic link.
   [[nodiscard]] Result<> make();
-  /// Checks what make() needs, and makes nothing. Errors are those of make().
+  /// Checks the preconditions of make(), and makes nothing. Returns the errors of make().
   [[nodiscard]] Result<> check() const;
-  /// Empty before make().
+  /// Returns the folder of the run; empty before make().
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const std::filesystem::path& base() const { return base_; }
 

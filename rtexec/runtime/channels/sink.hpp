@@ -1,4 +1,4 @@
-// Where the outputs of one task go.
+// The destination of one or more outputs of a task.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -17,25 +17,27 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
+  /// Acquires the resources that the sink needs. Called once, before the first job, when the workload is bound.
   [[nodiscard]] virtual Result<> open() { return {}; }
-  /// Instead of open(), also where no workload is bound: whether it would be given what it asks of the machine. Nothing
-  /// is left of that once it is destroyed. Absent: it asks nothing of it.
+  /// Checks if open() would succeed. Called instead of open(), possibly without a bound workload. The sink's destructor
+  /// releases everything. Absent: it needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
-  /// In the first CPU part of each job that is to be executed, on the release thread: as put().
+  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread; the rules
+  /// of put() hold.
   virtual void begin() noexcept {}
-  /// Takes a copy of what it is for. On the completion thread of the task, in the last CPU part: no allocation, no
-  /// lock, no call that blocks. False: there was no room, the results are dropped.
+  /// Copies the results that it needs. Called on the task's completion thread, in the last CPU part: no allocation, no
+  /// lock, no call that blocks. Returns false if there was no room, and the results are dropped.
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
-  /// Of the job before the first: what put() needs is in memory then, and nothing was handed on.
+  /// Warms up with the job before the first one: brings the memory that put() needs into use, and forwards nothing.
   virtual void rehearse(const OutputJob&) noexcept {}
-  /// Whether put() looks at the bytes of output `output`: they need not be filled else.
+  /// Returns true if put() reads the bytes of output `output`. If no sink does, they need not be filled.
   [[nodiscard]] virtual bool reads(std::size_t) const { return true; }
-  /// Once, after the last job: what was taken is handed on, or failure() says why not. Blocks.
+  /// Forwards all results that were taken, or lets failure() return the reason. Called once, after the last job.
+  /// Blocks.
   virtual void close() {}
-  /// How many of those that it took it could not hand on. Any thread.
+  /// Returns the number of results that were taken and could not be forwarded. Any thread.
   [[nodiscard]] virtual std::uint64_t lost() const noexcept { return 0; }
-  /// What went wrong last, where and what to do; empty: nothing. Any thread.
+  /// Returns the last failure, its place and a remedy; empty: none. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 

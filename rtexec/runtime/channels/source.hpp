@@ -1,4 +1,4 @@
-// Where the values of one input tensor come from.
+// The source of the values of one input tensor.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,10 +11,10 @@
 
 namespace rtexec::channels {
 
-/// What a source has put into a tensor.
+/// The result of filling a tensor.
 struct Sample {
-  Instant sampled{}; // when the values were so
-  bool fresh = true; // false: they are those of the job before
+  Instant sampled{}; // when the values were sampled
+  bool fresh = true; // false: they are the values of the previous job
 };
 
 class Source {
@@ -24,28 +24,30 @@ class Source {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
-  /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
+  /// Acquires the resources that the source needs. Called once, before the first job, when the workload is bound.
   [[nodiscard]] virtual Result<> open() { return {}; }
-  /// Instead of open(), also where no workload is bound: whether it would be given what it asks of the machine. Nothing
-  /// is left of that once it is destroyed. Absent: it asks nothing of it.
+  /// Checks if open() would succeed. Called instead of open(), possibly without a bound workload. The source's
+  /// destructor releases everything. Absent: it needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
-  /// Fills `into`, which has the type and shape that the source was made for, for job `job`, released at `release`. On
-  /// the release thread of the task, in the first CPU part: no allocation, no lock, no call that blocks. Errors: stale
-  /// (there never was anything: the tensor is left alone), others where the source has failed.
+  /// Fills `into`, which has the type and shape that the source was made for, for job `job`, released at `release`.
+  /// Called on the task's release thread, in the first CPU part: no allocation, no lock, no call that blocks. Returns
+  /// stale if there was never a value, and leaves the tensor unchanged; other errors if the source has failed.
   [[nodiscard]] virtual Expected<Sample, Errc> fetch(std::uint64_t job, Instant release,
                                                      const Tensor& into) noexcept = 0;
-  /// On the release thread, before the first job: takes no more than a moment to see to it that what nobody takes does
-  /// not keep out what is newer. Whether that is to be done again, at least each period.
+  /// Keeps old values from blocking newer ones before the first job, in a short time. Returns true if it must be called
+  /// again, at least once each period. Called on the release thread.
   [[nodiscard]] virtual bool keep_up() noexcept { return false; }
-  /// Whether new values can release jobs (trigger = "input"): then await() waits for them.
+  /// True if new values can release jobs (trigger = "input"): then await() waits for them.
   [[nodiscard]] virtual bool releases() const noexcept { return false; }
-  /// On the release thread: until new values are there, somebody called wake(), or `until`. Whether there are new ones.
+  /// Waits until new values arrive, wake() is called, or `until`. Returns true if there are new values. Called on the
+  /// release thread.
   [[nodiscard]] virtual Expected<bool, Errc> await(Instant) noexcept { return Unexpected(Errc::unsupported); }
-  /// How many values a newer one replaced before a job could take them. Real-time threads too, once it is opened.
+  /// Returns the number of values that a newer one replaced before a job could take them. Also for real-time threads,
+  /// once the source is opened.
   [[nodiscard]] virtual std::uint64_t passed_over() const noexcept { return 0; }
-  /// Any thread, also where it was not opened: ends the await() under way, or else the next one.
+  /// Ends the current await(), or else the next one. Any thread, even if the source was not opened.
   virtual void wake() noexcept {}
-  /// What went wrong last, where and what to do; empty: nothing. Any thread.
+  /// Returns the last failure, its place and a remedy; empty: none. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 

@@ -9,7 +9,7 @@
 namespace rtexec::channels {
 namespace {
 
-/// An entry without a name is for the only input.
+/// Returns the preprocessing of the input. An entry without a name is for the only input.
 Preprocessing preprocessing_of(const Task& task, const Tensor& input) {
   const auto asked = std::ranges::find_if(
       task.inputs, [&](const TaskInput& each) { return each.tensor.empty() || each.tensor == input.name; });
@@ -36,7 +36,7 @@ Result<> Tap::connect(const Task& task, const Workload& workload) {
   return {};
 }
 
-/// Of as much as a job can give, from and to memory that no cache has.
+/// Measures the longest copy of the largest results of a job, from and to memory that is in no cache.
 Duration Tap::longest_copy(std::size_t size) {
   constexpr std::size_t caches = 32 << 20;
   constexpr int tries = 12;
@@ -57,7 +57,7 @@ Duration Tap::longest_copy(std::size_t size) {
   return longest;
 }
 
-/// After a pause nothing is caught up.
+/// Takes a copy if it is due. Missed copies are not caught up after a pause.
 void Tap::take(const OutputJob& results) noexcept {
   const Instant now = hal::now();
   const Input input = workload_->inputs()[input_].bytes;

@@ -1,8 +1,8 @@
-// What one task sees, for somebody who looks on while it runs: its input picture and what was recognised in it, copied
-// in the last CPU part of some of its jobs, ten a second at most.
+// An observer of one task while it runs: copies its input picture and the objects recognised in it, in the last CPU
+// part of some of its jobs, at most ten a second.
 //
-// Ownership: shared by the run, which writes by take(), and by whoever looks; neither waits for the other. All memory
-// is taken by connect().
+// Ownership: shared by the run, which writes by take(), and by the viewer; neither waits for the other. connect()
+// allocates all memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,44 +25,45 @@ namespace rtexec::channels {
 
 class Tap {
  public:
-  /// From one copy to the next one, on average. The last parts of all other jobs are as long as without a tap.
+  /// The mean time from one copy to the next. The last parts of all other jobs are as long as without a tap.
   static constexpr Duration interval = std::chrono::milliseconds(100);
 
   explicit Tap(std::string task) : task_(std::move(task)) {}
 
   [[nodiscard]] const std::string& task() const noexcept { return task_; }
 
-  /// Set-up, once: of the task's workload, which outlives the run. bad_input: it has no input that is a picture.
+  /// Connects the tap to the task's workload, which outlives the run. Set-up, called once. Returns bad_input if the
+  /// task has no input that is a picture.
   [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
-  /// Once it is connected: the input that is shown.
+  /// Returns the input that is shown. Valid after connect().
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
-  /// Once it is connected: what a copy adds to a last part at most. Twice the longest of some that were tried with
-  /// memory that no cache has; no proof.
+  /// Returns the maximum time that a copy adds to a last part: twice the longest of some trials with memory that is in
+  /// no cache. It is no proved bound. Valid after connect().
   [[nodiscard]] Duration cost() const noexcept { return cost_; }
-  /// Whether there can be more than the picture: the task runs a detector or a classifier.
+  /// True if there can be more than the picture: the task runs a detector or a classifier.
   [[nodiscard]] bool recognises() const noexcept {
     return workload_ != nullptr && workload_->recognises() != Recognition::nothing;
   }
-  /// How the pictures are to be read.
+  /// Returns the conversion from the tensor to a picture.
   [[nodiscard]] const tasks::TensorPicture& pictures() const noexcept { return *pictures_; }
 
-  /// Completion thread of the task.
+  /// Copies the input and the results, if a copy is due. Called on the task's completion thread.
   void take(const OutputJob& results) noexcept;
 
   struct Seen {
-    std::uint64_t number = 0; // counts what was taken, from 1
+    std::uint64_t number = 0; // number of the copy, from 1
     std::uint64_t job = 0;
-    Instant sampled{}; // when the input was so
+    Instant sampled{}; // when the input was sampled
     Instant taken{};
     std::span<const std::byte> input;
     std::span<const Box> boxes;           // of a detector
     std::span<const RankedClass> classes; // of a classifier
   };
-  /// One thread: the newest, which stays as it is until the next call. Absent: there is none yet.
+  /// Returns the newest copy, which stays unchanged until the next call; nullopt if there is none yet. One thread.
   [[nodiscard]] std::optional<Seen> newest() noexcept;
 
  private:
-  /// In front of the input's values.
+  /// The header before the input's values.
   struct Head {
     std::uint64_t job = 0;
     Instant taken{};
@@ -79,14 +80,14 @@ class Tap {
   const std::string task_;
   const Workload* workload_ = nullptr;
   std::size_t input_ = 0; // its number
-  std::size_t size_ = 0;  // of that, in bytes
+  std::size_t size_ = 0;  // its size in bytes
   std::optional<tasks::TensorPicture> pictures_;
   std::unique_ptr<Latest> latest_;
   Instant next_{}; // completion thread
   Duration cost_{0};
 };
 
-/// Beside the other sinks of the task.
+/// Passes results to the tap, beside the other sinks of the task.
 class TapSink final : public Sink {
  public:
   explicit TapSink(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) {}

@@ -61,9 +61,9 @@ std::vector<TaskIo::Tried> TaskIo::try_out() {
   return all;
 }
 
-/// False: the job ends with this. Where there never was anything, there is nothing to reuse. What others send and does
-/// not fit is a fault of the jobs that meet it, and not of a rehearsal. When it was sampled is what they say: no sum is
-/// to overflow.
+/// Applies `sample` to `read`. Returns false if reading ends here. If there never was a value, none can be reused. An
+/// unfit message from another process fails the job that meets it, but not the warm-up. Its sampling instant is not
+/// trusted, and is clamped so that no sum overflows.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
@@ -87,7 +87,7 @@ bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& samp
   return false;
 }
 
-/// An answer of a program that has nothing new leaves the inputs as they are.
+/// Calls on_input. If the program has no new value, the inputs stay unchanged.
 Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept {
   InputJob asked{.job = job, .release = release, .inputs = workload_.inputs(), .sampled = sampled};
   const Status answer = callbacks_.on_input(asked);
@@ -153,7 +153,7 @@ void TaskIo::report(std::vector<ChannelReport>& all) const {
     if (channel.name.empty()) return;
     const auto value = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
     const std::uint64_t taken = value(channel.counts->moved);
-    lost = std::min(lost, taken); // what was just taken is not counted yet
+    lost = std::min(lost, taken); // the newest results may not be counted yet
     all.push_back({.task = task_,
                    .name = channel.name,
                    .input = input,

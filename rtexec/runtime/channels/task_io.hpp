@@ -1,8 +1,8 @@
-// The inputs and outputs of one task of a run: fills its workload's inputs at the begin of each job, and hands its
-// outputs on at the end.
+// The inputs and outputs of one task of a run: fills its workload's inputs at the beginning of each job, and forwards
+// its outputs at the end.
 //
-// Ownership: it owns its sources and sinks; the workload outlives it. Threads: read() on the release thread, write() on
-// the completion thread, report() on any.
+// Ownership: it owns its sources and sinks; the workload outlives it. Threads: read() runs on the release thread,
+// write() on the completion thread, report() on any.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -24,54 +24,56 @@ class TaskIo {
  public:
   TaskIo(std::string task, const Workload& workload, TaskCallbacks callbacks);
 
-  // Set-up. `name`: as reports show it; empty: they do not.
+  // Set-up. `name`: the name in reports; empty: it is not reported.
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
-  /// Whether somebody on the host looks at the bytes of output `output`.
+  /// Returns true if code on the host reads the bytes of output `output`.
   [[nodiscard]] bool reads(std::size_t output) const;
-  /// What answers where on_input has nothing new: said first, it stays.
+  /// Sets the reaction to an on_input without a new value. Only the first call has an effect.
   void answer_program(OnStale on_stale) noexcept;
 
-  /// Once the workload is bound.
+  /// Opens all sources and sinks. Called after the workload is bound.
   [[nodiscard]] Result<> open();
   struct Tried {
-    std::string name; // of the input or output, as reports show it
+    std::string name; // of the input or output, as in reports
     Result<> outcome;
   };
-  /// Instead of open(), before any workload is bound: whether each input and output that asks something of the
-  /// machine would be given it. What that took is given back with this.
+  /// Checks if each input and output that needs resources of the machine would get them. Called instead of open(),
+  /// before any workload is bound. The resources are released when this object is destroyed.
   [[nodiscard]] std::vector<Tried> try_out();
 
   struct Read {
-    /// stale: nothing new is there, and the job fails; others as of the sources, and of on_input
+    /// stale: there is no new value, and the job fails; other errors of the sources and of on_input
     Status outcome;
-    bool drops = false; // nothing new is there, and the job is not to be executed
-    Instant sampled{};  // when the oldest of what was read was so
-    // Of the inputs that reports show, so far as they were read.
+    bool drops = false; // there is no new value, and the job must not be executed
+    Instant sampled{};  // the oldest sampling instant of the inputs
+    // Counts of the reported inputs, as far as they were read.
     std::uint32_t inputs = 0;
-    std::uint32_t stale = 0; // had nothing new
+    std::uint32_t stale = 0; // inputs without a new value
   };
-  /// What inputs are read for. Of the latter two whatever is there will do, and a rehearsal counts nothing.
+  /// The purpose of reading inputs. For `measurement` and `rehearsal`, stale values are accepted; `rehearsal`, the
+  /// warm-up, is not counted.
   enum class For { job, measurement, rehearsal };
   /// Fills all inputs for job `job`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
-  /// Release thread, before the first job: its sources keep up. Whether they are to do so again, at least each period.
+  /// Lets the sources keep up. Returns true if this must be called again, at least once each period. Called on the
+  /// release thread, before the first job.
   [[nodiscard]] bool keep_up() noexcept;
-  /// Release thread of a task that its inputs release: until the first of its sources that can has something new, or
-  /// wake(). Whether it has; an error where it has failed.
+  /// Waits until the first source that can release jobs has a new value, or wake() is called. Returns true if there is
+  /// a new value; an error if the source failed. Called on the release thread of a task that its inputs release.
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
-  /// Whether there is such a source.
+  /// Returns true if there is a source that can release jobs.
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
-  /// By it: values that no job could take.
+  /// Returns the number of values of that source that no job could take.
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
-  /// Any thread.
+  /// Ends await(). Any thread.
   void wake() noexcept;
-  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal. How many sinks
-  /// dropped it.
+  /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`rehearsing`) only on_output gets them.
+  /// Returns the number of sinks that dropped them.
   std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
 
-  /// After the last job: what went wrong with its results is known then, too.
+  /// Closes the sinks. Called after the last job. Failures of its results are known afterwards, too.
   void close();
 
   void report(std::vector<ChannelReport>& all) const;
@@ -89,7 +91,7 @@ class TaskIo {
     std::size_t tensor = 0;
     std::unique_ptr<Source> source;
     OnStale on_stale = OnStale::reuse;
-    bool untaken = false; // what was new for jobs that were then dropped
+    bool untaken = false; // a new value was read for jobs that were then dropped
   };
   struct Output : Channel {
     std::unique_ptr<Sink> sink;

@@ -1,4 +1,4 @@
-// From an output of one task to inputs of others of the same set: a sink and sources around one Latest.
+// Links an output of one task to inputs of others of the same set: a sink and sources around one Latest.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -11,13 +11,14 @@
 
 namespace rtexec::channels {
 
-/// How many of the newest values have to stay for `reader` to find the one that it is to have: under logical execution
-/// time it reads as of its release, and may get to it as late as its deadline.
+/// Returns the number of newest values that must be kept for `reader`. Under logical execution time it reads the value
+/// at its release, but may do so as late as its deadline.
 [[nodiscard]] std::size_t values_to_keep(Communication communication, const Task& writer, const Task& reader);
 
 class TaskSink final : public Sink {
  public:
-  /// `appears_after`: the release, and not before they are there; absent: values appear at once.
+  /// `appears_after`: the time after the release at which values become visible, but not before they exist. Absent:
+  /// they become visible at once.
   TaskSink(std::shared_ptr<Latest> latest, Output output, std::optional<Duration> appears_after)
       : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
@@ -36,7 +37,7 @@ class TaskSource : public Source {
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept final;
 
  protected:
-  /// `fresh`: it is not the one of the call before.
+  /// `fresh`: the value is not that of the previous call.
   virtual void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept;
   [[nodiscard]] const Latest& latest() const noexcept { return *latest_; }
 
@@ -47,9 +48,9 @@ class TaskSource : public Source {
   std::optional<std::uint64_t> last_; // version
 };
 
-// The same where values lie on the device, which outlives the workloads: an execution of `workload` puts its output
-// there, or takes its input from there. What a job has made appears with its last part, and what one reads stays until
-// the next one begins, so that executions need not wait for one another.
+// Sink and source for values on the device, whose memory outlives the workloads. An execution of `workload` writes its
+// output there, or reads its input from there. A job's output becomes visible in its last part. The input that a job
+// reads stays unchanged until the next job begins. So executions need not wait for each other.
 
 class DeviceSink final : public Sink {
  public:
@@ -72,7 +73,7 @@ class DeviceSource final : public TaskSource {
   DeviceSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication, Workload& workload,
                std::size_t input)
       : TaskSource(std::move(latest), reader, communication), workload_(workload), input_(input) {}
-  /// For jobs that execute though there is no value yet.
+  /// Sets memory for jobs that execute before there is a value.
   [[nodiscard]] Result<> open() override;
 
  private:

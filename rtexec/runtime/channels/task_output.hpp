@@ -1,4 +1,4 @@
-// One output of a workload as others take it: a tensor, or the boxes of a detector as one.
+// One output of a workload for its receivers: a tensor, or a detector's boxes as a tensor.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -15,27 +15,29 @@ namespace rtexec::channels {
 inline constexpr std::string_view detections = "detections";
 /// Left, top, right, bottom, score, class.
 inline constexpr std::size_t numbers_of_box = 6;
-/// Of one job that are handed on, at most.
+/// The maximum number of boxes of one job that are forwarded.
 inline constexpr std::size_t max_boxes = 256;
 [[nodiscard]] std::array<float, numbers_of_box> numbers(const Box& box) noexcept;
 
-/// In bytes, also where the device has not given the buffer yet.
+/// Returns the size in bytes, even if the device has not allocated the buffer yet.
 [[nodiscard]] std::size_t size_of_values(const Tensor& tensor) noexcept;
 [[nodiscard]] std::string shown(const Tensor& tensor);
 
 class Output {
  public:
-  /// The one of this name; an empty name stands for the only one. bad_input: there is none, with those that there are;
-  /// detections of a workload that never has any are none.
+  /// Returns the output of this name; an empty name stands for the only one. Returns bad_input if there is no such
+  /// output, with the existing ones. A workload that never has detections has no output of that name.
   [[nodiscard]] static Result<Output> of(const Workload& workload, const std::string& name);
 
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }
-  /// Of a tensor, its number among the outputs.
+  /// Returns the tensor's number among the outputs.
   [[nodiscard]] std::size_t tensor() const noexcept { return *tensor_; }
   [[nodiscard]] bool is_tensor(std::size_t output) const noexcept { return tensor_ == output; }
-  /// Empty, or why values of this output cannot fill `input`: detections fill float32 of shape [n, 6], n boxes at most.
+  /// Returns the reason why values of this output cannot fill `input`; empty: they can. Detections fill float32 of
+  /// shape [n, 6], at most n boxes.
   [[nodiscard]] std::string problem_of(const Workload& workload, const Tensor& input) const;
-  /// Copies it into `bytes`, as large as the tensor. Boxes: those that there is room for, and zeros behind them.
+  /// Copies the output into `bytes`, which has the size of the tensor. Copies as many boxes as fit, and fills the rest
+  /// with zeros.
   void copy(const OutputJob& results, std::span<std::byte> bytes) const noexcept;
 
   friend bool operator==(const Output&, const Output&) = default;

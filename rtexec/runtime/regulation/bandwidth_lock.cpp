@@ -17,12 +17,12 @@
 
 namespace rtexec {
 
-/// Of one user. Whoever has it, also has the file's lock on its byte, which the kernel takes back when the process
-/// ends: process numbers, which others get later and other namespaces count anew, prove nothing.
+/// The place of one user. Its owner also holds the file lock on its byte, which the kernel releases when the process
+/// ends. Process numbers prove nothing, because they are reused, and other namespaces have their own.
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // 0: free
   std::atomic<std::uint32_t> locks{0}, busy{0};
-  // The last time that one of them became 0, ns on CLOCK_MONOTONIC
+  // The last instants at which one of them became 0, ns on CLOCK_MONOTONIC
   std::atomic<std::int64_t> unlocked_at{0}, left_at{0};
 
   void clear() noexcept {
@@ -34,10 +34,10 @@ struct alignas(64) BandwidthLocks::Place {
   }
 };
 
-/// All of it is zero in a new file, which is then a page that nobody holds.
+/// A new file is all zeros, which is a page without holders.
 struct BandwidthLocks::Page {
   std::atomic<std::uint64_t> layout{0};
-  std::atomic<std::uint32_t> used{0}; // places that anyone ever had: regulating threads look at no others
+  std::atomic<std::uint32_t> used{0}; // number of places ever used: regulating threads read no others
   std::array<Place, max_processes> places;
 };
 
@@ -45,7 +45,8 @@ namespace {
 
 constexpr std::uint64_t this_layout = 0x7274'6578'6563'0003; // "rtexec", version 3
 
-/// Of the open file, not of the process: so it also tells two users in one process apart.
+/// Locks the place's byte. The lock belongs to the open file and not to the process, so that it also separates two
+/// users in one process.
 bool own(int file, std::size_t place, short type) noexcept {
   struct flock range {};
   range.l_type = type;
@@ -59,21 +60,21 @@ Unexpected<Error> failed(const std::filesystem::path& file, const std::string& w
   return fail(Errc::refused, "the page of bandwidth locks, " + file.string() + ": " + why);
 }
 
-/// -1 and errno. A file that is there is opened without O_CREAT, which fs.protected_regular refuses to other users than
-/// its owner.
+/// Opens the page; returns -1 and sets errno on failure. An existing file is opened without O_CREAT, which
+/// fs.protected_regular would refuse to users other than its owner.
 int open_page(const std::filesystem::path& file) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (const int there = ::open(file.c_str(), flags); there >= 0 || errno != ENOENT) return there;
     const int made = ::open(file.c_str(), flags | O_CREAT | O_EXCL, 0660);
-    if (made >= 0) ::fchmod(made, 0660); // whatever the umask
+    if (made >= 0) ::fchmod(made, 0660); // independent of the umask
     if (made >= 0 || errno != EEXIST) return made;
   }
   return ::open(file.c_str(), flags);
 }
 
-/// Whoever can write the file can shorten it, and so end every process that has it mapped. Empty: only the super-user,
-/// this user, and whom they let.
+/// Returns the reason why the file's owner is not trusted: a user who can write the file can shorten it, and so end
+/// every process that has it mapped. Empty: the owner is root or this user, who choose other writers themselves.
 std::string mistrust(int file) {
   struct stat found {};
   if (::fstat(file, &found) != 0) return hal::errno_text(errno);
@@ -82,7 +83,7 @@ std::string mistrust(int file) {
          ", who could end this process by shortening it; end its users and delete it";
 }
 
-/// Its memory is there from now on: a write to a page that a full /dev/shm cannot give would end the process.
+/// Allocates the file's memory: writing to a page that a full /dev/shm cannot provide would end the process.
 int grow(int file, std::size_t size) {
   if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;
   struct stat found {};
@@ -97,7 +98,7 @@ void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
-  // Before it is seen to end
+  // Before the end is visible
   if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }
@@ -126,7 +127,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   for (std::size_t i = 0; i < max_processes; ++i) {
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
-    locks.place_->clear(); // of one that died
+    locks.place_->clear(); // left by a process that died
     raise_to(locks.page_->used, static_cast<std::uint32_t>(i + 1));
     locks.place_->process.store(::getpid());
     locks.forget_dead();
@@ -136,7 +137,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
 }
 
 BandwidthLocks::~BandwidthLocks() {
-  // A forked child has its parent's place, and leaves it alone.
+  // A forked child has its parent's place, and does not release it.
   if (place_ != nullptr && place_->process.load() == ::getpid()) {
     place_->clear();
     own(file_, static_cast<std::size_t>(place_ - page_->places.data()), F_UNLCK);

@@ -1,4 +1,4 @@
-// From what was asked to domains: which cores are regulated, by which budget, and how they are counted.
+// Plans the domains from the options of the set: the regulated cores, their budgets, and their counters.
 #include "rtexec/runtime/regulation/regulation.hpp"
 
 #include "config/names.hpp"
@@ -50,7 +50,8 @@ class Checker {
       check_budget(*tasks_.bandwidth.best_effort, core == cores_.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
-  /// What a core can move at most, and at least in one line; and that its event is one.
+  /// Checks the event of the counter, that a core can move as much as `budget`, and that a period holds at least one
+  /// line.
   void check_budget(Bandwidth budget, unsigned core, const std::string& who) {
     const CounterFacts counter = counter_of(core, board_, tasks_.bandwidth.event);
     const auto event = hal::find_event(counter.event);
@@ -64,7 +65,7 @@ class Checker {
                to_string(tasks_.bandwidth.period) + ", " + to_string(least) + "; use a longer period");
   }
 
-  /// Of what is reserved; a limit of best-effort cores reserves nothing.
+  /// Checks the sum of all reservations; a limit of best-effort cores reserves nothing.
   void check_sum() {
     Bandwidth sum;
     for (const CoreBudget& each : tasks_.core_budgets) sum.bytes_per_second += each.budget.bytes_per_second;
@@ -145,7 +146,7 @@ class Planner {
                            .donates = serving == choice.cores.end()};
     for (const unsigned core : choice.cores)
       if (contains(machine_.online, core)) domain.cores.push_back(core);
-    domain.counter.core = domain.cores.front(); // whose thread reads it
+    domain.counter.core = domain.cores.front(); // the thread of this core reads it
     domain.counter.period = tasks_.bandwidth.period;
     plan_.domains.push_back(std::move(domain));
     plan_.reasons.push_back(choice.reason);
@@ -156,7 +157,8 @@ class Planner {
       if (!contains(plan_.reasons, reason)) plan_.reasons.push_back(reason);
   }
 
-  /// What admission charges of a core with real-time parts is a core that is held as a whole, and by nobody for longer.
+  /// Notes where admission's assumptions fail for a core with real-time parts: the whole core is throttled, and for no
+  /// longer than planned.
   void note_limits(unsigned core, const hal::CounterChoice& choice) {
     const std::string who = "core " + std::to_string(core) + " has real-time parts and a budget; ";
     if (choice.settings.back_end != CounterBackEnd::core)

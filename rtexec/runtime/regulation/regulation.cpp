@@ -11,16 +11,16 @@ namespace {
 
 using policies::Lines;
 
-/// One writer each.
+/// Each counter has one writer.
 void increment(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
 
-/// Between regulating threads, held for some hundred nanoseconds. Where they have one priority and a core each, the
-/// holder runs. Where threads of one core, of SCHED_DEADLINE or SCHED_OTHER, wait for each other, a wait that is longer
-/// lets the holder run.
+/// A spin lock between regulating threads, held for some hundred nanoseconds. If they have the same FIFO priority and a
+/// core each, the holder runs. Threads of SCHED_DEADLINE or SCHED_OTHER may share a core; a long wait sleeps, so that
+/// the holder can run.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -39,7 +39,7 @@ constexpr Duration shortest_rest = std::chrono::microseconds(100);
 constexpr Duration time_paused = std::chrono::milliseconds(20);
 constexpr std::uint64_t max_paused = 16;
 
-/// What all domains share.
+/// State that all domains share.
 struct Shared {
   Shared(const RegulationSettings& asked, std::span<const policies::BandwidthDomain> domains, BandwidthLocks& page)
       : settings(asked), locks(page), regulator(domains, asked.rules) {}
@@ -53,22 +53,22 @@ struct Shared {
   }
 
   const RegulationSettings settings;
-  /// From one job to the next, or from a copy to the execution that it is for, the device does not rest.
+  /// The gap between two jobs, or between a copy and its execution, in which the device still counts as working.
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
-  /// Periods in which nobody looks at a domain that moves little.
+  /// The maximum number of periods for which a domain with little traffic is left unattended.
   const std::uint64_t longest_pause =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, max_paused);
   BandwidthLocks& locks;
-  SpinLock lock; // of the regulator
+  SpinLock lock; // protects the regulator
   policies::BandwidthRegulator regulator;
   std::atomic<bool> stopping{false};
-  std::atomic<std::int64_t> grid{0};       // where a period began: others begin whole periods later
-  std::atomic<std::int64_t> free_until{0}; // nobody is held before
+  std::atomic<std::int64_t> grid{0};       // the beginning of a period; others begin a whole number of periods later
+  std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant
   std::atomic<std::uint64_t> limit{0};     // bytes a second of domains that are not `always`; 0: as planned
   hal::Signal started;
 };
 
-constexpr std::uint64_t lifted = UINT64_MAX; // as a limit: none
+constexpr std::uint64_t lifted = UINT64_MAX; // value of `limit`: no limit
 
 class Domain {
  public:
@@ -93,13 +93,13 @@ class Domain {
     following_.raise();
   }
 
-  /// The body of the threads on the domain's other cores, which stand still with the first.
+  /// The body of the threads on the domain's other cores, which are throttled together with the first.
   void follow(unsigned core) noexcept {
     for (;;) {
       const std::uint32_t seen = following_.value();
       if (shared_.stopping.load(std::memory_order_acquire)) return;
       while (holding_.load(std::memory_order_acquire) && !shared_.stopping.load(std::memory_order_acquire))
-        if (hal::current_core() != core) return; // its own went offline
+        if (hal::current_core() != core) return; // its own core went offline
       following_.wait(seen);
     }
   }
@@ -135,7 +135,7 @@ class Domain {
     end_ = ns(now) < grid_ ? Instant(Duration(grid_)) : next_boundary(now);
   }
 
-  /// The end of the period that now belongs to.
+  /// Returns the end of the period that contains `now`.
   Instant next_boundary(Instant now) noexcept {
     grid_ = shared_.grid.load(std::memory_order_acquire);
     const Duration since = now - Instant(Duration(grid_));
@@ -147,14 +147,14 @@ class Domain {
     const Instant now = hal::now();
     late_.add(now - end_);
     const Instant next = next_boundary(now);
-    // Since this was due
+    // Number of periods since this one was due
     const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1));
     increment(missed_periods_, ended - 1);
     const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
     unthrottled_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
-    // What came before is nobody's
+    // Earlier traffic is not charged
     if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
     const Lines used = moved_since_begin();
     if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
@@ -167,10 +167,10 @@ class Domain {
     serve();
   }
 
-  /// Waking costs more than all else here, so a domain that moves little is left alone for some periods. Not where a
-  /// limit changes while it runs.
+  /// Returns the lines allowed during a pause, or 0 for no pause. Waking up is the largest cost here, so a domain with
+  /// little traffic is left unattended for some periods. There is no pause if the limit may change during the run.
   Lines pause() noexcept {
-    // Which no limit is to stop
+    // Threads without a limit must not stop
     const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited;
     if (shared_.longest_pause == 1 || limit_ != 0 || stops_threads) return 0;
     shared_.lock.lock();
@@ -182,8 +182,8 @@ class Domain {
     return lines;
   }
 
-  /// It moved more than was thought: all of that counts in the period that now runs. Where no limit was in force
-  /// before, only what it was to be looked at for.
+  /// Ends a pause early, because the domain moved more than predicted. All of its traffic counts in the current period.
+  /// If no limit was in force before, only the traffic that the pause allowed counts.
   void end_pause() noexcept {
     if (given_ == policies::unlimited) {
       begin_.reads = std::max(begin_.reads, counted_.reads - std::min(counted_.reads, allowed_));
@@ -230,7 +230,7 @@ class Domain {
     if (!counter_->arm(lines == policies::unlimited ? hal::no_limit : lines, writes_allowed(lines))) lose();
   }
 
-  /// Writes that are counted apart have the same budget as reads: what is nearer to it counts.
+  /// Returns the larger of reads and writes: separately counted writes have the same budget as reads.
   [[nodiscard]] Lines moved_since_begin() const noexcept {
     return std::max(counted_.reads - begin_.reads, counted_.writes - begin_.writes);
   }
@@ -238,7 +238,7 @@ class Domain {
     return !planned_.counter.writes || lines == policies::unlimited ? hal::no_limit : std::max<Lines>(lines, 1);
   }
 
-  /// Until the period ends.
+  /// Serves overflows until the period ends.
   void serve() noexcept {
     if (allowed_ == 0) ask();
     while (!lost_.load(std::memory_order_relaxed) && !shared_.stopping.load(std::memory_order_acquire) &&
@@ -260,20 +260,20 @@ class Domain {
     }
   }
 
-  /// Nobody told of the overflow, or too late: what it moved had all periods of the pause.
+  /// Ends a pause whose overflow was not signalled, or too late: the traffic is spread over all its periods.
   void overslept() noexcept {
     counted_at_end_ = true;
     allowed_ = policies::unlimited;
   }
 
-  /// Another domain has begun a new period for all.
+  /// Checks if another domain has begun a new period for all.
   [[nodiscard]] bool moved() noexcept {
     if (shared_.grid.load(std::memory_order_acquire) == grid_) return false;
     end_ = Instant(Duration(shared_.grid.load(std::memory_order_acquire)));
     return true;
   }
 
-  /// All that was allowed is counted.
+  /// Asks the regulator what to do, because all allowed lines are used up.
   void ask() noexcept {
     if (paused_ > 1) end_pause();
     const Lines used = moved_since_begin();
@@ -321,10 +321,10 @@ class Domain {
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
     tell(shared_.settings.observer.throttle_end, end);
-    unthrottled_ = true; // should the period not be over
+    unthrottled_ = true; // in case the period is not over
   }
 
-  /// Before the period's end: others left it something, or the device works no more.
+  /// Continues before the period's end: other domains left some budget, or the device stopped working.
   void released() noexcept {
     if (hal::now() < Instant(Duration(shared_.free_until.load(std::memory_order_acquire)))) return go_on();
     if (count()) ask();
@@ -344,7 +344,7 @@ class Domain {
   void lose() noexcept {
     lost_.store(true);
     shared_.lock.lock();
-    shared_.regulator.set_budget(index_, policies::unlimited); // what it no longer uses up keeps nobody waiting
+    shared_.regulator.set_budget(index_, policies::unlimited); // its unused budget keeps no other domain waiting
     shared_.lock.unlock();
     tell_budget(policies::unlimited);
   }
@@ -369,14 +369,14 @@ class Domain {
   std::unique_ptr<hal::BandwidthCounter> counter_;
   Shared& shared_;
   std::int64_t grid_ = 0;
-  Instant end_{};                            // of the period, or of the pause
-  std::uint64_t paused_ = 1;                 // periods until then, from the begin
+  Instant end_{};                            // end of the period, or of the pause
+  std::uint64_t paused_ = 1;                 // periods from the begin until `end_`
   hal::TrafficCount base_, begin_, counted_; // at the start, at the begin of the period, and last
-  bool counted_at_end_ = false;              // of the period: that count also begins the next one
-  Lines given_ = policies::unlimited;        // when this period began
+  bool counted_at_end_ = false;              // the count at the period's end also begins the next period
+  Lines given_ = policies::unlimited;        // at the beginning of this period
   Lines allowed_ = policies::unlimited;      // in this period, so far
   Lines told_ = 0;
-  bool unthrottled_ = false; // it stood still in this period, and does no more
+  bool unthrottled_ = false; // it was throttled in this period, and no longer is
   bool throttled_in_period_ = false;
   std::uint64_t limit_ = 0;
   std::atomic<bool> holding_{false};
@@ -419,7 +419,7 @@ class Running final : public Regulation {
       const hal::CounterSettings& counter = domain->planned().counter;
       if (counter.back_end == CounterBackEnd::thread) continue;
       held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
-      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // whose overflows are told there
+      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // overflows are signalled on this core
     }
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return Unexpected(raised.error());
@@ -456,7 +456,7 @@ class Running final : public Regulation {
   }
 
  private:
-  /// Null where the core is not regulated.
+  /// Returns null if the core is not regulated.
   [[nodiscard]] Domain* domain_of(unsigned core) const noexcept {
     for (const auto& domain : domains_)
       if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end()) return domain.get();
@@ -473,8 +473,8 @@ class Running final : public Regulation {
     return domains;
   }
 
-  /// A thread that lets others stop themselves needs no core of its own, and does without priority where that is
-  /// refused: late, it only gives them their next budget late.
+  /// Starts a thread of the domain. If threads stop themselves, the regulating thread needs no core of its own, and
+  /// also works without priority if that is refused: then it only grants budgets late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;
@@ -502,7 +502,7 @@ class Running final : public Regulation {
     return {};
   }
 
-  /// Without priority: gives back what dead processes held, and tells of counters that ended.
+  /// Releases locks of dead processes, and reports failed counters. Runs without priority.
   void watch() {
     std::vector<bool> told(domains_.size(), false);
     while (!shared_.stopping.load(std::memory_order_acquire)) {

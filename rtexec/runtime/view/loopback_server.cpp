@@ -1,6 +1,6 @@
 #include "rtexec/runtime/view/loopback_server.hpp"
 
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK // one thread runs all handlers; and ThreadSanitizer knows no fences
+#define BOOST_ASIO_DISABLE_FENCED_BLOCK // one thread runs all handlers, and ThreadSanitizer does not support fences
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -26,7 +26,7 @@ using boost::system::error_code;
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t max_sessions = 32;
 
-/// "localhost:8080"; a browser names what its user typed.
+/// Returns true for loopback names like "localhost:8080"; a browser sends the name that its user typed.
 bool names_loopback(std::string_view host) {
   const std::string_view name = host.substr(0, host.find_last_of(':'));
   return name == "127.0.0.1" || name == "localhost";
@@ -92,7 +92,7 @@ class LoopbackServer::Impl {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
     acceptor_.open(here.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error); // connections before may linger
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error); // earlier connections may linger
     if (!error) acceptor_.bind(here, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     return error;
@@ -105,13 +105,13 @@ class LoopbackServer::Impl {
     repeat(interval, also);
     while (!io_.stopped()) try {
         io_.run();
-      } catch (const std::exception&) {} // of what was called for one client; its session is gone
+      } catch (const std::exception&) {} // an exception while serving one client; its session is gone
   }
 
   void stop() { io_.stop(); }
 
  private:
-  /// Where no connection can be had (descriptors are used up), not at once again.
+  /// Accepts connections. If that fails because descriptors are used up, tries again after a pause.
   void accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error) {
@@ -132,7 +132,7 @@ class LoopbackServer::Impl {
   }
 
   const Respond respond_;
-  std::size_t sessions_ = 0; // goes after io_, which has them
+  std::size_t sessions_ = 0; // destroyed after io_, which owns the sessions
   asio::io_context io_{1};
   tcp::acceptor acceptor_{io_};
   asio::steady_timer pause_{io_}, timer_{io_};

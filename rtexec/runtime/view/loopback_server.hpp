@@ -1,9 +1,9 @@
-// Answers HTTP on 127.0.0.1, for a browser on the same machine or behind a tunnel to it. One thread does all of it and
-// waits for no client: who does not send a request, or does not read its answer, within five seconds is left, and
-// beyond 32 connections new ones are closed. Requests to another host name than that of this machine's loopback are
-// refused, so that no page of the web reaches it by a name of its own.
+// An HTTP server on 127.0.0.1, for a browser on the same machine or behind a tunnel to it. One thread does all the work
+// and waits for no client. A client that does not send a request, or does not read its answer, within five seconds is
+// disconnected. Beyond 32 connections new ones are closed. Requests to a host name other than the loopback's are
+// refused, so that no web page can reach this server by a name of its own.
 //
-// Threads: run() on one, which calls what it was given; stop() on any.
+// Threads: one calls run(), which calls the given functions; any may call stop().
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,17 +25,19 @@ struct Answer {
 
 class LoopbackServer {
  public:
-  /// To a GET of `path`, without what follows a question mark.
+  /// Answers a GET of `path`, which excludes the query after a question mark.
   using Respond = std::function<Answer(std::string_view path)>;
 
-  /// Port 0: one that is free. refused: the port cannot be had, why, and what to do.
+  /// Opens the server; port 0 selects a free one. Returns refused if the port cannot be used, with the reason and a
+  /// remedy.
   [[nodiscard]] static Result<std::unique_ptr<LoopbackServer>> open(std::uint16_t port, Respond respond);
   ~LoopbackServer();
   LoopbackServer(const LoopbackServer&) = delete;
   LoopbackServer& operator=(const LoopbackServer&) = delete;
 
   [[nodiscard]] std::string url() const;
-  /// Until stop(), and every `interval` calls `also`. What either function throws costs a client its connection.
+  /// Serves until stop(), and calls `also` every `interval`. An exception of either function costs a client its
+  /// connection.
   void run(Duration interval, std::function<void()> also);
   void stop();
 

@@ -1,8 +1,8 @@
-// Shows what a task of a run sees (channels/tap.hpp): a page on 127.0.0.1, and where asked a picture in a folder that
-// is replaced whenever there is a newer one.
+// Shows the input and results of a task of a run (channels/tap.hpp): serves a page on 127.0.0.1, and optionally keeps
+// the newest picture in a folder.
 //
-// Draws and serves on one thread without priority, off the cores of the task set where there are others. Nothing here
-// is waited for by the run: what goes wrong is told by news(), and the run goes on.
+// Draws and serves on one thread without priority, on cores that the task set does not use, if there are any. The run
+// never waits for this code. Failures are reported by news(), and the run continues.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,23 +24,25 @@
 namespace rtexec::view {
 
 struct ViewerOptions {
-  std::uint16_t port = 0;            // 0: one that is free
+  std::uint16_t port = 0;            // 0: a free port
   std::filesystem::path folder = {}; // empty: pictures are not written
-  std::vector<unsigned> cores = {};  // of the task set
+  std::vector<unsigned> cores = {};  // the cores of the task set
 };
 
 class Viewer {
  public:
-  /// The tap is connected. Makes the folder where there is none. refused: port or folder cannot be had.
+  /// Starts the viewer; the tap must be connected. Makes the folder if needed. Returns refused if port or folder cannot
+  /// be used.
   [[nodiscard]] static Result<std::unique_ptr<Viewer>> start(std::shared_ptr<channels::Tap> tap, ViewerOptions options);
-  /// Ends within the drawing of a picture.
+  /// Ends the thread, at the latest after the picture in progress.
   ~Viewer();
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
   [[nodiscard]] std::string url() const { return server_->url(); }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-  /// What went wrong first with the pictures in the folder, once. Another thread than theirs: the caller's.
+  /// Returns the first failure to write pictures into the folder, once. Called by the caller's thread, not by the
+  /// viewer's.
   [[nodiscard]] std::optional<std::string> news();
 
  private:
@@ -64,15 +66,15 @@ class Viewer {
     std::uint64_t number = 0;
     Instant taken{};
   };
-  std::optional<Counted> counted_; // from where the rate is
+  std::optional<Counted> counted_; // the copy from which the rate is counted
   double rate_ = 0;                // pictures a second
   tasks::Picture picture_;
   std::vector<std::byte> jpeg_;
-  std::uint64_t drawn_ = 0, written_ = 0; // numbers of pictures
+  std::uint64_t drawn_ = 0, written_ = 0; // numbers of copies
 
   std::string failure_; // written before failed_
   std::atomic<bool> failed_{false};
-  bool told_ = false; // the caller's
+  bool told_ = false; // used by the caller's thread
   hal::Thread thread_;
 };
 

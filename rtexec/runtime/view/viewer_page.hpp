@@ -1,4 +1,4 @@
-// The page that shows what a task sees: asks for state.json ten times a second, and for picture.jpg when that is newer.
+// The page that shows a task: requests state.json ten times a second, and picture.jpg when there is a newer one.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Whether the threads of a run are scheduled to its end as they were at its start: what was promised rests on it. Who
-// may change another's threads (root, chrt, a cgroup manager) does so without a word to them.
+// Checks that the threads of a run keep the scheduling class and cores that they had at its start, on which all
+// promises rest. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,14 +12,14 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority look, at most one at a time; the watched threads take no part.
+/// Threads without real-time priority call look(), at most one at a time; the watched threads are not involved.
 class BasisWatch {
  public:
-  /// As the thread is now is how it should stay. Set-up.
+  /// Adds a thread, whose present state is the one to keep. Set-up.
   void add(std::string thread, int kernel_id);
-  /// While the threads live; `at` is the run's time. Allocates nothing.
+  /// Checks all threads, while they live. `at`: the time since the start of the run. Allocates nothing.
   void look(Duration at) noexcept;
-  /// A line for each thread that was found changed, the first change of each.
+  /// Returns a line for each thread that was found changed, with its first change.
   [[nodiscard]] std::vector<std::string> changes() const;
 
  private:
@@ -27,8 +27,8 @@ class BasisWatch {
     std::string name;
     int kernel_id = 0;
     hal::ThreadBasis wanted;
-    std::optional<hal::ThreadBasis> found; // where it differed first
-    Duration from{0}, until{0};            // when it was seen so first and last
+    std::optional<hal::ThreadBasis> found; // the first deviating state
+    Duration from{0}, until{0};            // when a deviation was seen first and last
   };
 
   mutable std::mutex mutex_;

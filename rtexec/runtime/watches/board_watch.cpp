@@ -6,9 +6,9 @@
 namespace rtexec::executive {
 namespace {
 
-constexpr std::int64_t moved_by = 20; // a 20th: clocks that the kernel measures are known so well
+constexpr std::int64_t moved_by = 20; // a 20th: the accuracy of clocks that the kernel measures
 
-/// The greatest of them.
+/// Returns the highest of the rates.
 Frequency rate_of(const std::vector<hal::Gauge>& gauges) noexcept {
   std::int64_t rate = 0;
   for (const hal::Gauge& gauge : gauges) rate = std::max(rate, gauge.read().value_or(0));

@@ -1,5 +1,5 @@
-// What a board tells of itself during a run: clocks that its device's driver does not tell, and what makes execution
-// times of the run worthless.
+// Reads the board's sensors during a run: clocks that the device's driver does not report, and conditions that
+// invalidate measured execution times.
 #pragma once
 
 #include "hal/board/board_findings.hpp"
@@ -14,15 +14,15 @@ namespace rtexec::executive {
 
 class BoardWatch {
  public:
-  /// Set-up. `locked`: clocks that are to stand still.
+  /// Sets the sensors to read. `locked`: clocks that must not change. Set-up.
   void watch(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
              const hal::Machine& machine);
 
   struct Seen {
     Frequency gpu, memory;    // 0: not known
-    std::uint32_t limits = 0; // as of hal::DeviceClocks
+    std::uint32_t limits = 0; // flags of hal::DeviceClocks
   };
-  /// Allocates nothing.
+  /// Reads all sensors. Allocates nothing.
   [[nodiscard]] Seen look() const noexcept;
 
  private:
@@ -32,9 +32,9 @@ class BoardWatch {
   };
 
   std::vector<hal::Gauge> gpu_, memory_;
-  std::vector<Limited> locked_;  // what they are to run at
-  std::vector<Limited> hot_;     // where throttling begins
-  std::vector<Limited> current_; // how many events there were before the run
+  std::vector<Limited> locked_;  // limit: the locked rate
+  std::vector<Limited> hot_;     // limit: the value at which throttling begins
+  std::vector<Limited> current_; // limit: the number of events before the run
 };
 
 } // namespace rtexec::executive

@@ -1,4 +1,5 @@
-// At what clock the cores and the device of a run work, before its first job and during it: execution times follow it.
+// Reads the clock rates of a run's cores and device, before its first job and during it: execution times depend on
+// them.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -15,21 +16,21 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority look, at most one at a time.
+/// Threads without real-time priority call look(), at most one at a time.
 class ClockWatch {
  public:
-  /// Set-up. `cores` execute parts of jobs; a host device that tells no clock of its own has that of
-  /// `compute_core`. `device` outlives it; `root` is "/" or a recorded tree.
+  /// Sets the clocks to read. `cores` execute parts of jobs. A host device without a clock of its own has the clock of
+  /// `compute_core`. `device` outlives this; `root` is "/" or a recorded tree. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const hal::Device& device,
              const std::filesystem::path& root = "/");
-  /// Set-up, of the same lock's: what the board tells beside these.
+  /// Adds the board's sensors. `locked`: clocks that must not change. Set-up.
   void watch_board(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
                    const hal::Machine& machine);
-  /// Reads them all, and records what is known. Allocates nothing.
+  /// Reads all clocks, and traces the known ones. Allocates nothing.
   void look() noexcept;
-  /// Of each clock that is known.
+  /// Returns a report for each known clock.
   [[nodiscard]] std::vector<ClockReport> seen() const;
-  /// Why execution times of the run are no WCETs, in a line; empty: nothing is known to speak against them.
+  /// Returns the reason why execution times of the run are no WCETs, in a line; empty: no reason is known.
   [[nodiscard]] std::string invalid() const;
 
  private:

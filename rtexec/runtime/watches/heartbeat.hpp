@@ -42,8 +42,8 @@ class Heartbeat {
   /// Any thread.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
-  /// Returns the name of the first stuck one; null: none is stuck. Called by the heartbeat's thread, or by one other
-  /// that has not called start(); reads no clock.
+  /// Returns the name of the first stuck thread or engine; null: none is stuck. Called by the heartbeat's thread, or by
+  /// one other thread if start() was not called; reads no clock.
   [[nodiscard]] const std::string* stuck(Instant now);
 
  private:
@@ -60,7 +60,7 @@ class Heartbeat {
   ServiceManager manager_;
   Duration timeout_;
   std::vector<Watched> watched_;
-  const std::string* reported_ = nullptr; // the stuck one that was reported last
+  const std::string* reported_ = nullptr; // the stuck thread or engine that was reported last
   mutable std::mutex mutex_;
   std::string stuck_, unreachable_; // the first ones
   bool started_ = false;

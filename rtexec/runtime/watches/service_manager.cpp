@@ -21,7 +21,7 @@ std::string_view variable(const char* name) {
 
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "NOTIFY_SOCKET: " + what); }
 
-/// Of this process: a child of it inherits the environment, and is not meant.
+/// Returns the timeout for this process: a child inherits the environment, but WATCHDOG_PID excludes it.
 std::optional<Duration> patience_asked() {
   const auto microseconds = config::number<std::int64_t>(variable("WATCHDOG_USEC"));
   const std::string_view process = variable("WATCHDOG_PID");

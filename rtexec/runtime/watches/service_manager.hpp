@@ -1,8 +1,8 @@
-// Who started this program and watches over it: systemd, or the supervisor of an image. It is told by datagrams to the
-// socket that the environment names (NOTIFY_SOCKET, a path or an abstract name; sd_notify(3) describes the protocol),
-// and wants to hear from the program every so often (WATCHDOG_USEC), or ends it.
+// The manager that started this program and supervises it: systemd, or the supervisor of an image. It is notified by
+// datagrams to the socket that the environment names (NOTIFY_SOCKET, a path or an abstract name; sd_notify(3) describes
+// the protocol). If WATCHDOG_USEC is set, it expects a message within that time, and otherwise ends the program.
 //
-// Owns its socket. tell() by one thread at a time, without real-time priority; it never blocks.
+// Owns its socket. One thread at a time, without real-time priority, calls tell(), which never blocks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,12 +16,13 @@ namespace rtexec::executive {
 
 class ServiceManager {
  public:
-  /// Nothing where no manager asks to be told. refused: what the environment says is no address, or nobody has it.
+  /// Returns nullopt if the environment names no manager. Returns refused if it names no valid address, or no process
+  /// listens there.
   [[nodiscard]] static Result<std::optional<ServiceManager>> of_environment();
 
-  /// Lines "NAME=VALUE". refused: the manager is gone, or takes nothing.
+  /// Sends lines "NAME=VALUE". Returns refused if the manager is gone, or accepts no message.
   [[nodiscard]] Result<> tell(const std::string& lines) const;
-  /// After so long without WATCHDOG=1 it ends the program; absent: it never does.
+  /// Returns the time without WATCHDOG=1 after which the manager ends the program; nullopt: it never does.
   [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
 
  private:
