@@ -44,6 +44,7 @@ class RTEXEC_API BandwidthLocks {
   ~BandwidthLocks(); // releases all locks of this object
   BandwidthLocks(BandwidthLocks&&) noexcept;
   BandwidthLocks& operator=(BandwidthLocks&&) noexcept;
+  /// The bandwidth locks of one process.
 
   // Calls nest. Async-signal-safe; no system call.
   void lock() noexcept;

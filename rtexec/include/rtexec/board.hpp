@@ -110,7 +110,7 @@ struct ClockFacts {
 enum class SensorKind {
   temperature,     // thousandths of a degree Celsius
   power,           // microwatts
-  load,            // of the GPU, per mille
+  load,            // load of the GPU, per mille
   memory_activity, // in the kernel's own unit
   over_current,    // events since the start
 };
@@ -127,12 +127,12 @@ struct SensorFacts {
 /// A performance counter for the memory traffic of some cores. hal/bandwidth_counter.hpp proves by trial what it really
 /// counts.
 struct CounterFacts {
-  /// The event that counts reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU),
+  /// The event that counts reads: "page-faults", "cycles", "cache-misses", "r17" (a raw event of the cores' PMU) or
   /// "carmel_pmu/0x2a4".
   std::string event;
   /// The event that counts writes, if a separate event does. Empty: writes are not counted.
   std::string write_event;
-  /// The number of bytes that one event stands for.
+  /// The number of bytes that one event represents.
   Bytes line{64};
   /// The cores that use this counter. Empty: all cores that no other counter names.
   std::vector<unsigned> cores;
@@ -216,7 +216,7 @@ struct Board {
   bool unified_memory = false;
   /// The costs of swapping, one entry for each store and chunk size.
   std::vector<SwapCost> swap_costs;
-  /// The memory policies that a task may ask for.
+  /// The memory policies that a task may select.
   std::vector<MemoryPolicy> memory_policies;
   MemoryFacts memory;
   MemoryCosts memory_costs;
@@ -250,9 +250,9 @@ struct Board {
   [[nodiscard]] bool has_driver() const noexcept { return device != DeviceKind::host; }
 };
 
-/// Returns the counter for `core`: the task set's `event` if it is not empty, else the board's counter that names the
-/// core, else the board's counter that names none, else the machine's cache misses. For page faults, `line` is the page
-/// size.
+/// Returns the counter for `core`. It is the task set's `event` if that is not empty; else the board's counter that
+/// names the core; else the board's counter that names none; else the machine's cache misses. For page faults, `line`
+/// is the page size.
 [[nodiscard]] RTEXEC_API CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
 
 /// Reads a board file by its path (anything with a '/' or a ".toml" at its end), or a built-in board by its name.

@@ -27,7 +27,7 @@ enum class Criticality { real_time, best_effort };
 enum class Trigger {
   timer, // its period
   input, // a new frame or sample of its inputs
-  call,  // a program
+  call,  // a call by a program
   after, // the end of a job of another task
 };
 
@@ -102,8 +102,8 @@ enum class SinkKind {
 };
 
 /// The layout of a picture in memory. rgb24 and bgr24: three bytes R G B or B G R. yuyv: Y0 U Y1 V for two pixels.
-/// nv12: a plane of Y, then a plane with U and V in turn for every 2 by 2 pixels, both with the stride of the first.
-/// mjpg: each picture as JPEG.
+/// nv12: a plane of Y, then a plane with U and V in turn for every 2 by 2 pixels. Both planes have the stride of the
+/// first. mjpg: each picture as JPEG.
 enum class PixelFormat { rgb24, bgr24, yuyv, nv12, mjpg };
 
 struct PictureSize {
@@ -179,7 +179,7 @@ enum class Precision {
   fp16, // factors and activations in half precision, sums in single precision
 };
 
-/// How the engines' threads wait for a GPU.
+/// The way in which the engines' threads wait for a GPU.
 enum class Completion { block, spin };
 
 /// The times at which the limit of best-effort cores is in force.
@@ -190,7 +190,7 @@ enum class RegulateWhile {
   always,
 };
 
-/// What cores may do once every regulated core has used up its budget before the period's end.
+/// The rule for cores after every regulated core has used up its budget before the period's end.
 enum class BandwidthSharing {
   none,         // all cores stay throttled
   spare,        // all cores run without a limit until the period ends (MemGuard's best-effort sharing)
@@ -211,7 +211,7 @@ enum class CounterBackEnd {
   polling,   // a counter that is read several times in a period, and a thread that occupies the core
 };
 
-/// How tasks share device memory that is too small for all of them.
+/// The way in which tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
   pipelined, // the next job's chunks are loaded while this one executes
   serial,    // one chunk at a time, and only for the most urgent job

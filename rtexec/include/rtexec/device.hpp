@@ -36,7 +36,7 @@ enum class BufferKind {
   host,    // page-locked host memory that the device reads and writes in place
 };
 
-/// A zeroed buffer beside the task's memory. An address is null if that side cannot access the buffer.
+/// A zeroed buffer that is not part of the task's memory. An address is null if that side cannot access the buffer.
 struct Buffer {
   BufferKind kind = BufferKind::host;
   std::byte* host = nullptr;

@@ -8,14 +8,14 @@ extern "C" {
 /* The same codes as Errc of <rtexec/result.hpp>. A later version may add codes at the end. */
 typedef enum rtexec_code {
   RTEXEC_OK = 0,
-  RTEXEC_BAD_INPUT,     /* a file or an argument says something impossible */
-  RTEXEC_NOT_PROVED,    /* admission could not promise what was asked */
+  RTEXEC_BAD_INPUT,     /* a file or an argument has an impossible value */
+  RTEXEC_NOT_PROVED,    /* admission could not promise the requested deadlines */
   RTEXEC_MISSED,        /* a deadline or a bound was missed */
-  RTEXEC_REFUSED,       /* the machine refused what was asked */
+  RTEXEC_REFUSED,       /* the machine refused a request */
   RTEXEC_OUT_OF_MEMORY, /* a device, an arena or a fixed table is full */
   RTEXEC_UNSUPPORTED,   /* the board or this version cannot do it */
   RTEXEC_DEVICE_FAULT,  /* the device, or work on it, failed */
-  RTEXEC_DEVICE_LOST,   /* an earlier fault ended the device: nothing can run on it any more */
+  RTEXEC_DEVICE_LOST,   /* an earlier fault ended the device: no further work can run on it */
   RTEXEC_CANCELLED,     /* the work was withdrawn before it ran */
   RTEXEC_IO_ERROR,      /* a backing store could not be read or written */
   RTEXEC_CORRUPTED,     /* memory came back from its backing store with other contents */

@@ -53,7 +53,7 @@ class Run;
 } // namespace executive
 
 struct ExecutiveSetup {
-  /// Run although the plan is not proved.
+  /// True to run although the plan is not proved.
   bool force = false;
   /// Custom workloads, by task name. The other tasks use the workload that their `workload` key names.
   std::map<std::string, std::unique_ptr<Workload>> workloads = {};
@@ -66,8 +66,8 @@ struct ExecutiveSetup {
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
   /// Records begin and end of every layer; costs two events a layer.
   bool trace_layers = false;
-  /// The number of each task's first jobs whose records are kept. Their memory is allocated when the executive is
-  /// created.
+  /// The number of jobs of each task, from the first on, whose records are kept. Their memory is allocated when the
+  /// executive is created.
   std::size_t record_jobs = 0;
   /// The folder in which `rtexec top` looks for runs.
   std::filesystem::path status_folder = "/dev/shm";
@@ -80,7 +80,7 @@ class RTEXEC_API Executive {
   /// refused if the device cannot be opened to query its memory; out_of_memory. An unproved set is no error: see
   /// plan().
   [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
-  /// For internal use.
+  /// Used by the library itself.
   explicit Executive(std::unique_ptr<executive::Run> run);
   ~Executive(); // stops the run
   Executive(Executive&&) noexcept;
@@ -99,10 +99,10 @@ class RTEXEC_API Executive {
   /// proved and `force` is not set.
   [[nodiscard]] Result<> startable() const;
   /// Starts the run. Returns the errors of startable(). Returns refused if the machine does not give what the set needs
-  /// and the set does not allow_degraded, if another run uses one of the cores, or if the profile was measured on
-  /// another device. Returns device_fault if a workload fails its warm-up, one job before the first release. Returns
-  /// bad_input if this was started before; out_of_memory, unsupported and io_error of device and store. After an error
-  /// the executive can only be destroyed, which releases its resources.
+  /// and the set does not allow_degraded. Returns refused if another run uses one of the cores, or if the profile was
+  /// measured on another device. Returns device_fault if a workload fails its warm-up, one job before the first
+  /// release. Returns bad_input if this was started before; out_of_memory, unsupported and io_error of device and
+  /// store. After an error the executive can only be destroyed, which releases its resources.
   [[nodiscard]] Result<> start();
   /// Waits until the run is over, or `at_most` has passed. A run ends when the set's duration has passed, or by a
   /// task's policy, a fault of the device or request_stop(). Returns true if the run is over or never began.

@@ -32,11 +32,11 @@ struct MachineFacts {
   std::vector<unsigned> withheld;
   /// The cores of `cores` that are isolated (isolcpus), ascending.
   std::vector<unsigned> isolated;
-  /// Why threads may not be SCHED_FIFO. Empty: they may.
+  /// The reason why threads may not be SCHED_FIFO. Empty: they may.
   std::string no_fifo;
-  /// Why threads may not be SCHED_DEADLINE. Empty: they may.
+  /// The reason why threads may not be SCHED_DEADLINE. Empty: they may.
   std::string no_deadline;
-  /// Why memory may not be locked. Empty: it may.
+  /// The reason why memory may not be locked. Empty: it may.
   std::string no_memory_lock;
   /// Conditions that stop or slow its real-time threads in spite of their scheduling class. Empty: not known.
   std::vector<Condition> disturbances;

@@ -103,8 +103,8 @@ struct ShareBound {
   std::int64_t left = 0;
   std::int64_t right = 0;
 };
-/// The set violates a precondition of every test, whatever its times. TestVerdict::explanation gives the violation and
-/// a remedy.
+/// The set violates a precondition of every test, whatever its execution times. TestVerdict::explanation gives the
+/// violation and a remedy.
 struct UnmetPrecondition {};
 
 /// The outcome of one test, at the instant or task where it is tightest.
@@ -134,7 +134,7 @@ struct TestVerdict {
   /// The formula with its numbers.
   std::string explanation;
 
-  /// "demand", "core 3", "end-to-end".
+  /// Returns the name: "demand", "core 3", "end-to-end".
   [[nodiscard]] std::string name() const {
     return std::string(to_string(test)) + (core ? " " + std::to_string(*core) : "");
   }
@@ -236,15 +236,15 @@ struct PlannedTask {
   std::vector<Duration> segment_wcets;
   /// The stage deadline of the first CPU part, counted from the nominal release.
   Duration ready_by{0};
-  /// The stage deadline of the device part, counted likewise.
+  /// The stage deadline of the device part, counted from the nominal release.
   Duration device_done_by{0};
-  /// The deadline of the job, counted likewise.
+  /// The deadline of the job, counted from the nominal release.
   Duration done_by{0};
   /// The promised upper bound of the response time. Absent: none is promised.
   std::optional<Duration> response_bound;
   /// The reservation of the first CPU part of a real-time task, if SCHED_DEADLINE is planned for.
   std::optional<CpuReservation> before_reservation;
-  /// The reservation of the last CPU part likewise.
+  /// The reservation of the last CPU part of such a task.
   std::optional<CpuReservation> after_reservation;
 };
 

@@ -44,9 +44,9 @@ struct PlannedSet : ResolvedSet {
 [[nodiscard]] RTEXEC_API Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine = this_machine(),
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
 
-/// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They are:
-/// execution times hold; scheduling class and locked memory; no threads above the executive; the longest platform
-/// stall, if the board gives one; the costs of swapping.
+/// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They concern
+/// execution times, scheduling class and locked memory, and other threads above the executive. They also concern the
+/// longest platform stall, if the board gives one, and the costs of swapping.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

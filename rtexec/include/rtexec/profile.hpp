@@ -13,9 +13,9 @@
 
 namespace rtexec {
 
-/// How the WCET of a part was derived from its executions. growth: the longest one, extended as far as its growth with
-/// the number of jobs justifies. tail_model: the upper limit of two models of the tail. layers: the sum of the longest
-/// executions of its layers, if it exceeds `growth`.
+/// How the WCET of a part was derived from its executions. `growth`: the longest one, extended as far as its growth
+/// with the number of jobs justifies. `tail_model`: the upper limit of two models of the tail. `layers`: the sum of the
+/// longest executions of its layers, if that is more than `growth`.
 enum class WcetMethod { growth, tail_model, layers };
 
 /// The evidence for the WCET of a part.
@@ -80,11 +80,11 @@ struct ProfileEntry {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
   MeasuredLayers layers{};
-  /// As in Task; present if jobs executed concurrently with others while they were measured.
+  /// As in Task; present if jobs co-ran with others during the measurement.
   std::optional<Duration> wcet_beside{}, mapping_idle{};
   std::vector<std::string> tuning; // the workload's choices on the profile's device, as Workload::tune() returned them
-  /// What the machine refused while it was measured, as in Report::degraded; on a machine that grants it, jobs may take
-  /// longer
+  /// The requests that the machine refused during the measurement, as in Report::degraded. On a machine that grants
+  /// them, jobs may take longer
   std::vector<std::string> degraded{};
   std::optional<ProfiledTraffic> traffic{}; // of a micro-benchmark
 };

@@ -27,12 +27,12 @@ namespace rtexec {
 
 struct ProfileOptions {
   /// The number of jobs of each task. Absent: measures for `time`. If that is absent too, measures until the WCETs of
-  /// the first half of the executions hold for the other half, checked after 20 s, 30 s and 40 s.
+  /// the first half of the executions hold for the other half. This is checked after 20 s, 30 s and 40 s.
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
   /// A part's WCET is at least its longest execution times this margin. It is larger if executions vary so much that
-  /// longer ones are to be expected (traces/wcet/part_wcet.hpp), or if the sum of the longest executions of its layers
-  /// is larger.
+  /// longer ones are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest executions of its
+  /// layers is.
   double margin = 1.2;
   /// An earlier profile of this machine and device, to be extended: its executions count as well, and its tuning is
   /// kept. It must contain each task, with the same workload.
@@ -55,10 +55,10 @@ struct ProfileObserver {
 using MakeSetup = std::function<Result<ExecutiveSetup>()>;
 
 /// Measures all tasks, including those whose WCETs the task set gives. A task with no WCET and an open memory policy is
-/// measured under each policy that it may have: the whole set runs once for each, in a share of the time. A policy for
-/// which memory is missing is left out and reported. The first entries are parallel to the tasks; entries of further
-/// policies follow. Errors: those of Executive, of Workload::tune() and of `make_setup`; cancelled; device_fault if a
-/// job failed.
+/// measured under each policy that it may have. The whole set then runs once for each policy, in a share of the time. A
+/// policy for which memory is missing is left out and reported. The first entries are parallel to the tasks; entries of
+/// further policies follow. Errors: those of Executive, of Workload::tune() and of `make_setup`; cancelled;
+/// device_fault if a job failed.
 [[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
                                                  const ProfileObserver& observer = {},
                                                  const MakeSetup& make_setup = {});

@@ -45,16 +45,16 @@ struct TaskReport {
   std::uint64_t released = 0;
   /// Jobs that ended, in time or not.
   std::uint64_t completed = 0;
-  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed.
+  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off after their deadline.
   std::uint64_t missed = 0;
-  /// Releases that were dropped, for one of three reasons: the previous job was unfinished, it had a part above its
-  /// WCET (on_wcet_exceeded = "skip-next"), or an input had no new value (on_stale = "skip").
+  /// Releases that were dropped because the previous job was unfinished, or had a part above its WCET (on_wcet_exceeded
+  /// = "skip-next"). Also those dropped because an input had no new value (on_stale = "skip").
   std::uint64_t skipped = 0;
   /// For a task that no timer releases: early triggers that a newer trigger replaced.
   std::uint64_t dropped_triggers = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
-  /// Jobs whose workload reported a fault, or whose memory could not be brought in.
+  /// Jobs whose workload reported a fault, or whose memory could not be loaded.
   std::uint64_t failed = 0;
   /// The error of the last job that failed. Absent: no job failed.
   std::optional<Errc> failure;
@@ -81,7 +81,7 @@ struct TaskReport {
   /// The parts above their WCET that had begun when the hypervisor was last seen to have stolen time of their core. The
   /// stolen time may be the reason, but may also have hit another part.
   PartCounts above_wcet_stolen;
-  /// The execution of each part in the job before the first one.
+  /// The execution of each part in the warm-up job before the first one.
   Wcet warm_up;
   Duration deadline{0};
   /// The promised response time. Absent: the plan promised none.
@@ -115,7 +115,7 @@ struct SchedulingClass {
   friend bool operator==(const SchedulingClass&, const SchedulingClass&) = default;
 };
 [[nodiscard]] RTEXEC_API std::string_view name(SchedulingClass::Kind value) noexcept;
-/// "FIFO 90", "DEADLINE 2ms/10ms", "OTHER".
+/// Returns "FIFO 90", "DEADLINE 2ms/10ms" or "OTHER".
 [[nodiscard]] RTEXEC_API std::string to_string(const SchedulingClass& value);
 
 struct ThreadReport {
@@ -196,15 +196,15 @@ struct DomainReport {
 /// The traffic of one source or sink of a task since the start.
 struct ChannelReport {
   std::string task;
-  /// "image from v4l2:/dev/video0", "file:results".
+  /// The name: "image from v4l2:/dev/video0", "file:results".
   std::string name;
   /// True if it is a source.
   bool input = false;
-  /// Jobs that got new values from the source, or whose results the sink took.
+  /// Jobs that got new values from this source, or whose results this sink took.
   std::uint64_t moved = 0;
-  /// For a source: jobs for which it had no new value, whatever `on_stale` says.
+  /// Jobs for which this source had no new value, independent of `on_stale`.
   std::uint64_t stale = 0;
-  /// For a sink: jobs whose results found no room, or were taken but could not be written.
+  /// Jobs whose results found no room in this sink, or were taken but could not be written.
   std::uint64_t dropped = 0;
   /// The last failure, and its remedy. Empty: no failure.
   std::string failure;
@@ -224,7 +224,7 @@ struct BandwidthReport {
 /// The page in which `rtexec top` saw the run. A failure to make it ends no run.
 struct StatusPageReport {
   std::string file;
-  /// Why there was no page. Empty: there was one.
+  /// The reason why there was no page. Empty: there was one.
   std::string failure;
 };
 
@@ -254,7 +254,7 @@ struct FlightReport {
 
 /// The reason why a run ended.
 enum class StopCause {
-  /// The run has not begun, or goes on.
+  /// The run has not begun, or continues.
   none,
   duration,
   request,
@@ -281,7 +281,7 @@ struct Stop {
 
 /// The clock rate of a core or the device, read before the run and twice a second during it.
 struct ClockReport {
-  /// "core 3", "device", "device memory".
+  /// The name of the clock: "core 3", "device", "device memory".
   std::string of;
   Frequency lowest, highest;
   /// The causes of throttling that were seen: "power", "temperature", "the hardware's brake".
@@ -368,12 +368,12 @@ struct JobRecord {
   /// True if another job was started together with it, to co-run.
   bool accompanied = false;
   Instant end{};
-  /// The execution time of each part: processor time of the CPU parts; of the device part, the time by the device's own
-  /// clock if it has one, else from begin to end. Unknown for simulated jobs.
+  /// The execution time of each part, unknown for simulated jobs. For CPU parts it is processor time. For the device
+  /// part it is the time by the device's own clock if it has one, else the time from begin to end.
   Wcet executed{};
   /// True if TaskReport counts the job as missed.
   bool missed = false;
-  /// Why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
+  /// The reason why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
   std::optional<Errc> failure;
 };
 

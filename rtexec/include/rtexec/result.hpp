@@ -14,14 +14,14 @@
 namespace rtexec {
 
 enum class Errc {
-  bad_input,     // a file or an argument says something impossible          (exit code 2)
-  not_proved,    // admission could not promise what was asked              (exit code 3)
+  bad_input,     // a file or an argument has an impossible value            (exit code 2)
+  not_proved,    // admission could not promise the requested deadlines      (exit code 3)
   missed,        // a deadline, a bound, or a WCET that ended the run       (exit code 4)
-  refused,       // the machine refused what was asked                      (exit code 5)
+  refused,       // the machine refused a request                            (exit code 5)
   out_of_memory, // a device, an arena or a fixed table is full
   unsupported,   // the board or this version cannot do it
   device_fault,  // the device, or work on it, failed
-  device_lost,   // an earlier fault ended the device: nothing can run on it any more
+  device_lost,   // an earlier fault ended the device: no further work can run on it
   cancelled,     // the work was withdrawn before it ran
   io_error,      // a backing store could not be read or written
   corrupted,     // memory came back from its backing store with other contents
@@ -132,7 +132,7 @@ using Status = Expected<void, Errc>;
   return Unexpected(Error{code, std::move(what)});
 }
 
-/// The process exit code that the command line promises for `code`.
+/// Returns the process exit code that the command line documents for `code`.
 [[nodiscard]] RTEXEC_API int exit_code(Errc code);
 /// Returns "bad input", "refused", ...
 [[nodiscard]] RTEXEC_API const char* name(Errc code);

@@ -86,8 +86,8 @@ struct Task {
   /// Constant inputs of a dnn task, by input name: all elements in row-major order, or one number for all elements.
   /// They have no source.
   std::map<std::string, std::vector<double>> constant;
-  /// Recurrent state of a dnn task: the input by whose name the entry is found gets the previous job's output of the
-  /// given name. Zero at first.
+  /// Recurrent state of a dnn task, as pairs of an input's and an output's name. In each job the input gets the output
+  /// of the previous job. Zero at first.
   std::map<std::string, std::string> state;
   /// The arithmetic of a dnn task on a GPU.
   Precision precision = Precision::fp32;
@@ -133,7 +133,7 @@ struct Task {
   /// All of the task's device memory. Required for a synthetic task. For a dnn task it is at least the demand of its
   /// network.
   std::optional<Bytes> footprint;
-  /// How much of the footprint may be swapped. Absent: all of it.
+  /// The size of the part of the footprint that may be swapped. Absent: all of it.
   std::optional<Bytes> swappable;
   /// The class of a synthetic task's swappable memory, or of the memory that the footprint adds to a network's.
   MemoryClass memory_class = MemoryClass::state;
@@ -206,7 +206,7 @@ struct DeviceOptions {
   std::optional<Bytes> capacity;
   /// The unit of physical device memory. Absent: the board's default.
   std::optional<Bytes> chunk;
-  /// How the engines' threads wait for a GPU.
+  /// The way in which the engines' threads wait for a GPU.
   Completion completion = Completion::block;
   /// True if a job under D may execute while another one, under M or H, waits for pages. All memory must fit.
   bool co_run = false;
@@ -237,7 +237,7 @@ struct SwapOptions {
   bool verify = false;
 };
 
-/// The memory bandwidth of cores beside the device (README: bandwidth budgets). It is regulated if any limit is given.
+/// The memory bandwidth of cores outside the device (README: bandwidth budgets). It is regulated if any limit is given.
 struct BandwidthOptions {
   /// The period of the budgets.
   Duration period{std::chrono::milliseconds(1)};

@@ -15,7 +15,7 @@ namespace rtexec {
 /// Nanoseconds, 64-bit.
 using Duration = std::chrono::nanoseconds;
 
-/// A point on CLOCK_MONOTONIC (what steady_clock reads on Linux), or on a simulator's virtual clock.
+/// A point on CLOCK_MONOTONIC, which steady_clock reads on Linux, or on a simulator's virtual clock.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 struct Bytes {

@@ -81,9 +81,9 @@ class RTEXEC_API Workload {
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
-  /// True if the workload's jobs have a part on the device. Constant. If false, jobs do not queue for the device and
-  /// after() follows before() at once. execute() is then never called, memory() must return zeros, and the task's WCET
-  /// on the device is 0.
+  /// True if the workload's jobs have a part on the device. Constant. If false, jobs do not queue for the device, and
+  /// after() follows before() at once. In that case execute() is never called, memory() must return zeros, and the
+  /// task's WCET on the device is 0.
   [[nodiscard]] virtual bool uses_device() const { return true; }
   /// Returns the device memory that the workload needs. Constant after use(), tune() and cut().
   [[nodiscard]] virtual MemoryDemand memory() const = 0;
@@ -141,8 +141,8 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual std::span<const Tensor> outputs() const { return {}; }
   /// Returns the valid range of the input with this number. Absent: the input may hold any value of its type.
   [[nodiscard]] virtual std::optional<InputRange> input_range(std::size_t) const { return {}; }
-  /// Returns what the workload recognises: boxes, classes or nothing. Constant. It decides which of the next two
-  /// functions may return results.
+  /// Returns the kind of results that the workload recognises: boxes, classes or nothing. Constant. It decides which of
+  /// the next two functions may return results.
   [[nodiscard]] virtual Recognition recognises() const noexcept { return Recognition::nothing; }
   /// Returns the results of the last job whose after() has returned, best first.
   [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }

@@ -52,7 +52,7 @@ Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
 
-constexpr std::size_t max_kept = 1024; // values of one output
+constexpr std::size_t max_kept = 1024; // maximum number of values kept of one output
 
 /// Returns "out/" for "out", "./out" and "out/".
 std::filesystem::path normal(const std::string& folder) {

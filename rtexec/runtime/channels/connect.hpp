@@ -44,8 +44,8 @@ struct Connected {
 /// Links the tensors of another workload of the task at `index`.
 void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
 
-/// Returns the fingerprint of everything that a measured WCET of the task at `index` depends on: this workload, the
-/// sources of its inputs, and its links on the device.
+/// Returns the fingerprint for measured WCETs of the task at `index`. It covers this workload, the sources of its
+/// inputs, and its links on the device.
 [[nodiscard]] std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
                                       std::span<const DeviceLink> links);
 

@@ -42,7 +42,7 @@ struct Service {
 /// then continue, but new ones fail until this process is restarted.
 [[nodiscard]] Result<> connection_state();
 
-/// All functions except the counters: one thread at a time.
+/// One thread at a time may call these functions.
 class Publisher {
  public:
   /// Opens a publisher of messages with payloads of up to `largest`. Returns refused if there is no daemon, or its
@@ -63,7 +63,7 @@ class Publisher {
   [[nodiscard]] virtual bool has_subscribers() const noexcept = 0;
 };
 
-/// newest() and release() are called by one thread at a time, and so is await(); the two threads may differ. wake() and
+/// newest() and release() are called by one thread at a time. So is await(), possibly by another thread. wake() and
 /// counts() may be called by any thread.
 class Subscriber {
  public:

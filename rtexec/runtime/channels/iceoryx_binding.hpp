@@ -22,12 +22,12 @@ struct ChunkRecord;
 using PublisherHandle = PublisherRecord*;
 using SubscriberHandle = SubscriberRecord*;
 
-/// iox_pub_storage_t and iox_sub_storage_t.
+/// The layout of iox_pub_storage_t and iox_sub_storage_t.
 struct Storage {
   std::uint64_t word = 0;
 };
 
-/// iox_pub_options_t.
+/// The layout of iox_pub_options_t.
 struct PublisherOptions {
   std::uint64_t history = 0;
   const char* node = nullptr;
@@ -36,7 +36,7 @@ struct PublisherOptions {
   std::uint64_t check = 0;
 };
 
-/// iox_sub_options_t.
+/// The layout of iox_sub_options_t.
 struct SubscriberOptions {
   std::uint64_t queue_capacity = 0;
   std::uint64_t history_request = 0;

@@ -71,7 +71,7 @@ class MessageSink final : public Sink {
   const Workload& workload_;
   const Output output_;
   std::unique_ptr<iceoryx::Publisher> publisher_;
-  std::atomic<int> failure_{0}; // the last error's number and one; 0: none
+  std::atomic<int> failure_{0}; // the last error's number plus one; 0: none
 };
 
 } // namespace rtexec::channels

@@ -89,8 +89,8 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t files;
 
-  /// Sets up an ordinary process that the terminal's signals do not reach, whatever the calling thread's scheduling and
-  /// signal mask are.
+  /// Sets up an ordinary process, independent of the calling thread's scheduling and signal mask, that the terminal's
+  /// signals do not reach.
   explicit SpawnSettings(int log) {
     ::posix_spawnattr_init(&attributes);
     ::posix_spawnattr_setflags(

@@ -87,7 +87,7 @@ class Tap {
   Duration cost_{0};
 };
 
-/// Passes results to the tap, beside the other sinks of the task.
+/// The sink that passes a task's results to the tap.
 class TapSink final : public Sink {
  public:
   explicit TapSink(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) {}

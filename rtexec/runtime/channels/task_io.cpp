@@ -62,8 +62,8 @@ std::vector<TaskIo::Tried> TaskIo::try_out() {
 }
 
 /// Applies `sample` to `read`. Returns false if reading ends here. If there never was a value, none can be reused. An
-/// unfit message from another process fails the job that meets it, but not the warm-up. Its sampling instant is not
-/// trusted, and is clamped so that no sum overflows.
+/// unfit message from another process fails the job that meets it, but not the warm-up. Its sampling instant is
+/// clamped, because it is not trusted and sums must not overflow.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;

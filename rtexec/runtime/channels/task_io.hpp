@@ -24,7 +24,7 @@ class TaskIo {
  public:
   TaskIo(std::string task, const Workload& workload, TaskCallbacks callbacks);
 
-  // Set-up. `name`: the name in reports; empty: it is not reported.
+  // Set-up. `name` appears in reports; with an empty name the channel is not reported.
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
@@ -52,8 +52,8 @@ class TaskIo {
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // inputs without a new value
   };
-  /// The purpose of reading inputs. For `measurement` and `rehearsal`, stale values are accepted; `rehearsal`, the
-  /// warm-up, is not counted.
+  /// The purpose of reading inputs. `measurement` and `rehearsal`, the warm-up, accept stale values. Only `rehearsal`
+  /// changes no counters.
   enum class For { job, measurement, rehearsal };
   /// Fills all inputs for job `job`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
@@ -105,7 +105,7 @@ class TaskIo {
   const Workload& workload_;
   TaskCallbacks callbacks_;
   std::vector<Input> inputs_;
-  Input program_; // without a source
+  Input program_; // has no source
   bool program_answered_ = false;
   std::vector<Output> outputs_;
 };

@@ -25,8 +25,8 @@ bool TaskSink::put(const OutputJob& results) noexcept {
   return true;
 }
 
-/// Without logical execution time all values are visible. With an instant of the past there might be none, if the
-/// writer has replaced the values meanwhile.
+/// Returns the newest visible value. Without logical execution time all values are visible: at a given instant there
+/// might be none, if the writer has replaced the older values meanwhile.
 Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const Tensor& into) noexcept {
   const auto value = latest_->newest(reader_, communication_ == Communication::let ? release : Instant::max());
   if (!value) return Unexpected(Errc::stale);

@@ -13,7 +13,7 @@
 namespace rtexec::channels {
 
 inline constexpr std::string_view detections = "detections";
-/// Left, top, right, bottom, score, class.
+/// The numbers of a box: left, top, right, bottom, score, class.
 inline constexpr std::size_t numbers_of_box = 6;
 /// The maximum number of boxes of one job that are forwarded.
 inline constexpr std::size_t max_boxes = 256;

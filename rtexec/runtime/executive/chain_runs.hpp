@@ -30,7 +30,7 @@ class ChainPlace {
     Instant event{};   // the event that released the job, or its nominal release if a timer released it
     Instant sampled{}; // the oldest sampling instant of its inputs
   };
-  // Release thread.
+  // For the release thread.
   /// Selects the data of the previous task that were available at `when`. Called before a job fills its inputs, which
   /// may take long.
   void look(Instant when) noexcept;

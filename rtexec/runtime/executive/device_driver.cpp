@@ -65,8 +65,8 @@ struct DeviceDriver::TaskLink {
   DevicePart part{};                    // so far
   Duration recorded{0};                 // the part of its execution within the traced interval
   // Used by the scheduler thread
-  /// Submitted segments, a ring. After an error of a job, all its segments but one may still be queued, beside those of
-  /// the next job
+  /// Submitted segments, a ring. After an error of a job, all its segments but one may still be queued together with
+  /// those of the next job
   std::vector<Given> given;
   std::uint64_t times_given = 0;
   // Written by the scheduler thread, read by the compute engine
@@ -128,7 +128,8 @@ struct DeviceDriver::TaskLink {
       last_end = end;
       ++told;
       const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
-      tell_end(Event::Kind::segment_done, of.segment, end); // unless it waits, the job may be over with this
+      tell_end(Event::Kind::segment_done, of.segment, end); // if this thread does not wait here, the job may end before
+                                                            // the next line
       if (waits) await_more();
       return;
     }
@@ -145,8 +146,8 @@ struct DeviceDriver::TaskLink {
     if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
-    // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
-    // the device idles until the next execution.
+    // The end is queued before the task can request its next job: see take_events(). The scheduler is woken before the
+    // task, since the device idles until the next execution.
     tell_end(Event::Kind::execution_done, of.segment, end);
     client->device_part_ended(part);
   }

@@ -54,8 +54,8 @@ class DeviceClient {
   /// DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
   /// Called once for each requested job. On the compute engine's thread, it gets the result of execute() or prepare().
-  /// If the job did not execute, it is called on the scheduler thread, with `cancelled` if the job was withdrawn, or
-  /// with the error of a transfer that the job needed. Must not block.
+  /// A job that did not execute ends on the scheduler thread. It gets `cancelled` if it was withdrawn, or the error of
+  /// a transfer that it needed. Must not block.
   virtual void device_part_ended(const DevicePart& part) noexcept = 0;
 
  protected:
@@ -67,7 +67,7 @@ class DeviceDriver {
   /// The scheduler's initial state must be the one that `memory` was laid out for. `clients` is parallel to the
   /// scheduler's tasks. `device`, `memory` and the clients must outlive the driver.
   struct Options {
-    /// True if copy engines copy continuously while a job executes, to measure beside copies
+    /// True if copy engines copy continuously while a job executes, to measure with concurrent copies
     bool exercise = false;
     /// The policies under which jobs co-run, by task. Empty: there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};
@@ -76,7 +76,7 @@ class DeviceDriver {
     std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
     /// The maximum time of an execution that may not count as execution, whatever the device reports. It is the
-    /// overhead that admission charges in addition to the WCET, so that no delay beyond it goes unnoticed
+    /// overhead that admission charges in addition to the WCET, so that no longer delay goes unnoticed
     Duration max_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // notified while the device works; null: no regulation
     /// Called if an event found its queue full, which is an error of the executive. Every job is cancelled from then

@@ -10,7 +10,7 @@ std::uint32_t chunks_for(Bytes size, Bytes chunk) {
   return static_cast<std::uint32_t>(round_up(size, chunk).count / chunk.count);
 }
 
-/// The part of `contents` that lies in its `index`-th chunk.
+/// Returns the part of `contents` that lies in its `index`-th chunk.
 std::span<const std::byte> part_of(std::span<const std::byte> contents, std::size_t index, Bytes chunk) {
   const std::size_t begin = std::min(index * chunk.count, contents.size());
   return contents.subspan(begin, std::min<std::size_t>(chunk.count, contents.size() - begin));

@@ -51,9 +51,9 @@ struct TaskMemory {
 /// Returns the memory of a task that is never swapped: chunks of its own, and scratch shared with others.
 [[nodiscard]] TaskMemory resident_memory(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
 
-/// What swapping has moved so far.
+/// The transfers so far.
 struct SwapCounters {
-  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // chunks; a drop or a skip copies nothing out
+  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // chunks; a drop or a skip copies no contents out
 };
 
 class DeviceMemory {
@@ -83,7 +83,7 @@ class DeviceMemory {
 
   /// Returns the addresses of each task, in their order.
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
-  /// Returns the begin of the fixed memory of each task.
+  /// Returns the beginning of the fixed memory of each task.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
   /// Returns null if nothing is swapped or exercised.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }

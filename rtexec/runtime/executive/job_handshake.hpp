@@ -14,7 +14,7 @@ namespace rtexec::executive {
 
 class JobHandshake {
  public:
-  // Release thread.
+  // For the release thread.
   void begin() noexcept { begun_.fetch_add(1); }
   [[nodiscard]] bool outstanding() const noexcept {
     return ended_.load(std::memory_order_acquire) != begun_.load(std::memory_order_relaxed);
@@ -31,7 +31,7 @@ class JobHandshake {
     for_completion.raise();
   }
 
-  // Completion thread.
+  // For the completion thread.
   [[nodiscard]] bool is_back() const noexcept {
     return ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire);
   }
@@ -41,7 +41,7 @@ class JobHandshake {
     for_release.raise();
   }
 
-  // Any thread.
+  // For any thread.
   [[nodiscard]] Progress progress() const noexcept {
     const std::uint64_t jobs = ended_.load();
     return {.steps = jobs, .due = begun_.load() != jobs};

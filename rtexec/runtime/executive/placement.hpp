@@ -35,7 +35,7 @@ struct Placement {
 [[nodiscard]] Duration longest_window(const Placement& placement);
 
 /// Returns the maximum time between begin and end of an execution that may not count as execution
-/// (DeviceDriver::Options). On a host device it is all time that others take of the compute engine's core; if this run
+/// (DeviceDriver::Options). On a host device it is all time that others take of the compute engine's core. If this run
 /// shares that core, its own work there counts as the job's. On any other device it is the overhead that admission
 /// charges in addition to the WCET.
 [[nodiscard]] Duration max_not_executed(const Placement& placement, const Board& board);

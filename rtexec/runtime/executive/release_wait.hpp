@@ -53,7 +53,7 @@ class ReleaseWait {
 
   /// Requests a job from `at` on. Any thread.
   void trigger(Instant at) noexcept;
-  /// Any thread.
+  /// Returns the progress of the waits. Any thread.
   [[nodiscard]] Progress progress(Instant now) const noexcept { return waits_.progress(now); }
 
  private:

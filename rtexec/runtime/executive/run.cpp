@@ -293,7 +293,7 @@ void Run::end_threads() noexcept {
   control_.stopping.store(true);
   control_.started.raise();
   for (const auto& run : runs_) run->interrupt();
-  // Tasks first: the scheduler serves their last jobs.
+  // Joins the tasks' threads first, because the scheduler serves their last jobs.
   for (std::size_t i = threads_.size(); i-- > 1;) threads_[i].join();
   if (driver_) driver_->stop();
   if (!threads_.empty()) threads_.front().join();

@@ -76,7 +76,7 @@ class Run {
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
-  /// True if copy engines copy continuously, so that executions are measured beside copies.
+  /// True if copy engines copy continuously, so that executions are measured with concurrent copies.
   [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
   Result<> fill_device();
   void place_links();
@@ -101,7 +101,7 @@ class Run {
   Setup setup_;
   MachineClaims claims_{set_};
   std::unique_ptr<hal::Device> device_;
-  policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
+  policies::DeviceScheduler scheduler_{plan_};        // moved to the driver at the start
   std::optional<regulation::RegulationPlan> budgets_; // present if the set has budgets, once they are assigned
   std::unique_ptr<BandwidthControl> bandwidth_;
   std::unique_ptr<DeviceMemory> memory_;
@@ -113,7 +113,7 @@ class Run {
   ClockWatch clocks_;
   StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // present if there are callbacks
-  std::optional<Instant> started_;     // of the grid
+  std::optional<Instant> started_;     // start of the grid
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;

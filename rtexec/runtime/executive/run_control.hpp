@@ -29,10 +29,10 @@ struct RunControl {
   std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
   std::atomic<bool> stopping{false};
-  hal::Signal started; // or stopping
+  hal::Signal started; // raised at the start, and when the run stops
 
   // The end. Written by tasks, engines, the scheduler and signal handlers; the owner's thread waits for `over`
-  std::atomic<const Stopper*> stopped_by{nullptr}; // the first one
+  std::atomic<const Stopper*> stopped_by{nullptr}; // the first task that ended the run
   /// The task whose job last reported a fault in its device part, which may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};
   std::atomic<bool> device_lost{false};   // a job found the device lost

@@ -163,7 +163,7 @@ struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  /// In clock ticks since the machine's start; distinguishes processes that reused a number
+  /// In clock ticks since the machine's start. Distinguishes processes that reused a number
   std::uint64_t process_start = 0;
   std::uint64_t process_namespace = 0; // the namespace of `process`; 0: unknown
   [[nodiscard]] config::Process identity() const;

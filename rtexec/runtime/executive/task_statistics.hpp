@@ -47,7 +47,7 @@ class TaskStatistics {
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { records_.resize(most); }
 
-  // Release thread.
+  // For the release thread.
   void overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept;
   void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
@@ -64,18 +64,18 @@ class TaskStatistics {
   /// Called by the compute engine: a device part succeeded.
   void device_ended(Duration took) noexcept;
 
-  // Completion thread.
+  // For the completion thread.
   void after_begins(const Job& job, Instant at) const noexcept;
   void after_ended(Duration executed) noexcept;
   void ended(const Job& job, const JobEnd& how) noexcept;
 
   /// Called by the thread that holds the job: a part of it that began at `begin` exceeded its WCET.
   void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
-  /// Decides which of the parts that exceeded their WCETs since the last call count as stolen: those that had begun
-  /// when stolen time was last seen on their core. Absent: no time was ever stolen. Called by one reader.
+  /// Decides which of the parts that exceeded their WCETs since the last call count as stolen. Those count that had
+  /// begun when stolen time was last seen on their core. Absent: no time was ever stolen. Called by one reader.
   void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
 
-  // Any thread.
+  // For any thread.
   [[nodiscard]] TaskReport report() const;
   /// Fills the dynamic fields, except `recent` and the state; allocates nothing.
   void show(TaskStatus& status) const;

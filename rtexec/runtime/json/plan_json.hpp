@@ -16,7 +16,7 @@ namespace rtexec {
 [[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
 /// An `exceedance` of 0 means that nothing is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
-/// `comparison`: other tests, listed beside the plan's own tests unless they have the same name.
+/// `comparison`: other tests, listed in addition to the plan's own tests unless they have the same name.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 /// Adds the conditions that the verdict rests on, and what is known about them.
 [[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,

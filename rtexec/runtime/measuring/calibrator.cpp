@@ -254,7 +254,7 @@ SwapFit fit(const std::vector<Sample>& samples) {
     xy += x * y;
     yy += y * y;
   }
-  // With one volume only, all of the time is assumed to grow with the volume.
+  // If there is only one volume, all of the time is assumed to grow with the volume.
   line.per_chunk_ns = xx > 0 ? xy / xx : mean_y / mean_x;
   line.fixed_ns = xx > 0 ? mean_y - line.per_chunk_ns * mean_x : 0;
   double unexplained = 0;

@@ -44,7 +44,7 @@ struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
   Board board{};
-  // By task
+  // Facts by task
   std::vector<bool> use_device;
   std::vector<std::size_t> layers; // on the device
 

@@ -44,17 +44,18 @@ struct Setup : ExecutiveSetup {
   OpenDevice open_device;
   /// Opens a backing store of the caller's own; if empty, the one that the task set names is opened.
   OpenStore open_store;
-  /// If the plan swaps: copies in both directions continuously while a job executes, so that its execution is measured
-  /// beside copies.
+  /// True to copy in both directions continuously while a job executes, if the plan swaps. Its execution is then
+  /// measured with concurrent copies.
   bool copy_beside = false;
-  /// For measurements: interference load runs on the cores of the set (neighbours.hpp). It is not started if memory
-  /// bandwidth budgets are in force, because it would use them up.
+  /// True to run interference load on the cores of the set (neighbours.hpp) during measurements. It is not started if
+  /// memory bandwidth budgets are in force, because it would use them up.
   bool neighbours = false;
-  /// For measurements: jobs execute even if their inputs have no new values; no release is dropped for stale inputs.
+  /// True to let jobs execute during measurements even if their inputs have no new values. No release is dropped for
+  /// stale inputs.
   bool whatever_inputs = false;
-  /// For measurements: a core that another run holds is an error even if the set allows degraded runs.
+  /// True if a core that another run holds is an error even if the set allows degraded runs. Set for measurements.
   bool exclusive = false;
-  /// For inquiries, which release everything at once: other runs wait for the cores meanwhile.
+  /// True for inquiries, which release everything at once: other runs wait for the cores meanwhile.
   bool inquires = false;
   TransferObserver observe_transfers;
   /// Present if a viewer shows the input of a task. create() connects it, and adds its cost to the WCET of the task's
@@ -63,8 +64,8 @@ struct Setup : ExecutiveSetup {
   /// Present if layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing has a
   /// cost: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
-  /// Present if waits are to be measured, by task: the shortest time in which a device part had no core although
-  /// nothing co-ran, so that it waited. Updated with the minimum until the run is stopped; outlives the run.
+  /// The shortest time in which a device part had no core although nothing co-ran, so that it waited; by task. Null if
+  /// waits are not measured. Updated with the minimum until the run is stopped; outlives the run.
   std::vector<Duration>* shortest_waits = nullptr;
   /// The results of Workload::tune(), by task name; they replace those of the profile file.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;

@@ -253,7 +253,7 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
-/// Returns the task whose output this input is, through a link on the device, which the host cannot see. Empty: none.
+/// Returns the task that this input is linked to on the device, where the host cannot see it. Empty: none.
 std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
   for (const channels::DeviceLink& link : set.links)
     for (const auto& reader : link.readers)

@@ -1,4 +1,4 @@
-// A task set with everything that planning and running it needs: its board, its workloads, and what they demand.
+// A task set with everything that is needed to plan and run it: its board, its workloads, and their demand.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -47,7 +47,8 @@ struct LoadedSet : ResolvedSet {
 /// open. If `setup` provides tunings, they do not, because they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
-/// Makes the plan of the set, and adds what each task executes and where that was measured. Pure.
+/// Makes the plan of the set. Adds the fingerprint and tuning of each task, and the device that they were measured on.
+/// Pure.
 [[nodiscard]] Result<Plan> plan(const LoadedSet& set);
 
 /// Cuts the workloads as planned. Called before they are bound.

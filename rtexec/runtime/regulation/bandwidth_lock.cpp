@@ -17,8 +17,9 @@
 
 namespace rtexec {
 
-/// The place of one user. Its owner also holds the file lock on its byte, which the kernel releases when the process
-/// ends. Process numbers prove nothing, because they are reused, and other namespaces have their own.
+/// The entry of one BandwidthLocks object, normally one for each process. Its owner also holds the file lock on its
+/// byte, which the kernel releases when the process ends. Process numbers prove nothing, because they are reused, and
+/// other namespaces have their own.
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // 0: free
   std::atomic<std::uint32_t> locks{0}, busy{0};
@@ -73,7 +74,7 @@ int open_page(const std::filesystem::path& file) {
   return ::open(file.c_str(), flags);
 }
 
-/// Returns the reason why the file's owner is not trusted: a user who can write the file can shorten it, and so end
+/// Returns the reason why the file's owner is not trusted. A user who can write the file can shorten it, and so end
 /// every process that has it mapped. Empty: the owner is root or this user, who choose other writers themselves.
 std::string mistrust(int file) {
   struct stat found {};
@@ -98,7 +99,7 @@ void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
-  // Before the end is visible
+  // The instant is stored before the end is visible
   if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }

@@ -79,7 +79,7 @@ class Domain {
   [[nodiscard]] const RegulatedDomain& planned() const noexcept { return planned_; }
   [[nodiscard]] hal::BandwidthCounter& counter() noexcept { return *counter_; }
 
-  /// The body of the thread that counts.
+  /// The body of the thread that reads the counter.
   void regulate() noexcept {
     if (const auto& observer = shared_.settings.observer; observer.thread_begins != nullptr)
       observer.thread_begins(observer.self);
@@ -273,7 +273,7 @@ class Domain {
     return true;
   }
 
-  /// Asks the regulator what to do, because all allowed lines are used up.
+  /// Asks the regulator how to continue, because all allowed lines are used up.
   void ask() noexcept {
     if (paused_ > 1) end_pause();
     const Lines used = moved_since_begin();
@@ -473,8 +473,8 @@ class Running final : public Regulation {
     return domains;
   }
 
-  /// Starts a thread of the domain. If threads stop themselves, the regulating thread needs no core of its own, and
-  /// also works without priority if that is refused: then it only grants budgets late.
+  /// Starts a thread of the domain. If threads stop themselves, the regulating thread needs no core of its own. It also
+  /// works without priority if that is refused: then it only grants budgets late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;

@@ -32,7 +32,7 @@ bool names_loopback(std::string_view host) {
   return name == "127.0.0.1" || name == "localhost";
 }
 
-/// One connection.
+/// A connection with one client.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket, const LoopbackServer::Respond& respond, std::size_t& sessions)

@@ -60,7 +60,7 @@ class Viewer {
   const std::filesystem::path file_; // empty: none
   std::unique_ptr<LoopbackServer> server_;
 
-  // The viewer's thread.
+  // Used by the viewer's thread.
   std::optional<channels::Tap::Seen> seen_; // the newest
   struct Counted {
     std::uint64_t number = 0;

@@ -10,7 +10,7 @@
 
 namespace rtexec::executive {
 
-/// An observation of a thread, an engine or a job. It is stuck if it is due for long and takes no step.
+/// An observation of a thread, an engine or a job. It is stuck if it is due for a long time and takes no step.
 struct Progress {
   std::uint64_t steps = 0;
   bool due = false; // it has work to do, or should have been woken
@@ -24,7 +24,7 @@ class ProgressCounter {
   /// Returns the counter of a thread that waits by wait(), wait_until() and wait_elsewhere().
   [[nodiscard]] static ProgressCounter of_thread() noexcept { return ProgressCounter(1); }
 
-  // The watched thread.
+  // For the watched thread.
   /// Calls signal.wait(seen). The thread has handled all signals up to `seen`; `signal` outlives the counter.
   void wait(const hal::Signal& signal, std::uint32_t seen) noexcept {
     begin_wait(&signal, seen, Instant::max());
@@ -45,13 +45,13 @@ class ProgressCounter {
     return outcome;
   }
 
-  // An engine: submitted() on one thread, completed() on the engine's.
+  // For an engine: submitted() is called on one thread, completed() on the engine's.
   void submitted() noexcept {
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   void completed() noexcept { steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
-  /// Any thread.
+  /// Returns the progress. Any thread.
   [[nodiscard]] Progress progress(Instant now) const noexcept {
     const std::uint64_t steps = steps_.load();
     if (submitted_.load() != steps) return {.steps = steps, .due = true};
@@ -74,7 +74,7 @@ class ProgressCounter {
 
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> steps_{0};
-  // What the thread waits for
+  // The current wait of the thread
   std::atomic<const hal::Signal*> signal_{nullptr};
   std::atomic<std::uint32_t> seen_{0};
   std::atomic<std::int64_t> until_{Instant::max().time_since_epoch().count()};
