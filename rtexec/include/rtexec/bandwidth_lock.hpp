@@ -32,6 +32,7 @@ struct BandwidthHolders {
   Instant left{};
 };
 
+/// The bandwidth locks of one process.
 class RTEXEC_API BandwidthLocks {
  public:
   static constexpr std::size_t max_processes = 64;
@@ -44,7 +45,6 @@ class RTEXEC_API BandwidthLocks {
   ~BandwidthLocks(); // releases all locks of this object
   BandwidthLocks(BandwidthLocks&&) noexcept;
   BandwidthLocks& operator=(BandwidthLocks&&) noexcept;
-  /// The bandwidth locks of one process.
 
   // Calls nest. Async-signal-safe; no system call.
   void lock() noexcept;

@@ -62,7 +62,8 @@ struct ExecutiveSetup {
   /// Called for each miss, in the order in which each task's jobs ended. It should not throw: after an exception no
   /// callback is called again, and the report contains the exception.
   std::function<void(const Miss&)> on_miss = {};
-  /// Called likewise for each part that exceeds its WCET, in the order in which each task's parts ended.
+  /// Called for each part that exceeds its WCET, in the order in which each task's parts ended. The rules of on_miss
+  /// hold.
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
   /// Records begin and end of every layer; costs two events a layer.
   bool trace_layers = false;
@@ -89,7 +90,8 @@ class RTEXEC_API Executive {
   // The references live as long as the executive.
   [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
-  /// Returns the digest of everything that a measured WCET of each task depends on; parallel to the tasks.
+  /// Returns the fingerprint of each task, which changes with everything that a measured WCET of the task depends on;
+  /// parallel to the tasks.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
   /// Returns the requirements that the machine could not fulfil; complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;

@@ -309,7 +309,7 @@ struct Plan {
   std::optional<SwapPlan> swap;
   /// The device memory that the tasks need: whole chunks, plus `outside`. The excess over the capacity is swapped.
   Bytes demand{0};
-  /// The part of the demand that lies in no chunk: buffers of workloads. Host buffers are included if the host has no
+  /// The part of the demand that lies in no chunk: buffers of workloads. Host buffers are included if the device has no
   /// memory of its own.
   Bytes outside{0};
   /// Page-locked host memory that workloads allocate.

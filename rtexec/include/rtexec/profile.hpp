@@ -39,7 +39,7 @@ struct MeasuredLayers {
   };
   /// The number of pieces. 0: no layer was measured.
   std::uint64_t pieces = 0;
-  /// The sum of the longest executions of all pieces and of the longest time that jobs spent outside them.
+  /// The sum of the longest execution of each piece, plus the longest time that jobs spent outside the pieces.
   Duration sum{0};
   /// All pieces, in order. Empty: the profile was written by a version without this list.
   std::vector<Piece> each{};

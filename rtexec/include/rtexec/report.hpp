@@ -170,7 +170,7 @@ struct DomainReport {
   std::vector<unsigned> cores;
   /// The counter's description of itself.
   std::string counter;
-  /// The number of bytes that one event stands for.
+  /// The number of bytes that one event represents.
   Bytes line{64};
   /// The planned budget. Absent: there is none. Budgets of best-effort cores are in force only at the times that
   /// `while` selects.
@@ -185,7 +185,7 @@ struct DomainReport {
   Duration throttled{0};
   /// Lines beyond the allowed number, in periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
-  /// How late the regulating thread was at the beginning of a period.
+  /// The lateness of the regulating thread at the beginning of a period.
   Percentiles<Duration> late;
   /// Overflows that the kernel did not signal, and that were found by reading the counter.
   std::uint64_t lost_overflows = 0;
@@ -363,7 +363,7 @@ struct JobRecord {
   Instant nominal{};
   /// The instant at which its first CPU part had ended.
   Instant requested{};
-  /// When its execution on the device began and ended; equal if it did not execute there.
+  /// The instants at which its execution on the device began and ended; equal if it did not execute there.
   Instant device_begin{}, device_end{};
   /// True if another job was started together with it, to co-run.
   bool accompanied = false;

@@ -45,7 +45,7 @@ RTEXEC_API void rtexec_task_set_free(rtexec_task_set* set);
 
 /* ---- Custom workloads ---- */
 
-/* A custom workload for the task of this name, whatever its `workload` key says; "custom" in a file means that a
+/* A custom workload for the task of this name, independent of its `workload` key; "custom" in a file means that a
  * program provides it. `create` returns null and fills in `error`, which is never null, if it cannot make the
  * workload. rtexec_plan_of() and rtexec_create() call it once, rtexec_profile() several times. */
 typedef struct rtexec_own_workload {
@@ -130,7 +130,7 @@ typedef struct rtexec_setup {
   /* Called for each miss, on a thread without real-time priority; null: not called. */
   void (*on_miss)(void* context, const rtexec_miss* miss);
   void* context; /* argument of on_miss and on_wcet_exceeded */
-  /* Called likewise for parts that exceed their WCETs. */
+  /* Called for each part that exceeds its WCET, on the same thread as on_miss; null: not called. */
   void (*on_wcet_exceeded)(void* context, const rtexec_wcet_excess* excess);
   const rtexec_task_callbacks* callbacks; /* at most one for each task */
   size_t callback_count;

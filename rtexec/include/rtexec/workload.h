@@ -108,8 +108,9 @@ typedef struct rtexec_workload {
   void* self; /* argument of each function */
   rtexec_memory_demand memory;
   const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
-  /* A digest of everything that a measured execution time depends on; never null or empty. A change of the code or
-   * its data must change it. For a shared object, the bytes of its file and `arguments` count in addition. */
+  /* A text that changes with everything that a measured execution time depends on; never null or empty. A change of
+   * the code or its data must change it. For a shared object, the bytes of its file and `arguments` count in
+   * addition. */
   const char* fingerprint;
 
   /* Set-up; called once, before the first job. Null: nothing to prepare. If it fails, destroy() is called. `error`

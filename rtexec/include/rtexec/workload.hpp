@@ -90,8 +90,8 @@ class RTEXEC_API Workload {
   /// Returns the contents of the constants, MemoryDemand::constant bytes, which are copied to the device before the
   /// first job. They live as long as the workload.
   [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
-  /// Returns a digest of everything that a measured WCET of this workload depends on, such as model contents and input
-  /// size. A changed fingerprint makes measurements stale.
+  /// Returns a text that changes with everything that a measured WCET of this workload depends on, such as model
+  /// contents and input size. A changed fingerprint makes measurements stale.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   /// Returns the choices that the model leaves open and how they were made, one sentence each, for the user.
   [[nodiscard]] virtual std::span<const std::string> notes() const { return {}; }
@@ -108,10 +108,10 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
 
   // Segments: runs of consecutive layers that together are a job's execution. Between two segments other tasks may use
-  // the device and the scratch memory. Contents that must survive lie in the carry.
+  // the device and the scratch memory. Contents that must survive lie in Memory::carry.
   /// Returns the memory that is live across boundaries between layers. Valid after use() and tune(). A range that a cut
-  /// crosses lies in the carry for all its life. A cut may follow each layer but the last. Empty: the workload cannot
-  /// be cut.
+  /// crosses lies in Memory::carry for all its life. A cut may follow each layer but the last. Empty: the workload
+  /// cannot be cut.
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
   /// Returns the constants that each layer reads, by layer. Valid after use() and tune(). If constants are streamed,
   /// those that no later segment reads are already evicted, and those of later segments are only partly loaded. Empty:

@@ -1,5 +1,5 @@
-// An observer of one task while it runs: copies its input picture and the objects recognised in it, in the last CPU
-// part of some of its jobs, at most ten a second.
+// Observes one task while it runs. Copies its input picture and the objects recognised in it, at most ten times a
+// second, in the last CPU part of a job.
 //
 // Ownership: shared by the run, which writes by take(), and by the viewer; neither waits for the other. connect()
 // allocates all memory.

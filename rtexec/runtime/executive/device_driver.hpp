@@ -3,8 +3,8 @@
 // submits work.
 //
 // If jobs co-run, a job that is started while another one executes goes to the second compute engine. The device part
-// of each is the time since both were started, less the time that the device reports as not executed: until its
-// engine's thread gets the shared core, a job waits for the other one. In the warm-up the job of such a task executes
+// of each is the time since it was started, less the time that the device reports as not executed. Until its engine's
+// thread gets the shared core, a job waits for the other one. In the warm-up the job of such a task executes
 // repeatedly, until each of its policies has executed on each engine.
 //
 // A job of several segments returns to the scheduler after each segment but the last. Its device part begins with the

@@ -1,5 +1,5 @@
-// Checks the memory that a run needs in addition to its device's memory: in memory of the host, in locked memory if
-// that is limited, and in the store's file system.
+// Checks if this machine has the memory that a run needs in addition to its device's memory. This is host memory,
+// locked memory if that is limited, and space in the store's file system.
 #pragma once
 
 #include <rtexec/plan.hpp>

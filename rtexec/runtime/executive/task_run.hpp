@@ -2,8 +2,8 @@
 // thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has none,
 // the release thread passes its job directly to the completion thread.
 //
-// There are two threads, so that a release is noticed in time while the previous job is unfinished, and so that each
-// part can have a SCHED_DEADLINE reservation of its own.
+// There are two threads, so that a release is noticed in time while the previous job is unfinished. Besides, each part
+// can have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"

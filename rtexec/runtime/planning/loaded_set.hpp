@@ -41,10 +41,11 @@ struct LoadedSet : ResolvedSet {
 };
 
 /// Reads the board, resolves the set for `machine`, makes the workloads that `setup` does not provide, and connects
-/// them. Returns all errors of each of these steps at once. Moves board, workloads, callbacks, tunings, the opener of a
-/// device and the tap out of `setup`. A capacity that only the device knows is queried from it; for another machine it
-/// is taken from the machine's facts. Missing WCETs come from the profile, and so do memory policies that tasks leave
-/// open. If `setup` provides tunings, they do not, because they are about to be measured.
+/// them. Returns all errors of each of these steps at once. Uses board, workloads, callbacks, tunings, the opener of a
+/// device and the tap of `setup`; workloads and callbacks are moved out of it. A capacity that only the device knows is
+/// queried from it; for another machine it is taken from the machine's facts. Missing WCETs come from the profile, and
+/// so do memory policies that tasks leave open. If `setup` provides tunings, they do not, because they are about to be
+/// measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// Makes the plan of the set. Adds the fingerprint and tuning of each task, and the device that they were measured on.
