@@ -287,7 +287,7 @@ struct PlannedChain {
 struct Plan {
   bool proved = false;
   Order order = Order::edf;
-  /// The test of the device alone: demand, rta or pipelined.
+  /// The test of the device alone: demand, rta, pipelined or segmented.
   TestVerdict device_test;
   /// The test of each core that has real-time tasks, by number.
   std::vector<TestVerdict> core_tests;

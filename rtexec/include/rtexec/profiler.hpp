@@ -7,8 +7,9 @@
 // times. The first run has its own periods, for a tenth of the jobs or up to 10 s. The second has slightly different
 // periods, and is half as long. The third keeps the busiest core busy most of the time, while threads without priority
 // use the set's cores and their caches. So CPU parts and device parts are measured after pauses as well as
-// concurrently. If workloads have layers on the device, a last, short run at the third run's load times them: a tenth
-// of the jobs or of the requested time, else 3 s, and at least 8 jobs of each task.
+// concurrently. If workloads have layers on the device, a last, short run times them at the third run's load. It lasts
+// for a tenth of the jobs (at least 8, if so many are requested) or of the requested time, else for 3 s and 8 jobs of
+// each task.
 #pragma once
 
 #include <rtexec/executive.hpp>

@@ -1,5 +1,5 @@
-// Follows the data of each chain through a run. The tasks' own threads pass the stamp of a job's inputs to its outputs,
-// from task to task without waiting. The completion thread of the last task measures.
+// Follows the data of each chain through a run. The tasks' own threads pass the time stamps of a job's inputs to its
+// outputs, from task to task without waiting. The completion thread of the last task measures.
 //
 // policies/chains/chain_bounds.hpp defines from where to where times count. Data are available when they are written to
 // the inputs of other tasks (rtexec/runtime/channels). If a task of a chain has no input from the previous task, its

@@ -128,8 +128,7 @@ struct DeviceDriver::TaskLink {
       last_end = end;
       ++told;
       const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
-      tell_end(Event::Kind::segment_done, of.segment, end); // if this thread does not wait here, the job may end before
-                                                            // the next line
+      tell_end(Event::Kind::segment_done, of.segment, end); // if it does not wait, the job may end here
       if (waits) await_more();
       return;
     }

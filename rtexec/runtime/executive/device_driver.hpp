@@ -30,7 +30,7 @@
 
 namespace rtexec::executive {
 
-/// The end of a job's device part.
+/// The outcome of a job's device part.
 struct DevicePart {
   Status outcome;
   Instant begin{}, end{};

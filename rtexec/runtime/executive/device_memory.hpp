@@ -44,7 +44,7 @@ struct TaskMemory {
   /// The swap slots that each segment reads, by segment. Empty: all slots, which all hold their chunks while a job
   /// executes
   std::vector<SlotRange> reads = {};
-  /// Tasks of one group share their carry. Absent: it has its own
+  /// Tasks of one group share their carry chunks. Absent: the task has its own
   std::optional<std::uint32_t> carry_group = {};
 };
 
@@ -85,7 +85,7 @@ class DeviceMemory {
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
   /// Returns the beginning of the fixed memory of each task.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
-  /// Returns null if nothing is swapped or exercised.
+  /// Returns null if nothing is swapped and exercise() is not used.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
   /// Returns the counters since reset_counters().
   [[nodiscard]] SwapCounters counters() const;
@@ -103,11 +103,11 @@ class DeviceMemory {
   /// Unmaps the slot and copies the frame out, if it must be. After an error the slot holds its chunk, and maps it
   /// again if possible. Returns the bytes copied.
   [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes, which it must
-  /// not do after an error. Returns device_fault if a slot holds no chunk, or an error of the device.
+  /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes. If it fails, the
+  /// job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
-  /// Copies a spare chunk, to keep the copy engine of that direction busy. Announced by begin_exercise(), as load() and
-  /// save() are by their functions.
+  /// Copies a spare chunk, to keep the copy engine of that direction busy. Must be announced by begin_exercise(), as
+  /// load() and save() must be by their functions.
   void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
 

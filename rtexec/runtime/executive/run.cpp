@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The time from the last thread's readiness to the start of the grid.
+/// The time from the last thread's readiness to the start of the release grid.
 constexpr Duration lead_time = std::chrono::milliseconds(20);
 
 /// Returns the maximum number of jobs of a task that can end, at most `most`.

@@ -57,7 +57,7 @@ class Run {
   ChainRuns chains_;
 
  private:
-  /// A thread whose page faults are counted from the start of the grid.
+  /// A thread whose page faults are counted from the start of the release grid.
   struct Watched {
     std::string name;
     SchedulingClass scheduling;
@@ -113,7 +113,7 @@ class Run {
   ClockWatch clocks_;
   StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // present if there are callbacks
-  std::optional<Instant> started_;     // start of the grid
+  std::optional<Instant> started_;     // start of the release grid
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;

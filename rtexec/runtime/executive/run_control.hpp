@@ -26,7 +26,7 @@ struct RunControl {
   hal::Signal warm_up_ended;
 
   // The start. Written by the owner's thread, read by release threads
-  std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
+  std::atomic<std::int64_t> start{0};       // of the release grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
   std::atomic<bool> stopping{false};
   hal::Signal started; // raised at the start, and when the run stops

@@ -22,9 +22,8 @@ std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
 
 std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
-  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports partitions that cannot be
-                                                                 // removed
-  static_cast<void>(hal::restore_clocks(hal::Machine())); // `rtexec restore` reports clocks that cannot be restored
+  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports leftovers
+  static_cast<void>(hal::restore_clocks(hal::Machine()));        // `rtexec restore` reports clocks that remain locked
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
   const bool has_room = !needs.back().refused; // otherwise the kernel may kill the process
   if (has_room) {
