@@ -33,8 +33,8 @@ struct Registration {
   std::uint64_t memory = 0; // of the daemon
 };
 
-/// Runs `call`, which queries the daemon, on a thread of its own. Without an answer that thread waits forever, or
-/// iceoryx would end the process. Returns iceoryx's error, or a timeout.
+/// Runs `call`, which queries the daemon, on a thread of its own. Without an answer that thread waits forever;
+/// otherwise iceoryx would end the process. Returns iceoryx's error, or a timeout.
 Result<void*> ask(std::function<void*()> call) {
   struct Asked {
     std::function<void*()> call;

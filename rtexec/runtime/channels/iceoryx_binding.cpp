@@ -40,8 +40,7 @@ class WithoutIceoryx final : public std::streambuf {
   static bool is_iceoryx() {
     char name[16] = {};
     return errors.inside || (::pthread_getname_np(::pthread_self(), name, sizeof name) == 0 &&
-                             std::string_view(name) == "KeepAlive"); // iceoryx's thread that tells the daemon that this
-                                                                     // process lives
+                             std::string_view(name) == "KeepAlive"); // iceoryx's own thread
   }
   std::streambuf* rest_;
 };

@@ -81,7 +81,7 @@ class TaskIo {
  private:
   struct Counts {
     std::atomic<std::uint64_t> moved{0}, stale{0}, dropped{0};
-    std::atomic<int> failure{0}; // the last error's number and one; 0: none
+    std::atomic<int> failure{0}; // the last error's number plus one; 0: none
   };
   struct Channel {
     std::string name;

@@ -1,5 +1,6 @@
 // Measures co-running device parts, as a run with [device] co_run executes them. Each pair of a task under D and one
 // under M, H or D/H gets a run of its own. Also measures how long parts of the latter only wait for pages.
+//
 // Bounds rest on the execution times measured while co-running, and not on the wait. The wait only decides which tasks
 // may form a pair. Too short a wait loses pairs that would gain time; too long a wait makes pairs that gain none.
 // Therefore the shortest observed wait is used.
