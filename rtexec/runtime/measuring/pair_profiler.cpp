@@ -56,8 +56,8 @@ TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> ob
     task.mapping_idle.reset();
   }
   Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
-  d.wcet_beside = w.wcet_beside = w.mapping_idle =
-      std::max(d.wcet->device, w.wcet->device); // so that they pair in any order
+  // They pair in any order of their requests
+  d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device);
   tasks.tasks.push_back(holder(tasks, holds, period));
   tasks.device.co_run = true;
   return tasks;
