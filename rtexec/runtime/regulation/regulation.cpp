@@ -371,8 +371,8 @@ class Domain {
   std::int64_t grid_ = 0;
   Instant end_{};                            // end of the period, or of the pause
   std::uint64_t paused_ = 1;                 // periods from the begin until `end_`
-  hal::TrafficCount base_, begin_, counted_; // at the start, at the begin of the period, and last
-  bool counted_at_end_ = false;              // the count at the period's end also begins the next period
+  hal::TrafficCount base_, begin_, counted_; // at the start, at the period's beginning, and newest
+  bool counted_at_end_ = false;              // the last count is that of the period's end
   Lines given_ = policies::unlimited;        // at the beginning of this period
   Lines allowed_ = policies::unlimited;      // in this period, so far
   Lines told_ = 0;
