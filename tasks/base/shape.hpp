@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks {
 
-using Shape = std::vector<std::int64_t>; // every dimension is at least 1; empty: a scalar
+using Shape = std::vector<std::int64_t>; // empty: a scalar; a dimension is 0 in tensors without elements only
 
 /// Returns the product of the dimensions. Shapes of a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);

@@ -47,8 +47,7 @@ struct State {
   }
 
   std::atomic<std::uint64_t> job_word{0};
-  std::atomic<std::uint32_t> resident{0}; // number of slots that hold a frame
-  hal::SharedSignal bell;                 // rung after each change of the job's verdict
+  hal::SharedSignal bell; // rung after each change of the job's verdict
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -291,11 +291,6 @@ class RegionAlignStep final : public Step {
   }
 
  private:
-  /// Returns the nearest image; the first one for NaN.
-  [[nodiscard]] std::int64_t image_of(float number) const noexcept {
-    return number > 0 ? std::min(static_cast<std::int64_t>(std::min(number, 1e9F)), images_ - 1) : 0;
-  }
-
   [[nodiscard]] Samples samples(float low, float high, std::int64_t i, std::int64_t bins) const noexcept {
     const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
     const float extent = (high - low) * a_.scale;
