@@ -1,4 +1,4 @@
-// How much two rows of stretches of time have in common, whatever their clock.
+// Computes lengths and overlaps of rows of time intervals, on any clock.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,8 +8,8 @@
 
 namespace rtexec::traces {
 
-/// How long some of `spans` and some of `others`, each from `begin` to `end`, last at once; those of one row do not
-/// overlap.
+/// Returns the total time in which an interval of `spans` overlaps an interval of `others`. Each interval has a `begin`
+/// and an `end`. The intervals of one vector do not overlap.
 template <class Span> [[nodiscard]] Duration together(const std::vector<Span>& spans, const std::vector<Span>& others) {
   Duration sum{0};
   for (const Span& one : spans)
@@ -18,7 +18,7 @@ template <class Span> [[nodiscard]] Duration together(const std::vector<Span>& s
   return sum;
 }
 
-/// Of one row.
+/// Returns the summed length of the intervals of `spans`.
 template <class Span> [[nodiscard]] Duration length_of(const std::vector<Span>& spans) {
   Duration sum{0};
   for (const Span& each : spans) sum += each.end - each.begin;

@@ -16,32 +16,35 @@
 
 namespace rtexec::traces {
 
-/// Sets up what LTTng keeps for the calling thread. Called by each real-time thread before its first release: otherwise
-/// its first recorded event takes a lock and may allocate.
+/// Sets up LTTng's per-thread state for the calling thread. Each real-time thread calls this before its first release:
+/// otherwise its first recorded event takes a lock and may allocate.
 void prepare_thread() noexcept;
 
-/// Whether a session records this process now, and whether it records layers.
+/// recording() is true if a session records this process now, recording_layers() if it also records layers.
 [[nodiscard]] bool recording() noexcept;
 [[nodiscard]] bool recording_layers() noexcept;
 
-/// How a field is passed.
+/// The parameter type of a field: a reference if the field is larger than two pointers.
 template <class Field>
 using Parameter = std::conditional_t<(sizeof(Field) > 2 * sizeof(void*)), const Field&, const Field>;
 
-// void job_start(JobId job, Instant at) noexcept; and so on: a function for each row, with its fields in their order.
+// Declares one function for each row, with the row's fields in their order: void job_start(JobId job, Instant at)
+// noexcept; and so on.
 #define RTEXEC_PARAMETER(type, name) Parameter<field::type> name
 #define RTEXEC_EVENT(event, ...) void event(RTEXEC_LIST(RTEXEC_PARAMETER, __VA_ARGS__)) noexcept;
 #include "traces/events.inc"
 
-// Several events of the set-up at once: the plan, each of its admission tests and the segments of its tasks; a task,
-// its memory, its workload and its tuning; a chain and each of its tasks, with what `planned` promises of it; where a
-// run swaps, with the backing store as it describes itself.
+// Each of these functions emits several events of the set-up. plan(): the plan, its admission tests, and the segments
+// of its tasks. task_info(): a task, its memory, its workload and its tuning. chain_info(): a chain and each of its
+// tasks, with the promises of `planned`. swap_plan(): the swap set-up of a run, with the backing store's description of
+// itself.
 void plan(const Plan& plan) noexcept;
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
 void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& planned) noexcept;
 void swap_plan(const SwapPlan& plan, const char* store) noexcept;
 
-/// swap_in_ or swap_out_begin, and _end: of `transfer`, which is copy_in or copy_out. From the copy engine's thread.
+/// Emit swap_in_begin or swap_out_begin, and swap_in_end or swap_out_end. The kind of `transfer` is copy_in or
+/// copy_out. The copy engine's thread calls them.
 void swap_begin(const policies::Action& transfer, Instant at) noexcept;
 void swap_end(const policies::Action& transfer, Instant at, Status outcome, Bytes copied) noexcept;
 

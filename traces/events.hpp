@@ -1,5 +1,5 @@
-// The events of events.inc as structs, one of each row, in namespace event; the types of their fields; and what a field
-// is on the wire: the parts that a recording holds of it, each of a type that the recording knows.
+// The events of events.inc as structs in namespace event, one for each row, and the types of their fields. Each field
+// is recorded as one or more parts, each of a type that the recording format knows.
 #pragma once
 
 #include "config/names.hpp"
@@ -73,15 +73,15 @@ using ReleaseReason = policies::ReleaseReason;
 using Input = policies::Event::Kind;
 using Decided = policies::Action::Kind;
 using JobId = policies::JobId;
-using CauseJob = policies::JobId; // that a transfer is for
+using CauseJob = policies::JobId; // the job that a transfer is for
 using Transfer = policies::Transfer;
 using SchedulerEvent = policies::Event;
 using SchedulerAction = policies::Action;
-using RequestDeadline = policies::Event; // its deadline where it is a request
+using RequestDeadline = policies::Event; // the deadline of a request; ignored for other events
 
 } // namespace rtexec::traces::field
 
-// RTEXEC_PARTS_type(PART, value): PART(type of the part, its name, its expression) for each part of a field.
+// RTEXEC_PARTS_type(PART, value) expands to PART(type, name, expression) for each part of a field.
 #define RTEXEC_PARTS_Text(PART, of) PART(Text, of, of)
 #define RTEXEC_PARTS_Flag(PART, of) PART(Flag, of, of)
 #define RTEXEC_PARTS_Index(PART, of) PART(Index, of, of)
@@ -116,7 +116,8 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
   RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, beside, of.beside) \
       PART(MemoryPolicy, as, of.as) PART(Index, segment, of.segment) PART(Index, committed, of.committed)
 
-// RTEXEC_EACH(MACRO, (a, b), (c, d)): MACRO(a, b) MACRO(c, d), of up to 27; RTEXEC_LIST: with commas between them.
+// RTEXEC_EACH(MACRO, (a, b), (c, d)) expands to MACRO(a, b) MACRO(c, d), for up to 27 fields. RTEXEC_LIST puts commas
+// between the expansions.
 #define RTEXEC_NONE ()
 #define RTEXEC_SCAN(...) RTEXEC_SCAN_9(RTEXEC_SCAN_9(RTEXEC_SCAN_9(__VA_ARGS__)))
 #define RTEXEC_SCAN_9(...) RTEXEC_SCAN_3(RTEXEC_SCAN_3(RTEXEC_SCAN_3(__VA_ARGS__)))

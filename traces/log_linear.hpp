@@ -1,6 +1,5 @@
-// Histograms of durations and other whole numbers in log-linear classes: what the executive's counters (at run time)
-// and the analysis of a recording share. 128 linear classes in each power of two, so that a class is at most 1/128 of
-// its values wide.
+// Histograms of durations and other integers in log-linear classes, shared by the executive's run-time counters and the
+// analysis of a recording. Each power of two has 128 linear classes, so a class is at most 1/128 of its values wide.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -16,12 +15,12 @@ namespace rtexec::traces::log_linear {
 constexpr unsigned sub_bits = 7;
 constexpr std::size_t classes = (64 - sub_bits) << sub_bits;
 
-/// What is counted of a duration: nothing below 0.
+/// Returns the value to count for a duration. A negative duration counts as 0.
 constexpr std::uint64_t counted(Duration value) noexcept {
   return static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
 }
 
-/// Of `value` below 2^63.
+/// Returns the index of the class that holds `value`, which must be below 2^63.
 constexpr std::size_t class_of(std::uint64_t value) noexcept {
   const auto width = static_cast<unsigned>(std::bit_width(value));
   if (width <= sub_bits + 1) return value;
@@ -30,7 +29,7 @@ constexpr std::size_t class_of(std::uint64_t value) noexcept {
 }
 static_assert(class_of(std::uint64_t{INT64_MAX}) == classes - 1);
 
-/// The largest value of the class.
+/// Returns the largest value of the class.
 constexpr std::uint64_t upper_edge(std::size_t index) noexcept {
   if (index < (std::size_t{2} << sub_bits)) return index;
   const std::size_t shift = (index >> sub_bits) - 1;
@@ -38,8 +37,8 @@ constexpr std::uint64_t upper_edge(std::size_t index) noexcept {
   return ((mantissa + 1) << shift) - 1;
 }
 
-/// The smallest upper edge that at least `share` (above 0) of all `count` values do not exceed, within [min, max];
-/// `count_of(class)` of them are in a class.
+/// Returns the smallest upper edge that at least `share` (above 0) of all `count` values do not exceed, clamped to
+/// [min, max]. `count_of(class)` returns the number of values in a class.
 template <class CountOf>
 std::uint64_t percentile(double share, std::uint64_t count, std::uint64_t min, std::uint64_t max, CountOf count_of) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count)));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-// What the probes write of a field's part.
+// Converts a part of a field to the value that the probes write.
 namespace rtexec::traces {
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include <lttng/tracepoint.h>
 
-// The labels of an enumeration and their values: as many of its spellings as is said here, which has to be all of them.
+// The labels of an enumeration and their values. The number in a macro's name must be the number of all spellings.
 #define RTEXEC_LABEL(type, all, i) \
   lttng_ust_field_enum_value((rtexec::traces::label<type, all>(i).text.data()), \
                              rtexec::traces::number_of((rtexec::traces::label<type, all>(i).value)))
@@ -44,7 +44,7 @@ RTEXEC_ENUM(action, Decided, 6)
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("ok", rtexec::traces::number_of(rtexec::Status())) RTEXEC_LABELS_12(rtexec::Errc, 12)))
 
-// A part of a field, by its type.
+// The LTTng field of a part, by the part's type.
 #define RTEXEC_INTEGER(type, name, of) lttng_ust_field_integer(type, name, rtexec::traces::wire(fields->of))
 #define RTEXEC_LABELLED(labels, name, of) \
   lttng_ust_field_enum(rtexec, labels, std::uint8_t, name, rtexec::traces::number_of(fields->of))

@@ -1,4 +1,4 @@
-// libbabeltrace2's objects with owners, and its source of CTF traces.
+// Owning wrappers of libbabeltrace2's objects, and its source component for CTF traces.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,22 +20,24 @@ using Plugin = std::unique_ptr<const bt_plugin, Put<bt_plugin_put_ref>>;
 using Value = std::unique_ptr<bt_value, Put<bt_value_put_ref>>;
 using SinkClass = std::unique_ptr<bt_component_class_sink, Put<bt_component_class_sink_put_ref>>;
 
-/// Why libbabeltrace2 failed last in this thread, in its innermost words, and forgotten then; empty: it did not.
+/// Returns and clears the innermost message of this thread's last libbabeltrace2 error; empty if there was none.
 [[nodiscard]] std::string take_last_error();
 
-/// What `ask` answers in a child process, or how that ended without an answer, which is never empty: libbabeltrace2
-/// aborts on some metadata, as where a structure has two members of one name.
+/// Calls `ask` in a child process and returns its answer. If the child ends without an answer, returns how it ended,
+/// which is never empty. libbabeltrace2 aborts on some metadata, such as a structure with two members of one name.
 [[nodiscard]] std::string answer_of_child(const std::function<std::string()>& ask);
 
 /// The plug-in that reads folders of CTF files.
 class CtfSource {
  public:
-  /// refused: it is not installed.
+  /// Returns refused if the plug-in is not installed.
   [[nodiscard]] static Result<CtfSource> find();
 
-  /// A component that reads the trace in `folder`; nullptr: see take_last_error().
+  /// Adds to `graph` a component that reads the trace in `folder`, and returns the component. Returns nullptr on
+  /// failure; take_last_error() has the reason.
   [[nodiscard]] const bt_component_source* add_to(bt_graph* graph, const std::filesystem::path& folder) const;
-  /// Why the trace in `folder` cannot be opened; empty: it can. Tried in a child process: damaged metadata end it.
+  /// Returns why the trace in `folder` cannot be opened; empty if it can. Tries in a child process, which damaged
+  /// metadata may abort.
   [[nodiscard]] std::string refusal(const std::filesystem::path& folder) const;
 
  private:

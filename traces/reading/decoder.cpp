@@ -19,7 +19,8 @@ template <class Value> constexpr bool is_outcome = std::same_as<Value, Status>;
 template <class Value> constexpr bool is_labelled = std::is_enum_v<Value> || is_outcome<Value>;
 template <class Value> constexpr bool is_text = std::same_as<Value, const char*>;
 
-/// What a label of an enumeration means: an outcome is its error plus 1, or 0.
+/// Returns the value that a label of an enumeration means. For an outcome this is 0 if it is "ok", else the error plus
+/// 1.
 template <class Value> std::int64_t meaning(std::string_view label) {
   if constexpr (is_outcome<Value>) {
     if (label == "ok") return 0;
@@ -49,7 +50,7 @@ template <class Value> std::vector<Part::Label> labels_of(const bt_field_class* 
   return all;
 }
 
-/// How the field's class holds a Value; absent where it cannot.
+/// Returns how the field's class holds a Value; absent if it cannot.
 template <class Value> Part part_of(const bt_field_class* field, std::uint64_t index) {
   const auto type = bt_field_class_get_type(field);
   if ((is_text<Value> || is_labelled<Value>)&&type == BT_FIELD_CLASS_TYPE_STRING)
@@ -64,7 +65,7 @@ template <class Value> Part part_of(const bt_field_class* field, std::uint64_t i
   return {};
 }
 
-/// Looks the parts of an event up in its class.
+/// Looks up the parts of an event in its class.
 struct Finder {
   const bt_field_class* payload; // may be null
   std::vector<Part>& parts;
@@ -97,10 +98,10 @@ void set(std::optional<std::uint32_t>& value, std::int64_t raw) {
 void set(std::optional<Duration>& value, std::int64_t raw) {
   if (raw >= 0) value = Duration(raw);
 }
-void set(policies::Event& request, std::int64_t deadline) { // after its kind
+void set(policies::Event& request, std::int64_t deadline) { // call after setting its kind
   if (request.kind == policies::Event::Kind::job_requested) request.deadline = Instant(Duration(deadline));
 }
-/// Of an outcome, any other label than "ok" is none.
+/// Sets an outcome. A label that is not known counts as a failure of the device.
 void set(Status& value, std::int64_t raw) {
   if (raw != 0) value = Unexpected(raw < 0 ? Errc::device_fault : static_cast<Errc>(raw - 1));
 }
@@ -118,13 +119,13 @@ std::int64_t label_of(const Part& part, std::uint64_t raw) {
 
 constexpr std::size_t longest_text = 4096;
 
-/// Fills the parts of an event, in their order. Texts, which tables, pictures and files will show, become printable;
-/// they live as long as the filler.
+/// Fills the parts of an event, in their order. Makes texts printable, since tables, pictures and files will show them.
+/// The texts live as long as the filler.
 struct Filler {
   const bt_field* payload;
   const Part* next;
   std::forward_list<std::string> texts{};
-  bool unknown_step = false; // of the scheduler: a version that we do not know
+  bool unknown_step = false; // a scheduler step from a version that this one does not know
 
   template <class Value> void operator()(const char*, Value& value) {
     const Part& part = *next++;
@@ -150,7 +151,7 @@ struct Filler {
   }
 };
 
-/// What a record keeps of an event.
+/// Copies into the record the fields that it keeps of an event.
 template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.job; }) record.job = event.job;
   if constexpr (requires { event.task; }) record.job.task = event.task;

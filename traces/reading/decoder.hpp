@@ -1,5 +1,5 @@
-// Turns events of libbabeltrace2 into the structs of traces/events.hpp, and these into records and the set-up of the
-// run. The fields of each class of events are looked up once; an event then costs a call or two per field.
+// Turns events of libbabeltrace2 into the structs of traces/events.hpp, and those into records and the set-up of the
+// run. The fields of each class of events are looked up once. An event then costs one or two calls per field.
 #pragma once
 
 #include "traces/reading/merge.hpp"
@@ -17,34 +17,37 @@ namespace rtexec::traces {
 
 class EventDecoder final : public EventSink {
  public:
-  /// Set-up events go to `setup`; each event, that of no record too, to `handler`. Both outlive it.
+  /// Passes set-up events to `setup`, and every event, including those without a record, to `handler`. Both must
+  /// outlive this object.
   EventDecoder(RunSetup& setup, RecordHandler& handler) : setup_(setup), handler_(handler) {}
 
   void event(const bt_event* event, Instant time) override;
   void loss(const Loss& loss) override { handler_.loss(loss); }
   [[nodiscard]] bool stops() const override { return handler_.stops(); }
 
-  /// What the version that recorded did not write, and so keeps its defaults; empty: nothing.
+  /// Returns a note on the fields that the recording version did not write and that keep their defaults; empty if there
+  /// are none.
   [[nodiscard]] std::string note() const;
 
   /// A part of a field (events.hpp) in one class of events.
   struct Part {
     enum class Type : std::uint8_t { absent, is_signed, is_unsigned, is_enumeration, is_text };
-    /// A range of an enumeration's values, and what their label means.
+    /// A range of an enumeration's values, and the meaning of their label.
     struct Label {
       std::uint64_t lower, upper;
       std::int64_t value;
     };
     static constexpr std::int64_t unknown_label = -1;
     Type type = Type::absent;
-    std::uint64_t index = 0; // in the payload
+    std::uint64_t index = 0; // position in the payload
     std::vector<Label> labels;
   };
 
  private:
-  /// How one class of events is decoded.
+  /// The decoder of one class of events.
   struct Class {
-    void (EventDecoder::*decode)(const Class& type, const bt_field* payload) = nullptr; // null: not ours
+    // null: the event is not rtexec's
+    void (EventDecoder::*decode)(const Class& type, const bt_field* payload) = nullptr;
     RecordKind kind = RecordKind::other;
     std::vector<Part> parts;
   };
@@ -57,7 +60,7 @@ class EventDecoder final : public EventSink {
   std::unordered_map<const bt_event_class*, Class> classes_;
   const bt_event_class* last_type_ = nullptr;
   const Class* last_class_ = nullptr;
-  std::set<std::string> unknown_; // "job_end.executed"
+  std::set<std::string> unknown_; // fields that the recording lacks: "job_end.executed"
   Record record_;
   RecordHandler& handler_;
 };

@@ -16,7 +16,8 @@ Instant instant(const bt_clock_snapshot* clock) {
   return Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(clock))));
 }
 
-/// When the message was written, or what it tells began; absent for those that tell nothing of interest.
+/// Returns the time at which the message was written, or at which the loss that it reports began. Returns nullopt for
+/// other messages.
 std::optional<Instant> time_of(const bt_message* message) {
   switch (bt_message_get_type(message)) {
   case BT_MESSAGE_TYPE_EVENT: return instant(bt_message_event_borrow_default_clock_snapshot_const(message));
@@ -62,14 +63,14 @@ class Stream {
 
   [[nodiscard]] const bt_message* message() const { return messages_[next_]; }
   [[nodiscard]] Instant time() const { return time_; }
-  /// Of its file; known once there has been a message.
+  /// Returns the name of the stream's file; known once there has been a message.
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Why it ended before its time; empty: it did not.
+  /// Returns why the stream ended early; empty if it did not.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// To the first message with a time; false: there is none.
+  /// Advances to the first message with a time. Returns false if there is none.
   [[nodiscard]] bool begin() { return find(); }
-  /// To the next one.
+  /// Advances to the next message with a time. Returns false if there is none.
   [[nodiscard]] bool advance() {
     drop();
     return find();
@@ -95,8 +96,8 @@ class Stream {
     }
   }
 
-  /// An iterator that fails gives what it has first, but the failure is known by then, and libbabeltrace2 takes no call
-  /// before it is taken.
+  /// Fetches the next messages. An iterator that fails first returns the messages that it has. Its error is already set
+  /// then, and libbabeltrace2 accepts no call before the error is taken.
   bool fill() {
     next_ = count_ = 0;
     if (!error_.empty()) return false;
@@ -120,7 +121,7 @@ class Stream {
   std::string name_, error_;
 };
 
-/// Absent where the trace does not tell how its clock and the epoch lie.
+/// Returns nullopt if the trace does not relate its clock to the epoch.
 std::optional<std::chrono::sys_time<Duration>> wall_clock_of(const bt_message* event) {
   const bt_clock_snapshot* clock = bt_message_event_borrow_default_clock_snapshot_const(event);
   std::int64_t since_epoch = 0;
@@ -130,7 +131,7 @@ std::optional<std::chrono::sys_time<Duration>> wall_clock_of(const bt_message* e
   return std::chrono::sys_time<Duration>(Duration(since_epoch));
 }
 
-/// Empty where the trace does not tell.
+/// Returns the name of the host that recorded the event; empty if the trace does not name it.
 std::string host_of(const bt_message* event) {
   const bt_stream* stream = bt_event_borrow_stream_const(bt_message_event_borrow_event_const(event));
   const bt_value* name =
@@ -138,7 +139,7 @@ std::string host_of(const bt_message* event) {
   return name && bt_value_is_string(name) ? bt_value_string_get(name) : "";
 }
 
-/// What is said once: missing from it is no loss of what happened.
+/// True for a stream of the set-up, whose events are emitted once: a gap there loses no event of the run.
 bool of_setup(const std::string& stream) { return stream.starts_with("setup_"); }
 
 class Merge {
@@ -174,7 +175,7 @@ class Merge {
         order.pop_back();
       }
     }
-    streams_.clear(); // while the graph is there
+    streams_.clear(); // must happen while the graph exists
     note_limits();
   }
 
@@ -184,7 +185,7 @@ class Merge {
   /// A total order: the same trace gives the same sequence.
   static bool later(const Stream* a, const Stream* b) { return a->time() != b->time() ? a->time() > b->time() : a > b; }
 
-  /// What was overwritten, and what was not yet written.
+  /// Notes which events were overwritten, and which were not yet written.
   void note_limits() {
     if (from_ != Instant::min())
       summary_.notes.emplace_back(from_ < to_ ? "older events were overwritten: it has the latest ones"
@@ -247,7 +248,7 @@ class Merge {
   ReadSummary summary_;
 };
 
-/// The component that the streams end in. Its data is the Merge.
+/// The sink component of all streams. Its user data is the Merge.
 using Self = bt_self_component_sink;
 
 Merge& merge_of(Self* self) {
@@ -299,7 +300,7 @@ const bt_component_sink* add_sink(bt_graph* graph, Ports ports) {
   return sink;
 }
 
-/// Each output port of `source` to an input port of its own.
+/// Connects each output port of `source` to its own input port of `sink`.
 bool connect(bt_graph* graph, const bt_component_source* source, const bt_component_sink* sink) {
   for (std::uint64_t i = 0; i < bt_component_source_get_output_port_count(source); ++i)
     if (bt_graph_connect_ports(graph, bt_component_source_borrow_output_port_by_index_const(source, i),
@@ -312,7 +313,7 @@ bool connect(bt_graph* graph, const bt_component_source* source, const bt_compon
 bool run(bt_graph* graph, const bt_component_source* source, Merge& merge) {
   const std::uint64_t streams = bt_component_source_get_output_port_count(source);
   if (streams == 0) {
-    merge.run(); // which tells the gaps
+    merge.run(); // reports the gaps
     return true;
   }
   const bt_component_sink* sink = add_sink(graph, {&merge, streams});
@@ -325,7 +326,7 @@ Unexpected<Error> several(const fs::path& folder, const std::vector<fs::path>& t
   return fail(Errc::bad_input, text);
 }
 
-/// The CTF trace under `folder`: a folder with a file "metadata".
+/// Finds the CTF trace under `folder`: a folder with a file "metadata".
 Result<fs::path> find_trace(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;

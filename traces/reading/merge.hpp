@@ -1,5 +1,5 @@
-// The events of all streams of a trace in order of time. Each stream has an input port of its own and they are merged
-// here, which costs less than libbabeltrace2's muxer; a stream that cannot be read further ends by itself, and the
+// Merges the events of all streams of a trace in order of time. Each stream has an input port of its own, and the merge
+// happens here, which costs less than libbabeltrace2's muxer. A stream that cannot be read further ends alone, and the
 // others go on.
 #pragma once
 
@@ -17,7 +17,7 @@ class EventSink {
   ~EventSink() = default;
 };
 
-/// Gives the recording in `folder` to `sink`. Errors as of read_records().
+/// Passes the events of the recording in `folder` to `sink`. Returns the same errors as read_records().
 [[nodiscard]] Result<ReadSummary> read_events(const std::filesystem::path& folder, EventSink& sink);
 
 } // namespace rtexec::traces

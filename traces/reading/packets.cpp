@@ -21,7 +21,7 @@ namespace {
 
 using State = StreamFile::State;
 
-/// A regular file: what else is in a folder (a pipe) may never end.
+/// A regular file. Other kinds are refused, since reading a pipe in the folder may never end.
 class File {
  public:
   explicit File(const std::filesystem::path& path)
@@ -31,10 +31,10 @@ class File {
     else if (!S_ISREG(status.st_mode)) problem_ = "it is no file";
     else size_ = static_cast<std::uint64_t>(status.st_size);
   }
-  /// Why it cannot be read; empty: it can.
+  /// Returns why the file cannot be read; empty if it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Whether all of `to` could be read.
+  /// Fills `to` from `offset`. True if all of it could be read.
   [[nodiscard]] bool read(std::span<unsigned char> to, std::uint64_t offset) const {
     return problem_.empty() &&
            ::pread(descriptor_.get(), to.data(), to.size(), static_cast<off_t>(offset)) == std::ssize(to);
@@ -54,9 +54,9 @@ template <class T> T load(const unsigned char* from, bool big_endian) {
   else return __builtin_bswap64(value);
 }
 
-/// The begin of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes, number.
+/// The header of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes, number.
 struct Header {
-  // Of `identity` all but the magic is the same in all packets of a stream
+  // The first `identity` bytes, but for the magic, are the same in all packets of a stream
   static constexpr std::size_t identity = 32, bytes = 72;
   std::array<unsigned char, bytes> raw{};
 
@@ -82,7 +82,7 @@ struct Header {
   }
 };
 
-/// LTTng's index: big endian, a head of four words of 32 bits, the last of which is the length of an entry.
+/// LTTng's index file. It is big endian and begins with four 32-bit words, the last of which is the length of an entry.
 class Index {
  public:
   explicit Index(const std::filesystem::path& path) {
@@ -115,7 +115,7 @@ class Index {
   bool there_ = false;
 };
 
-/// The end of a file that has more bytes after `whole`, which are not a whole packet.
+/// Describes a file whose first `whole` bytes are whole packets, and whose other bytes are not.
 StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend = {}, std::uint64_t rest = 0) {
   StreamFile file;
   file.state = whole + rest > 0 ? State::damaged : State::useless;
@@ -126,9 +126,9 @@ StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend =
   return file;
 }
 
-/// A packet of which `left` bytes are there.
+/// Describes a file that ends with an incomplete packet, of which `left` bytes are there.
 StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t left) {
-  constexpr std::uint64_t context = 84; // where the longest one that LTTng writes ends
+  constexpr std::uint64_t context = 84; // end of the longest packet context that LTTng writes
   const std::uint64_t content = std::min(header.content_bits(), left * 8) / 8;
   if (left < context) return cut(offset, "ends in the head of a packet");
   const char* what =

@@ -25,7 +25,7 @@ const bt_field* field_of(const bt_event* event, const char* name) {
   return payload ? bt_field_structure_borrow_member_field_by_name_const(payload, name) : nullptr;
 }
 
-/// Of a recording without clients it wants no more than comes before the first job.
+/// Reads the set-up only: it stops at the first job, unless a daemon's clients are in the recording.
 class SetupOnly final : public RecordHandler {
  public:
   explicit SetupOnly(const RunSetup& setup) : setup_(setup) {}
@@ -38,7 +38,7 @@ class SetupOnly final : public RecordHandler {
   bool jobs_ = false;
 };
 
-/// Each event as it is.
+/// Passes on each event without decoding it.
 class EventReader final : public EventSink {
  public:
   explicit EventReader(const std::function<void(const RecordedEvent&)>& each) : each_(each) {}

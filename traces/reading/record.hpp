@@ -1,5 +1,5 @@
-// One recorded event, decoded: what analysis, replay and pictures work on. Plain data, so that a test writes recordings
-// by hand.
+// A decoded event, the input of analysis, replay and pictures. It is plain data, so that a test can write recordings by
+// hand.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,8 +10,8 @@
 
 namespace rtexec::traces {
 
-/// What happened after the start: the events of the table that are not of the set-up, and `other`: one of the set-up
-/// (recorded_setup.hpp), totals, or not ours.
+/// The events of the table that follow the set-up. `other` stands for set-up events (recorded_setup.hpp), totals, and
+/// events of other programs.
 enum class RecordKind : std::uint8_t {
 #define RTEXEC_EVENT(event, ...) event,
 #define RTEXEC_SETUP_EVENT(...)
@@ -20,27 +20,27 @@ enum class RecordKind : std::uint8_t {
   other,
 };
 
-/// Beside `kind` and `time` it has the fields of its event, under the same names, but: `actual` of job_release is `at`,
-/// `outcome` is `ok`, sizes are `bytes`, and a task alone is that of `job`.
+/// Besides `kind` and `time`, a record has the fields of its event under the same names, with four exceptions. `actual`
+/// of job_release is `at`, `outcome` is `ok`, sizes are `bytes`, and a task without a job is `job.task`.
 struct Record {
   RecordKind kind = RecordKind::other;
-  bool ok = true;         // of an outcome
-  std::uint32_t core = 0; // of the event's subject, not of who wrote it
+  bool ok = true;         // the outcome was a success
+  std::uint32_t core = 0; // core that the event is about, not the core that wrote it
   std::uint32_t layer = 0;
   std::uint32_t segment = 0;
   std::uint64_t sequence = 0;
-  /// When it was written; of a simulated run that is not the time in which it happened
+  /// The time of writing; in a simulated run it differs from the simulated time of the event
   Instant time{};
   Instant at{};
   Instant nominal{}, deadline{};
   policies::JobId job;
   policies::Transfer transfer{};
-  Duration executed{0}; // of the part that ended: CPU time, or the device's
+  Duration executed{0}; // CPU time or device time of the part that ended
   Duration response{0};
   std::uint64_t bytes = 0;
   Frequency frequency, memory_frequency;
-  std::uint32_t limits = 0; // of a clock
-  bool computes = false;    // of the core
+  std::uint32_t limits = 0; // bits of a device_clock
+  bool computes = false;    // the core runs the compute engine
   Instant since{};
   Duration stolen{0};
   Instant sampled{};

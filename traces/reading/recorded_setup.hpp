@@ -1,4 +1,4 @@
-// What a recording says about the run that it is of, before the first job.
+// A recording's description of its run, from the events before the first job.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace rtexec::traces {
 
-/// From `begin` to `end`.
+/// The time interval from `begin` to `end`.
 struct Stretch {
   Instant begin{}, end{};
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
-/// A tile of a buffer: when it was brought to the GPU, and when it was made there.
+/// A tile of a buffer: the times of its prefetch to the GPU and of its initialisation there.
 struct TileSetup {
   Bytes size;
   Stretch prefetched{}, made{};
@@ -28,12 +28,12 @@ struct TileSetup {
   friend bool operator==(const TileSetup&, const TileSetup&) = default;
 };
 
-/// When a buffer got its first contents, and in which tiles a GPU made them.
+/// The first contents of a buffer: the time of their initialisation, and the tiles if a GPU initialised them.
 struct ContentsSetup {
   Bytes size;
   Stretch made{};
   bool on_host = false;
-  std::vector<TileSetup> tiles{}; // none on the host
+  std::vector<TileSetup> tiles{}; // empty if the host initialised the buffer
   friend bool operator==(const ContentsSetup&, const ContentsSetup&) = default;
 };
 
@@ -46,8 +46,8 @@ struct TaskSetup {
   unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
   unsigned device_rank = 0; // see DeviceScheduler
   std::uint32_t device_class = 1;
-  std::uint32_t segments = 1;              // of the device part,
-  std::optional<Duration> longest_segment; // and how long the longest of them may take
+  std::uint32_t segments = 1;              // number of segments of the device part
+  std::optional<Duration> longest_segment; // maximum execution time of a segment
   Wcet wcet;                               // configured
   Duration ready_by{0}, device_done_by{0};
   std::optional<Duration> response_bound;
@@ -57,16 +57,16 @@ struct TaskSetup {
   std::optional<MemoryPolicy> memory_policy;
   std::optional<CoRun> co_run;
   Bytes constant, scratch, state, fixed, swap_volume;
-  std::string workload;            // fingerprint of what ran,
-  std::vector<std::string> tuning; // and the ways to compute that it was given (config/profile_file.hpp)
+  std::string workload;            // fingerprint of the workload that ran
+  std::vector<std::string> tuning; // tuning that the workload used (config/profile_file.hpp)
   std::vector<std::string> layers;
-  std::optional<Stretch> loaded;       // when it was given its memory, and readied for the device
-  std::vector<ContentsSetup> contents; // meanwhile
-  /// Alone, or beside another job.
+  std::optional<Stretch> loaded;       // when the task got its memory and was prepared for the device
+  std::vector<ContentsSetup> contents; // first contents made during that time
+  /// Returns the WCET on the device, alone or co-running with another job, whichever is longer.
   [[nodiscard]] Duration longest_on_device() const {
     return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
   }
-  /// Whether any tile of its first contents was.
+  /// True if any tile of the task's first contents was prefetched.
   [[nodiscard]] bool was_prefetched() const {
     return std::ranges::any_of(contents, [](const ContentsSetup& each) {
       return std::ranges::any_of(each.tiles, &TileSetup::was_prefetched);
@@ -74,10 +74,10 @@ struct TaskSetup {
   }
 };
 
-/// A chain, and what it was promised.
+/// A chain and its promised bounds.
 struct ChainSetup {
-  /// A task of it; its part of the bound of reactions: until a job is released that has the data, and from there to its
-  /// output.
+  /// A task of the chain, and its share of the reaction bound: the time until a job that has the data is released, and
+  /// the time from there to that job's output.
   struct Member {
     std::uint32_t task = 0;
     std::optional<Duration> waits, takes;
@@ -86,9 +86,9 @@ struct ChainSetup {
   Communication communicate = Communication::immediate;
   bool triggered = false;     // events release its first task
   bool kept = false;          // its bounds are within its limits
-  bool from_sampling = false; // times count from the sampling of what its first task reads
+  bool from_sampling = false; // times count from the sampling of the first task's inputs
   std::optional<Duration> reaction, age, reduced_age, max_reaction, max_age;
-  std::vector<Member> places; // in the order of the data
+  std::vector<Member> places; // in the order of the data flow
 };
 
 struct SwapSetup {
@@ -106,9 +106,9 @@ struct TestSetup {
   std::string limiting_task;
 };
 
-/// A client of a daemon came, was declared, refused or expelled, or left.
+/// A change of a daemon's client: it connected, was declared, was refused, was expelled, or left.
 struct ClientSetup {
-  std::optional<std::uint32_t> task; // that it is from then on; none of who was refused
+  std::optional<std::uint32_t> task; // the client's task from then on; absent if it was refused
   std::uint32_t place = 0, process = 0;
   std::string name, what;
   Instant at{};
@@ -119,25 +119,25 @@ struct ProbeSetup {
 };
 
 struct RunSetup {
-  std::string version; // of the rtexec that recorded
+  std::string version; // version of the recording rtexec
   std::string machine;
-  std::string task_set;   // its file; empty: built in code, or not recorded
-  bool simulated = false; // instants are of a virtual clock
-  Instant start{};        // of the grid of releases
+  std::string task_set;   // path of the task set's file; empty: built in code, or not recorded
+  bool simulated = false; // instants are on a virtual clock
+  Instant start{};        // start of the grid of releases
   bool proved = false;
   Order order = Order::edf;
-  std::uint32_t launch_ahead = 0; // segments
+  std::uint32_t launch_ahead = 0; // number of segments
   Bytes demand, capacity, chunk;
   std::string device;
   std::vector<TaskSetup> tasks;
   std::vector<ChainSetup> chains;
   std::optional<SwapSetup> swap;
-  std::vector<ClientSetup> clients;   // of a daemon, in order of time
-  std::set<unsigned> regulated_cores; // in their memory bandwidth
+  std::vector<ClientSetup> clients;   // clients of a daemon, in order of time
+  std::set<unsigned> regulated_cores; // cores with a regulated memory bandwidth
   std::vector<TestSetup> tests;
   std::vector<std::string> degraded;
   std::vector<ProbeSetup> probes;
-  /// Whether two jobs may execute at once.
+  /// True if two jobs may execute at once.
   [[nodiscard]] bool co_runs() const {
     return std::ranges::any_of(tasks, [](const TaskSetup& task) { return task.co_run.has_value(); });
   }

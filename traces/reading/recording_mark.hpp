@@ -1,5 +1,5 @@
-// The file by which a folder tells that its recording has not ended: ".recording". Who records holds it locked from
-// begin to end, and removes it when all events are in files; so it stays, unlocked, where the recording broke off.
+// The file ".recording", which marks a folder whose recording has not ended. The recorder holds the file locked from
+// begin to end, and removes it when all events are in files. If the recording breaks off, the file stays, unlocked.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,7 +14,7 @@ namespace rtexec::traces {
 class RecordingMark {
  public:
   RecordingMark() = default;
-  /// refused: the file cannot be made.
+  /// Creates and locks the file. Returns refused if it cannot be created.
   [[nodiscard]] static Result<RecordingMark> set(const std::filesystem::path& folder);
   void remove() noexcept;
 
@@ -25,7 +25,7 @@ class RecordingMark {
 
 enum class RecordingState : std::uint8_t { ended, goes_on, broken_off };
 
-/// Of the recording that `trace` is, or is a folder in. One without a mark has ended.
+/// Returns the state of the recording that `trace` is or lies in. A recording without a mark has ended.
 [[nodiscard]] RecordingState recording_state(const std::filesystem::path& trace);
 
 } // namespace rtexec::traces

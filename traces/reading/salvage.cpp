@@ -21,11 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* metadata = "metadata";
 
-/// What LTTng's consumer daemon has of events in memory is in files so long after the event, if they are not many.
+/// Maximum time from an event until LTTng's consumer daemon has written it from memory to a file, unless there are many
+/// events.
 constexpr Duration written_within = std::chrono::milliseconds(1500);
 
-/// Of "events_7", the file that LTTng writes for core 7 of channel "events"; of "events_7_2", its third where newer
-/// files overwrite older ones.
+/// The parts of a stream file's name. LTTng writes the file "events_7" for core 7 of channel "events". "events_7_2" is
+/// its third file, if newer files overwrite older ones.
 struct StreamName {
   std::string channel;
   unsigned number = 0;
@@ -48,7 +49,7 @@ struct StreamName {
 
 struct Streams {
   std::map<std::string, StreamFile> found; // by name
-  std::vector<std::string> others;         // files that no channel writes
+  std::vector<std::string> others;         // files that belong to no channel
 };
 
 fs::path index_of(const fs::path& trace, const std::string& stream) { return trace / "index" / (stream + ".idx"); }
@@ -70,7 +71,8 @@ Streams find_streams(const fs::path& trace) {
   return streams;
 }
 
-/// Each channel has a file for every core, and each stream that has an index has, or had, a file.
+/// Returns the missing streams. Each channel has a file for every core, and each stream that has an index has, or had,
+/// a file.
 std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) {
   std::set<std::string> channels, found;
   unsigned cores = 0;
@@ -102,7 +104,7 @@ Unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
                                  " (make room there, or set TMPDIR to another folder)");
 }
 
-/// Through a buffer, where the kernel does not copy between these file systems.
+/// Copies through a buffer, for file systems between which the kernel does not copy.
 bool copy_by_hand(int from, int to, std::uint64_t bytes) {
   std::vector<char> buffer(std::size_t{1} << 20);
   while (bytes > 0) {
@@ -125,7 +127,7 @@ bool copy_bytes(int from, int to, std::uint64_t bytes) {
 }
 
 bool write_sizes(int file, const Mend& mend) {
-  constexpr std::uint64_t sizes = 48; // of content and packet, within an LTTng packet
+  constexpr std::uint64_t sizes = 48; // offset of the sizes of content and packet in an LTTng packet
   std::array<unsigned char, 16> words{};
   for (std::size_t i = 0; i < 8; ++i)
     words[mend.big_endian ? 7 - i : i] = words[8 + (mend.big_endian ? 7 - i : i)] =
@@ -143,9 +145,9 @@ Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::p
   return {};
 }
 
-/// From when on the files of each core are there: those before were overwritten, if there were any.
+/// Returns the instant from which the files of each core are present. Earlier files, if any, were overwritten.
 Instant begin_of(const Streams& streams) {
-  std::map<std::string, std::vector<const StreamFile*>> files; // of each stream that has several
+  std::map<std::string, std::vector<const StreamFile*>> files; // the files of each stream that has several
   for (const auto& [name, file] : streams.found)
     if (const auto stream = StreamName::of(name); stream && stream->one_of_several && file.first)
       files[stream->file()].push_back(&file);
@@ -158,8 +160,8 @@ Instant begin_of(const Streams& streams) {
   return from;
 }
 
-/// Until when a recording that has not ended is all in files: each stream at least until it is, or until what the last
-/// packet of any stream shows to have been written.
+/// Returns the instant up to which a recording that has not ended is completely in files. That is the earliest end of a
+/// stream, but at least `written_within` before the last end of any stream.
 Instant end_of(const Streams& streams) {
   std::map<std::string, Instant> last;
   for (const auto& [name, file] : streams.found)
@@ -178,9 +180,9 @@ bool one_of_several(const std::string& file) {
   return stream && stream->one_of_several;
 }
 
-/// Whether a copy of a file that may be written anew at any time is of one time: both begin with the same packet.
+/// True if a copy of a file that may be overwritten at any time is consistent: both begin with the same packet.
 bool same_begin(const fs::path& file, const fs::path& copy) {
-  constexpr std::size_t head = 64; // with the packet's times
+  constexpr std::size_t head = 64; // bytes, which include the packet's times
   std::array<char, head> of_file{}, of_copy{};
   const auto read = [](const fs::path& from, std::array<char, head>& to) {
     const config::Descriptor open(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
@@ -207,7 +209,7 @@ class Salvage {
     bool sound = streams.others.empty();
     for (const auto& [name, file] : streams.found) {
       const bool written_anew = result_.state == RecordingState::goes_on && one_of_several(name);
-      sound = sound && !written_anew; // libbabeltrace2 maps files: one that is cut to nothing would end this process
+      sound = sound && !written_anew; // libbabeltrace2 maps files: a file truncated meanwhile would end this process
       if (written_anew || is_awaited(file)) continue;
       if (file.state != StreamFile::State::whole)
         result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
@@ -237,8 +239,8 @@ class Salvage {
     return {};
   }
 
-  /// Of a recording that has not ended: a stream that nothing was written to yet, or whose last packet is being
-  /// written, which libbabeltrace2 leaves out by the index.
+  /// True if a stream of a recording that has not ended is still to be written. Either nothing was written to it yet,
+  /// or its last packet is being written, which libbabeltrace2 leaves out by the index.
   [[nodiscard]] bool is_awaited(const StreamFile& file) const {
     if (result_.state == RecordingState::ended) return false;
     return file.empty || (result_.state == RecordingState::goes_on && file.last && file.has_index);
@@ -263,7 +265,7 @@ class Salvage {
     return {};
   }
 
-  /// Files that were written anew while they were copied: they held the oldest events.
+  /// Removes copies of files that were overwritten while they were copied: those held the oldest events.
   void forget_overwritten(Streams& streams, const fs::path& folder) {
     std::erase_if(streams.found, [&](const auto& stream) {
       return one_of_several(stream.first) && !same_begin(trace_ / stream.first, folder / stream.first) &&
@@ -275,7 +277,7 @@ class Salvage {
   Result<> add(const std::string& stream, const StreamFile& file, const fs::path& folder) const {
     std::error_code error;
     if (result_.state == RecordingState::goes_on && one_of_several(stream)) {
-      // One that was cut to nothing meanwhile is forgotten
+      // Ignores a file that was truncated meanwhile
       static_cast<void>(copy_mended(trace_ / stream, file, folder / stream));
       return {};
     }
@@ -284,7 +286,7 @@ class Salvage {
     return link(stream, folder);
   }
 
-  /// Those streams that cannot even be opened alone.
+  /// Removes the streams that cannot be opened even alone.
   Result<> remove_refused(const fs::path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder))

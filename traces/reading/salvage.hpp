@@ -1,6 +1,6 @@
-// Makes what is left of a damaged CTF trace readable: libbabeltrace2 refuses a whole trace for one stream that does not
-// end with a whole packet. Files of the trace are never changed: a temporary folder, gone with the object, holds links
-// to whole ones and mended copies of the others.
+// Makes the intact part of a damaged CTF trace readable: libbabeltrace2 refuses a whole trace if one stream does not
+// end with a whole packet. The files of the trace are never changed. A temporary folder holds links to whole files and
+// mended copies of the others; it is removed with the object.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -31,26 +31,26 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// What is missing of one stream.
+/// The missing part of one stream.
 struct Gap {
-  std::string stream;      // its file's name
-  std::string what;        // "is missing", "ends in the middle of a packet", ...
-  bool from_begin = false; // nothing of it can be read; else the end of it is missing
+  std::string stream;      // name of the stream's file
+  std::string what;        // the damage: "is missing", "ends in the middle of a packet", ...
+  bool from_begin = false; // the whole stream is missing; else only its end
 };
 
 struct Salvaged {
-  std::filesystem::path folder;             // to be opened: the trace's own, or
-  std::optional<TemporaryFolder> temporary; // that one
+  std::filesystem::path folder;             // folder to open: the trace's own, or `temporary`
+  std::optional<TemporaryFolder> temporary; // present if the trace needed mending
   std::vector<Gap> gaps;
-  std::vector<std::string> notes; // of no consequence for the events
-  // Between which the events are all there, of streams whose files overwrite one another, and of a recording that has
-  // not ended; the set-up's are there from the beginning
+  std::vector<std::string> notes; // notes that do not affect the events
+  // The interval in which all events are present. It is limited if files of a stream overwrite one another, or if the
+  // recording has not ended. The events of the set-up are complete from the beginning.
   Instant from = Instant::min(), to = Instant::max();
   RecordingState state = RecordingState::ended;
 };
 
-/// `trace`: a folder with a file "metadata". bad_input: its metadata, which everything else rests on, cannot be read.
-/// refused: there is no room for a temporary copy.
+/// Makes the trace in `trace`, a folder with a file "metadata", readable. Returns bad_input if its metadata, on which
+/// everything else depends, cannot be read. Returns refused if there is no room for a temporary copy.
 [[nodiscard]] Result<Salvaged> salvage(const std::filesystem::path& trace, const CtfSource& source);
 
 } // namespace rtexec::traces

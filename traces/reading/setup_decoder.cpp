@@ -7,13 +7,13 @@
 namespace rtexec::traces {
 namespace {
 
-/// A damaged trace may name any.
+/// Limits of what is accepted, since a damaged trace may contain any number.
 constexpr std::uint32_t max_tasks = 4096, max_chains = 4096, max_layers = 65'536, max_buffers = 256, max_tiles = 256,
                         max_clients = 65'536;
 constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
 constexpr Duration longest = std::chrono::hours(1);
 
-/// Or the recording is damaged: sums of others would not hold.
+/// True if the interval is plausible. Others come from a damaged recording, and their sums could overflow.
 bool sane(const Stretch& stretch) {
   return Instant() <= stretch.begin && stretch.begin <= stretch.end && stretch.end <= latest &&
          stretch.end - stretch.begin <= longest;
@@ -135,7 +135,7 @@ void SetupDecoder::take(const event::chain_info& event) {
   chain.from_sampling = event.from_sampling;
 }
 
-/// After its chain, in the order of the data.
+/// A task of a chain follows its chain, in the order of the data.
 void SetupDecoder::take(const event::chain_task& event) {
   if (event.chain >= setup_.chains.size()) return;
   auto& places = setup_.chains[event.chain].places;
@@ -170,7 +170,7 @@ void SetupDecoder::take(const event::first_contents& event) {
   contents->on_host = event.tiles == 0;
 }
 
-/// After its buffer, in the order of the tiles.
+/// A tile follows its buffer, in the order of the tiles.
 void SetupDecoder::take(const event::first_contents_tile& event) {
   const TileSetup tile{event.bytes, {event.prefetch_begin, event.prefetch_end}, {event.make_begin, event.make_end}};
   ContentsSetup* contents =

@@ -1,4 +1,4 @@
-// Collects what the set-up events of a trace say about the run.
+// Fills a RunSetup from the set-up events of a trace.
 #pragma once
 
 #include "traces/events.hpp"
@@ -12,13 +12,13 @@ class SetupDecoder {
  public:
   explicit SetupDecoder(RunSetup& setup) : setup_(setup) {}
 
-  // One for each event of the set-up.
+  // One overload for each event of the set-up.
 #define RTEXEC_SETUP_EVENT(event_, ...) void take(const event::event_& event);
 #define RTEXEC_EVENT(...)
 #include "traces/events.inc"
 
  private:
-  /// Null where there are too many.
+  /// Return null if there are too many tasks, or too many buffers of a task.
   [[nodiscard]] TaskSetup* task(std::uint32_t index);
   [[nodiscard]] ContentsSetup* contents(std::uint32_t task, std::uint32_t buffer);
 

@@ -41,12 +41,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration timeout = 10s;
-// In a private daemon's environment: its owner's process id
+// Variable in a private daemon's environment that holds the process id of its owner
 constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER=";
 
 bool answers() { return lttng_session_daemon_alive() == 1; }
 
-/// Where LTTng keeps the daemon's sockets and pid file; empty when the user has no home.
+/// Returns the folder of the daemon's sockets and pid file; empty if the user has no home.
 std::filesystem::path runtime_folder() {
   if (::geteuid() == 0) return "/var/run/lttng";
   const char* home = std::getenv("LTTNG_HOME");
@@ -59,7 +59,7 @@ std::filesystem::path pid_file() { return runtime_folder() / "lttng-sessiond.pid
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
-/// As in /proc; empty where there is none.
+/// A process as /proc shows it; the fields are empty if there is none.
 struct Process {
   std::string number, name, state;
   pid_t parent = 0;
@@ -70,7 +70,7 @@ Process look_at(pid_t process) {
   return found;
 }
 
-/// Whether `process` is a session daemon of this user that has not ended.
+/// True if `process` is a session daemon of this user that has not ended.
 bool is_daemon(pid_t process) {
   struct stat status {};
   if (::stat(folder_of(process).c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;
@@ -78,8 +78,8 @@ bool is_daemon(pid_t process) {
   return found.name == "(lttng-sessiond)" && found.state != "Z";
 }
 
-/// The process that holds the daemon's lock file; 0: it is in a PID namespace that cannot be seen from here; nullopt:
-/// nobody holds it.
+/// Returns the process that holds the daemon's lock file; 0 if it is in a PID namespace that cannot be seen from here;
+/// nullopt if no process holds it.
 std::optional<pid_t> lock_holder() {
   const config::Descriptor file(::open(lock_file().c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
@@ -88,22 +88,22 @@ std::optional<pid_t> lock_holder() {
   return locked ? std::optional(lock.l_pid) : std::nullopt;
 }
 
-/// The user's running daemon; 0 when there is none. It is the holder of its lock file, from its first steps to its
-/// last; but one that daemonized lost the lock by that, and is known from its pid file.
+/// Returns the user's running daemon; 0 if there is none. A daemon holds its lock file from its first steps to its
+/// last. One that daemonized lost the lock by that, and is known from its pid file.
 pid_t running() {
   if (const auto holder = lock_holder()) return *holder;
   pid_t daemon = 0;
   return std::ifstream(pid_file()) >> daemon && is_daemon(daemon) ? daemon : 0;
 }
 
-/// A daemon writes its pid file after its lock file, and removes it first of all: then its other files, which would be
-/// those of one that was started meanwhile.
+/// True if a daemon is starting or ending. A daemon writes its pid file after its lock file. At its end it removes the
+/// pid file first, then its other files; those would be the files of a daemon started meanwhile.
 bool starts_or_ends() {
   std::error_code ignored;
   return std::filesystem::exists(lock_file(), ignored) && !std::filesystem::exists(pid_file(), ignored);
 }
 
-/// The process whose private daemon `daemon` is; 0 when it is for anybody.
+/// Returns the owner of the private daemon `daemon`; 0 if the daemon is for anybody.
 pid_t owner_of(pid_t daemon) {
   std::ifstream environment(folder_of(daemon) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environment, entry, '\0');)
@@ -112,7 +112,7 @@ pid_t owner_of(pid_t daemon) {
   return 0;
 }
 
-/// The number that a process has for itself: in a container, another one than it has here.
+/// Returns the id of a process in its own PID namespace. In a container it differs from the id here.
 pid_t own_number(pid_t process) {
   std::ifstream status(folder_of(process) + "/status");
   for (std::string line; std::getline(status, line);)
@@ -121,20 +121,20 @@ pid_t own_number(pid_t process) {
   return 0;
 }
 
-/// Whether `owner`, which started it, has ended.
+/// True if `owner`, which started `daemon`, has ended.
 bool is_orphan(pid_t daemon, pid_t owner) {
-  const pid_t parent = look_at(daemon).parent; // 0: it is gone, or its parent cannot be seen from here
+  const pid_t parent = look_at(daemon).parent; // 0: the daemon has ended, or its parent cannot be seen from here
   return parent != 0 && own_number(parent) != owner;
 }
 
-/// The process that started `daemon` and calls itself `owner`, by its number here.
+/// Returns a text that names the process that started `daemon`, by its id here. `owner` is its id in its own namespace.
 std::string name_of_owner(pid_t daemon, pid_t owner) {
   const pid_t parent = look_at(daemon).parent;
   if (parent != 0 && own_number(parent) == owner) return "process " + std::to_string(parent);
   return "a process of another PID namespace (" + std::to_string(owner) + " there)";
 }
 
-/// What the child needs between vfork and exec, prepared before.
+/// Data that the child needs between vfork and exec, prepared by the parent.
 struct Launch {
   char* const* arguments;
   char* const* environment;
@@ -165,11 +165,12 @@ struct Launch {
   ::_exit(127);
 }
 
-/// vfork and not fork: a fork would leave this process's locked pages copy-on-write, to fault once more each.
+/// Starts the child by vfork, not fork: a fork would leave this process's locked pages copy-on-write, and each would
+/// fault once more.
 pid_t start_child(const Launch& launch) {
   sigset_t all, before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before); // no handler of ours may run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all, &before); // no handler of this process may run in the child
   const pid_t child = ::vfork();
   if (child == 0) become_daemon(launch);
   const int error = errno;
@@ -178,14 +179,16 @@ pid_t start_child(const Launch& launch) {
   return child;
 }
 
-/// The cores that the machine's own daemons run on: not the isolated ones, not those the caller is pinned to.
+/// Returns the cores of process 1, on which the machine's own daemons run. They exclude isolated cores, and the
+/// affinity of the caller has no effect.
 cpu_set_t cores_of_daemons() {
   cpu_set_t cores;
   if (::sched_getaffinity(1, sizeof cores, &cores) != 0) std::memset(&cores, 0xff, sizeof cores);
   return cores;
 }
 
-/// The daemon closes every possible descriptor one by one, twice; containers allow up to 2^30 of them.
+/// Returns the limit of open files for the daemon. It closes every possible descriptor one by one, twice, and
+/// containers allow up to 2^30 descriptors.
 rlimit files_of_daemons() {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -232,7 +235,7 @@ bool ended(pid_t child) {
   return got == child || (got < 0 && errno == ECHILD);
 }
 
-/// What the daemon printed: the first 4 KiB.
+/// Returns the first 4 KiB that the daemon printed.
 std::string contents(int fd) {
   std::string text(4096, '\0');
   const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
@@ -240,7 +243,7 @@ std::string contents(int fd) {
   return text;
 }
 
-/// Until no daemon runs, or one that anybody may use.
+/// Waits until no daemon runs, or one that anybody may use.
 Result<> wait_for_others() {
   pid_t daemon = 0, owner = 0;
   const auto usable_or_none = [&] {
@@ -254,8 +257,8 @@ Result<> wait_for_others() {
                 "LTTng records only processes that it can see: wait for its end, or give this container a "
                 "/var/run, and for users an LTTNG_HOME, of its own"));
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
-  if (daemon == 0 || (found && owner == 0)) return {}; // 0 in the end: it was killed at its start or end
-  if (owner && is_orphan(daemon, owner)) {             // the kernel told it so by SIGTERM: it hangs
+  if (daemon == 0 || (found && owner == 0)) return {}; // `daemon` is 0 if it was killed at its start or end
+  if (owner && is_orphan(daemon, owner)) {             // the kernel sent it SIGTERM when its owner ended: it hangs
     ::kill(-daemon, SIGKILL);
     static_cast<void>(wait_for([&] { return running() != daemon; }, timeout, 20ms));
     return {};
@@ -283,7 +286,7 @@ Result<Daemon> Daemon::acquire() {
   if (!child) return Unexpected(child.error());
   Daemon daemon(*child);
   bool gone = false;
-  // What answers may be another process's, started at the same moment.
+  // The daemon that answers may be another process's, started at the same moment.
   const bool up = wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, timeout, 10ms);
   if (gone) {
     daemon.child_ = 0;
@@ -326,7 +329,7 @@ Daemon& Daemon::operator=(Daemon&& other) noexcept {
   return *this;
 }
 
-/// The child leads a process group in which its consumer daemons are too: all of them are gone afterwards.
+/// The child leads a process group that includes its consumer daemons: all of them have ended afterwards.
 Daemon::~Daemon() {
   if (child_ == 0) return;
   ::kill(child_, SIGTERM);

@@ -68,14 +68,14 @@ class FlightRecorder::Implementation {
     }
   }
 
-  /// Until the next one may be written, or the recorder is stopped.
+  /// Waits until the next snapshot may be written, or the recorder is stopped.
   void rest() {
     const timespec until = on_the_clock(next_);
     while (!stopping_.load() && std::chrono::steady_clock::now() < next_)
       ::sem_clockwait(&asked_, CLOCK_MONOTONIC, &until);
   }
 
-  /// What was asked for since the last one.
+  /// Writes one snapshot for all requests since the last one.
   void write() {
     if (signalled_.exchange(false)) add("SIGUSR1");
     std::unique_lock lock(mutex_);
@@ -99,7 +99,7 @@ class FlightRecorder::Implementation {
   std::string reason_;
   std::uint64_t reasons_ = 0;
   std::thread writer_;
-  // Of the writer until it has ended.
+  // Used by the writer alone until it has ended.
   unsigned written_ = 0;
   Instant next_{};
   Snapshots snapshots_;

@@ -1,10 +1,10 @@
-// A flight recorder: the last events of this process are kept in memory, and written into a folder when something went
-// wrong.
+// A flight recorder: it keeps the last events of this process in memory, and writes them into a folder when something
+// went wrong.
 //
-// Each snapshot is a trace of its own: the set-up, and of each core as many of its newest events as its ring buffers
-// hold. Writing one is the session daemon's work; events are recorded meanwhile. Owns the session, and a thread of
-// normal priority that asks for snapshots. Set-up code calls start() and stop(), as with Session; other calls say which
-// thread may make them.
+// Each snapshot is a trace of its own: the set-up, and as many of each core's newest events as its ring buffers hold.
+// The session daemon writes the snapshot while events go on being recorded. The recorder owns the session, and a thread
+// of normal priority that requests snapshots. Set-up code calls start() and stop(), as with Session. The comments of
+// the other functions say which threads may call them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,9 +21,9 @@ namespace rtexec::traces {
 
 struct FlightRecorderOptions {
   bool layers = false;                   // also layer_info, layer_begin and layer_end
-  Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer: what a snapshot holds
-  unsigned most = 10;                    // snapshots
-  /// At least, from the end of one to the next, so that writing them leaves the machine to the jobs
+  Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer; the contents of a snapshot
+  unsigned most = 10;                    // maximum number of snapshots
+  /// Minimum time from the end of one snapshot to the next, so that writing them leaves the machine to the jobs
   Duration apart = std::chrono::seconds(1);
 };
 
@@ -34,27 +34,27 @@ struct Snapshot {
 
 struct Snapshots {
   std::vector<Snapshot> written;
-  std::uint64_t left_out = 0; // reasons that came after the last one
-  Result<> outcome;           // of the first one that failed
+  std::uint64_t left_out = 0; // number of reasons that came after the last allowed snapshot
+  Result<> outcome;           // error of the first snapshot that failed
 };
 
 class FlightRecorder {
  public:
-  /// Errors: as of Session::start().
+  /// Returns the same errors as Session::start().
   [[nodiscard]] static Result<FlightRecorder> start(const std::filesystem::path& folder,
                                                     const FlightRecorderOptions& options);
   FlightRecorder(FlightRecorder&&) noexcept;
   FlightRecorder& operator=(FlightRecorder&&) = delete;
-  /// Stops.
+  /// Stops the recording.
   ~FlightRecorder();
 
-  /// Asks for a snapshot, which is written soon; what is asked for until then gets the same one, with the first reason
-  /// and the number of the others. From any thread without real-time priority.
+  /// Requests a snapshot, which is written soon. Requests that arrive before it is written share it. Its reason is the
+  /// first one and the number of the others. Any thread without real-time priority may call.
   void take(std::string reason);
-  /// The same, async-signal-safe; the reason is "SIGUSR1".
+  /// Requests a snapshot with the reason "SIGUSR1". Async-signal-safe.
   void take_for_signal() noexcept;
 
-  /// Writes what is still asked for and ends the recording.
+  /// Writes the snapshot that is still requested, and ends the recording.
   Snapshots stop();
 
  private:

@@ -31,15 +31,15 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr Duration timeout = 10s;
-constexpr Duration most = 30s;               // of start() and of stop(), for all that they ask the daemon
-constexpr std::uint64_t largest_event = 128; // bytes in a buffer, of those after the set-up
-constexpr Duration written_every = 1s;       // what is in memory, at the latest
-constexpr std::uint64_t files_of_a_core = 8; // of a recording with a limit
+constexpr Duration most = 30s;               // limit of start() and of stop(), for all their commands to the daemon
+constexpr std::uint64_t largest_event = 128; // bytes of an event in a buffer, set-up events excluded
+constexpr Duration written_every = 1s;       // maximum time until events in memory are in files
+constexpr std::uint64_t files_of_a_core = 8; // number of files of each core in a recording with a limit
 constexpr const char* setup_channel = "setup";
 constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
 
-/// What is said once, before the first job; layers where they are recorded.
+/// Returns the names of the events emitted once before the first job, with layer_info if layers are recorded.
 std::vector<std::string> setup_events(bool layers) {
   std::vector<std::string> all;
 #define RTEXEC_SETUP_EVENT(event, ...) all.emplace_back("rtexec:" #event);
@@ -61,7 +61,7 @@ using Destruction = std::unique_ptr<lttng_destruction_handle, Destroy<lttng_dest
 
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "tracing: " + what); }
 
-/// `code` as liblttng-ctl returns it: negative, or a positive lttng_error_code.
+/// Returns an error for `code`, which liblttng-ctl returned: negative, or a positive lttng_error_code.
 Unexpected<Error> refused_by_lttng(const std::string& doing, int code) {
   return refused(doing + ": LTTng says: " + lttng_strerror(-std::abs(code)));
 }
@@ -75,16 +75,18 @@ lttng_domain user_space() {
 
 std::uint64_t cores() { return static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))); }
 
-/// The ring buffers of each core.
+/// The sizes of each core's ring buffers.
 struct Buffers {
-  std::uint64_t size;  // of a sub-buffer: bytes, a power of two
-  std::uint64_t count; // of sub-buffers
-  // What they are written to; 0: one file without an end. Else a new one overwrites the oldest
+  std::uint64_t size;  // size of a sub-buffer in bytes, a power of two
+  std::uint64_t count; // number of sub-buffers
+  // Size in bytes and number of a core's output files. 0: one file without a limit; else a new file overwrites the
+  // oldest
   std::uint64_t file = 0, files = 0;
   [[nodiscard]] Bytes all() const { return Bytes{size * count * cores()}; }
 };
 
-/// A snapshot cuts a sub-buffer of each core short: more of them lose less.
+/// Returns the buffers of channel `events`. A snapshot cuts a sub-buffer of each core short, so more sub-buffers lose
+/// less.
 Buffers event_buffers(const LttngSession::Options& options) {
   const std::uint64_t count = options.keeps == LttngSession::Keeps::all ? 8 : 32;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -96,12 +98,12 @@ Buffers event_buffers(const LttngSession::Options& options) {
   return buffers;
 }
 
-/// Layers have names, hundreds of them.
+/// Returns the buffers of channel `setup`, larger with layers, which have hundreds of names.
 Buffers setup_buffers(const LttngSession::Options& options) {
   return {.size = (options.layers ? std::uint64_t{128} : std::uint64_t{32}) << 10, .count = 8};
 }
 
-/// What this user may still write there.
+/// Returns the space that this user may still use in the file system of `folder`.
 Result<Bytes> free_space(const fs::path& folder) {
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return refused(folder.string() + ": " + std::strerror(errno));
@@ -116,7 +118,7 @@ Result<> check_space(const fs::path& folder, Bytes needed) {
                  readable(needed) + ": make room");
 }
 
-/// A folder that is there, empty and ours to write to; removed again, if it was new, unless kept.
+/// An existing, empty and writable folder. A new one is removed again, unless it is kept.
 class Folder {
  public:
   Folder() = default;
@@ -154,7 +156,7 @@ Result<> Folder::claim(const fs::path& folder) {
   return {};
 }
 
-/// LTTng lists the tracepoints of registered processes.
+/// True if this process is registered with the daemon: LTTng lists the tracepoints of registered processes.
 bool registered(lttng_handle* handle) {
   lttng_event* list = nullptr;
   const int count = lttng_list_tracepoints(handle, &list);
@@ -162,14 +164,14 @@ bool registered(lttng_handle* handle) {
   return std::any_of(list, list + std::max(count, 0), [](const lttng_event& event) { return event.pid == ::getpid(); });
 }
 
-/// Of a session: it tells whose it is, and is not used twice.
+/// Returns a session name that identifies its process and is never used twice.
 std::string name_of(const config::Process& process) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   return "rtexec-" + std::to_string(process.number) + "-" + std::to_string(process.start) + "-" +
          std::to_string(process.name_space) + "-" + std::to_string(now);
 }
 
-/// Nothing where the session is not ours.
+/// Returns nullopt if the session is not rtexec's.
 std::optional<config::Process> process_of(const std::string& session) {
   config::Process process;
   std::int64_t time = 0;
@@ -192,10 +194,10 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name
   channel->attr.num_subbuf = buffers.count;
   channel->attr.tracefile_size = buffers.file;
   channel->attr.tracefile_count = buffers.files;
-  // Microseconds: by the consumer daemon's hand
+  // In microseconds; the consumer daemon switches the sub-buffers
   channel->attr.switch_timer_interval =
       keeps == LttngSession::Keeps::all ? static_cast<unsigned>(written_every / 1us) : 0;
-  // The reader polls, so that a writer never wakes it by a system call
+  // The consumer daemon polls, so that a writer never makes a system call to wake it
   channel->attr.read_timer_interval = 100'000;
   channel->attr.output = LTTNG_EVENT_MMAP;
   if (const int code = lttng_enable_channel(handle, channel.get()); code < 0)
@@ -203,7 +205,7 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name
   return {};
 }
 
-/// `which` may end in a star.
+/// Adds the events that match `which` to `channel`, except those in `without`. `which` may end in a star.
 Result<> add_events(lttng_handle* handle, const char* channel, const char* which, std::vector<std::string> without) {
   const Event events(lttng_event_create());
   if (!events) return refused("out of memory");
@@ -237,7 +239,7 @@ Unexpected<Error> not_whole(const fs::path& folder) {
                  " after 10 s: the disk may be full or too slow, and the trace is not whole");
 }
 
-/// False: not all of it was written in time.
+/// Stops the recording and waits until all is written. Returns false if that takes too long.
 Result<bool> stop_recording(const std::string& name, const fs::path& folder) {
   if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
     return refused_by_lttng("ending the recording into " + folder.string(), code);
@@ -253,7 +255,7 @@ Result<> start_recording(const std::string& name) {
       std::string(shared_memory) + " may be too small for the ring buffers");
 }
 
-/// Everything recorded is in files afterwards.
+/// Ends the recording. Everything recorded is in files afterwards.
 Result<> end_recording(const std::string& name, const fs::path& folder) {
   const auto written = stop_recording(name, folder);
   if (!written) return Unexpected(written.error());
@@ -266,14 +268,15 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
   return {};
 }
 
-/// What led to a snapshot may soon reset the machine.
+/// Flushes a snapshot to the disk, since its cause may soon reset the machine.
 void sync_files(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
     ::fsync(config::Descriptor(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC)).get());
 }
 
-/// What a killed flight recorder kept goes into its folder; other sessions, which write as they go, refuse.
+/// Ends a session that a killed process left. A flight recorder's events go into its folder; other sessions, which
+/// write continuously, refuse the snapshot.
 void end_left_over(const std::string& session) {
   static_cast<void>(lttng_snapshot_record(session.c_str(), nullptr, 0));
   static_cast<void>(lttng_destroy_session_no_wait(session.c_str()));
@@ -326,17 +329,17 @@ Result<> LttngSession::create(const Options& options) {
   if (const int code = lttng_track_pid(handle.get(), ::getpid()); code < 0)
     return refused_by_lttng("selecting this process", code);
 
-  // Only for a process that is registered does lttng_start_tracing return after its events are on.
+  // lttng_start_tracing waits for a process's events to be enabled only if that process is registered.
   if (!wait_for([&] { return registered(handle.get()); }, timeout))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
                    std::string(shared_memory) +
                    ", the same HOME or LTTNG_HOME as when the program started, and a session daemon in the same PID "
                    "namespace (container)");
   const Buffers buffers = event_buffers(options);
-  // A packet's header, and what no event fits into
+  // 2: room for a packet's header, and the rest into which no event fits
   events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1);
   if (auto ok = start_recording(name_); !ok || options.keeps == Keeps::latest) return ok;
-  // Metadata are written where recording stops, and nothing can be read without them.
+  // Metadata are written when recording stops, and nothing can be read without them.
   if (auto ok = write_out(); !ok) return ok;
   auto mark = RecordingMark::set(folder_);
   if (!mark) return Unexpected(mark.error());
@@ -367,7 +370,7 @@ Result<fs::path> LttngSession::snapshot(const std::string& name) {
   });
   if (!recorded) return Unexpected(recorded.error());
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) // LTTng appends the time
+  for (const auto& entry : fs::directory_iterator(folder_, error)) // LTTng appends the time to the name
     if (entry.path().filename().string().starts_with(name + "-")) return sync_files(entry.path()), entry.path();
   return refused("LTTng has written no snapshot " + name + " into " + folder_.string());
 }

@@ -1,8 +1,8 @@
-// What Session and FlightRecorder stand on: a session that LTTng knows, which records the events of this process alone.
+// The common base of Session and FlightRecorder: an LTTng session that records the events of this process alone.
 //
-// Two channels: `setup` for what is said once before the first job, `events` for the rest. So a flight recorder, whose
-// `events` are overwritten by newer ones, keeps what they mean. Owns the session, and the daemon where it started one.
-// Set-up code: calls block for up to a few seconds. Not thread-safe.
+// It has two channels: `setup` for events emitted once before the first job, `events` for the rest. So a flight
+// recorder, whose old `events` are overwritten, keeps the set-up that explains them. The object owns the session, and
+// the daemon if it started one. Set-up code: calls block for up to a few seconds. Not thread-safe.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,31 +21,33 @@ namespace rtexec::traces {
 
 class LttngSession {
  public:
-  enum class Keeps { all, latest }; // in files as they come; in memory until snapshot()
+  enum class Keeps { all, latest }; // all: in files, continuously; latest: in memory until snapshot()
   struct Options {
     Keeps keeps = Keeps::all;
-    bool layers = false;             // also layer_info, layer_begin and layer_end
-    Bytes buffer;                    // of all cores' ring buffers for `events` together
-    std::optional<Bytes> limit = {}; // of all files of `events`, at least `buffer`: newer events overwrite older
+    bool layers = false; // also layer_info, layer_begin and layer_end
+    Bytes buffer;        // size of all cores' ring buffers for `events` together
+    // maximum size of all files of `events`, at least `buffer`; newer events overwrite older ones
+    std::optional<Bytes> limit = {};
   };
 
-  /// Errors: see Session::start().
+  /// Returns the same errors as Session::start().
   [[nodiscard]] static Result<LttngSession> start(const std::filesystem::path& folder, const Options& options);
 
   LttngSession(LttngSession&& other) noexcept;
   LttngSession& operator=(LttngSession&&) = delete;
-  /// Ends the session where end() did not.
+  /// Ends the session if end() did not.
   ~LttngSession();
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
-  /// So many events fit into the buffers of one core, at least.
+  /// Returns the number of events that fit at least into the buffers of one core.
   [[nodiscard]] std::uint64_t events_at_once() const noexcept { return events_at_once_; }
-  /// Returns once all that was recorded is in files. What is emitted meanwhile is not recorded.
+  /// Returns once all recorded events are in files. Events emitted meanwhile are not recorded.
   [[nodiscard]] Result<> drain();
-  /// Writes what is in memory into a new folder below folder(), whose name begins with `name`, and on the disk; returns
-  /// that folder.
+  /// Writes the events in memory into a new folder below folder(), whose name begins with `name`. Flushes its files to
+  /// the disk and returns the folder.
   [[nodiscard]] Result<std::filesystem::path> snapshot(const std::string& name);
-  /// Everything recorded is in files afterwards, and the daemon has ended if start() started it. To be called once.
+  /// Ends the recording. Afterwards all recorded events are in files, and the daemon has ended if start() started it.
+  /// To be called once.
   [[nodiscard]] Result<> end();
 
  private:
@@ -53,15 +55,15 @@ class LttngSession {
   [[nodiscard]] Result<> create(const Options& options);
   [[nodiscard]] Result<> write_out();
 
-  std::optional<Daemon> daemon_; // absent once ended
-  RecordingMark mark_;           // where it keeps all
+  std::optional<Daemon> daemon_; // absent after end()
+  RecordingMark mark_;           // set if the session keeps all events
   std::filesystem::path folder_;
-  std::string name_; // empty while LTTng knows no session of ours
+  std::string name_; // empty while LTTng knows no session of this object
   std::uint64_t events_at_once_ = 0;
 };
 
-/// Names of sessions that processes of rtexec left with a shared daemon when they were killed; start() ends them, and
-/// writes what flight recorders had in memory.
+/// Returns the names of sessions that killed processes of rtexec left with a shared daemon. start() ends them, and
+/// writes the events that flight recorders had in memory.
 [[nodiscard]] std::vector<std::string> left_over_sessions();
 
 } // namespace rtexec::traces

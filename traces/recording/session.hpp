@@ -15,44 +15,44 @@ namespace rtexec::traces {
 
 struct SessionOptions {
   bool layers = false; // also layer_info, layer_begin and layer_end
-  /// Of all cores' ring buffers together, shared memory; at least 8 pages per core are taken, and for the set-up 256
-  /// KiB
+  /// Size of all cores' ring buffers together, in shared memory. Each core gets at least 8 pages, and 256 KiB more for
+  /// the set-up
   Bytes buffer{std::uint64_t{16} << 20};
-  /// On disk, all files together: the latest events are kept, and the set-up beside them
+  /// Maximum size of all files together: the latest events are kept, and the set-up besides
   std::optional<Bytes> limit = {};
 };
 
-/// Set-up code: both calls block for up to a few seconds. start() comes before threads become real-time ones, and
-/// before the process locks its memory, so that the ring buffers get locked too. Not thread-safe.
+/// start() and stop() are set-up code: both block for up to a few seconds. Call start() before threads become real-time
+/// ones, and before the process locks its memory, so that the ring buffers get locked too. Not thread-safe.
 class Session {
  public:
-  /// Starts a daemon where none runs, a session of a unique name that records this process alone into `folder`, and
-  /// returns once this process's events are on. `folder` must be new or empty. Nothing is left behind on failure.
-  /// While it goes on, what is in the folder can be read, all but the last second or two, whatever becomes of daemons
-  /// and of this process.
-  /// bad_input: the folder holds something, or the limit is below the size of the buffers. refused: whatever the
-  /// machine lacks, and what to do.
+  /// Starts a daemon if none runs, and a session of a unique name that records this process alone into `folder`.
+  /// Returns once this process's events are enabled. `folder` must be new or empty. Leaves nothing behind on failure.
+  /// During the recording, all but the last second or two in the folder can be read, whatever becomes of daemons and of
+  /// this process.
+  /// Returns bad_input if the folder holds something, or the limit is below the size of the buffers. Returns refused,
+  /// with what to do, if the machine lacks something.
   /// The calling thread must outlive the session (see Daemon).
   [[nodiscard]] static Result<Session> start(const std::filesystem::path& folder, const SessionOptions& options);
 
   /// Ends the recording and the daemon if start() started it, then reads the trace back. To be called once.
   [[nodiscard]] Result<Summary> stop();
 
-  /// For whoever emits faster than the daemon writes, from one thread: after so many events it waits in drain(), and
-  /// loses none.
+  /// Returns the number of events after which a single thread that emits faster than the daemon writes must call
+  /// drain(), so that none is lost.
   [[nodiscard]] std::uint64_t events_at_once() const noexcept { return session_.events_at_once(); }
-  /// Returns once all that was recorded is in files. What is emitted meanwhile is not recorded.
+  /// Returns once all recorded events are in files. Events emitted meanwhile are not recorded.
   [[nodiscard]] Result<> drain() { return session_.drain(); }
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return session_.folder(); }
 
  private:
   explicit Session(LttngSession session) : session_(std::move(session)) {}
-  LttngSession session_; // ended by its destructor where stop() was not called
+  LttngSession session_; // its destructor ends the session if stop() was not called
 };
 
-/// Checks the recording of a run in `folder`, whose last event is run_end. refused: it is not whole, and nobody knows
-/// how many events are missing; says why.
+/// Checks the recording of a run in `folder`, whose last event is run_end. Returns refused, with the reason, if it is
+/// incomplete and the number of missing events is unknown.
 [[nodiscard]] Result<> check_whole(const Summary& summary, const std::filesystem::path& folder);
 
 } // namespace rtexec::traces

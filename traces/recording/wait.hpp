@@ -8,7 +8,7 @@
 
 namespace rtexec::traces {
 
-/// Asks `condition` every `step` until it holds (true) or `limit` has passed (false). Asks at least twice.
+/// Polls `condition` every `step`. Returns true once it holds, or false after `limit`. Polls at least twice.
 template <class Condition>
 [[nodiscard]] bool wait_for(Condition condition, Duration limit, Duration step = std::chrono::milliseconds(5)) {
   const auto end = std::chrono::steady_clock::now() + limit;
