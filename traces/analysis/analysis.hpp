@@ -1,5 +1,5 @@
-// What a recording tells: for each task how long its jobs take, where the time went, and why deadlines were missed;
-// plain data.
+// The outcome of analysing a recording: for each task how long its jobs take, where the time went, and why deadlines
+// were missed. Plain data.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -19,50 +19,50 @@
 
 namespace rtexec::traces {
 
-/// Where the time of a job goes, from its nominal release to its end. At each instant there is one cause, the one that
-/// keeps the job from going on: a swap that is hidden behind another job's execution costs nothing.
+/// The causes of a job's response time, from its nominal release to its end. Each instant has one cause, the one that
+/// keeps the job from going on. A swap that is hidden behind another job's execution costs nothing.
 enum class Cause : std::uint8_t {
   release_latency, // its thread was not running yet, and nothing more urgent had the core
-  /// Behind a more urgent job (on the core, on the device, or while that one is being swapped in), or the task's own
-  /// job before
+  /// It waits behind a more urgent job (on the core, on the device, or while that one is being swapped in), or behind
+  /// the task's previous job
   queueing,
   blocking_execution, // a less urgent job executes on the device
   blocking_copy,      // a less urgent job's transfer is under way
   copy_engine,        // its own transfer has been ordered, and the copy engine has not begun it
-  swap_out,           // room is being made for it
+  swap_out,           // memory is being freed for its chunks
   swap_in,            // its own chunks are being loaded
   execution,          // its own parts: before, device, after
   throttled,          // its core had used up its memory bandwidth
-  overhead,           // scheduling, wake-ups, interrupts, the way to the device and back, and what else has the core
+  overhead,           // scheduling, wake-ups, interrupts, the way to the device and back, and other users of the core
 };
 constexpr std::size_t causes = 10;
 [[nodiscard]] std::string_view name(Cause cause); // "release-latency", "queueing", ...
 
-/// A part of a job's response time, and whom it is owed to.
+/// A part of a job's response time, and the job that caused it.
 struct Share {
-  enum class Where : std::uint8_t { core, execution, swap_in, swap_out }; // what the culprit did
+  enum class Where : std::uint8_t { core, execution, swap_in, swap_out }; // activity of the culprit
   static constexpr std::size_t places = 4;
   Cause cause{};
   Where where{};
-  std::optional<policies::JobId> culprit; // absent: nobody; its own job where that is the cause
+  std::optional<policies::JobId> culprit; // absent: no job caused it; may be the job itself
   Duration time{0};
-  Duration usual{0};   // of this cause and place: mean over the task's jobs that kept their deadline
-  Duration overrun{0}; // by how much the culprit's execution, or its own, took longer than its WCET
+  Duration usual{0};   // mean of this cause and place over the task's jobs that kept their deadline
+  Duration overrun{0}; // time by which the culprit's execution, or the job's own, exceeded its WCET
 };
 
 enum class JobOutcome : std::uint8_t { in_time, late, failed, aborted };
 
-/// What came between the segments of a job.
+/// The preemptions of a job between its segments.
 struct Preemptions {
   struct By {
     std::uint32_t task = 0;
-    std::uint32_t times = 0; // that it had the device
+    std::uint32_t times = 0; // number of times that it had the device
     Duration time{0};
   };
-  std::uint32_t count = 0; // how often the job left the device for others
+  std::uint32_t count = 0; // number of times that the job left the device for others
   std::vector<By> by;
-  std::uint32_t reloaded = 0; // chunks of its own that were loaded meanwhile,
-  Duration reloading{0};      // and what it waited for them alone
+  std::uint32_t reloaded = 0; // number of its own chunks that were loaded meanwhile
+  Duration reloading{0};      // time in which it waited for those chunks alone
   void add(std::uint32_t task, Duration time);
 };
 
@@ -73,72 +73,74 @@ struct JobBreakdown {
   Duration deadline{0}; // relative
   Duration response{0};
   std::array<Duration, causes> by_cause{}; // their sum is the response
-  std::vector<Share> shares;               // of misses and worst jobs: the largest excess over the usual first
+  std::vector<Share> shares;               // for misses and worst jobs; the largest excess over `usual` comes first
   Preemptions preemptions{};
-  std::string blame; // of misses: the reason in one line
+  std::string blame; // for misses: the reason in one line
 };
 
-/// Durations in log-linear classes: constant memory; percentiles within 1/128 of the value, the rest exact.
+/// A distribution of durations in log-linear classes, in constant memory. Percentiles are within 1/128 of the value;
+/// the rest is exact.
 struct Distribution {
   struct Class {
     Duration upper{0}; // inclusive
     std::uint64_t count = 0;
   };
   struct Mark {
-    std::uint64_t count = 0; // of jobs until then
+    std::uint64_t count = 0; // number of jobs until then
     Duration value{0};
   };
   std::uint64_t count = 0;
   Duration min{0}, mean{0}, p50{0}, p90{0}, p99{0}, p999{0}, p9999{0}, max{0};
-  std::uint64_t max_job = 0;    // high-water mark: its job,
-  Instant max_at{};             // and when that part ended
-  std::vector<Mark> high_water; // each time it rose
-  std::vector<Class> classes;   // those that are not empty, ascending
+  std::uint64_t max_job = 0;    // job of the maximum
+  Instant max_at{};             // when the part that took the maximum ended
+  std::vector<Mark> high_water; // each rise of the maximum
+  std::vector<Class> classes;   // non-empty classes, ascending
 };
 
-/// What surrounds an execution of a part, and may make it shorter or longer.
+/// The circumstances of an execution of a part that may make it shorter or longer.
 enum class Factor : std::uint8_t {
-  pause,     // since this part of the task last ended
-  neighbour, // what ended last before it, on its core or on the device
-  beside,    // what the device, for CPU parts, and its copy engines did meanwhile
-  clock,     // of its core or of the device, as it was seen last
+  pause,     // time since this part of the task last ended
+  neighbour, // the part that ended last before it, on its core or on the device
+  beside,    // concurrent work of the copy engines and, for CPU parts, of the device
+  clock,     // last observed clock of its core or of the device
 };
 constexpr std::size_t factors = 4;
 [[nodiscard]] std::string_view name(Factor factor); // "pause", ...
 
-/// Executions of a part that one surrounding had in common.
+/// The executions of a part that belong to one group of a factor.
 struct FactorGroup {
   std::string name; // "2.00 ms to 4.00 ms", "last part of rear", "copies in"
   std::uint64_t count = 0, above_wcet = 0;
   Duration p50{0}, p90{0}, p99{0}, max{0};
-  static constexpr std::uint64_t enough = 20; // for a comparison
+  static constexpr std::uint64_t enough = 20; // minimum number of executions for a comparison
 };
 
 struct FactorAnalysis {
   Factor factor{};
-  double ratio = 1; // of the groups with enough executions, the largest p90 (fewer have no p99) to the smallest
+  double ratio = 1; // largest to smallest p90 of the groups with `enough` executions (fewer have no p99)
   std::vector<FactorGroup> groups;
 };
 
-/// One stage of a job, whose length is a sample: CPU parts by CPU time, the device's by what it executed where that is
-/// told, else by the clock, as are responses.
+/// A stage of a job; each of its lengths is a sample. CPU parts are measured in CPU time. The device part is measured
+/// by what it executed if that was recorded, else by the clock. Responses are measured by the clock.
 struct StageAnalysis {
   std::string name; // "before", "device", "after", "response"
   Distribution times;
-  std::optional<Duration> configured; // WCET, or bound
+  std::optional<Duration> configured; // the WCET; for "response" the bound
   Pwcet pwcet;
   SampleSeries samples{};
-  std::vector<FactorAnalysis> factors; // of parts: the largest ratio first
+  std::vector<FactorAnalysis> factors; // for parts; the largest ratio comes first
 };
 
-/// An execution above its WCET, and what surrounded it.
+/// An execution above its WCET, and its circumstances.
 struct Excess {
   policies::JobId job;
   std::string part; // "before", "device", "after"
   Instant begin{};
   Duration time{0}, wcet{0};
-  Duration stolen{0}; // of its core between the looks before and after it: it may have met another part
-  std::vector<std::string> surroundings; // each the name of its group, as far as it is known, in the order of Factor
+  // time stolen from its core between the looks before and after it; another part may have lost that time
+  Duration stolen{0};
+  std::vector<std::string> surroundings; // the name of its group for each known factor, in the order of Factor
 };
 
 struct CauseAnalysis {
@@ -146,103 +148,105 @@ struct CauseAnalysis {
   Duration total{0}, mean{0}, max{0}; // over completed jobs
 };
 
-/// Releases that were dropped, by why.
+/// The numbers of dropped releases, by reason.
 struct SkipAnalysis {
-  std::uint64_t overrun = 0;       // the job before was unfinished; all of recordings that do not tell why
-  std::uint64_t wcet_exceeded = 0; // a part of the job before exceeded its WCET
-  std::uint64_t stale = 0;         // an input had nothing new
+  std::uint64_t overrun = 0;       // the previous job was unfinished; also all drops of recordings that give no reason
+  std::uint64_t wcet_exceeded = 0; // a part of the previous job exceeded its WCET
+  std::uint64_t stale = 0;         // an input had no new data
 };
 
-/// What the jobs of a task read, and what became of their results, but for files and noise.
+/// Statistics of the inputs that the jobs of a task read, except files and noise.
 struct InputAnalysis {
-  std::uint64_t jobs = 0;   // that read
-  std::uint64_t stale = 0;  // of them, those of which an input had nothing new,
-  std::uint64_t failed = 0; // and those that could not read
-  Distribution age;         // of the oldest input, when it was read,
-  Distribution delay;       // and when the job was released, where it was sampled before
+  std::uint64_t jobs = 0;   // number of jobs that read inputs
+  std::uint64_t stale = 0;  // number of those that had an input without new data
+  std::uint64_t failed = 0; // number of those that could not read
+  Distribution age;         // age of the oldest input at the time of reading
+  Distribution delay;       // age of the oldest input at the release, if it was sampled before
 };
 
-/// First contents of a task's buffers, made before the first release: sums over buffers and tiles.
+/// The first contents of a task's buffers, which are made before the first release. The figures are sums over buffers
+/// and tiles.
 struct ContentsAnalysis {
-  std::uint64_t buffers = 0, tiles = 0; // of those that a GPU made
+  std::uint64_t buffers = 0, tiles = 0; // tiles: of buffers that a GPU initialised
   Bytes size;
   Duration took{0};
-  Duration prefetched{0}, made{0}; // tiles, each in its stream,
-  Duration overlapped{0};          // and both at once
+  Duration prefetched{0}, made{0}; // prefetching and making of tiles, each in its own stream
+  Duration overlapped{0};          // time in which both streams worked at once
 };
 
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
   SkipAnalysis skipped_by;      // their sum is `skipped`
-  std::uint64_t unknown = 0;    // jobs of which events are missing, or contradict one another
-  std::string invalid;          // not empty: why no figure of this task may be relied on
+  std::uint64_t unknown = 0;    // jobs with missing or contradictory events
+  std::string invalid;          // not empty: why no figure of this task is reliable
   Distribution release_latency; // from nominal release to the thread running
   Distribution inter_arrival;   // between nominal releases that were served
   Duration release_jitter{0};   // largest minus smallest release latency
   std::vector<StageAnalysis> stages;
-  std::vector<StageAnalysis> layers;                   // on the device, where layers were recorded
+  std::vector<StageAnalysis> layers;                   // layers of the device part, if layers were recorded
   std::vector<CauseAnalysis> breakdown;                // in the order of Cause
   double utilisation_core = 0, utilisation_device = 0; // share of the recorded time
-  std::optional<JobBreakdown> worst;                   // of the longest response
-  std::optional<InputAnalysis> inputs;                 // where any were told
+  std::optional<JobBreakdown> worst;                   // the job with the longest response
+  std::optional<InputAnalysis> inputs;                 // absent if no job recorded inputs
   ContentsAnalysis contents;
-  std::uint64_t dropped_results = 0; // that outputs did not take
-  std::uint64_t preemptions = 0;     // of completed jobs between segments
-  Duration longest_segment{0};       // of several
+  std::uint64_t dropped_results = 0; // results that the outputs did not accept
+  std::uint64_t preemptions = 0;     // number of preemptions of completed jobs between segments
+  Duration longest_segment{0};       // of device parts with several segments
 };
 
 // ---- chains (policies/chains/chain_bounds.hpp) ----
 
 struct ChainMeasure {
-  Distribution times; // their job is the last task's
+  Distribution times; // `max_job` is a job of the chain's last task
   std::optional<Duration> bound, limit;
-  std::uint64_t above = 0; // the bound
+  std::uint64_t above = 0; // number of samples above the bound
 };
 
-/// A job on the way of a reaction.
+/// A job on the way of a reaction through a chain.
 struct ChainStep {
   policies::JobId job;
-  Instant there{}; // what it answers: the event, or the output of the job before
+  Instant there{}; // begin of this step: the event, or the output of the previous job
   Instant nominal{}, read{}, ended{}, output{};
-  Instant sampled{};         // the oldest of what it read; when it read, where nothing was told
-  std::vector<Share> delays; // from its nominal release until it read, where it reads when it begins
-  std::vector<Share> shares; // from then on until it ended
+  Instant sampled{};         // sampling time of its oldest input; the time of reading if unknown
+  std::vector<Share> delays; // from its nominal release until it read, if it reads when it begins
+  std::vector<Share> shares; // from reading until its end
   [[nodiscard]] Duration until_release() const { return until_release(there); }
   [[nodiscard]] Duration until_release(Instant since) const {
     return std::clamp(nominal - since, Duration(0), std::max(read - since, Duration(0)));
   }
   [[nodiscard]] Duration until_read() const { return read - there - until_release(); }
-  /// Its own parts on its core, and on the device.
+  /// Return the time that its own parts executed on its core, and on the device.
   [[nodiscard]] Duration on_core() const { return executed(Share::Where::core); }
   [[nodiscard]] Duration on_device() const { return executed(Share::Where::execution); }
-  /// What it waited for between reading and its end,
+  /// Returns the time that it waited between reading and its end.
   [[nodiscard]] Duration waited() const { return ended - read - on_core() - on_device(); }
-  /// and what its output waited for its deadline.
+  /// Returns the time that its output waited for its deadline.
   [[nodiscard]] Duration held() const { return output - ended; }
 
  private:
   [[nodiscard]] Duration executed(Share::Where where) const;
 };
 
-/// The way of one reaction; what each job took to its output, and what was waited for it, sum to the reaction.
+/// The way of one reaction through a chain. Each job's time to its output and the waits for the jobs sum to the
+/// reaction.
 struct ChainWay {
   Instant event{};
   Duration reaction{0};
   std::vector<ChainStep> steps; // in the order of the data
-  std::string blame;            // what took longest of it, in one line
+  std::string blame;            // the longest piece of the reaction, in one line
 };
 
-/// A task's part of reactions, in the mean.
+/// A task's mean share of reactions.
 struct ChainPart {
-  Duration waits{0}; // from the event, or the output before, until a job is released that has the data
-  Duration takes{0}; // from there to its output
+  Duration waits{0}; // from the event, or the previous output, until the release of a job that has the data
+  Duration takes{0}; // from that release to the job's output
 };
 
-/// Where reactions went by, of so many whose way is told.
+/// The mean division of reactions among the tasks, over all reactions whose way is known.
 struct ChainDivision {
   std::uint64_t reactions = 0;
-  std::vector<ChainPart> parts; // by place
+  std::vector<ChainPart> parts; // by place in the chain
   [[nodiscard]] Duration whole() const;
 };
 
@@ -250,10 +254,10 @@ struct ChainAnalysis {
   ChainSetup setup;
   ChainMeasure reaction, age, reduced_age;
   std::optional<ChainWay> worst; // the longest reaction
-  ChainDivision all;             // reactions,
-  ChainDivision longest;         // and of them the longest 1 %, or as many as are kept
-  std::string advice;            // what would shorten them most, where data wait for jobs; empty: they do not
-  std::string invalid;           // not empty: why no figure may be relied on
+  ChainDivision all;             // all reactions
+  ChainDivision longest;         // the longest 1 % of the reactions, or as many as are kept
+  std::string advice;            // how to shorten reactions most, if data wait for releases; else empty
+  std::string invalid;           // not empty: why no figure is reliable
 };
 
 /// A core, the device's compute engine, or a copy engine.
@@ -271,35 +275,36 @@ struct SwapAnalysis {
 };
 
 struct ClockAnalysis {
-  std::string of; // "core 3", "device", "device memory"; "board": no clock, and what made execution times worthless
+  std::string of; // "core 3", "device", "device memory"; "board": no clock, only limits that invalidate execution times
   Frequency lowest, highest;
-  std::vector<std::string> limits; // what held it back at times: "power", "temperature", "the hardware's brake"
+  // reasons that limited the clock at times: "power", "temperature", "the hardware's brake"
+  std::vector<std::string> limits;
 };
-/// What a hypervisor took of a core.
+/// The time that a hypervisor took from a core.
 struct StolenAnalysis {
   std::uint32_t core = 0;
   Duration time{0};
 };
-/// Of the bits that a device_clock has.
+/// Returns the names of the bits of a device_clock's limits.
 [[nodiscard]] std::vector<std::string> names_of_limits(std::uint32_t limits);
-/// What a board's limits, one or more, mean for a run.
+/// Returns a text that says what one or more limits of a board mean for a run.
 [[nodiscard]] std::string no_wcets(const std::vector<std::string>& limits);
 
-/// What was promised and did not hold.
+/// A promise that did not hold.
 struct Breach {
   std::string task, stage; // "response", "before", "device", "after"; of a chain "reaction", "age", "reduced-age"
   Duration promised{0}, observed{0};
   std::uint64_t job = 0;
   std::string text;
-  std::string chain; // that it is of, and `task` its last one; empty: of a task
+  std::string chain; // chain of the breach, whose last task is `task`; empty: the breach is of a task
 };
 
-/// The recorded decisions against those of the scheduler core.
+/// The comparison of the recorded decisions with those of the scheduler core.
 struct ReplayAnalysis {
   std::uint64_t inputs = 0, actions = 0;
-  bool complete = false;    // from the first decision to the last
-  std::string difference;   // not empty: the first one, with what was recorded and what the core decides
-  std::string not_replayed; // not empty: why
+  bool complete = false;    // all decisions from the first to the last were compared
+  std::string difference;   // not empty: the first difference, with the recorded decision and the core's
+  std::string not_replayed; // not empty: why nothing was replayed
 };
 
 struct Analysis {
@@ -307,15 +312,15 @@ struct Analysis {
   RunSetup setup;
   std::uint64_t events = 0, lost_events = 0, lost_packets = 0;
   bool ended = false;             // the recording holds the end of the run
-  std::vector<std::string> notes; // what is missing from the recording, and what follows from that
+  std::vector<std::string> notes; // missing parts of the recording, and the consequences
   Instant from{}, to{};           // first and last instant
-  std::string host;               // that recorded it; empty: not known
-  /// Of the first event, by the host's wall clock
+  std::string host;               // host that recorded; empty: not known
+  /// The time of the first event by the host's wall clock
   std::optional<std::chrono::sys_time<Duration>> began;
   std::vector<TaskAnalysis> tasks;
   std::vector<ChainAnalysis> chains;
   std::vector<ResourceAnalysis> resources;
-  std::vector<ClockAnalysis> clocks; // those that were seen
+  std::vector<ClockAnalysis> clocks; // clocks that the recording reports
   std::vector<StolenAnalysis> stolen;
   std::optional<SwapAnalysis> swap;
   std::uint64_t misses = 0;

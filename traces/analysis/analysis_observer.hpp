@@ -1,4 +1,4 @@
-// Whoever wants to see a recording's jobs and intervals as the analysis finds them: exports and pictures.
+// The interface for users of a recording's jobs and intervals, such as exports and pictures.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -6,7 +6,8 @@
 
 namespace rtexec::traces {
 
-/// Called in the order in which things ended. The lanes of bars are those of lanes_of(setup).
+/// The analysis calls its functions in the order in which jobs and intervals ended. The lanes of bars are those of
+/// lanes_of(setup).
 class AnalysisObserver {
  public:
   virtual ~AnalysisObserver() = default;

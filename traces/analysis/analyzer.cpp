@@ -14,7 +14,7 @@ using policies::Action;
 using policies::JobId;
 
 constexpr std::uint64_t forget_every = 16; // jobs
-// What a thread tells of an instant comes later than that by less than this; and jobs last less than that.
+// The maximum delay between an instant and a thread's event about it, and the maximum length of a job.
 constexpr Duration late_telling = std::chrono::seconds(1), longest_job = std::chrono::minutes(1);
 constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
 
@@ -22,7 +22,7 @@ using Step = std::optional<Instant> JobProgress::*;
 constexpr Step steps[]{&JobProgress::start, &JobProgress::cpu_end, &JobProgress::device_begin, &JobProgress::device_end,
                        &JobProgress::after_begin};
 
-/// Whether a completed job went every step of its way, one after the other.
+/// True if a completed job took every step, in order.
 bool in_order(const JobProgress& job, Instant end) {
   Instant last = job.nominal;
   for (const Step step : steps) {
@@ -32,7 +32,7 @@ bool in_order(const JobProgress& job, Instant end) {
   return last <= end;
 }
 
-/// Each step is told once, after the one before it.
+/// Notes a step of a job. Each step is recorded once, after the one before it; anything else is a contradiction.
 void take_step(TaskStatistics& task, Step step, Instant at) {
   JobProgress& job = *task.open;
   const auto* place = std::ranges::find(steps, step);
@@ -40,7 +40,8 @@ void take_step(TaskStatistics& task, Step step, Instant at) {
   job.*step = at;
 }
 
-/// Of a damaged recording: instants and lengths that are none, and that sums would not hold.
+/// True if the record comes from a damaged recording: its instants or lengths are impossible, and sums of them would
+/// overflow.
 bool absurd(const Record& record) {
   const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
   return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
@@ -49,7 +50,8 @@ bool absurd(const Record& record) {
          beyond(record.executed) || beyond(record.response) || beyond(record.stolen);
 }
 
-/// As many as the scheduler core executes: one where its rule knows no more.
+/// Returns the number of segments that the scheduler core executes. It is one if the swap rule has no segments, or if
+/// jobs co-run.
 std::uint32_t segments_of(const RunSetup& setup, std::uint32_t task) {
   const bool divided = !setup.swap || policies::rule_of(setup.swap->policy) == policies::SwapRule::pipelined;
   return divided && !setup.co_runs() ? setup.tasks[task].segments : 1;
@@ -153,7 +155,7 @@ void Analyzer::take(const Record& record) {
   }
 }
 
-// ---- the way of a job ----
+// ---- progress of a job ----
 
 JobProgress* Analyzer::progress(const Record& record) {
   to_ = std::max(to_, record.at);
@@ -166,7 +168,7 @@ JobProgress* Analyzer::progress(const Record& record) {
 
 void Analyzer::release(const Record& record) {
   if (!std::exchange(released_, true))
-    for (auto& pending : pending_) pending.clear(); // of the warm-up
+    for (auto& pending : pending_) pending.clear(); // transfers of the warm-up
   if (!from_) from_ = record.nominal;
   to_ = std::max(to_, record.at);
   TaskStatistics* task = statistics_of(record.job.task);
@@ -194,7 +196,8 @@ void Analyzer::end_part(const Record& record, Part which) {
   if (job == nullptr) return;
   const bool first = which == Part::before;
   if (first) take_step(*task, &JobProgress::cpu_end, record.at);
-  if (first && !task->setup().wcet.uses_device()) job->device_begin = job->device_end = record.at; // of no length
+  // a device part of zero length
+  if (first && !task->setup().wcet.uses_device()) job->device_begin = job->device_end = record.at;
   (first ? job->executed_before : job->executed_after) = record.executed;
   (first ? task->before : task->after).add(record.executed, record.job.number, record.at);
   const auto* part =
@@ -223,7 +226,8 @@ void Analyzer::begin_execution(const Record& record) {
 void Analyzer::open_execution(const Record& record) {
   leave_device();
   auto& executions = timeline_.executions;
-  executions.forget_open(setup_.co_runs() ? 1 : 0); // so many at once: the end of one before is not recorded
+  // number of other executions that may run; the ends of older ones are not recorded
+  executions.forget_open(setup_.co_runs() ? 1 : 0);
   executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
 }
 
@@ -267,7 +271,7 @@ void Analyzer::begin_segment(const Record& record) {
   else job->pauses.back().end = record.at;
 }
 
-/// Of several.
+/// Notes the length of a segment of a device part with several segments.
 void Analyzer::note_segment(const DevicePart& part, Instant end) {
   Duration& longest = tasks_[part.job.task].longest_segment;
   longest = std::max(longest, end - part.segment_begin);
@@ -285,18 +289,19 @@ void Analyzer::end_stretch(const History<Execution>::Entry& stretch) {
   part->left = stretch.end;
 }
 
-/// Whoever was interrupted does not go on at once.
+/// Ends the device interval of an interrupted job, which does not go on at once.
 void Analyzer::leave_device() {
   if (interrupted_) end_stretch(*std::exchange(interrupted_, {}));
 }
 
-/// A job that does not go on as soon as its segment ends has left the device, though nobody else may have executed.
+/// Notes the start of an execution. A job that does not go on as soon as its segment ends has left the device, even if
+/// no other job executed meanwhile.
 void Analyzer::see_start(JobId job) {
   const bool goes_on = decision_.kind == policies::Event::Kind::segment_done && decision_.job == job;
   if (interrupted_ && interrupted_->what.of.job == job && !goes_on) leave_device();
 }
 
-/// Of what the end of the recording cuts off, the segments that had ended.
+/// Counts the segments that had ended of device parts that the end of the recording cuts off.
 void Analyzer::cut_off_device() {
   leave_device();
   for (const auto& part : on_device_) {
@@ -310,7 +315,7 @@ void Analyzer::note_executed(const Record& record) {
   if (auto* execution = timeline_.executions.find_open(is_of(record.job))) execution->executed = record.executed;
 }
 
-/// Of a job that leaves between two segments, too.
+/// Ends a device part, including that of a job that leaves between two segments.
 void Analyzer::end_execution(const Record& record) {
   auto* stretch = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
@@ -347,7 +352,8 @@ void Analyzer::conclude(const Record& record, JobOutcome outcome) {
   conclude(tasks_[record.job.task], outcome, record.at, record.time);
 }
 
-/// Of a job that has ended late or was abandoned; of any other it is the end: it has failed.
+/// Notes a missed deadline. A job that was late or aborted has ended before. For any other job this is the end: it has
+/// failed.
 void Analyzer::miss(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
   if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
@@ -356,13 +362,13 @@ void Analyzer::miss(const Record& record) {
   conclude(record, JobOutcome::failed);
 }
 
-/// A job that is followed by the next one, or by the end, without an end of its own: it was cut off, or its end is not
-/// in the recording.
+/// Closes a job without an end of its own, when the next job or the end of the recording follows. It was cut off, or
+/// its end is not in the recording.
 void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
   task.beside_loss += affected(task.open_written, written_);
-  // What executes is let end, but by the simulator
+  // The executive lets a running execution end; the simulator does not
   const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin || task.left_between);
   ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
   task.forget_open();
@@ -392,13 +398,13 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
   if (++jobs_ % forget_every == 0) forget();
 }
 
-/// A part whose own end was not told ends with its job.
+/// Ends a CPU part with its job, if the part's own end was not recorded.
 void Analyzer::leave_core(const JobProgress& job, Instant at) {
   timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.urgency.job; }, at);
 }
 
-/// Along the chains: under `immediate` a job reads when it begins, and its outputs appear when it ends; under `let` at
-/// its release, and at its deadline.
+/// Passes a job to the chains. Under `immediate` it reads when it begins, and its outputs appear when it ends. Under
+/// `let` it reads at its release, and its outputs appear at its deadline.
 void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Instant end) {
   const JobId id = job.urgency.job;
   if (!chained_[id.task]) return;
@@ -425,7 +431,7 @@ void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Ins
   for (ChainFollower& chain : chains_) chain.add(step);
 }
 
-/// Whose execution took longer than its WCET, of those that the job waited for and of its own.
+/// Notes for each share by how much the execution of its culprit, or of the job itself, exceeded its WCET.
 void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) const {
   if (job.outcome == JobOutcome::in_time) return;
   for (Share& share : job.shares) {
@@ -443,7 +449,7 @@ void Analyzer::keep_miss(const JobBreakdown& job) {
   if (missed_jobs_.size() < Analysis::max_misses) missed_jobs_.push_back(job);
 }
 
-/// What no job can ask for any more.
+/// Forgets what no job in progress can need.
 void Analyzer::forget() {
   Instant oldest = to_;
   for (const TaskStatistics& task : tasks_)
@@ -452,7 +458,7 @@ void Analyzer::forget() {
   take_chains(oldest);
 }
 
-/// What is older than any job in progress.
+/// Lets the chains process everything that is older than any job in progress.
 void Analyzer::take_chains(Instant oldest) {
   const Instant until = std::max(std::min(oldest, to_ - late_telling), to_ - longest_job);
   for (ChainFollower& chain : chains_) chain.take_before(until);
@@ -460,7 +466,8 @@ void Analyzer::take_chains(Instant oldest) {
 
 void Analyzer::layer(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
-  if (task == nullptr || !task->open || task->open->urgency.job != record.job) return; // they may be told late
+  // layers may be recorded after the job's end
+  if (task == nullptr || !task->open || task->open->urgency.job != record.job) return;
   if (record.kind == RecordKind::layer_begin) {
     task->layer_begun = record.at;
     return;
@@ -482,7 +489,7 @@ Urgency Analyzer::urgency(JobId job) const {
           .job = job};
 }
 
-// ---- the end ----
+// ---- end of the recording ----
 
 bool Analyzer::affected(Instant from, Instant to) const {
   return std::ranges::any_of(losses_, [&](const Loss& loss) { return loss.from <= to && loss.to >= from; });

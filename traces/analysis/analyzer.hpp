@@ -1,7 +1,9 @@
-// Makes an Analysis of a recording's records, as they come: constant memory, whatever the length of the recording.
+// Makes an Analysis of a recording's records as they come, in constant memory, whatever the length of the recording.
 //
-//   RunSetup setup;  Analyzer analyzer(setup);  const auto read = read_records(folder, setup, analyzer);  Analysis
-//   analysis = analyzer.finish(*read);
+//   RunSetup setup;
+//   Analyzer analyzer(setup);
+//   const auto read = read_records(folder, setup, analyzer);
+//   Analysis analysis = analyzer.finish(*read);
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -25,14 +27,14 @@ namespace rtexec::traces {
 
 class Analyzer final : public RecordHandler {
  public:
-  /// `setup` and `observers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release
-  /// is given.
+  /// `setup` and `observers` must outlive this object. `setup` must name its tasks before the first scheduler_input or
+  /// job_release arrives.
   explicit Analyzer(const RunSetup& setup, std::vector<AnalysisObserver*> observers = {}, PwcetOptions pwcet = {})
       : setup_(setup), observers_(std::move(observers)), pwcet_(std::move(pwcet)) {}
 
   void record(const Record& record) override;
-  /// A loss that reaches to the end of the recording ends the analysis where it begins; any other makes the figures of
-  /// tasks invalid that were active.
+  /// Notes a loss. If it reaches to the end of the recording, the analysis ends at its begin. Any other loss
+  /// invalidates the figures of the tasks that were active.
   void loss(const Loss& loss) override;
   /// To be called once.
   [[nodiscard]] Analysis finish(const ReadSummary& read);
@@ -43,14 +45,14 @@ class Analyzer final : public RecordHandler {
     Instant at{};
   };
 
-  /// A job's part on the device; it may go on when the job has been abandoned.
+  /// A job's part on the device. It may go on after the job has been abandoned.
   struct DevicePart {
     policies::JobId job;
     Instant begin{};
-    std::uint32_t segment = 0; // that has begun last,
-    Instant segment_begin{};   // and when
-    Duration held{0};          // the device, in stretches that have ended
-    Instant left{};            // the end of the last one
+    std::uint32_t segment = 0; // the segment that began last
+    Instant segment_begin{};   // begin of that segment
+    Duration held{0};          // time on the device in intervals that have ended
+    Instant left{};            // end of the last of these intervals
   };
 
   void start();
@@ -92,13 +94,13 @@ class Analyzer final : public RecordHandler {
   [[nodiscard]] TaskStatistics* statistics_of(std::uint32_t task) {
     return task < tasks_.size() ? &tasks_[task] : nullptr;
   }
-  /// The job of the record where it is the one in progress.
+  /// Returns the record's job if it is in progress, else null.
   [[nodiscard]] JobProgress* progress(const Record& record);
   [[nodiscard]] Urgency urgency(policies::JobId job) const;
-  /// Null where its beginning is not known.
+  /// Returns null if the begin of the job's device part is not known.
   [[nodiscard]] DevicePart* part_on_device(policies::JobId job);
   [[nodiscard]] bool affected(Instant from, Instant to) const;
-  /// lanes_.size(): there is none.
+  /// Returns lanes_.size() if there is no such lane.
   [[nodiscard]] std::size_t lane_of(GanttLane::Kind kind, std::uint32_t index = 0) const;
   void bar(GanttBar::Kind kind, std::size_t lane, policies::JobId job, std::uint32_t owner, Instant begin, Instant end);
   void mark(GanttMark::Kind kind, policies::JobId job, Instant at);
@@ -114,22 +116,22 @@ class Analyzer final : public RecordHandler {
   std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
   std::vector<TaskStatistics> tasks_;
   std::vector<std::optional<DevicePart>> on_device_; // by task
-  /// It ended with a segment, and goes on unless another one begins
+  /// The execution that was interrupted at the end of a segment. It goes on unless another one begins
   std::optional<History<Execution>::Entry> interrupted_;
   Timeline timeline_;
   Attribution attribution_;
   std::vector<ChainFollower> chains_;
-  std::vector<std::optional<Communication>> chained_; // by task; absent: it stands in no chain
+  std::vector<std::optional<Communication>> chained_; // by task; absent: the task is in no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
-  policies::Event decision_{};            // the last one's input
-  std::optional<policies::JobId> beside_; // the job that was started last at once with another one
+  policies::Event decision_{};            // input of the last decision
+  std::optional<policies::JobId> beside_; // the job that was started last to co-run with another one
   std::array<std::deque<PendingTransfer>, 2> pending_;
-  std::array<std::optional<Urgency>, 2> transfer_for_; // by Direction, the last job
+  std::array<std::optional<Urgency>, 2> transfer_for_; // the job of the last transfer, by Direction
   std::vector<Loss> losses_;
   std::optional<Instant> cut_;
-  bool stream_missing_ = false; // from the beginning to the end
-  Instant written_{};           // the last record
+  bool stream_missing_ = false; // a stream is missing from the beginning to the end
+  Instant written_{};           // time of writing of the last record
   std::optional<std::uint32_t> frames_in_use_;
   SwapAnalysis swap_;
   DistributionBuilder in_times_, out_times_;

@@ -1,4 +1,5 @@
-// The analyzer's part that follows resources: transfers of chunks, cores, and what observers see of them.
+// The part of the analyzer that follows resources: transfers of chunks, cores, and the bars and marks that observers
+// get.
 #include "traces/analysis/analyzer.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ Action::Kind kind_of(Direction direction) {
 
 } // namespace
 
-// ---- the way of a chunk ----
+// ---- transfers of a chunk ----
 
 void Analyzer::expect_transfer(const Action& action) {
   if (action.kind == Action::Kind::copy_in || action.kind == Action::Kind::copy_out)
@@ -31,7 +32,7 @@ void Analyzer::begin_transfer(const Record& record, Direction direction) {
     engine.pending.add(record.job, known->at, record.at);
     pending.erase(pending.begin(), std::next(known));
   }
-  // Goes on being moved for when it has been abandoned, and the next one been released
+  // Keeps the job's urgency for all its transfers, even when it has been abandoned and the next job has been released
   auto& of = transfer_for_[static_cast<std::size_t>(direction)];
   if (!of || of->job != record.job) of = urgency(record.job);
   engine.transfers.forget_open();

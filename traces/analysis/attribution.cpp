@@ -11,7 +11,7 @@ using Where = Share::Where;
 
 Where where_of(Direction direction) { return direction == Direction::in ? Where::swap_in : Where::swap_out; }
 
-/// Of what keeps a job from the device: the first of these that goes on.
+/// The conditions that keep a job from the device. If several hold, the first of them in this order counts.
 enum Rank : std::uint64_t {
   executes,
   executes_beside,
@@ -78,7 +78,7 @@ void Attribution::release(const JobProgress& job, Instant until) {
   wait_for_core(job, until, Cause::release_latency);
 }
 
-/// Fills `cover_` from now to `until` with what keeps the job from its core.
+/// Fills `cover_`, from now to `until`, with the conditions that keep the job from its core.
 void Attribution::cover_core(const JobProgress& job, Instant until) {
   cover_.start(now_, until);
   const auto core = timeline_->cores.find(job.core);
@@ -101,7 +101,8 @@ void Attribution::wait_for_core(const JobProgress& job, Instant until, Cause res
   now_ = until;
 }
 
-/// A part that took `executed` of CPU time was kept from its core for the rest: by what was there, as far as that goes.
+/// Attributes a CPU part that took `executed` of CPU time. The rest of its time is attributed to the conditions that
+/// kept it from its core, as far as they lasted.
 void Attribution::compute(const JobProgress& job, Instant until, std::optional<Duration> executed) {
   if (until <= now_) return;
   const Duration whole = until - now_;
@@ -118,9 +119,9 @@ void Attribution::compute(const JobProgress& job, Instant until, std::optional<D
   now_ = until;
 }
 
-// ---- for the device ----
+// ---- waiting for the device, and executing there ----
 
-/// `executed`: of the time on the device, what is not told yet.
+/// Attributes an interval on the device. `executed` is the executed time that has not been attributed yet.
 void Attribution::execute(const JobProgress& job, Instant until, Duration& executed) {
   const Duration whole = std::max(Duration(0), until - now_);
   const Duration own = std::clamp(executed, Duration(0), whole);
@@ -146,7 +147,8 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   now_ = until;
 }
 
-/// As for its first segment; who had the device, and what came back, is told beside the causes.
+/// Attributes a preemption like the wait for the first segment. Also counts who had the device, and which chunks came
+/// back.
 void Attribution::wait_preempted(const JobProgress& job, Instant until) {
   if (until <= now_) return;
   Preemptions& seen = result_.preemptions;

@@ -1,5 +1,5 @@
-// Divides the response time of one job among causes: each instant from its nominal release to its end has one, so that
-// they sum to the response.
+// Divides the response time of one job among causes. Each instant from its nominal release to its end has one cause, so
+// that the causes sum to the response.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -11,31 +11,32 @@
 
 namespace rtexec::traces {
 
-/// Between two segments of a job, while the device had others; the end of one that lasts is absent.
+/// A pause between two segments of a job, in which others had the device. A pause that lasts has no end.
 struct Pause {
   Instant begin{};
   std::optional<Instant> end{};
 };
 
-/// How far a job has come; what did not happen is absent.
+/// The progress of a job. Steps that did not happen are absent.
 struct JobProgress {
-  Urgency urgency; // tells the job, too; its deadline is that of the device part
+  Urgency urgency; // also identifies the job; its deadline is that of the device part
   unsigned core = 0;
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
   std::vector<Pause> pauses;
-  std::optional<Instant> sampled;                          // the oldest of what it read
+  std::optional<Instant> sampled;                          // sampling time of its oldest input
   std::optional<Duration> executed_before, executed_after; // CPU time
-  std::optional<Duration> executed_on_device;              // absent: all the time that the device had it
-  std::optional<policies::JobId> before_it;                // the task's job before,
-  Instant before_it_ended{};                               // and when it ended
+  std::optional<Duration> executed_on_device;              // absent: the whole time on the device
+  // the task's previous job, if it ended after this job's release
+  std::optional<policies::JobId> before_it;
+  Instant before_it_ended{}; // end of the previous job
 };
 
 /// Keeps buffers from call to call. Not thread-safe.
 class Attribution {
  public:
-  /// Of `job`, which ended at `end`; `timeline` reaches back to its nominal release.
+  /// Divides the response of `job`, which ended at `end`. `timeline` must reach back to its nominal release.
   [[nodiscard]] JobBreakdown divide(const JobProgress& job, Instant end, const Timeline& timeline);
 
  private:
@@ -56,7 +57,7 @@ class Attribution {
   void advance(Instant until, const Owner& owner);
 
   const Timeline* timeline_ = nullptr;
-  Instant now_{}; // attributed until then
+  Instant now_{}; // the time before this instant has been attributed
   JobBreakdown result_;
   Cover<Owner> cover_;
 };

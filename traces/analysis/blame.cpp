@@ -47,7 +47,7 @@ std::string counted(std::uint32_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// "; preempted 2 times by front, 8.20 ms; reload of 12 chunks, 9.00 ms"
+/// Words preemptions: "; preempted 2 times by front, 8.20 ms; reload of 12 chunks, 9.00 ms"
 std::string worded(const Preemptions& preemptions, const std::vector<TaskStatistics>& tasks) {
   std::string text;
   for (const Preemptions::By& by : preemptions.by)
@@ -74,7 +74,7 @@ std::string name_of(policies::JobId job, const std::vector<TaskStatistics>& task
   return "job " + std::to_string(job.number) + " of " + tasks[job.task].setup().name;
 }
 
-/// A stretch of a chain's way, and what it went by with.
+/// A piece of a chain's way, and its cause.
 struct Piece {
   Duration time{0};
   std::string what;

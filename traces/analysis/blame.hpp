@@ -1,4 +1,4 @@
-// Why a job, or a chain's reaction, took as long as it did, in one line for people.
+// Explains to people, in one line, why a job or a chain's reaction took as long as it did.
 #pragma once
 
 #include "traces/analysis/recorded_statistics.hpp"
@@ -8,12 +8,13 @@
 
 namespace rtexec::traces {
 
-/// Orders the job's shares by what they took beyond the usual, and words them. `tasks`: whose jobs the shares name.
+/// Orders the job's shares by their excess over the usual, and words them. `tasks` contains the tasks of the jobs that
+/// the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
-/// The piece of the way that took longest, and what it is owed to.
+/// Words the longest piece of the way, and its cause.
 void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks);
-/// Of a chain whose reactions are divided: where data waited most for a job's release, and what would shorten that.
-/// Empty: that was less than a twentieth.
+/// Returns where data waited most for a job's release, and what would shorten that wait, for a chain with divided
+/// reactions. Returns an empty text if the wait was less than a twentieth.
 [[nodiscard]] std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>& tasks);
 
 } // namespace rtexec::traces

@@ -8,7 +8,7 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t most_recent = 65'536; // jobs of a task, where the chain does not get on
+constexpr std::size_t most_recent = 65'536; // jobs of a task that are kept if the chain makes no progress
 constexpr std::size_t max_longest = 4096;   // reactions whose division is kept
 constexpr std::uint64_t share_of_longest = 100;
 
@@ -55,7 +55,8 @@ void ChainFollower::take_before(Instant until) {
   }
 }
 
-/// Before the first output of the task before there is nothing to follow.
+/// Processes a read or an output. A job that read before the previous task's first output has nothing to follow, and
+/// its output is ignored.
 void ChainFollower::take(std::size_t place, const Moment& moment) {
   if (!moment.writes) {
     if (place > 0) moment.job->source = output_[place - 1];
@@ -94,9 +95,9 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
   return {.job = first.job.number, .event = first.nominal, .read = first.read};
 }
 
-/// From job `first` of the first task, or the next one that wrote, each time to the first job that reads what is there.
-/// Where times count from sampling, the first one is that which has read what was sampled at the event or, where it
-/// came just after a sample, later.
+/// Finds the way of a reaction: from job `first` of the first task, or its next job that wrote, always to the first job
+/// that reads the output. If times count from sampling, the way begins with the first job whose input was sampled at
+/// the event. If the event came just after a sample, the input must be later. Returns true if the way ends with `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;
@@ -160,7 +161,7 @@ ChainDivision ChainFollower::longest() {
   return division(sums, longest_.size());
 }
 
-/// What no later event goes through.
+/// Forgets the jobs that no later event passes through.
 void ChainFollower::forget_before(const ChainStep& first) {
   for (std::size_t place = 0; place < recent_.size(); ++place)
     while (!recent_[place].empty() && (place == 0 ? recent_[place].front()->step.job.number <= first.job.number

@@ -1,9 +1,9 @@
-// Follows the data of each chain through the jobs of a recording: how long reactions took, how old data were, and the
-// way of the longest reaction. What counts from where to where: policies/chains/chain_bounds.hpp.
+// Follows the data of each chain through the jobs of a recording, to find how long reactions took, how old data were,
+// and the way of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
 //
-// Jobs are told as they end, in almost any order; they are taken in the order of the instants at which they read and at
-// which their outputs appear. Memory: what was told and not taken yet, the jobs since the event that was answered last,
-// and how the longest reactions divide.
+// Jobs are added as they end, in almost any order. They are processed in the order of the instants at which they read
+// and at which their outputs appear. The memory holds jobs that were added and are not processed, the jobs since the
+// last answered event, and the divisions of the longest reactions.
 #pragma once
 
 #include "policies/chains/chain_times.hpp"
@@ -26,20 +26,20 @@ class TaskStatistics;
 
 class ChainFollower {
  public:
-  /// `setup` outlives it.
+  /// `setup` must outlive this object.
   explicit ChainFollower(const ChainSetup& setup)
       : setup_(setup), output_(setup.places.size()), recent_(setup.places.size()), end_(setup.triggered) {}
 
-  /// A job of one of its tasks has ended with outputs; of another task it is nothing. Jobs that fail write nothing, and
-  /// need not be told.
+  /// Adds a job that has ended with outputs. A job of a task outside the chain has no effect. A job that failed writes
+  /// nothing and need not be added.
   void add(const ChainStep& job);
-  /// Nothing will be told any more that was before `until`.
+  /// Processes everything before `until`. Nothing earlier may be added afterwards.
   void take_before(Instant until);
-  /// To be called once. `tasks`: of which jobs are named.
+  /// Returns the analysis. `tasks` gives the names of the tasks. To be called once.
   [[nodiscard]] ChainAnalysis finish(const std::vector<TaskStatistics>& tasks);
 
  private:
-  /// A job, and the one whose output it read.
+  /// A job, and the job whose output it read.
   struct Followed {
     ChainStep step;
     std::shared_ptr<const Followed> source;
@@ -67,22 +67,23 @@ class ChainFollower {
   void forget_before(const ChainStep& first);
 
   const ChainSetup& setup_;
-  std::multimap<std::pair<Instant, std::size_t>, Moment> moments_; // by instant and place: what is written is read then
-  std::vector<std::shared_ptr<const Followed>> output_;            // that is there, by place
-  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // that have written, by place
+  // by instant and place: an output can be read at the instant at which it appears
+  std::multimap<std::pair<Instant, std::size_t>, Moment> moments_;
+  std::vector<std::shared_ptr<const Followed>> output_;             // the current output, by place
+  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // jobs that have written, by place
   policies::ChainEnd end_;
-  std::uint64_t answered_ = 0; // the first task's job that the last output was made of
+  std::uint64_t answered_ = 0; // number of the first task's job from which the last output was made
   Measure reaction_, age_, reduced_age_;
   std::optional<ChainWay> worst_;
-  /// One reaction: what each task waited and took.
+  /// The division of one reaction: the time that each task waited and took.
   struct Divided {
     Duration reaction{0};
     std::vector<Duration> pieces;
   };
-  std::vector<const ChainStep*> way_; // of the reaction that is looked at
-  std::vector<Duration> sums_;        // of the pieces of `ways_` reactions
+  std::vector<const ChainStep*> way_; // the way of the current reaction
+  std::vector<Duration> sums_;        // sums of the pieces of `ways_` reactions
   std::uint64_t ways_ = 0;
-  std::vector<Divided> longest_; // of them, a heap with the shortest on top
+  std::vector<Divided> longest_; // the longest reactions, a heap with the shortest on top
 };
 
 } // namespace rtexec::traces

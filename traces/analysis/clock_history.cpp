@@ -6,7 +6,7 @@ namespace rtexec::traces {
 namespace {
 
 constexpr std::uint64_t step = 100'000'000; // Hz
-constexpr unsigned max_cores = 8192;        // a damaged recording may name any
+constexpr unsigned max_cores = 8192;        // a damaged recording may contain any number
 constexpr std::uint32_t of_board = 8 | 16 | 32;
 
 constexpr std::uint32_t class_of(Frequency frequency) {

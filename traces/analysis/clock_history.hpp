@@ -1,4 +1,4 @@
-// At what clock cores and the device ran, as a recording tells it from time to time.
+// The clocks of cores and the device, as a recording reports them from time to time.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -13,17 +13,18 @@ namespace rtexec::traces {
 
 class Clocks {
  public:
-  /// Of a core_clock or a device_clock.
+  /// Takes a core_clock or a device_clock record.
   void see(const Record& record);
 
-  /// Clocks that count as the same have one class: within 50 MHz.
+  /// A class of clocks that count as the same: within 50 MHz.
   using Class = std::uint32_t;
-  [[nodiscard]] static std::string name(Class clock); // "2.40 GHz"; of a device: "1.40 GHz, memory 2.60 GHz"
-  /// As seen last; absent: none was.
+  [[nodiscard]] static std::string name(Class clock); // "2.40 GHz"; for a device: "1.40 GHz, memory 2.60 GHz"
+  /// Return the class of the last observed clock; nullopt if none was observed.
   [[nodiscard]] std::optional<Class> of_core(unsigned core) const;
   [[nodiscard]] std::optional<Class> of_device() const;
 
-  /// Cores, the device, its memory; the board, without a clock, where it told that execution times are no WCETs.
+  /// Returns the clocks of the cores, the device and its memory. Adds the board, without a clock, if it reported that
+  /// execution times are no WCETs.
   [[nodiscard]] std::vector<ClockAnalysis> analysis() const;
 
  private:
@@ -36,7 +37,7 @@ class Clocks {
 
   std::map<unsigned, Clock> cores_;
   Clock device_, memory_;
-  std::uint32_t board_limits_ = 0; // what the board tells of all of it
+  std::uint32_t board_limits_ = 0; // limits that the board reports for all clocks
 };
 
 } // namespace rtexec::traces

@@ -1,4 +1,5 @@
-// Divides a stretch of time among pieces that overlap: each instant goes to the piece of the smallest rank there.
+// Divides a time interval among pieces that overlap: each instant goes to the piece with the smallest rank at that
+// instant.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,7 +10,7 @@
 
 namespace rtexec::traces {
 
-/// Owns its memory from call to call. Not thread-safe.
+/// Keeps its memory from call to call. Not thread-safe.
 template <class Payload> class Cover {
  public:
   void start(Instant begin, Instant end) {
@@ -18,14 +19,15 @@ template <class Payload> class Cover {
     pieces_.clear();
   }
 
-  /// Clipped to the stretch; a piece of no length is left out.
+  /// Adds a piece, clipped to the interval. An empty piece has no effect.
   void add(Instant begin, Instant end, std::uint64_t rank, const Payload& payload) {
     begin = std::max(begin, begin_);
     end = std::min(end, end_);
     if (begin < end) pieces_.push_back({begin, end, rank, payload});
   }
 
-  /// `own(payload, time)` for each stretch that a piece has, in order of time; returns the time that no piece has.
+  /// Calls `own(payload, time)` for each part of the interval that belongs to a piece, in order of time. Returns the
+  /// time that belongs to no piece.
   template <class Own> [[nodiscard]] Duration divide(Own own) {
     std::ranges::sort(pieces_, {}, &Piece::begin);
     Duration nobody{0};

@@ -1,5 +1,5 @@
-// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by
-// traces/report/.
+// The contents of a Gantt chart of a time interval: bars on lanes, marks, and curves. Plain data, which traces/report/
+// draws.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -15,7 +15,7 @@ namespace rtexec::traces {
 struct GanttLane {
   enum class Kind : std::uint8_t { task, core, device, copy_in, copy_out };
   Kind kind{};
-  std::uint32_t index = 0; // of the task or core
+  std::uint32_t index = 0; // index of the task or core
   std::string name;
 };
 
@@ -29,16 +29,16 @@ struct GanttBar {
     swap_out,
     throttled,
     preempted, // between two segments
-    // Before the first release; the number of the job is that of the tile
-    load,     // of a task
-    contents, // a buffer got its first ones
-    prefetch, // of a tile of them
-    make,     // of one
+    // Before the first release; `job.number` is the number of the tile
+    load,     // loading of a task
+    contents, // initialisation of a buffer
+    prefetch, // prefetch of a tile
+    make,     // initialisation of a tile
   };
   Kind kind{};
   std::uint32_t lane = 0;  // index in Gantt::lanes
-  policies::JobId job;     // that it is of, or for
-  std::uint32_t owner = 0; // task whose memory moves; the buffer of first contents; else the job's task
+  policies::JobId job;     // the job that the bar shows, or for which the work was done
+  std::uint32_t owner = 0; // the task whose memory moves; for first contents the buffer; else the job's task
   Instant begin{}, end{};
 };
 
@@ -49,16 +49,16 @@ struct GanttMark {
   Instant at{};
 };
 
-/// A step function: from `at` on, so many bytes of swapped memory are in use (frames that hold a chunk, on their way
-/// included).
+/// A step of a step function. From `at` on, `bytes` of swapped memory are in use (frames that hold a chunk, including
+/// chunks on their way).
 struct GanttStep {
   Instant at{};
   std::uint64_t bytes = 0;
 };
 
 struct Gantt {
-  std::string title; // what is shown, beside the stretch of time: "simulated run, swap policy pipelined"; may be empty
-  Instant origin{};  // that times are told from
+  std::string title; // description of the contents: "simulated run, swap policy pipelined"; may be empty
+  Instant origin{};  // zero point of the displayed times
   Instant from{}, to{};
   std::vector<std::string> tasks; // names
   std::vector<GanttLane> lanes;
@@ -68,11 +68,12 @@ struct Gantt {
   std::uint64_t memory_capacity = 0; // bytes of all frames
 };
 
-/// Tasks in the order of the set, cores in ascending order, the device, copy in, copy out (these two where chunks are
-/// swapped; the first also where first contents were prefetched).
+/// Returns the lanes: tasks in the order of the set, cores in ascending order, the device, copy in, copy out. There is
+/// a second device lane if jobs co-run. The copy lanes exist if chunks are swapped; copy in also exists if first
+/// contents were prefetched.
 [[nodiscard]] std::vector<GanttLane> lanes_of(const RunSetup& setup);
 
-/// With lanes, names and capacity, and nothing on it.
+/// Returns a chart with lanes, names and capacity, without bars, marks and steps.
 [[nodiscard]] Gantt empty_gantt(const RunSetup& setup);
 
 } // namespace rtexec::traces

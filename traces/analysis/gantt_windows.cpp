@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t max_missed = 8;
 
-/// A job, with half its response time on either side.
+/// Returns a window around a job, with half its response time on either side.
 Window around(const JobBreakdown& job, const Analysis& analysis) {
   const Duration margin = job.response / 2;
   const std::string& task = analysis.tasks[job.job.task].setup.name;
@@ -19,7 +19,7 @@ Window around(const JobBreakdown& job, const Analysis& analysis) {
           .job = job.job};
 }
 
-/// A reaction, with a tenth of it on either side.
+/// Returns a window around the longest reaction, with a tenth of it on either side.
 Window around(const ChainAnalysis& chain, const Analysis& analysis) {
   const ChainWay& way = *chain.worst;
   const Duration margin = way.reaction / 10;
@@ -29,7 +29,7 @@ Window around(const ChainAnalysis& chain, const Analysis& analysis) {
           .job = {}};
 }
 
-/// Of the whole recording, as much as has about `pieces` of `all`.
+/// Returns a window of the beginning: the share `part` of the whole recording.
 Window beginning(const Analysis& analysis, double part) {
   const auto length = static_cast<Duration::rep>(static_cast<double>((analysis.to - analysis.from).count()) * part);
   return {.title = "the beginning", .from = analysis.from, .to = analysis.from + Duration(length), .job = {}};
@@ -75,7 +75,7 @@ void GanttCollector::setup(const RunSetup& setup) {
   }
 }
 
-/// What does not fit any more ends the picture.
+/// True if the picture has room for another piece. Otherwise the picture ends at `at`.
 bool GanttCollector::room(Gantt& gantt, Instant at) const {
   if (gantt.bars.size() + gantt.marks.size() + gantt.memory.size() < most_) return true;
   gantt.to = std::max(gantt.from, std::min(gantt.to, at));
@@ -95,13 +95,13 @@ void GanttCollector::mark(const GanttMark& mark) {
 void GanttCollector::memory(const GanttStep& step) {
   for (Gantt& gantt : gantts_) {
     if (step.at > gantt.to) continue;
-    if (step.at <= gantt.from) gantt.memory.assign(1, {gantt.from, step.bytes}); // what the window begins with
+    if (step.at <= gantt.from) gantt.memory.assign(1, {gantt.from, step.bytes}); // the window's initial value
     else if (room(gantt, step.at)) gantt.memory.push_back(step);
   }
 }
 
 std::vector<Gantt> GanttCollector::take() {
-  for (Gantt& gantt : gantts_) { // of which `to` may have come down since
+  for (Gantt& gantt : gantts_) { // `to` may have been reduced since
     std::erase_if(gantt.bars, [&](const GanttBar& bar) { return bar.begin >= gantt.to; });
     std::erase_if(gantt.marks, [&](const GanttMark& mark) { return mark.at > gantt.to; });
     std::erase_if(gantt.memory, [&](const GanttStep& step) { return step.at > gantt.to; });

@@ -1,4 +1,4 @@
-// Stretches of a recording for pictures: which are worth one, and what happened in them.
+// Selects intervals of a recording that are worth a picture, and collects what happened in them.
 #pragma once
 
 #include "traces/analysis/analysis_observer.hpp"
@@ -14,10 +14,10 @@ namespace rtexec::traces {
 struct Window {
   std::string title; // "job 17 of front was 3.1 ms late"
   Instant from{}, to{};
-  std::optional<policies::JobId> job; // that it is for
+  std::optional<policies::JobId> job; // the job that the window shows
 };
 
-/// How many bars, marks and steps a picture of the whole recording would have.
+/// Counts the bars, marks and steps that a picture of the whole recording would have.
 class PieceCounter final : public AnalysisObserver {
  public:
   void bar(const GanttBar&) override { ++count_; }
@@ -29,11 +29,12 @@ class PieceCounter final : public AnalysisObserver {
   std::uint64_t count_ = 0;
 };
 
-/// The whole recording where it has at most `max_whole` pieces; else its beginning, its first missed jobs, and the
-/// longest job of each task.
+/// Returns the whole recording if it has at most `max_whole` pieces. Otherwise returns its first missed jobs, the
+/// longest job of each task, the longest reaction of each chain, and its beginning.
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
-/// Fills a Gantt for each window; one that has more than `max_in_window` pieces ends where they are used up.
+/// Fills a Gantt for each window. If there are several windows, one with more than `max_in_window` pieces ends where
+/// they are used up.
 class GanttCollector final : public AnalysisObserver {
  public:
   static constexpr std::uint64_t max_whole = 60'000;
@@ -44,7 +45,7 @@ class GanttCollector final : public AnalysisObserver {
   void bar(const GanttBar& bar) override;
   void mark(const GanttMark& mark) override;
   void memory(const GanttStep& step) override;
-  /// In the order of the windows. To be called once.
+  /// Returns the charts in the order of the windows. To be called once.
   [[nodiscard]] std::vector<Gantt> take();
 
  private:

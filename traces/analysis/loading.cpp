@@ -8,14 +8,14 @@
 namespace rtexec::traces {
 namespace {
 
-/// In the order in which the GPU was given them.
+/// Returns the intervals of the tiles, in the order in which the GPU got them.
 std::vector<Stretch> stretches(const ContentsSetup& contents, Stretch TileSetup::*of) {
   std::vector<Stretch> all;
   for (const TileSetup& tile : contents.tiles) all.push_back(tile.*of);
   return all;
 }
 
-/// Tells bars of one task.
+/// Reports the bars of one task.
 class Loading {
  public:
   Loading(const std::vector<GanttLane>& lanes, std::uint32_t task, AnalysisObserver& observer)

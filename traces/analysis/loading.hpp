@@ -1,5 +1,5 @@
-// What a task's loading before the first release took, and how far first contents were prefetched while others were
-// made.
+// The time that a task's loading takes before the first release, and the overlap of prefetching and initialising
+// first contents.
 #pragma once
 
 #include "traces/analysis/analysis_observer.hpp"
@@ -9,8 +9,8 @@ namespace rtexec::traces {
 
 [[nodiscard]] ContentsAnalysis contents_of(const TaskSetup& task);
 
-/// Tells bars: of each task that was loaded, of each buffer that got its first contents, and of each tile's prefetch
-/// and making; those of one lane in the order of their ends. `lanes` are lanes_of(setup).
+/// Reports bars to `observer`: for each task that was loaded, each buffer that got its first contents, and each tile's
+/// prefetch and initialisation. The bars of one lane come in the order of their ends. `lanes` must be lanes_of(setup).
 void show_loading(const RunSetup& setup, const std::vector<GanttLane>& lanes, AnalysisObserver& observer);
 
 } // namespace rtexec::traces

@@ -10,7 +10,7 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::array parts{Part::before, Part::device, Part::after}; // as in TaskAnalysis::stages
+constexpr std::array parts{Part::before, Part::device, Part::after}; // in the order of TaskAnalysis::stages
 
 std::string rule_of(const ProfileEntry& entry, Part part) {
   const PartBasis& basis = entry.basis(part);

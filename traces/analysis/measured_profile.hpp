@@ -1,4 +1,4 @@
-// Measured execution times as a profile, from which `check` promises deadlines.
+// Turns measured execution times into a profile, on which `check` bases its promises.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -14,12 +14,12 @@ namespace rtexec::traces {
 
 struct Measured {
   Profile profile;
-  std::vector<std::string> rules; // in words, by task: what each WCET is
+  std::vector<std::string> rules; // by task, a text that says how each WCET was derived
 };
 
-/// WCETs are those of wcet/part_wcet.hpp. `before`: a profile to whose executions these are added, where they are of
-/// the same workloads. bad_input: figures of a task are invalid, a task ran no job, the recording does not say what was
-/// measured, or `before` is of another machine or device.
+/// Derives WCETs as wcet/part_wcet.hpp defines. `before` is a profile to whose executions these are added, if they are
+/// of the same workloads. Returns bad_input if figures of a task are invalid, a task ran no job, the recording does not
+/// say what was measured, or `before` is of another machine or device.
 [[nodiscard]] Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& options,
                                                 const std::optional<Profile>& before = {});
 

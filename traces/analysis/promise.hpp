@@ -1,4 +1,4 @@
-// What was observed, held against what was promised.
+// Compares observations with promises.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -8,13 +8,13 @@
 
 namespace rtexec::traces {
 
-/// Response times above the plan's bounds, missed deadlines of promised tasks, execution times above the configured
-/// WCETs, and reactions and ages of chains above their bounds. A breach that was seen stands, even where events were
-/// lost.
+/// Returns all breaches: response times above the plan's bounds, missed deadlines of promised tasks, execution times
+/// above the configured WCETs, and reactions and ages of chains above their bounds. An observed breach stands even if
+/// events were lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
-/// Why no figure of the task may be relied on; empty: they may. `beside_loss`: how many of its jobs ran while events
-/// were lost; `stream_missing`: a core's events are missing from the beginning to the end.
+/// Returns why no figure of the task is reliable; empty if its figures are. `beside_loss`: number of its jobs that ran
+/// while events were lost. `stream_missing`: a core's events are missing from the beginning to the end.
 [[nodiscard]] std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, bool stream_missing);
 
 } // namespace rtexec::traces

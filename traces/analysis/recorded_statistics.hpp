@@ -1,4 +1,4 @@
-// What is counted of one task, job by job.
+// The statistics of one task, counted job by job.
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"
@@ -27,46 +27,46 @@ class TaskStatistics {
  public:
   explicit TaskStatistics(const TaskSetup& setup) : setup_(setup) {}
 
-  // The job in progress, and how it went on.
+  // The job in progress, and its state.
   std::optional<JobProgress> open;
   Instant open_written{};    // when its release was recorded
-  Urgency latest;            // of the job released last, which may have ended
-  bool contradicted = false; // what was told of it does not go together
+  Urgency latest;            // the job released last, which may have ended
+  bool contradicted = false; // its events contradict one another
   bool device_failed = false;
-  bool left_between = false; // two segments, without more to come
+  bool left_between = false; // it left the device between two segments, and no segment will follow
 
   struct Miss {
     policies::JobId job;
     Instant at{}, deadline{};
     friend bool operator==(const Miss&, const Miss&) = default;
   };
-  std::optional<Miss> miss_due; // to be told of the job that has ended last
+  std::optional<Miss> miss_due; // the miss that must be recorded next, of the job that ended last
 
   Stage before, device, after;
   std::vector<Stage> layers;
   std::optional<Instant> layer_begun;
   std::uint64_t unknown = 0, unfinished = 0;
-  std::uint64_t dropped_results = 0; // by its outputs
+  std::uint64_t dropped_results = 0; // results that its outputs did not accept
   Duration longest_segment{0};
-  std::uint64_t beside_loss = 0; // jobs during which events were lost
+  std::uint64_t beside_loss = 0; // number of jobs during which events were lost
 
-  /// The next job of this task has been released: `open` is it from now on.
+  /// Notes the release of the task's next job. `open` is that job from now on.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
   void input(const Record& record, JobProgress& job);
   void skip(Instant nominal, policies::ReleaseReason reason);
-  /// Whether a missed deadline was to be told of `job`.
+  /// True if a missed deadline of `job` had to be recorded next. A record that differs counts as unknown.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
-  /// Something was told of `job`, which is not in progress: its release is missing, or it has ended; unless the
-  /// recording began after it.
+  /// Counts an event of `job`, which is not in progress: its release is missing, or it has ended. Has no effect before
+  /// the first recorded release.
   void count_unexpected(policies::JobId job);
   void forget_open() {
     open.reset();
     contradicted = device_failed = left_between = false;
   }
 
-  /// What a share like this one is over the jobs that kept their deadline.
+  /// Returns the mean of the share's cause and place over the jobs that kept their deadline.
   [[nodiscard]] Duration usual(const Share& share) const;
   [[nodiscard]] TaskAnalysis analysis(const PwcetOptions& options, Duration recorded) const;
   [[nodiscard]] const TaskSetup& setup() const { return setup_; }
@@ -79,7 +79,7 @@ class TaskStatistics {
   std::uint64_t preemptions_ = 0;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;
   DistributionBuilder latency_, inter_arrival_, input_age_, input_delay_;
-  InputAnalysis inputs_; // but for their times
+  InputAnalysis inputs_; // the counts; the times are in input_age_ and input_delay_
   Stage response_;
   std::array<Duration, causes> total_{}, longest_{};
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};

@@ -11,7 +11,7 @@ using policies::Action;
 using policies::Event;
 using policies::JobId;
 
-/// As much of the plan as the scheduler core goes by.
+/// Returns as much of the plan as the scheduler core needs.
 Plan plan_of(const RunSetup& setup) {
   Plan plan;
   plan.order = setup.order;
@@ -39,7 +39,7 @@ Plan plan_of(const RunSetup& setup) {
   return plan;
 }
 
-// A damaged trace may name any number
+// A damaged trace may contain any number
 constexpr std::uint32_t max_chunks = 16'777'216, max_segments = 65'536;
 
 bool can_stream(const TaskSetup& task) {
@@ -53,7 +53,7 @@ bool can_stream(const TaskSetup& task) {
   return reads.size() == task.segments && before.end == task.swap_slots && task.stream->ring <= task.swap_slots;
 }
 
-/// Why the scheduler core cannot be built from it; empty: it can.
+/// Returns why the scheduler core cannot be built from `setup`; empty if it can.
 std::string why_not(const RunSetup& setup) {
   if (setup.tasks.empty()) return "the recording does not say which tasks ran";
   if (!setup.clients.empty()) return "clients of a daemon come and go, and its decisions are not recorded";
@@ -81,13 +81,14 @@ std::string why_not(const RunSetup& setup) {
 bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || kind == Action::Kind::copy_out; }
 bool on_engine(Action::Kind kind) { return kind == Action::Kind::start_execution || of_transfer(kind); }
 
-/// The end of an execution does not say of which segment; where it fails it may be any.
+/// True if the record is of the ordered action. The end of an execution does not name its segment; a failed one may end
+/// in any.
 bool same_subject(const Action& action, const Record& record) {
   if (of_transfer(action.kind)) return action.transfer == record.transfer && action.job == record.job;
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
-/// What an engine recorded, and what the core was given.
+/// True if the core's input equals the end that an engine recorded.
 bool same_end(const Event& told, const Event& input) {
   if (told.now != input.now || told.kind != input.kind) return false;
   if (input.kind == Event::Kind::copied_in || input.kind == Event::Kind::copied_out)
@@ -163,13 +164,13 @@ void Replay::take_action(const Record& record) {
   expect_start(decided);
 }
 
-// ---- what the decisions rest on, and what follows from them ----
+// ---- causes and effects of decisions ----
 
-/// Each segment by itself.
+/// Expects the engine to start each segment of the action by itself.
 void Replay::expect_start(const Action& action) {
   if (!released_ || !on_engine(action.kind)) return;
   Engine& engine = action.beside ? beside_ : this->engine(action.kind);
-  if (engine.failed == action.job) return; // what is given of it then does not begin
+  if (engine.failed == action.job) return; // later orders of a failed job do not begin
   for (std::uint32_t behind = 0; behind <= action.committed; ++behind) {
     engine.ordered.push_back(action);
     engine.ordered.back().segment += behind;
@@ -177,7 +178,7 @@ void Replay::expect_start(const Action& action) {
   }
 }
 
-/// Of an execution, that of the two which has something of this job.
+/// Returns the engine of an action. For an execution it is the one of two that has work of this job.
 Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   const bool beside =
       kind == Action::Kind::start_execution && ((!beside_.ordered.empty() && beside_.ordered.front().job == job) ||
@@ -186,7 +187,7 @@ Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   return beside ? beside_ : engine(kind);
 }
 
-/// An input must be what the thread or engine that caused it recorded.
+/// Checks that the thread or engine that caused an input recorded the same.
 void Replay::check_cause(const Event& input) {
   if (!released_) return;
   if (input.kind == Event::Kind::job_withdrawn) return;
@@ -209,7 +210,7 @@ void Replay::check_cause(const Event& input) {
   ended.pop_front();
 }
 
-/// A job that has ended its first part; what the core is told next is this.
+/// Takes the request of a job that has ended its first part. It must be the next request that the core gets.
 void Replay::take_request(const Record& record) {
   const auto ready = ready_.find(record.job.task);
   if (ready == ready_.end() && next_input_ == 0) return begin_in_the_middle();
@@ -239,7 +240,7 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   if (record.kind == RecordKind::device_end && !record.ok && left_ == record.job) return left_.reset();
   Engine& engine = engine_of(kind, record.job);
-  if (!engine.under_way && !record.ok && !engine.ordered.empty()) { // refused by its engine before it began
+  if (!engine.under_way && !record.ok && !engine.ordered.empty()) { // the engine refused the action before it began
     engine.under_way = engine.ordered.front();
     engine.ordered.pop_front();
   }
@@ -249,7 +250,7 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
-  if (record.kind == RecordKind::device_end && !record.ok) { // nor does what was given behind it
+  if (record.kind == RecordKind::device_end && !record.ok) { // the orders behind it do not begin either
     engine.failed = record.job;
     std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
   }

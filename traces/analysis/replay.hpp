@@ -1,6 +1,6 @@
-// Feeds the recorded inputs of the scheduler core to the same core, and holds each of its decisions against the
-// recorded one; and holds both against what threads and engines recorded of themselves. The first difference is kept,
-// with what was expected.
+// Feeds the recorded inputs of the scheduler core to the same core, and compares each of its decisions with the
+// recorded one. Compares both with what threads and engines recorded of themselves. Keeps the first difference, with
+// the expected decision.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -24,15 +24,15 @@ class Replay {
  public:
   explicit Replay(const RunSetup& setup);
 
-  /// In the order of the recording.
+  /// Takes a record. Records must come in the order of the recording.
   void see(const Record& record);
 
-  /// Frames that hold a chunk or are on their way to; absent where nothing is swapped, or nothing is replayed (any
-  /// more).
+  /// Returns the number of frames that hold a chunk or expect one on its way. Returns nullopt if nothing is swapped, or
+  /// the replay has not begun or has ended.
   [[nodiscard]] std::optional<std::uint32_t> frames_in_use() const;
 
-  /// `whole`: the recording holds the run to its end. `lost`: events are missing from it, so that a difference proves
-  /// nothing.
+  /// Returns the outcome. `whole`: the recording holds the run to its end. `lost`: events are missing from it, so that
+  /// a difference proves nothing.
   [[nodiscard]] ReplayAnalysis finish(bool whole, bool lost);
 
  private:
@@ -51,12 +51,12 @@ class Replay {
   [[nodiscard]] std::string text(policies::JobId job) const;
   [[nodiscard]] bool over() const { return !result_.difference.empty() || !result_.not_replayed.empty(); }
 
-  /// An execution or a transfer that was ordered, on its way.
+  /// The state of one engine: ordered, running and ended executions or transfers.
   struct Engine {
     std::deque<policies::Action> ordered;
     std::optional<policies::Action> under_way;
-    std::deque<policies::Event> ended;     // as its engine recorded it; the input is to come
-    std::optional<policies::JobId> failed; // the last one here
+    std::deque<policies::Event> ended;     // as its engine recorded it; the core has not got it yet
+    std::optional<policies::JobId> failed; // the last job that failed here
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Engine& engine_of(policies::Action::Kind kind, policies::JobId job);
@@ -64,20 +64,20 @@ class Replay {
   std::vector<std::string> names_;
   std::uint32_t frames_ = 0;
   policies::DeviceScheduler scheduler_;
-  std::span<const policies::Action> unrecorded_; // of what the last input caused
+  std::span<const policies::Action> unrecorded_; // actions of the last input that are not recorded yet
   std::uint64_t next_input_ = 0;
-  bool cut_off_ = false;          // what is under way at the end of the run: a simulated one
+  bool cut_off_ = false;          // the end of the run cuts off running work, as in a simulated run
   bool released_ = false;         // the warm-up, of which only decisions are recorded, is over, or there was none
   std::array<Engine, 3> engines_; // execution, copy in, copy out
-  Engine beside_;                 // execution beside another
-  /// By task: the job that has ended its first part, and has not requested the device yet
+  Engine beside_;                 // engine of an execution that co-runs with another
+  /// By task, the job that has ended its first part and has not requested the device yet
   std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;
   struct Request {
     policies::JobId job;
     Instant at{}, deadline{};
   };
-  std::optional<Request> requested_;    // by the job that is given to the core next
-  std::optional<policies::JobId> left_; // dropped or failed last, perhaps between two segments
+  std::optional<Request> requested_;    // the recorded request that the core has not got yet
+  std::optional<policies::JobId> left_; // the job dropped or failed last, perhaps between two segments
   ReplayAnalysis result_;
 };
 

@@ -9,11 +9,11 @@ namespace {
 
 constexpr Duration idle = std::chrono::milliseconds(10);
 constexpr std::size_t max_groups = 64;
-constexpr std::size_t max_cores = 8192;      // a damaged recording may name any
-constexpr std::uint32_t others = UINT32_MAX; // what more groups there would be
-// Neighbours
+constexpr std::size_t max_cores = 8192;      // a damaged recording may contain any number
+constexpr std::uint32_t others = UINT32_MAX; // group of everything beyond `max_groups`
+// Groups of the factor `neighbour`
 constexpr std::uint32_t nobody = 0, preempted = 1, first_neighbour = 2;
-// What goes on beside a part, as bits
+// Concurrent work, as bits; the groups of the factor `beside`
 constexpr std::uint32_t device_works = 1, copies_in = 2, copies_out = 4;
 
 std::uint32_t doubling_class(Duration pause) {

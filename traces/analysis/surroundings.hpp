@@ -1,6 +1,6 @@
-// What surrounds each execution of a part: the time since the last one, who had its core or the device before, what
-// went on meanwhile, at what clock. Counts how long executions take by each of it, in memory that does not grow with
-// the recording.
+// The circumstances of each execution of a part: the time since the last one, the previous user of its core or of the
+// device, concurrent work, and the clock. Counts execution times by each of these factors, in memory that does not grow
+// with the recording.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -25,20 +25,21 @@ struct PartExecution {
   Part part{};
   unsigned core = 0; // of a CPU part
   Instant begin{}, end{};
-  Duration took{0}; // CPU time of a CPU part, of the device what it executed
+  Duration took{0}; // CPU time of a CPU part, executed time of the device part
 };
 
 class Surroundings {
  public:
-  /// `setup` outlives it.
+  /// `setup` must outlive this object.
   explicit Surroundings(const RunSetup& setup) : setup_(setup), accounts_(setup.tasks.size()) {}
 
-  /// In the order of their ends, but for what threads tell a little late. `timeline` knows what overlaps it.
+  /// Adds an execution. Executions come in the order of their ends, except for small delays between threads. `timeline`
+  /// must know all work that overlaps the execution.
   void add(const PartExecution& execution, const Timeline& timeline);
   void see_clock(const Record& record) { clocks_.see(record); }
-  /// A core_stolen: told after the executions that it may have met.
+  /// Takes a core_stolen record, which comes after the executions that it may concern.
   void see_theft(const Record& record);
-  /// It ended without a result: others came after it all the same.
+  /// Adds an execution that ended without a result: it still precedes later ones.
   void add_failed(const PartExecution& execution) { note_end(execution); }
 
   [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;
@@ -48,14 +49,14 @@ class Surroundings {
   [[nodiscard]] const std::vector<Excess>& above_wcet() const { return above_wcet_; }
 
  private:
-  using Key = std::uint32_t; // of a group
+  using Key = std::uint32_t; // identifies a group
   using Keys = std::array<std::optional<Key>, factors>;
   struct Group {
     Key key = 0;
     std::uint64_t above_wcet = 0;
     DistributionBuilder times;
   };
-  /// What is counted of a part of a task.
+  /// The counts of one part of a task.
   struct PartAccount {
     std::array<std::vector<Group>, factors> groups;
     std::optional<Instant> last_end;
@@ -82,7 +83,7 @@ class Surroundings {
   std::map<unsigned, End> last_on_core_;
   std::uint64_t excesses_ = 0;
   std::vector<Excess> above_wcet_;
-  std::vector<PartExecution> exceeding_;     // parallel to it
+  std::vector<PartExecution> exceeding_;     // parallel to above_wcet_
   std::map<std::uint32_t, Duration> stolen_; // by core
 };
 

@@ -1,4 +1,4 @@
-// Who had which resource when, as far as jobs that have not ended yet may ask: cores, the device, copy engines.
+// The users of each resource (cores, the device, copy engines) over time, as far back as unfinished jobs need it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -16,7 +16,7 @@ namespace rtexec::traces {
 
 enum class Direction : std::uint8_t { in, out };
 
-/// What orders jobs on the device; the smaller the more urgent.
+/// The order of jobs on the device. A smaller value is more urgent.
 struct Urgency {
   std::uint32_t device_class = 1;
   std::uint32_t rank = 0;
@@ -25,22 +25,23 @@ struct Urgency {
   friend auto operator<=>(const Urgency&, const Urgency&) = default;
 };
 
-/// A CPU part on its core, from its begin to its end, whoever preempted it.
+/// A CPU part on its core, from its begin to its end, including the time in which others preempted it.
 struct CorePart {
   policies::JobId job;
   std::uint32_t rank = 0; // core rank
 };
 
-/// Of a job that is preempted between its segments, a stretch of it: as many segments as nothing else came between.
+/// An interval in which a job has the device. A job that is preempted between its segments has several intervals. Each
+/// consists of segments between which no other job had the device.
 struct Execution {
   Urgency of;
-  std::optional<Duration> executed; // in all stretches; of the last one, when that has ended
-  bool beside = false;              // it was started at once with another one
+  std::optional<Duration> executed; // in all intervals of the job; set in the last one, once that has ended
+  bool beside = false;              // it was started to co-run with another execution
 };
 
 struct ChunkTransfer {
   policies::Transfer transfer;
-  Urgency of; // the job that it is for
+  Urgency of; // the job that the transfer is for
 };
 
 class Timeline {
@@ -51,10 +52,10 @@ class Timeline {
   };
   struct CopyEngine {
     History<ChunkTransfer> transfers;
-    History<policies::JobId> pending; // from the decision that a chunk is to move to its beginning
+    History<policies::JobId> pending; // from the decision to move a chunk until the move begins
   };
 
-  History<Execution> executions;     // two at once where jobs execute beside each other
+  History<Execution> executions;     // two at once if jobs co-run
   std::array<CopyEngine, 2> engines; // by Direction
   std::map<unsigned, Core> cores;
 
