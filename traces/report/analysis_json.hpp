@@ -1,8 +1,8 @@
-// An Analysis as JSON, all of it: the shape that scripts and the page rely on.
+// Writes a whole Analysis as JSON, in the form on which scripts and the page rely.
 //
 // Names end in their unit: lengths `_ns`, sizes `_bytes`; both are integers. Instants are `_ns` after the first instant
-// of the recording, which `origin_ns` tells (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are
-// named ("swap-in"). What is absent, or an empty reason, is null.
+// of the recording, which `origin_ns` contains (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are
+// named ("swap-in"). An absent value, or an empty reason, is null.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -16,7 +16,8 @@ namespace rtexec::traces {
 [[nodiscard]] nlohmann::json to_json(const Analysis& analysis);
 [[nodiscard]] nlohmann::json to_json(const Pwcet& pwcet);
 
-/// As text: bytes that are not UTF-8, of names out of a recording, are replaced. `indent` -1: on one line.
+/// Returns the JSON as text. Replaces bytes that are not UTF-8, which names in a recording may contain. `indent` -1: on
+/// one line.
 [[nodiscard]] std::string json_text(const nlohmann::json& json, int indent = -1);
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-// Figures as CSV (RFC 4180), a header line first: for spreadsheets and scripts. Lengths and instants are in
+// Writes figures as CSV (RFC 4180) with a header line, for spreadsheets and scripts. Lengths and instants are in
 // nanoseconds.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace rtexec::traces {
 
-/// A row per job, as the analysis goes: task, job, nominal_ns (after the start of the run), response_ns, deadline_ns
-/// (relative), outcome, and one column per cause, whose sum is the response. `out` and `setup` outlive it; whether it
-/// took everything is the caller's to ask.
+/// Writes a row per job as the analysis proceeds: task, job, nominal_ns (after the start of the run), response_ns,
+/// deadline_ns (relative), outcome, and one column per cause, whose sum is the response. `out` and `setup` must outlive
+/// it. The caller must check `out` for errors.
 class JobsCsv {
  public:
   JobsCsv(std::ostream& out, const RunSetup& setup);
@@ -20,12 +20,12 @@ class JobsCsv {
 
  private:
   std::ostream& out_;
-  const RunSetup& setup_;          // its start is told with the first release
-  std::vector<std::string> tasks_; // names as they stand in the file
+  const RunSetup& setup_;          // its start is known from the first release on
+  std::vector<std::string> tasks_; // names as cells of the file
 };
 
-/// A row per task and stage. Of a pWCET the value at the smallest exceedance, by peaks over threshold; empty where
-/// there is none.
+/// Writes a row per task and stage. The pWCET is the value at the smallest exceedance, by peaks over threshold; empty
+/// if there is none.
 void summary_csv(const Analysis& analysis, std::ostream& out);
 
 } // namespace rtexec::traces

@@ -19,8 +19,8 @@ using policies::JobId;
 constexpr double min_left = 130, right = 28, top = 34, chart = 1250;
 constexpr double task_lane = 26, resource_lane = 24, memory_lane = 48, gap = 6, axis = 26, legend_line = 20;
 constexpr std::size_t max_legend_columns = 8, longest_name = 48;
-constexpr double letter = 7.2; // of a name, at most
-constexpr double swatch = 17;  // with the gap beside it
+constexpr double letter = 7.2; // maximum width of a letter in a name
+constexpr double swatch = 17;  // width of a colour field with the gap beside it
 
 constexpr std::string_view css = R"(text{font:12px sans-serif;fill:#222}.s{font-size:10px}
 .l{stroke:#ddd}.r{stroke:#c00;fill:none;stroke-width:2})";
@@ -29,7 +29,7 @@ constexpr std::string_view stripes =
 <rect width="6" height="6" fill="#fff" fill-opacity="0.5"/><rect width="3" height="6" fill="#c00"/></pattern>)svg";
 constexpr const char* to_the_left = "text-anchor=\"end\"";
 
-/// Six to twelve in the whole.
+/// Returns the tick distance for about six to twelve ticks in the whole.
 Duration tick_of(Duration whole) {
   const auto least = static_cast<double>(std::max<Duration::rep>((whole / 12).count(), 1));
   return Duration(static_cast<Duration::rep>(round_step(least)));
@@ -163,7 +163,7 @@ class Page {
     }
   }
 
-  /// A step curve, as high as the lane where all frames are in use.
+  /// Draws a step curve. It is as high as the lane if all frames are in use.
   void memory() {
     if (gantt_.memory.empty()) return;
     name_lane(memory_, "swapped memory");
@@ -174,7 +174,7 @@ class Page {
       return base -
              (memory_.height - 4) * static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(most, 1));
     };
-    std::uint64_t before = 0; // the last step that is not after `from`
+    std::uint64_t before = 0; // value of the last step at or before `from`
     for (const GanttStep& step : gantt_.memory)
       if (step.at <= gantt_.from) before = step.bytes;
     SvgPath curve;
@@ -215,7 +215,7 @@ class Page {
   Instant to_;
   double left_ = 0;
   std::size_t legend_columns_ = 1;
-  std::vector<LaneArea> places_;                    // of lanes
+  std::vector<LaneArea> places_;                    // by lane
   std::vector<std::optional<LaneArea>> task_lanes_; // by task
   LaneArea memory_;
   double bottom_ = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// No `<` can end the script element that holds it, nor open a comment in it.
+/// Returns JSON without any `<`, so that it cannot end the script element around it, nor open a comment there.
 std::string inside_script(const json& value) {
   std::string result;
   for (const char c : json_text(value))
@@ -32,7 +32,8 @@ void column(std::ostream& out, const char* name, const std::vector<Item>& items,
   out << ']';
 }
 
-/// Each value as its distance from the one before it, the first one from `from`: short numbers.
+/// Returns a function that turns each value into its distance from the previous one, the first into its distance from
+/// `from`. This makes short numbers.
 auto distance_from(Instant from) {
   return [from](Instant at) mutable {
     const auto distance = (at - from).count();

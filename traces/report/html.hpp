@@ -14,8 +14,8 @@
 
 namespace rtexec::traces {
 
-/// `windows` are offered in their order, the first one is shown; none: the page has no Gantt chart. A browser stays
-/// fluent with 100,000 bars in a window (4 MB of the file).
+/// Offers `windows` in their order and shows the first one. Without windows the page has no Gantt chart. A browser
+/// stays fluent with 100,000 bars in a window (4 MB of the file).
 void write_html(const Analysis& analysis, std::span<const Gantt> windows, std::ostream& out);
 
 } // namespace rtexec::traces

@@ -9,7 +9,7 @@
 namespace rtexec::traces {
 namespace {
 
-/// A protobuf message as it is sent: fields in the order in which they are added.
+/// A protobuf message in wire format: its fields in the order in which they are added.
 class Message {
  public:
   Message& number(unsigned field, std::uint64_t value) {
@@ -76,7 +76,7 @@ Message packet_of(Instant at, const Message& event) {
   return result;
 }
 
-/// What its number is, and of what.
+/// Annotates an event with the bar's task and with the number of its job, buffer or tile.
 void annotate(Message& event, std::span<const std::string> tasks, const GanttBar& bar) {
   using enum GanttBar::Kind;
   const auto number = [&](std::string_view of, std::uint64_t value) {
@@ -128,7 +128,8 @@ PerfettoWriter::Track& PerfettoWriter::make_track(std::vector<Track>& tracks, st
   return tracks.back();
 }
 
-/// An end event closes the slice of its track that began last: slices of one track do not overlap here.
+/// Returns the track of a bar. An end event closes the slice of its track that began last, so the slices of one track
+/// must not overlap.
 std::uint64_t PerfettoWriter::track_of(const GanttBar& bar) {
   const bool aside = bar.kind == GanttBar::Kind::throttled || bar.kind == GanttBar::Kind::preempted;
   auto& tracks = aside ? tracks_[bar.lane].aside : tracks_[bar.lane].jobs;

@@ -1,9 +1,9 @@
-// A run as a Perfetto trace: ui.perfetto.dev and trace_processor open it. A track per lane of a Gantt, with a slice per
-// bar and an instant per mark, and a counter of the swapped memory in use.
+// Writes a run as a Perfetto trace, which ui.perfetto.dev and trace_processor open. Each lane of a Gantt is a track,
+// each bar a slice, each mark an instant; a counter shows the swapped memory in use.
 //
 // Format: Perfetto's public protobuf messages (protos/perfetto/trace/trace_packet.proto and track_event/), whose field
-// numbers do not change. Streams, in constant memory: what is added is written at once. Readers sort by time, so that
-// it is enough to add bars in the order of their ends.
+// numbers do not change. The writer streams in constant memory: each addition is written at once. Readers sort by time,
+// so that it is enough to add bars in the order of their ends.
 #pragma once
 
 #include "traces/analysis/gantt.hpp"
@@ -18,12 +18,12 @@ namespace rtexec::traces {
 
 class PerfettoWriter {
  public:
-  /// Of `about` the tasks, the lanes and whether memory is swapped (memory_capacity) are taken, nothing else. `out`
-  /// outlives the writer; whether it took everything is the caller's to ask.
+  /// Uses only the tasks, the lanes and the memory_capacity (above 0: memory is swapped) of `about`. `out` must outlive
+  /// the writer. The caller must check `out` for errors.
   PerfettoWriter(std::ostream& out, const Gantt& about);
 
-  /// Bars of a lane that overlap are put on tracks of one name, which Perfetto shows as one; where a core is throttled,
-  /// or a job preempted on the device, they have tracks of their own.
+  /// Puts overlapping bars of a lane on tracks of one name, which Perfetto shows as one. Bars of a throttled core, or
+  /// of a job preempted on the device, have tracks of their own.
   void add(const GanttBar& bar);
   void add(const GanttMark& mark);
   void add(const GanttStep& step);
@@ -33,7 +33,7 @@ class PerfettoWriter {
     std::uint64_t uuid = 0;
     Instant busy_until = Instant::min();
   };
-  /// Of one lane.
+  /// The tracks of one lane.
   struct Tracks {
     std::vector<Track> jobs, aside;
   };
@@ -48,7 +48,7 @@ class PerfettoWriter {
   std::vector<GanttLane> lanes_;
   std::vector<Tracks> tracks_; // by lane
   std::uint64_t next_uuid_ = 1;
-  std::uint64_t memory_ = 0; // its track
+  std::uint64_t memory_ = 0; // the track of the swapped memory
 };
 
 } // namespace rtexec::traces

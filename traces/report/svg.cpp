@@ -17,7 +17,7 @@ std::string number(double value) {
 /// ` name="12.00"`
 std::string attribute(const char* name, double value) { return std::string(" ") + name + "=\"" + number(value) + '"'; }
 
-/// Control characters, which XML has no way to write, become blanks.
+/// Escapes a text for XML. Control characters, which XML cannot represent, become blanks.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {

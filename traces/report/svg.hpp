@@ -1,5 +1,5 @@
-// Writes SVG pictures, element by element: what the Gantt chart and the charts of the commands are drawn with. A
-// picture is one file that needs nothing else.
+// Writes SVG pictures, element by element, for the Gantt chart and the charts of the commands. A picture is one file
+// that needs nothing else.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct SvgPoint {
   double x = 0, y = 0;
 };
 
-/// What a path is made of; coordinates are absolute.
+/// The commands of an SVG path, with absolute coordinates.
 class SvgPath {
  public:
   SvgPath& move(double x, double y) { return add('M', {x, y}); }
@@ -28,16 +28,16 @@ class SvgPath {
   std::string text_;
 };
 
-/// Coordinates have two decimals. Texts and tooltips may hold any characters; `attributes` are written as they are:
-/// `class="l" stroke="#999"`. A tooltip that is empty is left out.
+/// Writes one picture. Coordinates have two decimals. Texts and tooltips may hold any characters. `attributes` are
+/// written unchanged: `class="l" stroke="#999"`. An empty tooltip is left out.
 class SvgWriter {
  public:
-  /// A white page, which shrinks where there is less room. `css` is of its classes, `definitions` are the contents of
-  /// its <defs>.
+  /// Begins a white page, which shrinks if there is less room. `css` defines the classes. `definitions` are the
+  /// contents of its <defs>.
   SvgWriter(double width, double height, std::string_view css, std::string_view definitions = {});
 
   void text(double x, double y, std::string_view what, std::string_view attributes = {});
-  /// Centred on the point, to be read from below upwards.
+  /// Writes a text that is centred on the point and reads from bottom to top.
   void turned_text(double x, double y, std::string_view what);
   void line(double x1, double y1, double x2, double y2, std::string_view attributes);
   void rect(double x, double y, double width, double height, std::string_view attributes,
@@ -46,7 +46,7 @@ class SvgWriter {
   void polyline(std::span<const SvgPoint> points, std::string_view attributes);
   void path(const SvgPath& path, std::string_view attributes, std::string_view tooltip = {});
 
-  /// The picture. To be called once.
+  /// Returns the picture. To be called once.
   [[nodiscard]] std::string finish();
 
  private:
@@ -55,7 +55,8 @@ class SvgWriter {
   std::string out_;
 };
 
-/// The distance of an axis's ticks: the smallest of 1, 2 and 5 times a power of ten that is at least `least` (above 0).
+/// Returns the distance between an axis's ticks: the smallest of 1, 2 and 5 times a power of ten that is at least
+/// `least` (above 0).
 [[nodiscard]] double round_step(double least);
 
 } // namespace rtexec::traces

@@ -1,23 +1,23 @@
-// Whether a fitted distribution describes the samples that it was fitted to. Pure; any thread may call.
+// Tests whether a fitted distribution describes the samples to which it was fitted. Pure; any thread may call.
 //
-// The parameters come from the same samples, so the classical p-values do not apply. Here they come from tables of the
-// statistics of samples that were drawn from, and fitted with, the distribution, by its shape; `pwcet-bench --tables`
-// prints them.
+// The parameters come from the same samples, so the classical p-values do not apply. The p-values come from tables
+// instead, by shape. A table lists the statistics of samples that were drawn from the distribution and then fitted with
+// it; `pwcet-bench --tables` prints the tables.
 #pragma once
 
 #include <span>
 
 namespace rtexec::traces {
 
-/// Of probabilities, ascending: the fitted distribution function at the samples.
+/// Returns the statistic of `probabilities`: the values of the fitted distribution function at the samples, ascending.
 [[nodiscard]] double anderson_darling_statistic(std::span<const double> probabilities);
-/// sqrt(n) times the largest distance.
+/// Returns sqrt(n) times the largest distance.
 [[nodiscard]] double kolmogorov_smirnov_statistic(std::span<const double> probabilities);
 
 enum class Law { gpd, gev };
 
-/// P-values of at most 0.5, where the tables end; below 0.001, their other end, extrapolated. Shapes beyond the tables'
-/// count as their ends.
+/// Return a p-value of at most 0.5, where the tables end. Below 0.001, their other end, it is extrapolated. Shapes
+/// outside the tables count as their ends.
 [[nodiscard]] double anderson_darling_p_value(Law law, double shape, double statistic);
 [[nodiscard]] double kolmogorov_smirnov_p_value(Law law, double shape, double statistic);
 

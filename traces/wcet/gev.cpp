@@ -9,10 +9,11 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double gumbel = 1e-6; // a shape nearer to 0 is taken as 0
+constexpr double gumbel = 1e-6; // a shape nearer to 0 counts as 0
 constexpr double lowest_shape = -1, highest_shape = 2;
 
-/// Maxima with mean 0 and deviation 1: searches have absolute tolerances. Likelihoods below are of these.
+/// Maxima with mean 0 and deviation 1, since searches have absolute tolerances. The likelihoods below are of these
+/// maxima.
 struct Standardised {
   explicit Standardised(std::span<const double> maxima) : centre(mean(maxima)), x(maxima.begin(), maxima.end()) {
     for (double& value : x) value -= centre;
@@ -29,7 +30,7 @@ struct Standardised {
 
 double to_gumbel(double x, double t) { return std::abs(t * x) < 1e-9 ? x : std::log1p(t * x) / t; }
 
-/// The largest log-likelihood over the location, for a shape and the scale at the centre.
+/// Returns the largest log-likelihood over all locations, for a shape and the scale at the centre.
 double profile_of_scale(double shape, double scale, const Standardised& maxima) {
   const double t = shape / scale;
   if (1 + t * maxima.x.front() <= 0 || 1 + t * maxima.x.back() <= 0) return impossible;
@@ -43,9 +44,9 @@ double profile_of_scale(double shape, double scale, const Standardised& maxima) 
   return -n * (std::log(scale) + std::log(exponentials / n) + 1) - sum * (1 / scale + t);
 }
 
-/// The best scale at the centre for that shape, and its log-likelihood.
+/// Returns the best scale at the centre for a shape, and its log-likelihood.
 std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
-  // The support must hold all
+  // The support must contain all maxima
   const double least = shape < 0 ? -shape * maxima.x.back() : -shape * maxima.x.front();
   const double low = std::max(least * (1 + 1e-9), 0.02), high = std::max(10.0, 4 * least);
   const auto [log_scale, value] =
@@ -53,7 +54,8 @@ std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
   return {std::exp(log_scale), value};
 }
 
-/// The largest log-likelihood for t, where a maximum is below `quantile`, standardised, with probability exp(-hazard).
+/// Returns the largest log-likelihood for t, if a maximum is below `quantile`, standardised, with probability
+/// exp(-hazard).
 double profile_of_ratio(double t, double quantile, double hazard, const Standardised& maxima) {
   const double z_quantile = to_gumbel(quantile, t);
   const auto n = static_cast<double>(maxima.x.size());

@@ -17,20 +17,21 @@ struct Gev {
   double location = 0, scale = 0, shape = 0;
 
   [[nodiscard]] double survival(double x) const;
-  /// The value that is exceeded with `probability`, 0 < probability < 1.
+  /// Returns the value that is exceeded with `probability`, 0 < probability < 1.
   [[nodiscard]] double quantile(double probability) const;
 };
 
 [[nodiscard]] double log_likelihood(const Gev& gev, std::span<const double> maxima);
 
-/// Maximum likelihood; nothing where there is no maximum with a shape between -1 and 2. `maxima` ascending, not all the
-/// same.
+/// Fits by maximum likelihood. Returns nullopt if there is no maximum with a shape between -1 and 2. `maxima` must be
+/// ascending and not all the same.
 [[nodiscard]] std::optional<Gev> fit_gev(std::span<const double> maxima);
 
-/// 95 % by profile likelihood; nothing where it does not end between -1 and 2.
+/// Returns the 95 % interval by profile likelihood; nullopt if the interval does not end between -1 and 2.
 [[nodiscard]] std::optional<Interval> shape_interval(const Gev& fitted, std::span<const double> maxima);
 
-/// 95 % by profile likelihood for the value that a maximum exceeds with `probability`; nothing where it does not end.
+/// Returns the 95 % interval, by profile likelihood, of the value that a maximum exceeds with `probability`. Returns
+/// nullopt if the interval does not end.
 [[nodiscard]] std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const double> maxima,
                                                         double probability);
 

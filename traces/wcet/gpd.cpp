@@ -7,13 +7,13 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double exponential = 1e-6; // a shape nearer to 0 is taken as 0
-constexpr double lowest_shape = -1;  // below, the likelihood has no bound
+constexpr double exponential = 1e-6; // a shape nearer to 0 counts as 0
+constexpr double lowest_shape = -1;  // the likelihood of lower shapes is unbounded
 constexpr double highest_shape = 2;
 
-/// The largest likelihood for that shape.
+/// Returns the largest likelihood for a shape.
 double profile_of_shape(double shape, double scale, std::span<const double> y) {
-  const double least = shape < 0 ? -shape * y.back() : 0; // the support must hold the largest
+  const double least = shape < 0 ? -shape * y.back() : 0; // the support must contain the largest excess
   const double low = std::max(least * (1 + 1e-9), scale / 20), high = std::max(20 * scale, 4 * least);
   return maximum(
              [&](double log_scale) {
@@ -23,15 +23,15 @@ double profile_of_shape(double shape, double scale, std::span<const double> y) {
       .second;
 }
 
-/// (r^shape - 1) / shape, r = 1 / probability
+/// Returns (r^shape - 1) / shape, with r = 1 / probability.
 double growth(double log_r, double shape) {
   return std::abs(shape) < exponential ? log_r : std::expm1(log_r * shape) / shape;
 }
 
-/// The largest likelihood where `quantile` is exceeded with the probability 1 / r.
+/// Returns the largest likelihood if `quantile` is exceeded with the probability 1 / r.
 double profile_of_quantile(double quantile, double log_r, std::span<const double> y) {
   const double share = quantile / y.back();
-  // Below, the support would end before the largest
+  // For lower shapes the support would end before the largest excess
   const double bounded = share < 1 ? std::log1p(-share) / log_r * (1 - 1e-9) : lowest_shape;
   const auto likelihood = [&](double shape) { return log_likelihood({quantile / growth(log_r, shape), shape}, y); };
   return maximum(likelihood, std::max(lowest_shape, bounded), highest_shape).second;
@@ -54,8 +54,8 @@ double log_likelihood(const Gpd& gpd, std::span<const double> y) {
 }
 
 std::optional<Gpd> fit_gpd(std::span<const double> y) {
-  // In s = log(1 + largest shape / scale), of which shape times log(n) is the order: each s has one best shape, in
-  // closed form.
+  // Searches in s = log(1 + largest shape / scale), which has the order of shape times log(n). Each s has one best
+  // shape, in closed form.
   const double log_n = std::log(static_cast<double>(y.size())), largest = y.back();
   const auto best_for = [&](double s) {
     const double ratio = std::expm1(s) / largest;

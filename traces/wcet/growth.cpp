@@ -7,7 +7,8 @@
 namespace rtexec::traces {
 namespace {
 
-/// Of so many equal pieces, the mean of their longest; what does not fill the pieces is left out at the front.
+/// Returns the mean of the longest samples of `pieces` equal pieces. Leaves out the first samples if they do not fill
+/// the pieces.
 double mean_longest(std::span<const double> samples, std::size_t pieces) {
   const std::size_t length = samples.size() / pieces;
   const auto used = samples.last(length * pieces);

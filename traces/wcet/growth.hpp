@@ -1,9 +1,10 @@
-// How the longest execution grows with the number of jobs, without a model of the tail. Pure; any thread may call.
+// Estimates how the longest execution grows with the number of jobs, without a model of the tail. Pure; any thread may
+// call.
 //
-// In the mean, the longest of n jobs of a series is the longest of n / 2^k jobs that follow each other, plus k times
-// what a doubling brings. That is known for up to six halvings, from the series cut into 2^k equal pieces; so the
-// longest is carried on over as many doublings, and no further. For tails that fall at least as fast as an exponential
-// one a doubling brings no more than the one before it.
+// In the mean, the longest of n jobs of a series is the longest of n / 2^k consecutive jobs, plus k times the increase
+// per doubling. That increase is known for up to six halvings, from the series cut into 2^k equal pieces. So the
+// longest is extrapolated over as many doublings, and no further. For tails that fall at least as fast as an
+// exponential one, a doubling adds no more than the one before it.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,21 @@
 namespace rtexec::traces {
 
 constexpr int max_halvings = 6;
-constexpr std::uint64_t min_piece = 8; // jobs: of fewer, the longest is not yet a tail's
+constexpr std::uint64_t min_piece = 8; // jobs; the longest of fewer jobs does not yet belong to the tail
 
 struct Growth {
   double longest = 0;
-  double per_doubling = 0; // of the number of jobs; the most that any of the halvings showed
-  int halvings = 0;        // that were looked at
+  double per_doubling = 0; // increase per doubling of the number of jobs; the largest of all halvings
+  int halvings = 0;        // number of halvings that were examined
 
-  /// The longest of 2^doublings times as many jobs. Of the growth `growth_safety` times as much is added, since what
-  /// was seen is itself by chance.
+  /// Returns the estimated longest of 2^doublings times as many jobs. Adds `growth_safety` times the observed growth,
+  /// since that growth is itself random.
   [[nodiscard]] double after(double doublings) const;
 };
 constexpr double growth_safety = 1.5;
 
-/// `samples` in the order in which they were measured, each the longest of `block` jobs; not empty.
+/// Estimates the growth. `samples` must be in the order of measurement, each the longest of `block` jobs, and not
+/// empty.
 [[nodiscard]] Growth growth(std::span<const double> samples, std::uint64_t block = 1);
 
 } // namespace rtexec::traces

@@ -1,5 +1,5 @@
-// What both tail models need of numerics: a maximum in one dimension, confidence intervals by profile likelihood, sums
-// of logarithms. Pure; any thread may call.
+// Numerics for both tail models: a maximum in one dimension, confidence intervals by profile likelihood, sums of
+// logarithms. Pure; any thread may call.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -16,20 +16,20 @@
 
 namespace rtexec::traces {
 
-/// A log-likelihood where the parameters do not allow a sample. Finite, so that differences stay numbers.
+/// The log-likelihood if the parameters do not allow a sample. It is finite, so that differences stay numbers.
 constexpr double impossible = -1e12;
 
-/// Half the 95 % point of chi-square with one degree of freedom: so far may the log-likelihood fall within the interval
-/// (Wilks 1938).
+/// Half the 95 % point of chi-square with one degree of freedom: the maximum fall of the log-likelihood within the
+/// interval (Wilks 1938).
 constexpr double likelihood_drop = 1.9207294103470;
 
 [[nodiscard]] double mean(std::span<const double> x);
 
-/// sum of log(1 + c y); -infinity where a term is not positive.
+/// Returns the sum of log(1 + c y); -infinity if an argument of the logarithm is not positive.
 [[nodiscard]] double sum_log1p(double c, std::span<const double> y);
 
-/// The argument in [low, high] where `function`, unimodal there, is largest, and its value. What is not a number counts
-/// as impossible.
+/// Returns the argument in [low, high] at which `function`, unimodal there, is largest, and its value. A value that is
+/// not a number counts as impossible.
 template <typename Function>
 [[nodiscard]] std::pair<double, double> maximum(const Function& function, double low, double high) {
   constexpr int bits = 20;
@@ -41,8 +41,8 @@ template <typename Function>
   return {at, -value};
 }
 
-/// The point beyond `best`, starting with `step` (negative: downwards), where `profile` has fallen by `likelihood_drop`
-/// from `largest`. Nothing where that is not found before `limit`.
+/// Returns the point beyond `best` at which `profile` has fallen by `likelihood_drop` from `largest`. The search starts
+/// with `step` (negative: downwards). Returns nullopt if there is no such point before `limit`.
 template <typename Profile>
 [[nodiscard]] std::optional<double> profile_end(const Profile& profile, double largest, double best, double step,
                                                 double limit) {
@@ -67,12 +67,12 @@ template <typename Profile>
   return (a + b) / 2;
 }
 
-/// The first step of a search, and where it gives up.
+/// The first step of a search, and the point at which it gives up.
 struct Search {
   double step, limit;
 };
 
-/// Between both ends; nothing where one is not found.
+/// Returns the interval between both ends; nullopt if an end is not found.
 template <typename Profile>
 [[nodiscard]] std::optional<Interval> interval(const Profile& profile, double largest, double best, Search down,
                                                Search up) {

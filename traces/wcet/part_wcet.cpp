@@ -12,12 +12,12 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t max_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
+constexpr std::size_t max_kept = 128; // blocks in a profile; growth needs at least 64 for all halvings
 constexpr std::size_t min_half = 8;
-constexpr double widest_limit = 2;     // of the models, times the longest
-constexpr double widest_growth = 1.5;  // times the longest
-constexpr double min_claiming = 1000;  // jobs, of fewer a drift is not found
-constexpr double short_part = 100'000; // ns; so short that most of what varies is interruptions
+constexpr double widest_limit = 2;     // maximum limit of the models, as a multiple of the longest
+constexpr double widest_growth = 1.5;  // maximum growth, as a multiple of the longest
+constexpr double min_claiming = 1000;  // jobs; with fewer, a drift is not found
+constexpr double short_part = 100'000; // ns; shorter parts vary mostly by interruptions
 
 std::vector<double> numbers(const std::vector<Duration>& times) {
   std::vector<double> all;
@@ -31,13 +31,14 @@ std::vector<Duration> durations(const SampleSeries& series) {
   return all;
 }
 
-/// Where the longest of blocks are kept of what was measured before, the latest tell how short executions are.
+/// Returns the shortest execution. Earlier measurements may keep only the longest of each block, so `latest` counts
+/// too.
 double shortest(const SampleSeries& latest, const SampleSeries& all) {
   const double of_all = *std::ranges::min_element(all.samples());
   return latest.samples().empty() ? of_all : std::min(of_all, *std::ranges::min_element(latest.samples()));
 }
 
-/// Of both models; nothing where one is refused.
+/// Returns the larger upper limit of both models; nullopt if one of them is refused.
 std::optional<double> upper_limit(const Pwcet& pwcet) {
   if (!pwcet.pot.refused.empty() || !pwcet.maxima.refused.empty()) return std::nullopt;
   return std::max(pwcet.pot.quantiles[0].confidence.high, pwcet.maxima.quantiles[0].confidence.high);
@@ -51,7 +52,7 @@ double claimed(std::span<const double> samples, std::uint64_t block) {
   return -std::expm1(std::log(0.05) / (independent_samples(samples) * jobs));
 }
 
-/// What the executions of one part come to, of those that were measured together.
+/// The figures of one of several parts that were measured together.
 struct Found {
   Part part = Part::device;
   double shortest = 0;

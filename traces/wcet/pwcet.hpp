@@ -19,7 +19,7 @@
 
 namespace rtexec::traces {
 
-/// One test of whether a model may be used. `holds`: p_value is at least the significance level that `rule` states.
+/// A test of whether a model may be used. `holds`: p_value is at least the significance level that `rule` states.
 struct ApplicabilityTest {
   std::string name;     // "kpss", "ljung-box", "runs", "rescaled-range", "anderson-darling", "kolmogorov-smirnov",
                         // "coefficient-of-variation"
@@ -30,12 +30,12 @@ struct ApplicabilityTest {
   std::string rule; // in words, with its numbers
 };
 
-/// In the unit of the samples.
+/// An interval in the unit of the samples.
 struct Interval {
   double low = 0, high = 0;
 };
 
-/// `value` is exceeded by a job with probability `exceedance`; 95 % confidence.
+/// A quantile: a job exceeds `value` with probability `exceedance`. The confidence is 95 %.
 struct Quantile {
   double exceedance = 0;
   double value = 0;
@@ -49,15 +49,15 @@ struct TailModel {
   double shape = 0; // 0: exponential tail; below: bounded
   Interval shape_confidence;
   double rate = 0;        // gpd: share of samples above the threshold; gev: 1 / block size
-  std::uint64_t used = 0; // exceedances, or blocks
+  std::uint64_t used = 0; // number of exceedances, or of blocks
   std::string choice;     // the rule by which threshold or block size was chosen, with its numbers
   std::vector<ApplicabilityTest> fit;
-  std::vector<Quantile> quantiles; // by exceedance, as asked
+  std::vector<Quantile> quantiles; // one for each requested exceedance, in their order
   std::string refused;             // not empty: why this model gives no quantiles
 };
 
-/// Without a model: with 95 % confidence a job exceeds `value`, the largest sample seen, with a probability of at most
-/// `exceedance`.
+/// A bound without a model: with 95 % confidence a job exceeds `value`, the largest sample seen, with a probability of
+/// at most `exceedance`.
 struct DistributionFreeBound {
   double value = 0;
   double exceedance = 0; // 1 - 0.05^(1/n), if samples are independent and of one distribution
@@ -65,19 +65,20 @@ struct DistributionFreeBound {
 
 struct PwcetOptions {
   std::vector<double> exceedances{1e-3, 1e-6, 1e-9}; // per job
-  /// Each sample is the maximum of so many jobs; exceedances are of one job all the same
+  /// Each sample is the maximum of `block` jobs; exceedances still refer to one job
   std::uint64_t block = 1;
 };
 
 struct Pwcet {
   std::uint64_t samples = 0;
   std::vector<ApplicabilityTest> tests;       // of the samples
-  TailModel pot, maxima;                      // both refused where a test of the samples fails
+  TailModel pot, maxima;                      // both refused if a test of the samples fails
   std::optional<DistributionFreeBound> bound; // absent without samples
-  std::string refused;                        // not empty: no estimate at all, and why, in words for the user
+  std::string refused;                        // not empty: why there is no estimate at all, in words for the user
 };
 
-/// Never nan, never infinite: what cannot be computed is refused. `samples` in the order in which they were measured.
+/// Estimates the pWCET. No figure is ever nan or infinite: what cannot be computed is refused. `samples` must be in the
+/// order of measurement.
 [[nodiscard]] Pwcet estimate_pwcet(std::span<const double> samples, const PwcetOptions& options);
 
 } // namespace rtexec::traces

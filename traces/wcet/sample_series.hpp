@@ -1,5 +1,5 @@
-// The samples of a series in the order in which they came, in bounded memory: when there are too many, neighbours are
-// merged two by two into their maximum, so that each kept sample is the largest of `block` jobs, a power of two.
+// The samples of a series in the order in which they came, in bounded memory. When there are too many, neighbours are
+// merged two by two into their maximum. So each kept sample is the largest of `block` jobs, a power of two.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -15,9 +15,9 @@ namespace rtexec::traces {
 
 class SampleSeries {
  public:
-  /// `capacity`: at least 2, even.
+  /// `capacity` must be even and at least 2.
   explicit SampleSeries(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) {}
-  /// Of blocks that were kept before.
+  /// Continues a series from blocks that were kept before.
   SampleSeries(std::size_t capacity, std::uint64_t block, std::vector<double> samples)
       : capacity_(capacity), samples_(std::move(samples)), block_(block) {
     while (samples_.size() >= capacity_) merge();
@@ -31,7 +31,7 @@ class SampleSeries {
     if (samples_.size() == capacity_) merge();
   }
 
-  /// What came after these; of incomplete blocks of either nothing.
+  /// Appends a later series. Incomplete blocks of either series are dropped.
   void append(SampleSeries later) {
     filled_ = 0;
     while (block_ != later.block_ || samples_.size() + later.samples_.size() >= capacity_)
@@ -39,7 +39,7 @@ class SampleSeries {
     samples_.insert(samples_.end(), later.samples_.begin(), later.samples_.end());
   }
 
-  /// Nanoseconds; of the last, incomplete block nothing.
+  /// Returns the samples in nanoseconds, without the last, incomplete block.
   [[nodiscard]] std::span<const double> samples() const noexcept { return samples_; }
   [[nodiscard]] std::uint64_t block() const noexcept { return block_; }
 

@@ -17,7 +17,7 @@
 namespace rtexec::traces {
 namespace {
 
-/// Deviations from the mean.
+/// Returns the deviations from the mean.
 std::vector<double> centred(std::span<const double> samples) {
   std::vector<double> x(samples.begin(), samples.end());
   const double m = mean(samples);
@@ -40,7 +40,7 @@ std::size_t bartlett_lags(std::size_t n) {
   return static_cast<std::size_t>(4 * std::pow(static_cast<double>(n) / 100, 0.25));
 }
 
-/// Of the mean, times n: Newey and West 1987, Bartlett window.
+/// Returns the variance of the mean, times n: Newey and West 1987, Bartlett window.
 double long_run_variance(std::span<const double> deviations) {
   const std::size_t lags = bartlett_lags(deviations.size());
   double sum = lagged_product(deviations, 0);
@@ -55,7 +55,8 @@ std::vector<double> partial_sums(std::span<const double> deviations) {
   return sums;
 }
 
-/// A statistic that is no number, where nothing varies among what is tested, does not hold.
+/// Returns the outcome of a test. It does not hold if the statistic is not a number because the tested values do not
+/// vary.
 ApplicabilityTest judged(std::string name, std::string property, double statistic, double p_value, std::string rule) {
   const double p = std::isfinite(statistic) ? std::clamp(p_value, 0.0, 1.0) : 0;
   if (!std::isfinite(statistic)) statistic = 0;

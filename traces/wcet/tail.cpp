@@ -17,7 +17,7 @@
 namespace rtexec::traces {
 namespace {
 
-// A shape beyond, either way, is not estimated: likelihood theory ends there, and so does the variance
+// A shape beyond it, positive or negative, is not estimated: likelihood theory ends there, and so does the variance
 constexpr double steepest = 0.5;
 
 std::size_t growing(double factor, std::size_t samples) {
@@ -68,8 +68,8 @@ ApplicabilityTest kolmogorov_smirnov(Law law, double shape, std::span<const doub
   return fit_test("kolmogorov-smirnov", statistic, kolmogorov_smirnov_p_value(law, shape, statistic), u.size());
 }
 
-/// Of an exponential tail it is 1, and asymptotically normal with variance 1 / n (del Castillo, Daoudi and Lockhart
-/// 2014).
+/// Tests the coefficient of variation. For an exponential tail it is 1, and asymptotically normal with variance 1 / n
+/// (del Castillo, Daoudi and Lockhart 2014).
 ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
   const auto n = static_cast<double>(y.size());
   const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
@@ -84,7 +84,7 @@ ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
           "p >= " + number(level) + ": not heavier than exponential; tells, does not refuse"};
 }
 
-/// The samples as the generalised Pareto distribution sees them.
+/// The samples in the form that the generalised Pareto distribution needs.
 struct Peaks {
   static constexpr Law law = Law::gpd;
   static constexpr const char* name = "gpd";
@@ -99,12 +99,12 @@ struct Peaks {
   [[nodiscard]] double probability(double of_sample) const { return of_sample / rate; }
 
   std::vector<double> data; // ascending
-  double origin = 0;        // what `data` count from
+  double origin = 0;        // zero point of `data`
   double rate = 0;
 };
 
-/// The samples as the generalised extreme value distribution sees them. The first samples that fill no block are left
-/// out.
+/// The samples in the form that the generalised extreme value distribution needs. The first samples are left out if
+/// they fill no block.
 struct Maxima {
   static constexpr Law law = Law::gev;
   static constexpr const char* name = "gev";
@@ -158,7 +158,7 @@ template <typename Source> struct Candidate {
     tests = {anderson_darling(Source::law, whole.law->shape, u), kolmogorov_smirnov(Source::law, whole.law->shape, u)};
   }
 
-  /// Empty: it may be used.
+  /// Returns why the candidate may not be used; empty if it may.
   [[nodiscard]] std::string refused() const {
     if (!whole.law || !whole.shape || !higher.law || !higher.shape)
       return "the likelihood has no maximum: the tail ends abruptly, or is no tail";
@@ -174,8 +174,8 @@ template <typename Source> struct Candidate {
   }
 };
 
-/// Within the samples no model is needed: 95 % by the binomial distribution of the number of samples above the
-/// quantile.
+/// Returns a quantile within the samples, for which no model is needed. Its 95 % interval comes from the binomial
+/// distribution of the number of samples above the quantile.
 Quantile empirical_quantile(const std::vector<double>& ascending, double probability) {
   const auto n = static_cast<double>(ascending.size());
   const boost::math::binomial above(n, probability);
@@ -187,7 +187,7 @@ Quantile empirical_quantile(const std::vector<double>& ascending, double probabi
           {with_above(quantile(complement(above, 0.025))), with_above(quantile(above, 0.025) - 1)}};
 }
 
-/// Nothing where an interval has no end.
+/// Returns nullopt if an interval has no end.
 template <typename Source> std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
   Quantile result;
   for (const auto* part : {&candidate.higher, &candidate.whole}) {
@@ -208,7 +208,7 @@ template <typename Source>
 std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, const Samples& samples, double exceedance,
                                         std::uint64_t block) {
   const double of_sample = -std::expm1(static_cast<double>(block) * std::log1p(-exceedance));
-  // Half as many as used: the higher tail must reach down to the quantile.
+  // The higher tail, half of the used samples, must reach down to the quantile.
   const bool within =
       of_sample * static_cast<double>(samples.size()) >= static_cast<double>(candidate.higher.source.data.size());
   auto result = within ? empirical_quantile(samples.ascending, of_sample) : tail_quantile(candidate, of_sample);

@@ -1,4 +1,4 @@
-// Numbers in the rules and reasons that are told to the user.
+// Words numbers in rules and reasons for the user.
 #pragma once
 
 #include <concepts>
