@@ -47,7 +47,7 @@ std::string counted(std::uint32_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Words preemptions: "; preempted 2 times by front, 8.20 ms; reload of 12 chunks, 9.00 ms"
+/// Describes preemptions: "; preempted 2 times by front, 8.20 ms; reload of 12 chunks, 9.00 ms"
 std::string worded(const Preemptions& preemptions, const std::vector<TaskStatistics>& tasks) {
   std::string text;
   for (const Preemptions::By& by : preemptions.by)

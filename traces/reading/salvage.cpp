@@ -161,7 +161,7 @@ Instant begin_of(const Streams& streams) {
 }
 
 /// Returns the instant up to which a recording that has not ended is completely in files. That is the earliest end of a
-/// stream, but at least `written_within` before the last end of any stream.
+/// stream, or `written_within` before the last end of any stream if that is later.
 Instant end_of(const Streams& streams) {
   std::map<std::string, Instant> last;
   for (const auto& [name, file] : streams.found)

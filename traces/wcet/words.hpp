@@ -1,4 +1,4 @@
-// Words numbers in rules and reasons for the user.
+// Formats numbers in rules and reasons for the user.
 #pragma once
 
 #include <concepts>
