@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t whole_machine = ~std::uint64_t{0};
 
-/// Bits 0 to 2: what else than cores.
+/// Bits 0 to 2 of `parts` stop the device, transfers and releases; the others stop cores.
 MachineStop stop_of(std::uint64_t parts, Instant begin, Duration length) {
   return {.begin = begin,
           .length = length,
@@ -82,7 +82,7 @@ std::size_t Adversary::any_task() {
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
-/// About when tasks meet, and before that.
+/// Adds stops at about the time when tasks meet, and before that.
 void Adversary::add_stops(Pattern& pattern) {
   if (limits_->hold_up == Duration(0)) return;
   const std::int64_t meeting = longest_ * 2;
@@ -91,7 +91,8 @@ void Adversary::add_stops(Pattern& pattern) {
   if (chance(random_, 50)) pattern.stops.erase(pattern.stops.begin());
 }
 
-/// All tasks meet: each releases a job shortly before the same instant, and jobs come as often as they may.
+/// Makes a pattern in which all tasks meet: each releases a job shortly before the same instant, and jobs come as often
+/// as allowed.
 Adversary::Pattern Adversary::random_pattern() {
   Pattern pattern;
   for (const Task& task : claim_.tasks.tasks) {
@@ -108,9 +109,9 @@ Adversary::Pattern Adversary::random_pattern() {
   return pattern;
 }
 
-/// All tasks meet while one job executes, or is about to be loaded, and another is staged. Before that, jobs take no
-/// time and leave their chunks where those of others were; some tasks do so just before, and take no part in what
-/// follows. Some come later, many of them about when the first one ends.
+/// Makes a pattern in which all tasks meet while one job executes, or is about to be loaded, and another is staged.
+/// Earlier jobs take no time and leave their chunks in place of other tasks' chunks. Some tasks do so just before, and
+/// take no part afterwards. Some come later, many of them at about the end of the first job.
 Adversary::Pattern Adversary::critical_instant() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
@@ -195,7 +196,7 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
                         std::uint32_t task, Instant earliest) mutable {
     if (limits->on_grid[task]) return earliest;
     const std::size_t job = released[task]++;
-    if (job == 0) return Instant{} + Duration(pattern->first_release[task]); // whatever the offset
+    if (job == 0) return Instant{} + Duration(pattern->first_release[task]); // independent of the offset
     return earliest + limits->periods[task] * pattern->jobs[task][job % choices].delay / 100;
   };
   if (!pattern->stops.empty())
@@ -226,7 +227,7 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   return options;
 }
 
-/// How far the target part came, relative to its bound, at most.
+/// Simulates a pattern. Returns the maximum lateness of the target part relative to its bound.
 Duration Adversary::run(const std::shared_ptr<const Pattern>& pattern) {
   Duration reached{-longest_};
   Options options = options_of(pattern);

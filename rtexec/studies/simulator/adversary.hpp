@@ -1,8 +1,10 @@
-// Searches a run in which jobs respond as late as they can: what comes when is chosen, within what the task set allows.
+// Searches for a run in which jobs respond as late as possible, by choosing their arrivals and lengths within the
+// limits of the task set.
 //
-// Local search: a pattern of releases, execution times and transfer times is changed step by step, keeping what makes
-// one part of one task end later. What swap slots hold at the start of a busy period is the adversary's choice too:
-// earlier jobs decide it. It proves nothing: a response that it does not find may be possible all the same.
+// It is a local search. A pattern of releases, execution times and transfer times is changed step by step; a change is
+// kept if it makes one part of one task end later. The adversary also chooses the contents of swap slots at the start
+// of a busy period, through earlier jobs. The search proves nothing: a response that it does not find may still be
+// possible.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -25,27 +27,26 @@ inline std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
 }
 inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
 
-/// A set and the bounds that some analysis, sound or broken, claims for it.
+/// A task set and the bounds that some analysis, sound or broken, claims for it.
 struct Claim {
   TaskSet tasks;
-  Plan plan; // ready_by, device_done_by and response_bound of each task that has one are what is attacked
+  Plan plan; // the attack is on ready_by, device_done_by and response_bound of each task with a response_bound
   Duration release_latency{0};
-  /// The machine stops for at most so long, and again not before `between` has passed since it did
+  /// The maximum length of a machine stop (platform stall), and the minimum time between stops
   Duration hold_up{0};
   Duration between{0};
 };
 
-/// What the adversary may choose, beside releases that are at least a period apart; offsets bind it only where grids
-/// are kept (kept_grids()).
+/// The choices of the adversary, besides releases that are at least a period apart. Offsets bind it only for tasks that
+/// keep their grids (kept_grids()).
 struct Freedom {
-  /// Parts, transfers and release latencies that are shorter than they may be
+  /// Parts, transfers and release latencies may be shorter than their maximum
   bool early = true;
-  Duration horizon{0};                       // of each run; 0: four times the longest period
-  std::vector<Duration> grains{Duration(1)}; // of the smallest changes of releases; attacks take them in turn
+  Duration horizon{0};                       // simulated time of each run; 0: four times the longest period
+  std::vector<Duration> grains{Duration(1)}; // smallest changes of releases; attacks use them in turn
 };
 
-/// A part of a job that ended after its bound; without `part` it is the job that missed its deadline, or a release that
-/// was dropped.
+/// A part of a job that ended after its bound. Without `part`, a job missed its deadline or a release was dropped.
 struct BrokenBound {
   std::uint32_t task = 0;
   std::optional<Part> part;
@@ -54,41 +55,42 @@ struct BrokenBound {
 
 class Adversary {
  public:
-  /// Both outlive it.
+  /// `claim` and `random` must outlive this object.
   Adversary(const Claim& claim, Random& random, Freedom freedom = {});
 
-  /// One search of `steps` changes from a new pattern, on a task of its choice; ends with the first broken bound.
+  /// Runs one search of `steps` changes from a new pattern, against a task that it chooses. Returns the first broken
+  /// bound, with which the search ends.
   [[nodiscard]] std::optional<BrokenBound> attack(int steps);
 
-  /// Of all attacks, the run with the response that is longest in relation to its bound: what simulate() needs to
-  /// repeat it, without observers. Stands alone.
+  /// Returns the options with which simulate() repeats one run of all attacks, without observers. It is the run with
+  /// the longest response in relation to its bound. The result does not depend on this object.
   [[nodiscard]] Options worst() const;
 
  private:
-  /// What is chosen for one job, in percent of the most that is allowed.
+  /// The choices for one job, in percent of the allowed maximum.
   struct JobChoice {
-    int delay = 0; // of the release beyond the earliest one, of a period
+    int delay = 0; // delay of the release after the earliest one, in percent of a period
     int latency = 100;
     std::array<int, 3> parts{100, 100, 100};
-    int transfers = 100; // for this job
+    int transfers = 100; // transfers for this job
   };
-  static constexpr std::size_t choices = 64; // jobs of a task choose in turn
+  static constexpr std::size_t choices = 64; // number of choices; the jobs of a task use them in turn
   struct StopChoice {
     std::int64_t at = 0;
-    std::uint64_t parts = 0; // of the machine, a bit for each
+    std::uint64_t parts = 0; // the parts of the machine that stop, a bit for each
   };
   struct Pattern {
     std::vector<std::int64_t> first_release; // by task
     std::vector<std::array<JobChoice, choices>> jobs;
-    std::vector<StopChoice> stops; // in turn; none where the claim has no hold-up
+    std::vector<StopChoice> stops; // used in turn; empty if the claim has no hold_up
   };
 
-  /// What a run's functions need of the claim; they may outlive it.
+  /// The data of the claim that a run's functions need. The functions may outlive the claim.
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
-    std::vector<Duration> beside; // device parts beside others; by task
-    std::vector<bool> on_grid;    // its releases are not chosen
+    std::vector<Duration> beside; // by task: device parts while another job co-runs
+    std::vector<bool> on_grid;    // by task: its releases are fixed, not chosen
     Duration release_latency{0};
     Duration hold_up{0}, between{0};
   };
@@ -112,12 +114,12 @@ class Adversary {
   std::shared_ptr<const Limits> limits_;
   std::size_t attacks_ = 0;
   std::int64_t grain_ = 1;
-  std::int64_t longest_ = 0; // period
+  std::int64_t longest_ = 0; // the longest period
   std::uint32_t target_ = 0;
   Step::Kind target_kind_{};
   std::optional<BrokenBound> found_;
   std::shared_ptr<const Pattern> worst_;
-  double worst_share_ = -1; // of its bound that a response took
+  double worst_share_ = -1; // ratio of the response in `worst_` to its bound
 };
 
 } // namespace rtexec::simulator

@@ -62,7 +62,7 @@ void ChainRecorder::see(const Step& step) {
   }
 }
 
-/// What gets its core at an instant begins after all that ends then.
+/// Begins jobs dispatched earlier. A job that gets its core at an instant begins after all that ends then.
 void ChainRecorder::begin_before(Instant now) {
   if (dispatched_.empty() || dispatched_.front().at == now) return;
   for (const Dispatch& each : dispatched_) begin(each.job, each.at);

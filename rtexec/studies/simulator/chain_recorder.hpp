@@ -1,5 +1,5 @@
-// Follows the data of each chain through a simulated run: how long reactions took and how old data were, beside what
-// was promised. What counts from where to where: policies/chains/chain_bounds.hpp.
+// Follows the data of each chain through a simulated run, to compare reactions and ages of data with their promises.
+// policies/chains/chain_bounds.hpp defines where these times begin and end.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -18,20 +18,20 @@
 
 namespace rtexec::simulator {
 
-/// Whether no timer of the chain has its releases listed: what is promised of it rests on their grids.
+/// True if no timer task of the chain has a list of releases: the chain's promise depends on the grids of its timers.
 [[nodiscard]] bool on_grids(const TaskSet& tasks, const Chain& chain);
 
 class ChainRecorder {
  public:
-  /// Copies what it needs of both. A chain with a timer whose releases are listed is measured and held to no bound:
-  /// that supposes its grid.
+  /// Copies what it needs of `tasks` and `plan`. A chain with a timer whose releases are listed is measured but has no
+  /// bound, since a bound assumes the timer's grid.
   ChainRecorder(const TaskSet& tasks, const Plan& plan);
 
-  /// When what a job reads was sampled, of tasks that have an input delay. Without this, the whole of it before the
-  /// job's nominal release.
+  /// Returns when the input of a job was sampled, for tasks with an input delay. By default this is the whole input
+  /// delay before the job's nominal release.
   using Sampled = std::function<Instant(policies::JobId, Instant nominal)>;
   void sample(Sampled sampled) { sampled_ = std::move(sampled); }
-  /// Notes when jobs begin; `options` is not to outlive this object then. Beside it, see() is told of every step.
+  /// Notes when jobs begin; `options` must not outlive this object then. The caller must also pass every step to see().
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] std::vector<ChainReport> report() const;
@@ -51,8 +51,8 @@ class ChainRecorder {
     bool let = false;
     Duration deadline{0};
     std::optional<Duration> input_delay;
-    Instant nominal{};                // of the job under way
-    std::optional<std::uint64_t> job; // that has begun
+    Instant nominal{};                // nominal release of the current job
+    std::optional<std::uint64_t> job; // the job that has begun
   };
 
   struct Dispatch {
@@ -68,8 +68,8 @@ class ChainRecorder {
 
   Sampled sampled_;
   std::vector<Followee> tasks_;
-  std::vector<std::unique_ptr<Followed>> chains_; // counters do not move
-  std::vector<Dispatch> dispatched_;              // at one instant, the last of each core
+  std::vector<std::unique_ptr<Followed>> chains_; // by pointer, since counters do not move
+  std::vector<Dispatch> dispatched_;              // dispatches at one instant, the last one of each core
 };
 
 } // namespace rtexec::simulator

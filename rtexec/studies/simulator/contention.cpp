@@ -17,7 +17,7 @@ using policies::Lines;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Inside: nanoseconds, bytes, bytes in a nanosecond.
+// Internal units: nanoseconds, bytes, bytes per nanosecond.
 double rate_of(Bandwidth bandwidth) { return static_cast<double>(bandwidth.bytes_per_second) * 1e-9; }
 double time_of(Duration duration) { return static_cast<double>(duration.count()); }
 Duration duration_of(double ns) { return Duration(std::llround(ns)); }
@@ -36,7 +36,7 @@ class Memory {
       : clusters_(memory.clusters), saturation_(rate_of(memory.saturation)), all_(memory.cores.size()) {
     std::iota(all_.begin(), all_.end(), 0U);
   }
-  /// In place: what cores demand becomes what they get.
+  /// Replaces, in place, the demand of each core by the rate that it gets.
   void share(std::vector<double>& rates) const {
     for (const auto& [cores, most] : clusters_) cut(rates, cores, rate_of(most));
     cut(rates, all_, saturation_);
@@ -49,11 +49,11 @@ class Memory {
   std::vector<unsigned> all_;
 };
 
-/// Seeded, and the same with every standard library.
+/// A seeded random generator that gives the same numbers with every standard library.
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : engine_(seed) {}
-  /// From 0 to 1, without 1.
+  /// Returns a number from 0 to 1, without 1.
   double even() { return std::ldexp(static_cast<double>(engine_() >> 11), -53); }
   double exponential(double mean) { return -mean * std::log1p(-even()); }
   double bell() { return (even() + even() + even() + even()) / 4; }
@@ -64,14 +64,14 @@ class Chance {
 };
 
 struct Core {
-  double alone = 0;       // rate
-  bool sweeps = false;    // for the whole run
-  double used = 0;        // bytes in this period
-  double allowed = never; // bytes in this period
-  double stops = never;   // when it reacts to a budget that is used up
+  double alone = 0;       // rate, without other traffic
+  bool sweeps = false;    // it sweeps memory for the whole run
+  double used = 0;        // bytes moved in this period
+  double allowed = never; // bytes allowed in this period
+  double stops = never;   // when it reacts to the end of its budget
   bool held = false;
-  double moved = 0; // bytes in all
-  double stood = 0; // time in all
+  double moved = 0; // bytes moved in all
+  double stood = 0; // time in all for which it stood still
 };
 
 class Run {
@@ -135,7 +135,7 @@ class Run {
     tick_ = now_ + time_of(run_.limit->period);
   }
 
-  /// The regulating thread of core `i` reacts.
+  /// Lets the regulating thread of core `i` react.
   void ask(std::size_t i) {
     using Kind = BandwidthRegulator::Answer::Kind;
     Core& core = cores_[i];
@@ -179,7 +179,7 @@ class Run {
     begin_part(true);
   }
 
-  /// What the CPU part demands.
+  /// Returns the demand of the CPU part.
   double feeder_demand() const {
     return run_.frame.cpu > Duration(0) ? static_cast<double>(run_.frame.traffic.count) / time_of(run_.frame.cpu) : 0;
   }
@@ -211,7 +211,7 @@ class Run {
     memory_.share(given_);
   }
 
-  /// Of the part that runs: progress in a nanosecond. Settles what core 0 moves.
+  /// Returns the progress of the running part per nanosecond. Sets the rate of core 0.
   double speed() {
     if (!on_cpu_) {
       double traffic = 0;
@@ -237,7 +237,7 @@ class Run {
     now_ = to;
   }
 
-  /// To the next event.
+  /// Advances to the next event.
   void step() {
     share_memory();
     const double progress = speed();
@@ -273,16 +273,16 @@ class Run {
   const ContentionRun& run_;
   Memory memory_;
   std::vector<Core> cores_;
-  std::vector<double> demand_, given_; // rates, now
+  std::vector<double> demand_, given_; // current rates
   Chance chance_;
   std::optional<BandwidthRegulator> regulator_;
   double now_ = 0, tick_ = never;
   double burst_begins_ = never, burst_ends_ = never;
   std::size_t burst_core_ = 0;
   bool on_cpu_ = true;
-  double left_ = 0; // of the part that runs, in its time alone
+  double left_ = 0; // remaining time of the running part, without other traffic
   double frame_began_ = 0, device_began_ = 0;
-  double device_ = 0; // in all device parts that ended
+  double device_ = 0; // time of all ended device parts
   ContentionResult result_;
 };
 

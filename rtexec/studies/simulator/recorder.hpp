@@ -1,4 +1,4 @@
-// Reports on a run of the simulator as the executive reports on a real one.
+// Reports on a run of the simulator in the form in which the executive reports on a real run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -15,10 +15,11 @@ namespace rtexec::simulator {
 
 class Recorder {
  public:
-  /// Both outlive it.
+  /// `tasks` and `plan` must outlive this object.
   Recorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Notes how long parts take, whatever says so, and when jobs begin; `options` is not to outlive this object then.
+  /// Notes how long parts take, whatever function provides it, and when jobs begin. `options` must not outlive this
+  /// object then.
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] Report report(const Outcome& outcome) const;
@@ -33,7 +34,7 @@ class Recorder {
 
   const TaskSet& tasks_;
   const Plan& plan_;
-  std::vector<std::unique_ptr<Watched>> watched_; // by task; counters do not move
+  std::vector<std::unique_ptr<Watched>> watched_; // by task; by pointer, since counters do not move
   ChainRecorder chains_;
   Stop stop_{.cause = StopCause::duration, .task = {}};
 };

@@ -18,9 +18,9 @@ using policies::JobId;
 
 constexpr Instant never = Instant::max();
 constexpr std::size_t max_record_bytes = std::size_t{1} << 30;
-constexpr Duration longest_execution = std::chrono::hours(1); // as of a wcet
+constexpr Duration longest_execution = std::chrono::hours(1); // maximum of a recorded execution, as of a WCET
 
-/// One number out of several (splitmix64), so that what one job draws does not depend on who drew before.
+/// Mixes several numbers into one (splitmix64), so that a job's random numbers do not depend on earlier draws.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t value = seed;
   for (const std::uint64_t each : {a, b}) {
@@ -32,7 +32,7 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   return value;
 }
 
-/// From 0 to 1, without 1.
+/// Returns a number from 0 to 1, without 1.
 double share(std::uint64_t number) { return std::ldexp(static_cast<double>(number >> 11), -53); }
 
 Duration part_of(Duration whole, double of) {
@@ -56,7 +56,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   return fields;
 }
 
-/// Where the columns stand that are read.
+/// The positions of the columns that are read.
 struct Columns {
   std::size_t count = 0, task = 0, begin = 0, end = 0, outcome = 0;
   std::optional<std::size_t> executed; // older records have none
@@ -74,7 +74,7 @@ std::optional<Columns> columns_of(std::string_view header) {
   return complete ? std::optional(columns) : std::nullopt;
 }
 
-/// How long the device part executed.
+/// Returns the execution time of the device part.
 Result<Duration> executed_in(const std::vector<std::string_view>& fields, const Columns& columns) {
   const auto begin = config::number<Duration::rep>(fields[columns.begin]);
   const auto end = config::number<Duration::rep>(fields[columns.end]);

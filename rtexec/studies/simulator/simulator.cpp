@@ -49,9 +49,9 @@ class Simulation {
     while (!over_) {
       const Instant next = next_instant();
       if (next > horizon || !goes_on(horizon)) break;
-      now_ = std::max(now_, next); // a late release's nominal instant is past
+      now_ = std::max(now_, next); // a late release's nominal instant has passed
       if (stop_at_ > now_) step();
-      else if (!end_core_parts()) begin_stop(); // what ends at that instant has ended
+      else if (!end_core_parts()) begin_stop(); // all that ends at that instant has ended
       choose_stop();
       choose_undecided();
     }
@@ -68,33 +68,33 @@ class Simulation {
   struct TaskRun {
     TaskRun(policies::ReleaseGrid releases, policies::SporadicGate triggers) : grid(releases), gate(triggers) {}
     policies::ReleaseGrid grid;
-    policies::SporadicGate gate;          // where others' ends release it
-    std::vector<std::uint32_t> followers; // that the ends of its jobs release,
-    bool ends_at_deadline = false;        // which are their deadlines under `let`
+    policies::SporadicGate gate;          // used if ends of other jobs release it
+    std::vector<std::uint32_t> followers; // tasks that the ends of its jobs release
+    bool ends_at_deadline = false;        // under `let`, the jobs' deadlines count as their ends
     Phase phase = Phase::idle;
-    bool undecided = false;    // when its next release comes
+    bool undecided = false;    // its next release is not known yet
     bool awaits_end = false;   // a release waits for the end of the job
-    bool abandoned = false;    // the job's end is no completion
-    bool part_exceeds = false; // the part under way takes longer than its WCET
-    bool exceeded = false;     // one that has ended did
+    bool abandoned = false;    // the end of the job is no completion
+    bool part_exceeds = false; // the current part takes longer than its WCET
+    bool exceeded = false;     // an ended part of the job took longer than its WCET
     std::uint64_t job = 0;
     Instant nominal{};
-    Duration remaining{0};   // of the part on the core
-    Duration device_part{0}; // with all segments
+    Duration remaining{0};   // remaining time of the part on the core
+    Duration device_part{0}; // time of the device part, all segments together
     std::vector<Duration> segment_ends;
     std::size_t core = 0;
-    std::uint64_t taken_in = 0; // `turn_`, when chunks of the task were copied out last
+    std::uint64_t taken_in = 0; // `turn_` at the last copy-out of a chunk of the task
   };
 
   struct OnDevice {
     std::uint32_t task = 0;
-    std::uint32_t segment = 0;  // of the job, that executes
-    std::uint32_t launched = 0; // of its segments: the first so many follow each other without a decision
-    Instant ends_at = never;    // the segment
+    std::uint32_t segment = 0;  // index of the executing segment of the job
+    std::uint32_t launched = 0; // number of launched segments, which follow each other without a decision
+    Instant ends_at = never;    // end of the segment
   };
 
   struct CopyEngine {
-    std::deque<Action> queue; // the first is under way
+    std::deque<Action> queue; // the first one is being served
     Instant ends_at = never;
   };
 
@@ -103,8 +103,8 @@ class Simulation {
     std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
-    Instant ends_at = never; // the part, or what the supply gives it, or a stop
-    bool stands = false;     // in a stop
+    Instant ends_at = never; // end of the part, change by the supply, or end of a stop
+    bool stands = false;     // a machine stop holds it
     std::unique_ptr<CoreSupply> supply{};
   };
 
@@ -118,7 +118,7 @@ class Simulation {
     return static_cast<std::size_t>(core - cores_.begin());
   }
 
-  /// Null: by static priority.
+  /// Returns null if static priority alone decides.
   std::unique_ptr<CoreSupply> supply_of(unsigned core) const {
     if (std::ranges::any_of(plan_.tasks, [](const PlannedTask& task) { return task.before_reservation.has_value(); }))
       return std::make_unique<ReservedCore>(plan_.tasks, options_.neighbours, core);
@@ -140,13 +140,13 @@ class Simulation {
     options_.observe({.kind = kind, .job = id(task), .now = now_, .nominal = runs_[task].nominal, .segment = segment});
   }
 
-  /// That the part on it has to leave.
+  /// Reports the interval of the part on the core, before the part leaves it.
   void observe_core(const Core& core) const {
     if (options_.observe_core && core.running && now_ > core.resumed)
       options_.observe_core({.job = id(*core.running), .core = core.number, .begin = core.resumed, .end = now_});
   }
 
-  /// How long the part takes that begins.
+  /// Returns how long the part that begins takes.
   Duration begin_part(std::uint32_t task, Part part) {
     const Duration wcet = plan_.tasks[task].wcet.of(part);
     const Duration takes = options_.execution ? options_.execution(id(task), part) : wcet;
@@ -185,7 +185,7 @@ class Simulation {
     return next;
   }
 
-  /// Whether something is to come by then beside what goes on in cores without a part.
+  /// True if anything happens by then, other than in cores without a part.
   bool goes_on(Instant horizon) const {
     return std::min(device_ends_at(), next_timer_) <= horizon ||
            std::ranges::any_of(engines_, [](const CopyEngine& engine) { return !engine.queue.empty(); }) ||
@@ -198,8 +198,8 @@ class Simulation {
     timers[task] = at;
   }
 
-  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now takes part
-  /// in the choice; all end before releases, so that a job that ends now is not late.
+  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now is
+  /// considered in the choice. All end before releases, so that a job that ends now is not late.
   void step() {
     if (!end_core_parts() && !end_transfers() && !end_device_part()) serve_timers();
   }
@@ -243,7 +243,7 @@ class Simulation {
 
   bool triggered(std::uint32_t task) const { return tasks_.tasks[task].trigger == Trigger::after; }
 
-  /// Of a task that others' ends release.
+  /// Sets the release timer of a task that the ends of other jobs release.
   void await_trigger(std::uint32_t task) {
     TaskRun& run = runs_[task];
     const auto next = run.gate.next();
@@ -251,7 +251,7 @@ class Simulation {
     set_timer(release_at_, task, next ? run.grid.next() : never);
   }
 
-  /// A job of the task has ended.
+  /// Triggers the tasks that the end of a job of this task releases.
   void trigger_followers(std::uint32_t task) {
     const TaskRun& run = runs_[task];
     const Instant end = run.ends_at_deadline ? std::max(now_, run.nominal + tasks_.tasks[task].deadline) : now_;
@@ -377,7 +377,7 @@ class Simulation {
 
   bool stops(const Core& core) const { return now_ < stopped_until_ && (!stop_.cores || stop_.cores(core.number)); }
 
-  /// For what begins now; `concerned`: the stop holds it up.
+  /// Returns the delay that a stop causes to work that begins now. `concerned`: the stop concerns this work.
   Duration left_of_stop(bool concerned) const {
     return concerned && now_ < stopped_until_ ? stopped_until_ - now_ : Duration(0);
   }
@@ -421,14 +421,14 @@ class Simulation {
     dispatch(core);
   }
 
-  /// Counts the time since it was looked at.
+  /// Accounts for the time since the core was last settled.
   void settle(Core& core) const {
     observe_core(core);
     if (core.supply && !core.stands) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
   }
 
-  /// Gives the core to its most urgent ready part, or to whom its supply says.
+  /// Gives the core to its most urgent ready part, or to the part that its supply chooses.
   void dispatch(Core& core) {
     const bool stands = stops(core);
     const auto most_urgent = core.ready.empty() || stands ? std::nullopt : std::optional(core.ready.front());
@@ -483,7 +483,7 @@ class Simulation {
     return true;
   }
 
-  /// What was launched behind it executes at once.
+  /// Ends a segment. A segment that was launched behind it begins at once.
   void end_segment(OnDevice& part) {
     const std::uint32_t ended = part.segment++;
     observe(Step::Kind::segment_end, part.task, ended);
@@ -501,7 +501,8 @@ class Simulation {
     return executed_after(task, segment + 1) - executed_after(task, segment);
   }
 
-  /// So many segments: in the ratio of what they are planned to take, evenly where that is not known.
+  /// Returns the time of the first `segments` segments. It is in the ratio of their planned times, or even if those are
+  /// not known.
   Duration executed_after(std::uint32_t task, std::uint32_t segments) const {
     const TaskRun& run = runs_[task];
     if (segments == 0) return Duration(0);
@@ -510,7 +511,7 @@ class Simulation {
     return Duration(static_cast<std::int64_t>(part * end / run.segment_ends.back().count()));
   }
 
-  /// Of some scale, the last one above 0.
+  /// Returns the cumulative lengths of the segments, in any scale; the last one is above 0.
   std::vector<Duration> segment_ends(std::uint32_t task) const {
     std::vector<Duration> lengths = plan_.tasks[task].segment_wcets;
     const std::size_t segments = scheduler_.segments_of(task);
@@ -555,7 +556,7 @@ class Simulation {
     TaskRun& run = runs_[task];
     OnDevice& part = on_device_[action.beside ? 1 : 0];
     part.launched = action.segment + action.committed + 1;
-    if (part.ends_at != never) return; // behind the segment that executes
+    if (part.ends_at != never) return; // it waits behind the executing segment
     part.task = task;
     part.segment = action.segment;
     const auto& state = scheduler_.state();
@@ -604,8 +605,8 @@ class Simulation {
     return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out;
   }
 
-  /// The fixed cost is paid by the first chunk of a job's load, and by the first that is taken from a victim for the
-  /// job; again where the engine has served another job in between.
+  /// Returns the planned time of a transfer. The fixed cost applies to the first chunk of a job's load, and to the
+  /// first chunk taken from a victim for the job. It applies again if the engine has served another job in between.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
     if (action.kind == Action::Kind::copy_in)
@@ -627,18 +628,18 @@ class Simulation {
   const Options& options_;
   policies::DeviceScheduler scheduler_;
   std::vector<TaskRun> runs_;
-  std::vector<Instant> release_at_; // by task: its grid is looked at next
-  std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready
-  Instant next_timer_ = never;      // the earliest of both
+  std::vector<Instant> release_at_; // by task: next look at its release grid
+  std::vector<Instant> ready_at_;   // by task: end of the release latency, when its first part becomes ready
+  Instant next_timer_ = never;      // the earliest of all timers
   bool timers_changed_ = true;
   bool any_undecided_ = false;
   std::vector<Core> cores_;
   std::vector<CopyEngine> engines_;
-  std::optional<JobId> loads_for_, saves_for_; // the jobs of the last transfers
-  std::uint64_t turn_ = 0;                     // how often it was another job that chunks were copied out for
-  std::array<OnDevice, 2> on_device_;          // the second one executes beside the first
-  MachineStop stop_;                           // the one to come, or the last one
-  Instant stop_at_ = never;                    // it begins
+  std::optional<JobId> loads_for_, saves_for_; // jobs of the last transfers
+  std::uint64_t turn_ = 0;                     // counts changes of the job for which chunks are copied out
+  std::array<OnDevice, 2> on_device_;          // the second one co-runs with the first
+  MachineStop stop_;                           // the next stop, or the last one
+  Instant stop_at_ = never;                    // begin of the next stop
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

@@ -1,7 +1,7 @@
-// Writes a run of the simulator, while it goes on, with the events of a real one, in the order of their virtual times,
-// which count from 0 and are in the fields; the events' own time stamps tell when they were written.
+// Writes a run of the simulator, while it goes on, with the events of a real run, in the order of their virtual times.
+// These times count from 0 and are in the fields of the events. The events' own time stamps are the times of writing.
 //
-// Memory is constant, whatever the length of the run, and no event is lost: whenever as many events as the session's
+// Memory is constant, whatever the length of the run, and no event is lost. Whenever as many events as the session's
 // buffers hold have been written, the simulation waits until they are in files.
 #pragma once
 
@@ -19,16 +19,16 @@ namespace rtexec::simulator {
 
 class Tracer {
  public:
-  /// Writes the set-up. All outlive it; `session` records this process.
+  /// Writes the set-up. The arguments must outlive this object. `session` must record this process.
   Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session);
 
-  /// Adds itself to what observes the run already.
+  /// Adds itself to the observers of the run.
   void watch(Options& options);
-  /// Of the whole run. Errors: of the session.
+  /// Writes the end of the run. Returns the first error of the session during the run.
   [[nodiscard]] Result<> end(const Report& report);
 
  private:
-  /// Of a task's job: which parts have begun, and how long the part under way has had its core.
+  /// The progress of a task's job: the parts that have begun, and the time for which the current part has had its core.
   struct Progress {
     std::uint64_t job = 0;
     Instant deadline{};
@@ -39,7 +39,7 @@ class Tracer {
     bool after_begun = false;
     Duration executed{0};
   };
-  /// A part that got its core just now, and keeps it if time goes on.
+  /// A part that got its core just now, and keeps it if time advances.
   struct Dispatch {
     unsigned core = 0;
     policies::JobId job;
@@ -68,10 +68,10 @@ class Tracer {
   const TaskSet& tasks_;
   const Plan& plan_;
   traces::Session& session_;
-  std::uint64_t room_; // events until the next wait
+  std::uint64_t room_; // number of events until the next wait
   std::uint64_t decisions_ = 0;
   std::vector<Progress> progress_;   // by task
-  std::vector<Dispatch> dispatched_; // of one instant
+  std::vector<Dispatch> dispatched_; // dispatches of one instant
   Result<> outcome_;
 };
 

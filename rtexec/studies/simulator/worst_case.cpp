@@ -9,9 +9,9 @@ namespace {
 
 using policies::JobId;
 
-constexpr int steps = 60; // of an attack
+constexpr int steps = 60; // number of changes in an attack
 
-/// Every task claims to keep its bound, or its deadline where it has none.
+/// Returns a claim that every task keeps its bound, or its deadline if it has no bound.
 Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency) {
   Claim claim{.tasks = tasks, .plan = plan, .release_latency = release_latency};
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -22,7 +22,8 @@ Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency)
   return claim;
 }
 
-/// What is seen of a run: when jobs came, and the job that took longest in relation to its bound.
+/// A simulated run as seen from outside: when jobs came, and the job with the longest response in relation to its
+/// bound.
 class Seen {
  public:
   Seen(const Claim& claim, Options options)
@@ -36,9 +37,9 @@ class Seen {
 
   JobId job;
   Duration response{0};
-  Instant end{}; // of the job, or of the run that cut it off
+  Instant end{}; // end of the job, or of the run that cut it off
 
-  /// Those up to `end`, counted from `begin`.
+  /// Returns the releases up to `end`, counted from `begin`.
   std::vector<Duration> releases(std::uint32_t task, Instant begin) const {
     std::vector<Duration> list;
     for (const Instant release : releases_[task])
@@ -80,7 +81,7 @@ class Seen {
 TaskSet listed(const TaskSet& tasks, const Seen& seen, Instant begin) {
   TaskSet set = tasks;
   for (std::uint32_t task = 0; task < set.tasks.size(); ++task) {
-    if (set.tasks[task].trigger == Trigger::after) continue; // the others' ends release it
+    if (set.tasks[task].trigger == Trigger::after) continue; // the ends of other jobs release it
     set.tasks[task].offset = Duration{0};
     set.tasks[task].releases = seen.releases(task, begin);
   }
@@ -94,8 +95,7 @@ Options listed_run(const TaskSet& tasks, Duration horizon) {
   return options;
 }
 
-/// The shortest history, of those tried, whose last job takes as long: its lists, with the start where the first job
-/// comes.
+/// Returns the shortest tried history whose last job takes as long. Its lists start with the first job.
 WorstCase shortened(const Claim& claim, const Seen& seen) {
   WorstCase found;
   for (Duration length = std::max(seen.response, Duration(1));; length *= 2) {
@@ -131,7 +131,7 @@ WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& 
   const Seen seen(claim, worst);
   WorstCase found;
   if (search.early) {
-    // Its executions belong to it: it stays whole.
+    // The execution times belong to the run, so it is not shortened.
     found = {.tasks = listed(claim.tasks, seen, Instant{}), .run = worst, .job = seen.job, .response = seen.response};
     found.run.horizon = seen.end - Instant{};
   } else {

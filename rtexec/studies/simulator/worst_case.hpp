@@ -1,5 +1,5 @@
-// Searches the releases under which some task responds latest in relation to its bound, or to its deadline where it has
-// none, and makes of them a run that can be looked at and repeated.
+// Searches for the releases under which some task responds latest in relation to its bound, or to its deadline if it
+// has no bound. Makes of them a run that can be examined and repeated.
 #pragma once
 
 #include "rtexec/studies/simulator/adversary.hpp"
@@ -13,20 +13,20 @@ struct Search {
   int attempts = 200;
   std::uint64_t seed = 1;
   bool early = false;          // executions may be shorter than WCETs
-  Duration release_latency{0}; // and, with early, releases as late as this
-  Duration horizon{0};         // of each run; 0: four times the longest period
+  Duration release_latency{0}; // maximum release latency, used if `early` is set
+  Duration horizon{0};         // simulated time of each run; 0: four times the longest period
 };
 
 struct WorstCase {
-  TaskSet tasks; // with the releases that lead to it, listed; deadlines and all else are as before
+  TaskSet tasks; // the tasks, with the releases that lead to the worst case; deadlines and all else are unchanged
   Options run;   // simulates it, from the start to the end of `job`, without observers
   policies::JobId job;
   Duration response{0};
-  Duration bound{0}; // of its response, or its deadline
+  Duration bound{0}; // of the response; the deadline if there is none
 };
 
-/// Without `early` the listed releases alone repeat the run, which begins shortly before the job. `go_on` is asked
-/// after each attempt; on false the worst case so far is taken.
+/// Searches for a worst case. Without `early`, the listed releases alone repeat the run, which begins shortly before
+/// the job. Calls `go_on` after each attempt; if it returns false, the worst case so far is used.
 [[nodiscard]] WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search,
                                         const std::function<bool(int done)>& go_on);
 
