@@ -1,4 +1,4 @@
-// How items answer: in one form, and so that nothing counts as passed that the machine cannot show.
+// Builds the answers of items in one form, so that nothing counts as passed that the machine cannot show.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,28 +23,30 @@ namespace rtexec::bringup {
   return {.outcome = Outcome::skipped, .state = std::move(reason), .advice = {}, .figures = std::move(figures)};
 }
 
-/// An error's first line is what is, the others are what to do; `advice` where it has none.
+/// Returns a failure. The first line of the error becomes the state, the other lines the advice; `advice` is used if
+/// there are no others.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
-/// All of it, where no advice can follow.
+/// Returns the whole text in one line, for uses without an advice.
 [[nodiscard]] std::string in_a_line(std::string text);
 
-/// Of what an emulator has none of.
+/// Returns the answer for anything that an emulator lacks.
 [[nodiscard]] inline Answer skipped_in_emulator() { return skipped("an emulator computes this machine"); }
 
-/// What cannot be read is skipped, and what costs latency fails.
+/// Converts a finding. What cannot be read is skipped; what costs latency fails.
 [[nodiscard]] Answer answer_of(const hal::Finding& finding);
 
-/// Of an item whose times or counts are the emulator's: skipped with what was seen.
+/// Returns `answer`, or in an emulator a skipped one with the same observations: its times or counts are the
+/// emulator's.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);
 
 /// "1.53 GB/s"
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 
-/// As an advice names it.
+/// Returns the board's file as an advice names it.
 [[nodiscard]] std::string file_of(const Board& board);
 
-/// A guest of a hypervisor, as far as it shows.
+/// True if the machine shows that it is a guest of a hypervisor.
 [[nodiscard]] bool is_virtual(const hal::Machine& machine);
 
 } // namespace rtexec::bringup

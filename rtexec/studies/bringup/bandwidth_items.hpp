@@ -1,4 +1,4 @@
-// The memory bandwidth that one core and all cores together reach, held against what the board's file says.
+// Compares the memory bandwidth of one core, and of all cores together, with the board's file.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
@@ -8,12 +8,13 @@
 
 namespace rtexec::bringup {
 
-/// Of `cores`, with measurements as short as `subject` asks for.
+/// Measures `cores`, with measurements as short as `subject` requires.
 [[nodiscard]] Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores);
 
-/// About, of `cores` cores that sweep `sweep` each: the measurements, and before each the first touch of what is swept.
+/// Returns about how long it takes to measure `cores` cores that sweep `sweep` each. This includes the first touch of
+/// the swept memory before each measurement.
 [[nodiscard]] Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length);
-/// On this machine.
+/// Returns about how long it takes on this machine.
 [[nodiscard]] Duration bandwidth_takes(const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -1,4 +1,5 @@
-// The board's device as items ask it: in a process of its own, so that a driver that hangs or a fault ends no bring-up.
+// Gives items access to the board's device in a process of its own, so that a hanging driver or a fault does not end
+// the bring-up.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -14,28 +15,29 @@
 
 namespace rtexec::bringup {
 
-/// As hal::open_device of the board; tests have devices of their own.
+/// Returns a function that opens the board's device as hal::open_device does. Tests use devices of their own.
 [[nodiscard]] executive::OpenDevice device_of(const Board& board);
 
-/// The unit that it is asked in: the board's, but 2 MiB at least.
+/// Returns the chunk size for the device: the board's, but at least 2 MiB.
 [[nodiscard]] Bytes chunk_of(const Board& board);
-/// Opened with `chunks` of them at least; of a GPU all that is free, which is known only when nothing is asked for.
+/// Opens the device with at least `chunks` chunks. Of a GPU it takes all free memory, whose size is known only if no
+/// capacity is requested.
 [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executive::OpenDevice& open,
                                                              std::size_t chunks);
 
 using AskDevice = std::function<Answer(hal::Device& device)>;
-/// `ask`s a device with `chunks` chunks at least. A device that is not there is skipped on an emulator, and else
-/// failed; so is one that faults, or does not answer in time.
+/// Calls `ask` with a device of at least `chunks` chunks. A missing device is skipped on an emulator, and fails
+/// otherwise. A device that faults, or does not answer in time, fails.
 [[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
                                 const AskDevice& ask);
 
-/// Of a child that ended without an answer.
+/// Returns the failure for a child that ended without an answer.
 [[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience);
 
-/// Contents that differ from seed to seed, for whole chunks.
+/// Returns contents for whole chunks that differ from seed to seed.
 [[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);
 
-// On the engines that are there for it.
+// Copy on the engines of their direction.
 [[nodiscard]] Status copy_in(hal::Device& device, std::byte* to, const std::vector<std::byte>& from);
 [[nodiscard]] Status copy_out(hal::Device& device, std::vector<std::byte>& to, const std::byte* from);
 

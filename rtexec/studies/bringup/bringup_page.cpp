@@ -16,7 +16,7 @@ constexpr std::string_view own_style =
     "tbody th { padding-top: 18px; font-size: 14px; color: var(--ink); } "
     "ul { margin: 4px 0 0; padding-left: 18px; }";
 
-/// As it stands between tags.
+/// Escapes a text for use between HTML tags.
 std::string text_in_html(std::string_view text) {
   std::string html;
   for (const char c : config::printable(text, text.size() * 8 + 1)) {

@@ -1,4 +1,4 @@
-// A bring-up as a page for people: one HTML file that needs no other.
+// Writes a bring-up as a page for people: one HTML file that needs no other.
 #pragma once
 
 #include "rtexec/studies/bringup/report_comparison.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::bringup {
 
-/// `comparison`: with an earlier report; null: with none.
+/// `comparison` with an earlier report may be null.
 void write_page(const Report& report, const Comparison* comparison, std::ostream& out);
 
 } // namespace rtexec::bringup

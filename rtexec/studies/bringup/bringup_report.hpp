@@ -1,5 +1,5 @@
-// A bring-up: its items, asked one after the other, and what they answered. Plain values; also what an earlier one
-// said, read back from its JSON.
+// The report of a bring-up: its items, asked one after the other, and their answers. Plain values, which can also be
+// read back from an earlier report's JSON.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,31 +22,31 @@ struct Entry {
 
 struct Report {
   std::string board, machine, version;
-  std::string time; // when it began, UTC: "2026-11-26T05:06:09Z"
+  std::string time; // begin, in UTC: "2026-11-26T05:06:09Z"
   bool emulated = false;
-  bool complete = false; // every item has answered: no other report is kept
+  bool complete = false; // every item has answered; incomplete reports are not kept
   std::vector<Entry> entries;
 
   [[nodiscard]] std::size_t count(Outcome outcome) const;
 };
 
-/// Who is told while items are asked.
+/// Callbacks while items are asked.
 struct Observer {
   std::function<void(const Item& item)> begins;
   std::function<void(const Entry& entry)> answered;
 };
 
-/// Asks `asked` in this order, until subject.going_on() says that it is enough: an item that was interrupted has no
-/// entry. What an item throws is its failure.
+/// Asks the items of `asked` in this order, until subject.going_on() returns false. An interrupted item has no entry.
+/// An exception from an item is its failure.
 [[nodiscard]] Report bring_up(const Subject& subject, std::span<const Item> asked, const Observer& observer);
 
-/// As scripts know it: "passed", "failed", "skipped".
+/// Returns the name for scripts: "passed", "failed", "skipped".
 [[nodiscard]] const char* name(Outcome outcome);
-/// "12.5 us", with as many digits as tell something.
+/// Returns a text with the significant digits: "12.5 us".
 [[nodiscard]] std::string text_of(const Figure& figure);
 
 [[nodiscard]] nlohmann::json to_json(const Report& report);
-/// The report that `rtexec bringup --json` wrote into `file`; bad_input.
+/// Reads the report that `rtexec bringup --json` wrote into `file`. Returns bad_input if it cannot.
 [[nodiscard]] Result<Report> read_report(const std::filesystem::path& file);
 
 } // namespace rtexec::bringup

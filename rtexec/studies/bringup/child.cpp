@@ -67,7 +67,7 @@ std::optional<Answer> answer_of(const std::string& text) {
 
 enum class Ended { closed, hung, cancelled };
 
-/// All that comes until the other end is closed, `end` comes, or nobody wants more.
+/// Reads into `text` until the other end is closed, `end` has come, or `going_on` returns false.
 Ended read_until(int file, Instant end, const std::function<bool()>& going_on, std::string& text) {
   constexpr Duration look = 50ms;
   std::array<char, 4096> part{};
@@ -83,7 +83,7 @@ Ended read_until(int file, Instant end, const std::function<bool()>& going_on, s
   }
 }
 
-/// How it ended; absent: it does not, though it was killed.
+/// Returns the child's exit status; nullopt if it does not end though it was killed.
 std::optional<int> await_end(pid_t child, Duration at_most) {
   const Instant end = hal::now() + at_most;
   int status = 0;
@@ -97,7 +97,7 @@ std::optional<int> await_end(pid_t child, Duration at_most) {
 } // namespace
 
 ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, const std::function<bool()>& going_on) {
-  std::fflush(nullptr); // or it would be written twice
+  std::fflush(nullptr); // otherwise buffered output would be written twice
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe is left", "Close files"), .hung = false};
   const hal::FileDescriptor from_child(ends[0]);
@@ -112,7 +112,7 @@ ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, con
   const Ended ended = read_until(from_child.number(), hal::now() + patience, going_on, text);
   ChildEnd end{.answer = {}, .hung = ended == Ended::hung};
   if (ended == Ended::cancelled) ::kill(child, SIGTERM);
-  // One that has answered may still hang in its driver's end.
+  // A child that has answered may still hang while its driver shuts down.
   auto status = end.hung ? std::nullopt : await_end(child, 5s);
   if (!status) {
     ::kill(child, SIGKILL);

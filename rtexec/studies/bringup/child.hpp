@@ -1,4 +1,5 @@
-// Asks in a process of its own what may fault, or hang in a driver: its parent goes on whatever becomes of it.
+// Runs checks that may fault, or hang in a driver, in a process of their own: the parent goes on whatever becomes of
+// it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,18 +10,20 @@
 
 namespace rtexec::bringup {
 
-/// What became of a child.
+/// The end of a child process.
 struct ChildEnd {
-  std::optional<Answer> answer; // absent: it ended before it had one; "cancelled" where the user wanted no more
-  bool hung = false;            // it was killed when its time had passed
-  int signal = 0;               // that ended it; 0: none
+  std::optional<Answer> answer; // absent: the child ended without an answer; "cancelled" if the user stopped it
+  bool hung = false;            // it was killed at its timeout
+  int signal = 0;               // the signal that ended it; 0: none
 };
 
-/// The child is this process, with the calling thread alone: `ask` may start threads, and must not rely on others;
-/// where it uses a GPU, the parent must not have used one. It ends with its parent. One that does not even end when it
-/// is killed (it hangs in the kernel) is left behind. Once `going_on` says that it is enough, the child is asked to end
-/// (SIGTERM), so that it gives back what it has changed, and then killed. A terminal's Ctrl-C is its parent's to tell.
-/// Set-up only.
+/// Runs `ask` in a child process, for at most `patience`.
+///
+/// The child is a fork of this process with the calling thread alone: `ask` may start threads, but must not rely on
+/// others. If it uses a GPU, the parent must not have used one. The child ends with its parent. A child that does not
+/// end even when killed (it hangs in the kernel) is left behind. Once `going_on` returns false, the child gets SIGTERM,
+/// so that it restores what it has changed, and is then killed. The parent must pass on a terminal's Ctrl-C. Set-up
+/// only.
 [[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience,
                                     const std::function<bool()>& going_on);
 

@@ -1,4 +1,4 @@
-// Whether the board's counters of memory traffic count, each on each cluster, proved by sweeps of known length.
+// Checks that each of the board's counters of memory traffic counts, on each cluster, by sweeps of known length.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
@@ -10,14 +10,14 @@
 
 namespace rtexec::bringup {
 
-/// The machine as far as counters go; functions, so that tests need none.
+/// The machine's facts about counters. Tests replace the functions.
 struct CounterMachine {
   std::vector<unsigned> online;
   bool is_virtual = false;
   std::function<study::CounterTrial(const CounterFacts& facts, const std::string& event, unsigned core)> try_counter;
 };
 
-/// "A57 cores, cluster 1"; empty: the board's file knows no kinds.
+/// Returns the core's cluster, "A57 cores, cluster 1"; empty if the board's file names no core kinds.
 [[nodiscard]] std::string cluster_of(unsigned core, const Board& board);
 
 [[nodiscard]] Answer prove_counters(const Subject& subject, const CounterMachine& machine);

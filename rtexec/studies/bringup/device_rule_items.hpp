@@ -1,5 +1,5 @@
-// Whether the board's device keeps the rules that promises rest on: whose memory is whose, what its kernels compute,
-// and that a process that faults spoils it for no other.
+// Checks that the board's device keeps the rules on which promises rest: the separation of memory, the results of its
+// kernels, and that a process that faults does not disturb others.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

@@ -1,5 +1,5 @@
-// The clocks of a GPU for people. Nobody tells whether they are locked: the driver moves them with load, power and
-// temperature unless they are.
+// Describes the clocks of a GPU to people. No interface tells whether they are locked; unless they are, the driver
+// moves them with load, power and temperature.
 #pragma once
 
 #include "hal/clocks.hpp"
@@ -10,7 +10,7 @@ namespace rtexec::bringup {
 
 /// "cores at 345 MHz now, 1.98 GHz at most; memory at 3.20 GHz, limited by power"
 [[nodiscard]] std::string clocks_text(const hal::DeviceClocks& clocks);
-/// In lines.
+/// Returns instructions, in several lines.
 [[nodiscard]] std::string how_to_lock(const hal::DeviceClocks& clocks);
 
 } // namespace rtexec::bringup

@@ -1,6 +1,6 @@
-// What a bring-up asks of a board, item by item. An item that fails says what to change; one that cannot be asked here
-// (an emulator, no GPU, a right that is missing) is skipped with the reason, and never counts as passed. Set-up code:
-// items measure for seconds, allocate and block, one after the other on one thread.
+// The items of a bring-up, each a check of a board. An item that fails says what to change. An item that cannot be
+// checked here (an emulator, no GPU, a missing right) is skipped with the reason, and never counts as passed. Set-up
+// code: items measure for seconds, allocate and block, one after the other on one thread.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -18,7 +18,7 @@ namespace rtexec::bringup {
 
 enum class Outcome { passed, failed, skipped };
 
-/// A number that two reports can be held against each other by.
+/// A number by which two reports can be compared.
 struct Figure {
   std::string name; // "p99 of core 1"
   double value = 0;
@@ -28,26 +28,26 @@ struct Figure {
 
 struct Answer {
   Outcome outcome = Outcome::skipped;
-  std::string state;  // what was found, in a line; of a skipped item, why
+  std::string state;  // the result in one line; for a skipped item the reason
   std::string advice; // what to change, and how; empty when passed
   std::vector<Figure> figures;
 };
 
-/// What is asked, and what may be taken for it.
+/// The subject of a bring-up, and the resources that it may use.
 struct Subject {
   Board board;
   hal::Machine machine;
-  /// Another machine computes what this one seems to be: times and counters tell nothing of the board.
+  /// The machine runs in an emulator: times and counters say nothing about the board.
   bool emulated = false;
-  /// The software device stands in for the board's: what is asked of its device tells nothing of it.
+  /// The software device replaces the board's: checks of the device say nothing about it.
   bool device_stands_in = false;
-  /// An empty folder of this bring-up, on the disk that swap stores and recordings would lie on
+  /// An empty folder of this bring-up, on the disk that would hold swap stores and recordings
   std::filesystem::path folder;
-  /// Of a measurement, where an item does not know better
+  /// The length of a measurement, unless an item knows better
   Duration length{std::chrono::seconds(2)};
-  /// What the board's GPU tells of itself, asked in a process of its own; empty: it is not to be asked
+  /// Returns the state that the board's GPU reports, read in a process of its own; empty: the GPU must not be asked
   std::function<hal::GpuState()> gpu = {};
-  /// False: the user wants no more; asked while it measures
+  /// Returns false if the user wants to stop; called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
 
@@ -55,12 +55,12 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  /// About; null: it is read, and disturbs nobody.
+  /// Returns about how long the item takes. Null: the item only reads, and disturbs nothing.
   Duration (*takes)(const Subject& subject);
-  bool of_device = false; // of the board's own
+  bool of_device = false; // it checks the board's own device
 };
 
-/// In the order in which they are asked: what is read comes before what is measured.
+/// Returns the items in their order: those that read come before those that measure.
 [[nodiscard]] std::span<const Item> items();
 
 } // namespace rtexec::bringup

@@ -1,31 +1,32 @@
-// The items of a bring-up that are measured: each takes about Subject::length, a few of them several times that. They
-// load cores, open the board's device and write into Subject::folder; all of it is given back when they return. What
-// rests on an emulator's times or counts never passes.
+// The items of a bring-up that measure. Each takes about Subject::length, a few of them several times that. They load
+// cores, open the board's device and write into Subject::folder, and release all of this when they return. A result
+// that depends on an emulator's times or counts never passes.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
 
 namespace rtexec::bringup {
 
-/// latency/release: how late threads run that a timer releases, under load, beside cyclictest where that is installed.
+/// latency/release: measures how late threads run that a timer releases, under load; compares with cyclictest if it is
+/// installed.
 [[nodiscard]] Answer release_latency(const Subject& subject);
-/// counter/clusters: whether each of the board's counters of memory traffic counts, on each cluster.
+/// counter/clusters: checks that each of the board's counters of memory traffic counts, on each cluster.
 [[nodiscard]] Answer traffic_counters(const Subject& subject);
-/// memory/bandwidth: what each core and all of them reach, against [memory] of the board's file.
+/// memory/bandwidth: compares the bandwidth of each core and of all cores with [memory] of the board's file.
 [[nodiscard]] Answer memory_bandwidth(const Subject& subject);
-/// memory/regulation: whether a budget of memory bandwidth is kept.
+/// memory/regulation: checks that a budget of memory bandwidth is kept.
 [[nodiscard]] Answer memory_regulation(const Subject& subject);
-/// device/rules: whether the device keeps the rules that promises rest on.
+/// device/rules: checks that the device keeps the rules on which promises rest.
 [[nodiscard]] Answer device_rules(const Subject& subject);
-/// device/vmm: what mapping chunks costs, and whether contents stay right.
+/// device/vmm: measures the cost of mapping chunks, and checks that their contents stay right.
 [[nodiscard]] Answer device_mapping(const Subject& subject);
-/// device/copies: how fast copies are each way and both at once, against the board's swap costs.
+/// device/copies: compares the speed of copies, each way and both at once, with the board's swap costs.
 [[nodiscard]] Answer device_copies(const Subject& subject);
-/// store/swap: the swap store in a file beside plain reads and writes with O_DIRECT.
+/// store/swap: compares the swap store in a file with plain reads and writes with O_DIRECT.
 [[nodiscard]] Answer swap_store(const Subject& subject);
-/// trace/cost: what an event costs, with a recording and without.
+/// trace/cost: measures the cost of an event, with a recording and without.
 [[nodiscard]] Answer trace_cost(const Subject& subject);
-/// deadlines/task-set: whether a short task set that admission promises keeps its deadlines.
+/// deadlines/task-set: checks that a short task set that admission promises keeps its deadlines.
 [[nodiscard]] Answer task_set(const Subject& subject);
 
 } // namespace rtexec::bringup

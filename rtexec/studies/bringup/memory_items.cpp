@@ -83,13 +83,13 @@ Answer map_and_unmap(hal::Device& device, Duration length) {
 
 // ---- copies ----
 
-/// Each way, in turn: more than caches hold, and no more than a small board can spare.
+/// Returns the number of chunks for each way: more than caches hold, but no more than a small board can spare.
 std::size_t copied_chunks(Bytes chunk) {
   constexpr std::uint64_t least = 2, wanted = std::uint64_t{32} << 20;
   return std::max(least, wanted / chunk.count);
 }
 
-/// Page-locked for as long as it lives.
+/// Host memory that is page-locked as long as the object lives.
 class HostMemory {
  public:
   HostMemory(hal::Device& device, Bytes size)
@@ -117,7 +117,7 @@ class Copies {
         from_(device, size_ * count_),
         to_(device, size_ * count_) {}
 
-  /// Bytes a second of the direction, chunk by chunk, until `end`.
+  /// Returns the rate in bytes per second of copies in one direction, chunk by chunk, until `end`.
   double rate(EngineKind direction, Instant end) {
     const Instant begin = hal::now();
     std::uint64_t copies = 0;
@@ -141,7 +141,7 @@ class Copies {
     return rates;
   }
 
-  /// That what goes in comes out.
+  /// True if copies return the contents that went in.
   bool whole() {
     for (std::size_t i = 0; i < count_; ++i) {
       const auto contents = pattern(size_, static_cast<unsigned>(i));
@@ -157,7 +157,7 @@ class Copies {
  private:
   Status copy(EngineKind direction, std::size_t i) {
     const bool in = direction == EngineKind::copy_in;
-    // Others than those that come in
+    // Copies out use other chunks than copies in
     std::byte* const window = device_.window(chunks_[in ? i : count_ + i]);
     const auto work = [&]() noexcept {
       return in ? device_.copy(window, from_.at(i), size_) : device_.copy(to_.at(i), window, size_);
@@ -172,14 +172,14 @@ class Copies {
   HostMemory from_, to_;
 };
 
-/// What a chunk may take at most by the board's file, mapping included; null: it does not say.
+/// Returns the maximum cost of a chunk by the board's file, mapping included; null if the file has none.
 const SwapCost* cost_of(const Board& board, Bytes chunk) {
   const auto found = std::ranges::find_if(
       board.swap_costs, [&](const SwapCost& each) { return each.store == StoreKind::pinned && each.chunk == chunk; });
   return found == board.swap_costs.end() ? nullptr : &*found;
 }
 
-/// Empty: within it.
+/// Returns a text on the excess over the board's swap cost; empty if there is none.
 std::string excess(const char* way, double rate, Bytes chunk, Duration said) {
   const Duration takes(static_cast<Duration::rep>(static_cast<double>(chunk.count) / rate * 1e9));
   if (takes <= said) return {};

@@ -1,4 +1,4 @@
-// What moving memory of the board's device costs: mapping chunks, and copies each way and both at once.
+// Measures the cost of moving memory of the board's device: mapping chunks, and copies each way and both at once.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

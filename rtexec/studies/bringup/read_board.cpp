@@ -17,7 +17,7 @@ void add(std::string& list, const std::string& item, const char* separator = ", 
 
 std::string taken_as(const Board& board) { return ": taken as board '" + board.name + "'"; }
 
-/// A GPU of NVIDIA in a machine that nothing tells.
+/// Returns a hint if the board's file names no GPU, but the machine has one of NVIDIA.
 std::string gpu_hint(const Subject& subject) {
   if (subject.board.has_driver() || !subject.machine.read("/proc/driver/nvidia/version")) return {};
   return "; it has an NVIDIA GPU: name --board rtx, h200 or a file";
@@ -32,10 +32,10 @@ enum class Standing { locked, low, moves, unknown };
 struct ClockState {
   Standing standing = Standing::unknown;
   std::string text;
-  std::string advice = {}; // of a low one
+  std::string advice = {}; // set if the rate is low
 };
 
-/// A core's governor that keeps the clock at its highest.
+/// True if the core's governor keeps the clock at its highest rate.
 bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
   return clock.kind == ClockKind::cpu &&
          machine.read(clock.rate.file.parent_path() / "scaling_governor").value_or("") == "performance";
@@ -43,7 +43,7 @@ bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
 
 ClockState unknown(const Error& error) { return {Standing::unknown, first_line(error)}; }
 
-/// At whatever rate it had.
+/// Returns the state of a locked clock, at whatever rate.
 ClockState state_of_locked(const hal::FoundClock& clock, const hal::Machine& machine) {
   const auto rate = hal::read_value(clock.rate, machine), highest = hal::highest_settable(clock, machine);
   if (!rate || !highest) return unknown(rate ? highest.error() : rate.error());
@@ -76,7 +76,7 @@ ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
   return {Standing::moves, hertz(*lowest) + " to " + hertz(*highest)};
 }
 
-/// Names of clocks in the same state, "core 0-5": in the order in which they come.
+/// Names of clocks in the same state ("core 0-5"), in the order in which they come.
 struct SameState {
   std::string text;
   std::vector<std::string> names;
@@ -111,20 +111,20 @@ void put(std::vector<SameState>& states, const std::string& text, const std::str
   (same == states.end() ? states.emplace_back(SameState{text, {}}) : *same).names.push_back(name);
 }
 
-/// Why nothing of a clock is there.
+/// Returns why nothing of a clock can be read.
 std::string why_absent(const ClockFacts& clock) {
   if (clock.rate.empty()) return "its file is not known";
   const std::string& file = clock.rate.front().file;
   return file + (file.starts_with("/sys/kernel/debug/") ? ": as root, where debugfs is mounted" : ": no such file");
 }
 
-/// The clocks of a board by what is known of them.
+/// The clocks of a board, grouped by what is known about them.
 struct Clocks {
   std::vector<SameState> locked, low, moving;
   std::vector<std::string> unknown;
-  std::string why_unknown; // the first
+  std::string why_unknown; // reason of the first one
   std::string advice;
-  bool gpu_told = false; // by the kernel, which knows more of it
+  bool gpu_told = false; // the kernel reports the GPU's clock, and knows more about it
 
   void add_unknown(std::string name, const std::string& why) {
     if (unknown.empty()) why_unknown = why;
@@ -158,7 +158,7 @@ Clocks clocks_of(const Subject& subject) {
   return clocks;
 }
 
-/// What is told of the clock of a GPU; empty: nothing.
+/// The reported clock of a GPU; empty if nothing is reported.
 struct GpuClock {
   std::string state, advice;
   bool moves = false;
@@ -176,7 +176,8 @@ GpuClock clock_of(const hal::GpuState& gpu) {
   return clock;
 }
 
-/// In a process of its own where there is a GPU to ask: its children could not use the GPU any more.
+/// Judges in a process of its own if there is a GPU to ask: children of a process that used the GPU could not use it
+/// any more.
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});
@@ -187,7 +188,7 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
 
 constexpr std::int64_t min_headroom = 10'000; // thousandths of a degree
 
-/// The file beside a power sensor's that tells the rail's voltage, in millivolts; empty: none does.
+/// Returns the file beside a power sensor's that holds the rail's voltage in millivolts; empty if there is none.
 std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   if (!sensor.value.times.empty()) return sensor.value.file;
   std::string name = sensor.value.file.filename();
@@ -196,9 +197,9 @@ std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   return sensor.value.file.parent_path() / name.replace(0, power.size(), "in_voltage");
 }
 
-/// What is wrong with the voltage of a rail; empty: nothing.
+/// Returns the problem with a rail's voltage; empty if there is none.
 std::string voltage_problem(const std::string& rail, std::int64_t millivolts) {
-  constexpr std::int64_t least = 4750, most = 5250; // of 5 V, by a twentieth
+  constexpr std::int64_t least = 4750, most = 5250; // 5 V, within a twentieth
   const std::string text = rail + " has " + std::to_string(millivolts) + " mV";
   if (millivolts <= 0) return text;
   const bool of_five = rail.contains("5V");
@@ -285,7 +286,7 @@ Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {
     if (sensor.kind != SensorKind::temperature || !sensor.limit) continue;
     const auto value = hal::read_value(sensor.value, subject.machine),
                limit = hal::read_value(*sensor.limit, subject.machine);
-    if (value && limit) see(sensor.name, *value, *limit); // else of a part that sleeps
+    if (value && limit) see(sensor.name, *value, *limit); // otherwise the sensor belongs to a part that sleeps
   }
   if (gpu.heat) see("GPU", 1000 * std::int64_t{gpu.heat->now}, 1000 * std::int64_t{gpu.heat->limit});
   if (figures.empty()) return skipped("no sensor here tells both its temperature and where throttling begins");

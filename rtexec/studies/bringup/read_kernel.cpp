@@ -18,20 +18,21 @@ std::string release(const Subject& subject) {
   return "Linux " + subject.machine.read("/proc/sys/kernel/osrelease").value_or("of an unknown release");
 }
 
-/// Of a list of cores behind flags: "managed_irq,domain,1-5".
+/// Returns the list of cores behind the flags of a value: "managed_irq,domain,1-5".
 std::string_view without_flags(std::string_view value) {
   const auto first = value.find_first_of("0123456789");
   const bool begins = first == 0 || (first != value.npos && value[first - 1] == ',');
   return begins ? value.substr(first) : std::string_view{};
 }
 
-/// There may be several, each with its device before a comma.
+/// True if one of the consoles, of which there may be several, is on the same device (the text before a comma).
 bool has_console(const std::vector<std::string>& words, std::string_view word) {
   const auto device = [](std::string_view text) { return text.substr(0, text.find(',')); };
   return std::ranges::any_of(words, [&](const std::string& each) { return device(each) == device(word); });
 }
 
-/// Whether the kernel was booted with `word`, or with another that means the same; of several the last one counts.
+/// True if the kernel was booted with `word`, or with a word of the same meaning. If there are several, the last one
+/// counts.
 bool booted_with(const std::vector<std::string>& words, const std::string& word) {
   const auto equals = word.find('=');
   if (equals == word.npos) return std::ranges::find(words, word) != words.end();
@@ -55,7 +56,7 @@ std::vector<unsigned> lacking(const std::vector<unsigned>& wanted, const std::ve
 
 std::string listed(const std::vector<unsigned>& cores) { return cores.empty() ? "none" : hal::core_list(cores); }
 
-/// Whether any core's timers go by ticks; none where nothing tells.
+/// True if any core's timers have only the resolution of ticks; nullopt if nothing tells.
 std::optional<bool> ticking(const Subject& subject) {
   const auto list = subject.machine.read("/proc/timer_list");
   if (!list) return std::nullopt;
@@ -67,7 +68,8 @@ std::optional<bool> ticking(const Subject& subject) {
 
 constexpr Duration shortest_sleep = std::chrono::microseconds(50);
 
-/// Of this thread: otherwise the kernel lets it sleep for 50 us more, to wake several at once.
+/// Removes the timer slack of this thread, by which the kernel lets it sleep for 50 us more, to wake several threads at
+/// once.
 class NoSlack {
  public:
   NoSlack() : before_(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) { ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
@@ -79,7 +81,7 @@ class NoSlack {
   int before_;
 };
 
-/// By how much the shortest of some sleeps was too long.
+/// Returns by how much the shortest of some sleeps was too long.
 Duration min_oversleep() {
   const NoSlack no_slack;
   constexpr int sleeps = 40;
@@ -164,7 +166,7 @@ Answer timers(const Subject& subject) {
       {.name = "least oversleep", .value = std::chrono::duration<double, std::micro>(late).count(), .unit = "us"}};
   const std::string slept =
       state + "; sleeps of " + readable(shortest_sleep) + " are " + readable(late) + " too long at least";
-  constexpr Duration half_a_tick = std::chrono::microseconds(500); // of 1 kHz
+  constexpr Duration half_a_tick = std::chrono::microseconds(500); // half a tick at 1 kHz
   if (late >= half_a_tick) return failed(slept, advice, std::move(figures));
   return passed(slept, std::move(figures));
 }

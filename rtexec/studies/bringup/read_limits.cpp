@@ -24,7 +24,7 @@ bool has_controller(std::string_view list, std::string_view controller) {
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-/// Where the cgroup v1 controller "cpu" is mounted; empty: nowhere.
+/// Returns the mount point of the cgroup v1 controller "cpu"; empty if it is not mounted.
 fs::path cpu_mount(const hal::Machine& machine) {
   std::istringstream lines(machine.read("/proc/mounts").value_or(""));
   std::string device, point, type, options, rest;
@@ -33,7 +33,7 @@ fs::path cpu_mount(const hal::Machine& machine) {
   return {};
 }
 
-/// This process's group of the controller "cpu" in cgroup v1, or with "" that in v2.
+/// Returns this process's group of the controller "cpu" in cgroup v1, or, if `controller` is "", its group in v2.
 std::optional<std::string> group_of(const hal::Machine& machine, std::string_view controller) {
   const std::string text = machine.read("/proc/self/cgroup").value_or("");
   for (const std::string_view line : config::parts(text, '\n')) {
@@ -60,7 +60,7 @@ Answer share_in(const fs::path& mount, const std::string& group, const hal::Mach
                     "\nor build the kernel without CONFIG_RT_GROUP_SCHED.");
 }
 
-/// In cgroup v2 no group but the top one has a share.
+/// Returns a failure if the group is below the top one of cgroup v2: such groups have no share for real-time threads.
 Answer share_in_v2(const std::string& group, const hal::Machine& machine) {
   const fs::path top = "/sys/fs/cgroup";
   for (fs::path each = fs::path(group).relative_path(); !each.empty(); each = each.parent_path())

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_bytes = std::size_t{64} << 10;
 constexpr std::size_t max_config_bytes = std::size_t{1} << 20;
 
-/// Beside the files of the board. "*" is any text, "#" a number.
+/// Files besides those of the board. "*" is any text, "#" a number.
 constexpr const char* patterns[] = {
     "/proc/cpuinfo",
     "/proc/cmdline",
@@ -100,7 +100,7 @@ std::set<fs::path> wanted_files(const Board& board, const hal::Machine& machine)
   return files;
 }
 
-/// Where all links of `file` lead stays below one of the folders that are recorded.
+/// True if all links of `file` lead below one of the recorded folders.
 bool stays_inside(const fs::path& file, const hal::Machine& machine) {
   std::error_code error;
   const fs::path root = fs::canonical(machine.under_root("/"), error);
@@ -117,7 +117,7 @@ bool is_text(std::string_view content) {
   });
 }
 
-/// What `file` reads now, or why not.
+/// Returns the contents of `file` now, or why it cannot be read.
 Expected<std::string, std::string> content_of(const fs::path& file, std::size_t most, const hal::Machine& machine) {
   const std::string name = machine.under_root(file).string();
   const hal::FileDescriptor opened(hal::sys().open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -136,7 +136,7 @@ Expected<std::string, std::string> content_of(const fs::path& file, std::size_t 
   return content;
 }
 
-/// Boot loaders of boards hand it to the kernel: androidboot.serialno=...
+/// Removes the serial number that boot loaders of boards pass to the kernel: androidboot.serialno=...
 std::string without_serial_number(std::string words) {
   const std::string_view key = "serialno=";
   for (std::size_t at = words.find(key); at != words.npos; at = words.find(key, at + key.size()))

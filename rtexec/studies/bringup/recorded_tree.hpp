@@ -1,5 +1,5 @@
-// The tree of a board: what its kernel shows below /sys and /proc of what rtexec asks for, as files of a folder that
-// stands in for the board (`rtexec probe --root`). Set-up code.
+// Records the tree of a board: the files below /sys and /proc that rtexec reads, in a folder that stands in for the
+// board (`rtexec probe --root`). Set-up code.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -11,16 +11,16 @@
 
 namespace rtexec::bringup {
 
-/// What could not be recorded, a file and the reason on each line.
+/// The list of files that could not be recorded, one on each line with the reason.
 inline constexpr const char* unrecorded_file = "not-recorded.txt";
 
 struct Recording {
-  std::size_t recorded = 0, unrecorded = 0; // files
+  std::size_t recorded = 0, unrecorded = 0; // numbers of files
 };
 
-/// Text of at most 64 KiB a file, and the kernel's configuration; no link out of /sys and /proc is followed, and
-/// nothing is read that identifies one board among others of its kind. `folder` is there and empty. refused: it cannot
-/// be written.
+/// Records text of at most 64 KiB a file, and the kernel's configuration. Follows no link out of /sys and /proc, and
+/// reads nothing that identifies one board among others of its kind. `folder` must exist and be empty. Returns refused
+/// if it cannot be written.
 [[nodiscard]] Result<Recording> record(const Board& board, const hal::Machine& machine,
                                        const std::filesystem::path& folder);
 

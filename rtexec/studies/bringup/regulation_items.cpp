@@ -24,7 +24,7 @@ using regulation::RegulatedDomain;
 using regulation::Regulation;
 
 constexpr Duration period = 1ms;
-constexpr double tolerance = 0.1; // by which a budget may be exceeded over the whole trial
+constexpr double tolerance = 0.1; // relative excess that a budget may have over the whole trial
 
 // ---- trying ----
 
@@ -62,7 +62,7 @@ class Trier {
   struct Seen {
     Bytes moved; // by the generators
     Duration elapsed{0};
-    DomainReport domain; // over a little more than that
+    DomainReport domain; // covers a little more than `elapsed`
   };
 
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
@@ -110,7 +110,7 @@ class Trier {
   BandwidthLocks locks_;
 };
 
-/// The last of each cluster and kind: the first core is the one that others use most.
+/// Returns the last choice of each cluster and kind: other programs use the first core most.
 std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices, const Board& board) {
   std::vector<hal::CounterChoice> chosen;
   std::set<std::tuple<std::string, CounterBackEnd, std::string, std::vector<unsigned>>> seen;
@@ -123,16 +123,16 @@ std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice
   return chosen;
 }
 
-// ---- what it means ----
+// ---- interpretation ----
 
 double megabytes(double bytes) { return bytes * 1e-6; }
 
-/// What the generators may move, by what was counted of what they moved freely.
+/// Returns what the generators may move, given the accuracy of counting what they moved freely.
 double allowed_of(const RegulationTrial& trial) {
   return static_cast<double>(trial.domain.budget->bytes_per_second) / std::max(trial.accuracy, 1e-3);
 }
 
-/// How long they went on after the budget was used up, by what they moved meanwhile.
+/// Returns how long they went on after the budget was used up, derived from what they moved meanwhile.
 Duration reaction_of(const RegulationTrial& trial, std::uint64_t lines) {
   const double bytes = static_cast<double>(lines * trial.domain.line.count) / std::max(trial.accuracy, 1e-3);
   return Duration(static_cast<Duration::rep>(bytes / std::max(trial.freely, 1.0) * 1e9));
@@ -143,7 +143,7 @@ std::string cores_text(const RegulationTrial& trial) {
 }
 
 bool kept(const RegulationTrial& trial) { return trial.within <= allowed_of(trial) * (1 + tolerance); }
-/// It is no budget that nothing is left of.
+/// True if at least half of the budget was used: a budget that stops nearly everything is none.
 bool used(const RegulationTrial& trial) { return trial.within >= allowed_of(trial) / 2; }
 
 std::string overshoot_text(const RegulationTrial& trial) {

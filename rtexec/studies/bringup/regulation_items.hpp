@@ -1,5 +1,5 @@
-// Whether a budget of memory bandwidth is kept: a generator runs freely on the cores of one counter, and then within
-// half of what it moved.
+// Checks that a budget of memory bandwidth is kept. Generators run freely on the cores of one counter, and then with a
+// budget of half of what they moved.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -13,22 +13,23 @@
 namespace rtexec::bringup {
 
 struct RegulationTrial {
-  std::vector<unsigned> cores;   // of one counter
-  double freely = 0;             // what the generators moved without a budget, in bytes/s, as they say themselves
-  double within = 0;             // and within it
-  double accuracy = 1;           // of what they moved freely, what was counted
-  DomainReport domain;           // while the budget was in force; it has one
-  std::vector<std::string> lets; // what lets a core go that stands still, as far as it is known
+  std::vector<unsigned> cores;   // cores of one counter
+  double freely = 0;             // bytes/s that the generators report without a budget
+  double within = 0;             // bytes/s that they report with the budget
+  double accuracy = 1;           // ratio of counted bytes to those that the generators moved freely
+  DomainReport domain;           // report on the time in which the budget was in force; it has a budget
+  std::vector<std::string> lets; // what lets a stalled core go on, as far as it is known
 };
 
 struct RegulationTrials {
-  bool stand_in = false; // the event is no memory traffic
+  bool stand_in = false; // the event is a substitute that counts no memory traffic
   std::string event;
-  std::string obstacle; // why nothing counts memory traffic; empty: something does
+  std::string obstacle; // why nothing counts memory traffic; empty if something does
   std::vector<RegulationTrial> trials;
 };
 
-/// One trial for each cluster and kind of counter. Errors: cancelled; refused, unsupported: what the machine lacks.
+/// Runs one trial for each cluster and kind of counter. Returns cancelled; or refused or unsupported, with what the
+/// machine lacks.
 [[nodiscard]] Result<RegulationTrials> try_regulation(const Subject& subject);
 
 [[nodiscard]] Answer judge(const RegulationTrials& trials, const Subject& subject);

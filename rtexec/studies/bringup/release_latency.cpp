@@ -22,14 +22,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration period = 1ms;
-constexpr int priority = 90;          // of the most urgent task of a core
-constexpr std::size_t releases = 500; // of each core, in a turn
+constexpr int priority = 90;          // that of the most urgent task of a core
+constexpr std::size_t releases = 500; // on each core in a turn
 constexpr std::size_t max_turns = 10; // of each of the two
 constexpr Duration head_start = 20ms;
 
-// ---- where ----
+// ---- cores ----
 
-/// Isolated ones where the machine has such, else all but the first.
+/// Returns the isolated cores if the machine has any, else all but the first.
 std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
   if (auto isolated = machine.isolated_cores(); !isolated.empty()) return isolated;
   const auto online = machine.online_cores();
@@ -37,9 +37,9 @@ std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
   return {online.begin() + 1, online.end()};
 }
 
-// ---- who ----
+// ---- threads ----
 
-/// Threads of one turn: one on each core, each released at the same instants.
+/// The threads of one turn: one on each core, all released at the same instants.
 class Turn {
  public:
   Turn(const std::vector<CoreLateness>& cores, hal::ThreadSettings settings) : settings_(std::move(settings)) {
@@ -58,7 +58,7 @@ class Turn {
       if (thread) threads.push_back(std::move(*thread));
       else started = Unexpected(thread.error());
     }
-    // All of them are there: the load has delayed their start.
+    // All threads are running: the load has delayed their start.
     first_ = started ? hal::now() + head_start : Instant::max();
     begun_.raise();
     return started;
@@ -67,7 +67,7 @@ class Turn {
   [[nodiscard]] const std::vector<Duration>& of(std::size_t index) const { return late_[index]; }
 
  private:
-  /// As TaskRun::await_release does. Releases that pass while one is late are dropped, as cyclictest does.
+  /// Waits as TaskRun::await_release does. Drops releases that pass while the thread is late, as cyclictest does.
   void wait_for_releases(std::vector<Duration>& late) noexcept {
     while (begun_.value() == 0) begun_.wait(0);
     if (first_ == Instant::max()) return;
@@ -82,13 +82,13 @@ class Turn {
   }
 
   hal::Signal begun_;
-  Instant first_{}; // written before it is raised; max: there is none
+  Instant first_{}; // written before `begun_` is raised; max(): there is no first release
   hal::ThreadSettings settings_;
   std::vector<unsigned> cores_;
   std::vector<std::vector<Duration>> late_; // by core
 };
 
-/// FIFO, or SCHED_DEADLINE in a partition where that is refused.
+/// The scheduling of the threads: FIFO, or SCHED_DEADLINE in a partition if FIFO is refused.
 struct Scheduling {
   hal::ThreadSettings settings;
   std::string name;
@@ -116,7 +116,7 @@ Result<Scheduling> choose_scheduling(const hal::Machine& machine, const std::vec
   return deadline;
 }
 
-/// What a run holds of its cores; what is refused is told.
+/// Holds the cores as a run does. Collects what the machine refused.
 class Hold {
  public:
   Hold(const hal::Machine& machine, const std::vector<unsigned>& cores, std::string& refused) {
@@ -144,7 +144,7 @@ bool is_installed(std::string_view program) {
   return false;
 }
 
-/// What a command printed.
+/// Returns what a command printed.
 std::string output_of(const std::string& command) {
   std::string text;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "re"), ::pclose);
@@ -156,7 +156,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// The same threads for as many wake-ups; --laptop: it leaves idle states as they are for others, too.
+/// Returns a cyclictest command with the same threads and as many wake-ups. --laptop leaves idle states as they are,
+/// also for others.
 std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
   std::vector<unsigned> numbers;
   for (const CoreLateness& each : cores) numbers.push_back(each.core);
@@ -165,7 +166,7 @@ std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
          " 2>&1";
 }
 
-/// Why it goes on without.
+/// Runs cyclictest. Returns why the measurement goes on without it; empty if it ran.
 std::string run_cyclictest(std::vector<CoreLateness>& cores) {
   const std::string text = output_of(cyclictest_of(cores));
   auto parsed = parse_cyclictest(text, cores.size());
@@ -199,7 +200,7 @@ Result<> run_turn(std::vector<CoreLateness>& cores, const hal::ThreadSettings& s
   return {};
 }
 
-// ---- what it means ----
+// ---- interpretation ----
 
 struct Summary {
   Duration p50{0}, p99{0}, longest{0};
@@ -250,7 +251,7 @@ std::string two_digits(double value) {
   return text;
 }
 
-/// Both rounded as cyclictest rounds.
+/// Compares with cyclictest. Both are rounded as cyclictest rounds.
 std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
   const auto peer = all_of(measured.cores, &CoreLateness::peer);
   if (peer.empty()) return "; no cyclictest beside it: " + measured.no_peer;
@@ -264,7 +265,7 @@ std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figu
          ", of p99 " + two_digits(p99);
 }
 
-/// A fifth more than was seen, in whole 10 us.
+/// Returns a fifth more than was observed, in multiples of 10 us.
 Duration with_room(Duration seen) {
   constexpr Duration step = 10us;
   return (seen * 6 / 5 + step - Duration(1)) / step * step;
@@ -284,7 +285,7 @@ std::string what_shortens(const Subject& subject, const MeasuredLateness& measur
   return text;
 }
 
-/// Rather than ordinary latencies of this kernel.
+/// True if the latencies are stops of the machine, rather than ordinary latencies of this kernel.
 bool are_stops(const Summary& of_worst, const CoreLateness& worst, const Subject& subject) {
   return of_worst.p99 <= subject.board.release_latency && (worst.stolen > Duration(0) || is_virtual(subject.machine));
 }
@@ -303,7 +304,8 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
-/// Stops are charged to each bound once, so they must be rare.
+/// True if the board's release_latency, or its hold_up for rare stops, covers the lateness. A stop is charged once to
+/// each bound, so stops must be rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
          (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.hold_up);
@@ -313,7 +315,7 @@ const CoreLateness& worst_of(const std::vector<CoreLateness>& cores) {
   return *std::ranges::max_element(cores, {}, [](const CoreLateness& each) { return std::ranges::max(each.here); });
 }
 
-/// Of which the board's file does not say all; null: there is none.
+/// Returns the core with the longest lateness that the board's file does not cover; null if there is none.
 const CoreLateness* worst_uncovered(const std::vector<CoreLateness>& cores, const Board& board) {
   const CoreLateness* worst = nullptr;
   Duration longest{0};
@@ -364,8 +366,8 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   hal::StolenTime stolen(std::set(chosen.begin(), chosen.end()));
   const auto turns = std::clamp<std::size_t>(
       static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, max_turns);
-  hal::sleep_until(hal::now() + 100ms);                // the load settles
-  const Instant end = hal::now() + 3 * subject.length; // a machine that is far behind needs no more
+  hal::sleep_until(hal::now() + 100ms);                // gives the load time to settle
+  const Instant end = hal::now() + 3 * subject.length; // limits the turns on a machine that is far behind
   for (std::size_t i = 0; i < turns && (i == 0 || hal::now() < end); ++i) {
     if (!subject.going_on()) return fail(Errc::cancelled, "cancelled");
     if (const auto ran = run_turn(measured.cores, scheduling->settings, stolen); !ran) return Unexpected(ran.error());

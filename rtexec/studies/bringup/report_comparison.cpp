@@ -10,7 +10,7 @@ namespace {
 
 constexpr double noticeable = 0.1;
 
-/// The share by which `now` is worse; of nothing before, all of it is.
+/// Returns the relative loss of `now`. If the value before was 0, the loss is 1.
 double worse_by(const Figure& before, const Figure& now) {
   const double loss = now.more_is_better ? before.value - now.value : now.value - before.value;
   if (!(loss > 0)) return 0;

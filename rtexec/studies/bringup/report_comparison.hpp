@@ -1,4 +1,4 @@
-// Two reports held against each other: what changed its outcome, and which figures became worse.
+// Compares two reports: which items changed their outcome, and which figures became worse.
 #pragma once
 
 #include "rtexec/studies/bringup/bringup_report.hpp"
@@ -11,29 +11,29 @@ namespace rtexec::bringup {
 
 struct FigureChange {
   Figure before, now;
-  double worse = 0; // the share by which it is: 0.25
+  double worse = 0; // relative loss: 0.25 is 25 % worse
 };
 
 struct Change {
   std::string item;
   Outcome before = Outcome::skipped, now = Outcome::skipped;
-  std::vector<FigureChange> worse; // figures that are worse by more than a tenth
+  std::vector<FigureChange> worse; // figures that became worse by more than a tenth
 
-  /// What passed fails now.
+  /// True if the item passed before and fails now.
   [[nodiscard]] bool lost() const { return before == Outcome::passed && now == Outcome::failed; }
 };
 
 struct Comparison {
-  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"; by which version, where that is another
+  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"; also the version, if it differs
   bool other_board = false;
-  std::vector<Change> changes; // of items that are in both and changed; in the order of the new report
+  std::vector<Change> changes; // items that are in both reports and changed, in the order of the new one
 
   [[nodiscard]] bool lost() const;
 };
 
 [[nodiscard]] Comparison compare(const Report& earlier, const Report& report);
 
-/// In a line: "passed, fails now; p99 of core 1 was 12 us, is 31 us (158 % worse)".
+/// Returns one line: "passed, fails now; p99 of core 1 was 12 us, is 31 us (158 % worse)".
 [[nodiscard]] std::string text_of(const Change& change);
 [[nodiscard]] nlohmann::json to_json(const Comparison& comparison);
 

@@ -24,14 +24,14 @@ namespace {
 using hal::EngineKind;
 
 constexpr double min_ratio = 0.8;
-constexpr Bytes wanted{std::uint64_t{64} << 20}; // moved each way in a round
+constexpr Bytes wanted{std::uint64_t{64} << 20}; // bytes moved each way in a round
 constexpr std::size_t min_chunks = 4, min_rounds = 4, max_rounds = 50;
 
 std::size_t chunks_of(Bytes chunk) { return std::max<std::size_t>(min_chunks, wanted.count / chunk.count); }
 
 // ---- measuring ----
 
-/// Chunks of a file of its own, which has no name any more.
+/// The chunks of an unlinked file of its own.
 class PlainFile {
  public:
   /// Throws Failed.
@@ -65,14 +65,14 @@ class PlainFile {
   bool direct_ = false;
 };
 
-/// Two ways to move the same, in turns, each of them first in every other round.
+/// Two ways to move the same data, in turns. Each of them is first in every other round.
 class Pair {
  public:
   template <class Ours, class Plain> void add(Ours ours, Plain plain) {
     if (rounds_++ % 2 == 0) ours_.push_back(seconds(ours)), plain_.push_back(seconds(plain));
     else plain_.push_back(seconds(plain)), ours_.push_back(seconds(ours));
   }
-  // Medians; without the first round, in which the file's room was set aside.
+  // Medians without the first round, in which the file's space was allocated.
   [[nodiscard]] double ours(Bytes moved) const { return static_cast<double>(moved.count) / median(ours_); }
   [[nodiscard]] double plain(Bytes moved) const { return static_cast<double>(moved.count) / median(plain_); }
   [[nodiscard]] double ratio() const {
@@ -94,7 +94,7 @@ class Pair {
   }
 
   std::size_t rounds_ = 0;
-  std::vector<double> ours_, plain_; // seconds
+  std::vector<double> ours_, plain_; // in seconds
 };
 
 /// Throws Failed.
@@ -117,7 +117,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
   const auto move_all = [&](EngineKind engine, auto move) {
     for (std::size_t i = 0; i < count; ++i) move_one(engine, move, i);
   };
-  // Each with contents of its own, over others.
+  // Each chunk gets contents of its own, over others.
   for (std::size_t i = 0; i < count; ++i) {
     put(pattern(chunk, static_cast<unsigned>(i)));
     move_one(EngineKind::copy_out, save, i);
@@ -149,7 +149,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
           .chunk = chunk};
 }
 
-// ---- what it means ----
+// ---- interpretation ----
 
 std::string ratio_text(double ratio) {
   char text[32];

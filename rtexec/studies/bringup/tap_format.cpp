@@ -9,16 +9,16 @@ namespace rtexec::bringup {
 
 namespace {
 
-constexpr std::size_t longest = 2000; // bytes of a text that are written
+constexpr std::size_t longest = 2000; // maximum bytes of a text that are written
 
-/// A line without control characters.
+/// Returns one line without control characters.
 std::string line_of(std::string_view text) {
   std::string line(text);
   std::ranges::replace(line, '\n', ' ');
   return config::printable(line, longest);
 }
 
-/// The same, in which no '#' begins a directive.
+/// Returns one line in which no '#' begins a TAP directive.
 std::string description_of(std::string_view text) {
   std::string escaped;
   for (const char c : line_of(text)) {
@@ -28,7 +28,7 @@ std::string description_of(std::string_view text) {
   return escaped;
 }
 
-/// A double-quoted scalar, which YAML has in common with JSON.
+/// Returns a double-quoted scalar, which is the same in YAML and JSON.
 std::string scalar(std::string_view text) {
   return nlohmann::json(config::printable(text, longest))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,5 +1,5 @@
-// TAP version 13 (testanything.org), flat, so that what reads the kernel's dialect reads it too. No text of an item can
-// be taken for something else: control characters are escaped, and so is '#'.
+// Writes TAP version 13 (testanything.org), flat, so that readers of the kernel's dialect can read it too. Control
+// characters and '#' are escaped, so that no text of an item can be mistaken for TAP syntax.
 #pragma once
 
 #include "rtexec/studies/bringup/bringup_report.hpp"
@@ -12,12 +12,12 @@ namespace rtexec::bringup {
 
 class TapWriter {
  public:
-  /// Writes version and plan; every line is flushed. `out` outlives it.
+  /// Writes version and plan. Flushes every line. `out` must outlive this object.
   TapWriter(std::ostream& out, std::size_t items);
 
-  /// "ok 3 - NAME: STATE", and of an item that failed or has figures a YAML block.
+  /// Writes "ok 3 - NAME: STATE", and a YAML block if the item failed or has figures.
   void result(const Entry& entry);
-  /// "# TEXT"
+  /// Writes "# TEXT".
   void diagnostic(std::string_view text);
   void bail_out(std::string_view why);
 

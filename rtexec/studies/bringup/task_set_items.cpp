@@ -18,9 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* on_core = "control";
-constexpr std::uint64_t measured_jobs = 60; // of each task
+constexpr std::uint64_t measured_jobs = 60; // for each task
 
-/// A state that is multiplied by a matrix, as a controller does it: some microseconds on its core.
+/// A controller's step, some microseconds on its core: it multiplies a state by a matrix.
 class Control final : public Workload {
  public:
   Control() { state_.fill(1); }
@@ -53,7 +53,7 @@ Task task_of(const char* name, WorkloadKind workload, Duration period) {
   return task;
 }
 
-// ---- what it means ----
+// ---- interpretation ----
 
 void add(std::string& text, const std::string& more, const char* separator) {
   text += (text.empty() ? "" : separator) + more;
@@ -66,7 +66,7 @@ std::string counts_of(const TaskReport& task) {
 
 bool above_bound(const TaskReport& task) { return task.bound && task.response.max > *task.bound; }
 
-/// Of a task that missed deadlines or was above its bound, as far as the run tells.
+/// Returns why a task missed deadlines or exceeded its bound, as far as the run tells.
 std::string causes_of(const TaskReport& task) {
   std::string text;
   if (task.missed > 0)
@@ -139,7 +139,7 @@ TaskSet short_task_set(const Subject& subject) {
   TaskSet set;
   set.board = subject.board.name;
   set.executive.duration = std::max<Duration>(subject.length, 1s);
-  set.executive.allow_degraded = true; // what is lacking is told
+  set.executive.allow_degraded = true; // missing rights are reported
   const Bytes enough{32 * subject.board.chunk.count};
   set.device.capacity = subject.board.capacity == Bytes{0} ? enough : std::min(enough, subject.board.capacity);
   Task control = task_of(on_core, WorkloadKind::custom, 10ms);
@@ -159,7 +159,7 @@ executive::Setup setup_for(const Subject& subject) {
 }
 
 void lengthen_periods(TaskSet& set) {
-  constexpr Duration::rep share = 8; // of a period, the most that a job may take
+  constexpr Duration::rep share = 8; // a job may take at most this fraction, 1/8, of a period
   Duration::rep longer = 1;
   for (const Task& task : set.tasks)
     longer = std::max(longer, share * (task.wcet->before + task.wcet->device + task.wcet->after) / task.period + 1);

@@ -1,5 +1,5 @@
-// A short task set whose deadlines must hold: two tasks whose jobs the device executes, and one that stays on its core.
-// Their execution times are measured, admission promises their deadlines with them, and then they run.
+// Runs a short task set whose deadlines must hold: two tasks with jobs on the device, and one that stays on its core.
+// Execution times are measured, admission promises deadlines with them, and then the tasks run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,19 +11,19 @@
 
 namespace rtexec::bringup {
 
-/// Without execution times.
+/// Returns the task set, without execution times.
 [[nodiscard]] TaskSet short_task_set(const Subject& subject);
-/// On the subject's board, with the workload of the task that stays on its core.
+/// Returns a set-up for the subject's board, with the workload of the task that stays on its core.
 [[nodiscard]] executive::Setup setup_for(const Subject& subject);
 
-/// So far that each job has time on an emulator; `set` has execution times.
+/// Lengthens the periods so far that each job has time on an emulator. `set` must have execution times.
 void lengthen_periods(TaskSet& set);
 
 struct ShortRun {
   Plan plan;
-  Report report; // of a plan that is proved
+  Report report; // empty unless the plan is proved
 };
-/// Measures, plans and runs it. Errors are those of the executive and of profile().
+/// Measures, plans and runs the set. Returns errors of the executive and of profile().
 [[nodiscard]] Result<ShortRun> run_short_set(const Subject& subject);
 
 [[nodiscard]] Answer judge(const ShortRun& run, const Subject& subject);

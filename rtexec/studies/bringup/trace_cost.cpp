@@ -14,10 +14,10 @@
 namespace rtexec::bringup {
 namespace {
 
-constexpr std::uint64_t batch = 500; // events between two looks at the clock
+constexpr std::uint64_t batch = 500; // events between two readings of the clock
 constexpr std::size_t batches = 80;
 
-/// By the processor time of this thread.
+/// Returns the processor time of this thread for each event.
 double nanoseconds_each(std::uint64_t events) {
   const Duration begin = hal::execution_time();
   for (std::uint64_t i = 0; i < events; ++i) traces::job_start({.task = 0, .number = i}, Instant(Duration(1)));
@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Throws Failed. The session is drained often enough for none to be lost.
+/// Throws Failed. Drains the session often enough that no event is lost.
 TraceCost measure(const Subject& subject) {
   TraceCost cost;
   std::vector<double> off, on;

@@ -1,4 +1,4 @@
-// What an event of a recording costs the thread that emits it, with a recording and without.
+// Measures the time that an event costs the thread that emits it, with a recording and without.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -9,14 +9,14 @@
 namespace rtexec::bringup {
 
 struct TraceCost {
-  double off_ns = 0;         // an event, where nothing is recorded
-  double on_ns = 0;          // where it is; medians
-  std::uint64_t emitted = 0; // while it was recorded
+  double off_ns = 0;         // per event without a recording; median
+  double on_ns = 0;          // per event with a recording; median
+  std::uint64_t emitted = 0; // number of events emitted during the recording
   std::uint64_t recorded = 0;
   std::uint64_t lost = 0;
 };
 
-/// An error is why nothing could be recorded.
+/// Judges the cost. An error in `cost` is the reason why nothing could be recorded.
 [[nodiscard]] Answer judge(const Result<TraceCost>& cost, const Subject& subject);
 
 } // namespace rtexec::bringup
