@@ -25,7 +25,7 @@ std::vector<unsigned> counts_of(const InitialisationStudy& study) {
   return counts;
 }
 
-/// Sizes to look for the crossover at.
+/// Returns the sizes at which the crossover is searched.
 std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   std::vector<Bytes> sizes;
   for (Bytes size = min_small; size < study.sizes.back(); size = size * 2) sizes.push_back(size);
@@ -33,7 +33,7 @@ std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   return sizes;
 }
 
-/// Medians on a plant. Throws Failed.
+/// Measures medians on a plant. Throws Failed.
 class Measuring {
  public:
   Measuring(InitialisationPlant& plant, const InitialisationStudy& study, const std::function<bool()>& going_on)
@@ -96,7 +96,7 @@ class Measuring {
     return measured;
   }
 
-  /// How long the kernel takes behind the best of them.
+  /// Measures all numbers of tiles. Returns the time of the kernel after the fastest of them.
   Duration in_tiles(InitialisationCase wanted, InitialisationRow& row) {
     wanted.way = InitialisationWay::tiles;
     Duration kernel{0};

@@ -1,4 +1,5 @@
-// The experiment of initialisation on a board's device: a GPU's managed memory, or, where there is none, the host's.
+// The initialisation experiment on a board's device: the managed memory of a GPU, or the host's memory if there is no
+// GPU.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -15,14 +16,14 @@ namespace rtexec::study {
 
 struct InitialisationMachine {
   std::unique_ptr<hal::Device> device;
-  std::unique_ptr<InitialisationPlant> plant; // on it
+  std::unique_ptr<InitialisationPlant> plant; // plant on this device
   std::string description;                    // in one line
 };
 
-/// refused: the device is not on this machine.
+/// Returns refused if the device is not on this machine.
 [[nodiscard]] Result<InitialisationMachine> initialisation_machine(const Board& board);
-/// `device` outlives the plant. A timeline goes into a recording, too, as first contents of task 0. Errors of
-/// measure(): out_of_memory: more than is free on the device.
+/// `device` must outlive the plant. A timeline is also recorded, as first contents of task 0. measure() returns
+/// out_of_memory if it needs more than is free on the device.
 [[nodiscard]] Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());
 

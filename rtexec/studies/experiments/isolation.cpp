@@ -22,8 +22,8 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
 
 // ---- constants ----
 
-/// Table 2: 11263 and 11332 MB/s (Denver: cores 1 and 2), 4001 to 4012 MB/s (A57; core 0 is one as well). Fig.
-/// 17: 13.62 GB/s by both Denver cores, taken for their cluster's limit; 14.4 GB/s by three programs and more.
+/// Table 2: 11263 and 11332 MB/s (Denver: cores 1 and 2), 4001 to 4012 MB/s (A57; core 0 is one as well). Fig. 17:
+/// 13.62 GB/s by both Denver cores, used as their cluster's limit; 14.4 GB/s by three programs and more.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},
@@ -32,10 +32,10 @@ simulator::SharedMemory tx2_memory() {
 }
 
 /// A hundred executions of the kernel, each about as long as Fig. 30's, after a CPU part that launches them. Its 600
-/// bytes an execution are free to choose; they are why 10 MB/s wins less than 100 MB/s (7.2: 7, 5, 9 and 3 % beside
-/// five co-runners). Sensitivity: 256p, by the 13.5 % at 100 MB/s beside five (7.2); others by their speed-ups at 10
-/// MB/s. IPC alone 1.62 to 1.67, less with larger pictures (5.4, Fig. 21), traffic 5 to 6.9 GB/s (5.4); what lies
-/// between is supposed, with 512p by its 4.8 GB/s beside one co-runner.
+/// bytes per execution are a free choice; they are why 10 MB/s wins less than 100 MB/s (7.2: 7, 5, 9 and 3 % beside
+/// five co-runners). The sensitivity of 256p follows from the 13.5 % at 100 MB/s beside five (7.2), that of the others
+/// from their speed-ups at 10 MB/s. IPC alone is 1.62 to 1.67, less with larger pictures (5.4, Fig. 21); traffic is 5
+/// to 6.9 GB/s (5.4). Values in between are assumed, with 512p by its 4.8 GB/s beside one co-runner.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
   return {.facts = {.name = std::string("winograd-") + size,
@@ -50,11 +50,11 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
           .alone = ipc};
 }
 
-/// 0.9 MPS on average at 512 MB/s, the best limit (7.2, Fig. 29): the length of a frame. 27.5 MB in 66 ms of CPU part,
-/// 417 MB/s, by the best limit and by a tenth of the speed at 10 MB/s (7.2). Sensitivity by the 41 to 45 % beside five
-/// co-runners at 512 MB/s (8.1, 7.2); that of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower), and a
-/// pipeline that is 55 % slower (8.1) cannot be had together with it. Of both pipelines memory_bound is free to choose,
-/// and the device's traffic is the Winograd kernel's.
+/// The length of a frame follows from 0.9 MPS on average at 512 MB/s, the best limit (7.2, Fig. 29). The 27.5 MB in 66
+/// ms of CPU part, 417 MB/s, follow from the best limit and from a tenth of the speed at 10 MB/s (7.2). The sensitivity
+/// follows from the 41 to 45 % beside five co-runners at 512 MB/s (8.1, 7.2). That of its Winograd kernel alone would
+/// be 0.82 (5.3.1: 45 % slower); a pipeline that is 55 % slower (8.1) cannot be had together with it. For both
+/// pipelines memory_bound is a free choice, and the device's traffic is the Winograd kernel's.
 constexpr Frame yolo{.cpu = 66ms,
                      .traffic = MB(27.5),
                      .memory_bound = 0.5,
@@ -62,9 +62,10 @@ constexpr Frame yolo{.cpu = 66ms,
                      .device_traffic = moved_in(6, 110ms),
                      .sensitivity = 0.63};
 
-/// Three times YOLO's MPS (7.2). 3.4 MB in 34 ms of CPU part, 100 MB/s, by the best limit and by three tenths of the
-/// speed at 10 MB/s (7.2). Sensitivity by the 86 % beside five co-runners at 100 MB/s (7.2, 8.1): they make the
-/// pipeline 47 % slower (8.1: 45 %), and the device part 61 % (5.3.1: its Winograd kernel almost 60 %).
+/// The speed is three times YOLO's MPS (7.2). The 3.4 MB in 34 ms of CPU part, 100 MB/s, follow from the best limit and
+/// from three tenths of the speed at 10 MB/s (7.2). The sensitivity follows from the 86 % beside five co-runners at 100
+/// MB/s (7.2, 8.1): they make the pipeline 47 % slower (8.1: 45 %), and the device part 61 % (5.3.1: its Winograd
+/// kernel almost 60 %).
 constexpr Frame detectnet{.cpu = 34ms,
                           .traffic = MB(3.4),
                           .memory_bound = 0.5,
@@ -72,7 +73,7 @@ constexpr Frame detectnet{.cpu = 34ms,
                           .device_traffic = moved_in(6, 25ms),
                           .sensitivity = 1.55};
 
-constexpr double picture_megapixels = 0.340 * 0.480; // 4.1.1: of both videos
+constexpr double picture_megapixels = 0.340 * 0.480; // 4.1.1, for both videos
 
 ModelledWorkload pipeline(const char* name, const char* title, const Frame& frame) {
   const double seconds = static_cast<double>((frame.cpu + frame.device).count()) * 1e-9;
@@ -80,9 +81,9 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
       .facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
 }
 
-/// Fig. 30: from 1288 us (worst cases of 1775 and 1410 us, whose ranges are as 4 to 1) to 1410 us where noise is held:
-/// the kernel's own jitter. Bursts are free to choose, so that without a limit the worst is about 1775 us, the variance
-/// 7 times as much (7.3), and the mean hardly more.
+/// Fig. 30: from 1288 us (worst cases of 1775 and 1410 us, whose ranges are as 4 to 1) to 1410 us if noise is limited:
+/// the kernel's own jitter. Bursts are a free choice: without a limit the worst is about 1775 us, the variance 7 times
+/// as much (7.3), and the mean hardly more.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,
@@ -99,9 +100,9 @@ IsolationModel make_tx2_model() {
       .workloads = {winograd("256p", 0.139, 1.67, 5.0), winograd("512p", 0.095, 1.66, 5.1),
                     winograd("1024p", 0.135, 1.64, 6.0), winograd("2048p", 0.073, 1.62, 6.9),
                     pipeline("yolo", "YOLO", yolo), pipeline("detectnet", "DetectNet", detectnet)},
-      // Algorithm 3 while gpu_busy is held, which is as long as the program has the GPU open; it forgives what was
-      // moved beyond a budget, and its interrupt handler stops the core at once. rtexec: 17 us from an overflow to a
-      // thread of high priority, as measured on a virtual machine.
+      // Algorithm 3 applies while gpu_busy is held, which is as long as the program has the GPU open. It forgives bytes
+      // beyond a budget, and its interrupt handler stops the core at once. rtexec: 17 us from an overflow to a thread
+      // of high priority, as measured on a virtual machine.
       .modes = {{.name = "thesis",
                  .description = "every core is limited, core 0 as well, which feeds the device (Algorithm 3)",
                  .feeder = true,
@@ -120,7 +121,7 @@ IsolationModel make_tx2_model() {
       .frames = 8};
 }
 
-/// Frames, and what cores move, by the model.
+/// Simulates frames, and the bytes that cores move, by the model.
 class ModelledPlant final : public IsolationPlant {
  public:
   ModelledPlant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)

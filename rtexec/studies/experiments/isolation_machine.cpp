@@ -27,7 +27,7 @@ using regulation::Regulation;
 
 constexpr const char* cancelled = "the experiment was cancelled: nothing was written";
 constexpr std::string_view winograd_prefix = "winograd-";
-constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // 4.2 of the thesis
+constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // section 4.2 of the thesis
 
 template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
@@ -112,7 +112,7 @@ class MachinePlant final : public IsolationPlant {
 
   [[nodiscard]] bool thesis() const { return mode_ == MachineMode::thesis; }
 
-  /// Job after job, warmed up once; the user may end them.
+  /// Runs job after job, after one warm-up. The user may stop them.
   Result<> run(IsolatedWorkload& workload, const std::function<bool(Duration)>& more) {
     std::optional<GpuBusy> busy;
     if (thesis()) busy.emplace(locks_);
@@ -135,7 +135,7 @@ class MachinePlant final : public IsolationPlant {
     Duration elapsed{0}, executing{0};
     const auto ran = run(workload, [&](Duration execution) {
       const Instant now = machine_.now();
-      if (jobs++ == 0) { // the first one's end is where counting begins
+      if (jobs++ == 0) { // counting begins at the end of the first job
         begin = now;
         before = moved_by(corunners);
         return true;
@@ -154,7 +154,7 @@ class MachinePlant final : public IsolationPlant {
     return measured;
   }
 
-  /// Null where there is no limit.
+  /// Returns null if there is no limit.
   Result<std::unique_ptr<Regulation>> regulate(BandwidthLimit limit, IsolatedWorkload& workload) {
     if (!limit) return nullptr;
     const auto domains = domains_of(*limit);
@@ -178,7 +178,7 @@ class MachinePlant final : public IsolationPlant {
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
                                          to_string(counter.line) + " (" + machine_.event + ") in a period of " +
                                          to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
-      // Its feeder is promised all of its budget
+      // In the thesis's mode the feeder is promised its whole budget, so it donates none
       RegulatedDomain domain{.cores = counter.cores,
                              .counter = counter.settings,
                              .line = counter.line,
@@ -242,7 +242,7 @@ std::vector<std::unique_ptr<channels::TaskIo>> inputs_of(const Task& task, const
   return must(channels::connect(alone, {&workload, 1}, {})).tasks;
 }
 
-/// Placed, bound and executed as the executive does it.
+/// A workload that is placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
   /// Throws Failed.
@@ -298,14 +298,14 @@ class DeviceWorkload final : public IsolatedWorkload {
     return workload_->after(job_++);
   }
 
-  std::unique_ptr<hal::Device> device_; // outlives the others
+  std::unique_ptr<hal::Device> device_; // outlives the other members
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<Workload> workload_;
   std::vector<std::unique_ptr<channels::TaskIo>> io_;
   std::uint64_t job_ = 0;
 };
 
-/// What a board's device runs, one workload at a time.
+/// The workloads of a board's device, one at a time.
 class DeviceWorkloads {
  public:
   DeviceWorkloads(const IsolationRequest& request, hal::ThreadSettings thread)
@@ -315,7 +315,7 @@ class DeviceWorkloads {
     std::vector<IsolationWorkload> known;
     for (const unsigned size : winograd_sizes) {
       const std::string name = std::string(winograd_prefix) + std::to_string(size) + "p";
-      // Picture and result, on the device and beside it
+      // Picture and result, on the device and on the host
       const Bytes needed{std::uint64_t{4} * 4 * tasks::WinogradWorkload::channels * size * size};
       if (const auto there = available(); there && needed > *there)
         notes.push_back(name + " is left out: it takes " + readable(needed) + " of memory, and " + readable(*there) +
@@ -329,7 +329,7 @@ class DeviceWorkloads {
   Result<IsolatedWorkload*> prepare(const std::string& name) {
     if (name == name_) return workload_.get();
     name_.clear();
-    workload_.reset(); // its memory is needed
+    workload_.reset(); // frees its memory for the next one
     auto made = caught([&] { return std::make_unique<DeviceWorkload>(board_, task_of(name), thread_); });
     if (!made) return fail(made.error().code, "workload " + name + ": " + made.error().what);
     workload_ = std::move(*made);
@@ -348,7 +348,7 @@ class DeviceWorkloads {
     return Bytes{kibibytes * 1024};
   }
 
-  /// Of a name of list().
+  /// Returns the task of a workload that list() names.
   Task task_of(const std::string& name) const {
     Task task;
     task.name = name;
@@ -369,7 +369,7 @@ class DeviceWorkloads {
   std::unique_ptr<DeviceWorkload> workload_;
 };
 
-/// The core of the compute engine's thread, by default the first: co-runners are then on cores 1, 2, ...
+/// Returns the core of the compute engine's thread, by default the first one: co-runners are then on cores 1, 2, ...
 unsigned feeder_of(const Board& board, const std::vector<unsigned>& online) {
   return board.compute_core && contains(online, *board.compute_core) ? *board.compute_core : online.front();
 }
@@ -378,7 +378,7 @@ std::string feeder_text(const IsolationMachine& machine) {
   return "core " + std::to_string(machine.feeder) + ", which feeds the device";
 }
 
-/// Co-runners, and what counts them. A core that shares a counter with the feeder cannot be limited without it.
+/// Sets co-runners and their counters. A core that shares a counter with the feeder cannot be limited without it.
 void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others,
                    const std::vector<unsigned>& online) {
   for (hal::CounterChoice& each : counters.choices)
@@ -404,8 +404,8 @@ void note_unthrottled(IsolationMachine& machine, const regulation::RegulatedMach
     machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
-/// With the priority of the executive's compute engine, where this machine gives it, and takes nothing from a core that
-/// plays the device and never rests.
+/// Returns the settings of the feeder's thread. It has the priority of the executive's compute engine, if the machine
+/// grants it. A core that plays the device never rests, so it gets no priority if the kernel would stop it.
 hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board,
                                     const regulation::RegulatedMachine& regulated) {
   hal::ThreadSettings settings{
@@ -426,7 +426,8 @@ bool counts_feeder(const IsolationMachine& machine) {
                              [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
 }
 
-/// For the thesis's mode. Not an error where it cannot be counted: that mode is then not there.
+/// Adds the feeder's counter, for the thesis's mode. If the feeder cannot be counted, there is no error, but no such
+/// mode.
 void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
                            const regulation::RegulatedMachine& regulated) {
   if (machine.device_on_cores || counts_feeder(machine)) return;

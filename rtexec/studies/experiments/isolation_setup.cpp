@@ -15,17 +15,17 @@ namespace rtexec::study {
 
 namespace {
 
-// 7.3; a host device takes some 50 ms for each
+// Section 7.3; a host device takes some 50 ms for each
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-/// What the plants of this machine stand on.
+/// The data that the plants of this machine use.
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;
   hal::CoreClaim claim;
 };
 
-/// Of the core that feeds the device and those of the co-runners.
+/// Claims the core that feeds the device and those of the co-runners.
 hal::CoreClaim claim_of(const IsolationMachine& machine) {
   std::vector<unsigned> cores = machine.corunners;
   cores.push_back(machine.feeder);
@@ -38,7 +38,7 @@ Bandwidth limit_of(const std::string& option, const std::string& text) {
   return limit;
 }
 
-/// `runs`: where none are asked for.
+/// `runs` is the number of runs if the options have none.
 IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& plant, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
                        .corunners = options.corunners.value_or(plant.max_corunners()),
@@ -55,7 +55,7 @@ IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& p
   return study;
 }
 
-/// Of `known`, those that were asked for; all where none were.
+/// Returns the requested modes among `known`; all if none is requested.
 std::vector<std::string_view> modes_of(const IsolationOptions& options, std::span<const std::string_view> known,
                                        const std::string& but) {
   for (const std::string& name : options.modes)
@@ -69,7 +69,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
   return modes;
 }
 
-/// With the study of its plants.
+/// Adds the study of its plants.
 IsolationSetup complete(IsolationSetup setup, const IsolationOptions& options, std::size_t runs) {
   setup.study = study_of(options, *setup.plants.front(), runs);
   setup.seed = options.seed;

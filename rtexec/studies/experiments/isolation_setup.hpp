@@ -1,5 +1,5 @@
-// What the isolation experiment is asked for, as the command line has it, and what is measured for that: the plants of
-// the model or of this machine, and the study of them.
+// Turns the command line's options of the isolation experiment into its set-up: the plants of the model or of this
+// machine, and the study of them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,13 +14,13 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment isolation`. Empty: as the plant has it.
+/// The options of `rtexec experiment isolation`. Empty options take the plant's defaults.
 struct IsolationOptions {
   bool simulate = false;
   std::vector<std::string> modes, workloads;
-  // 7.2; a core of the model cannot reach more
+  // Section 7.2; a core of the model cannot reach more
   std::vector<std::string> limits{"10MB/s", "100MB/s", "512MB/s", "1000MB/s", "10000MB/s"};
-  std::string runs_limit = "100MB/s"; // 7.3
+  std::string runs_limit = "100MB/s"; // section 7.3
   std::optional<unsigned> corunners;
   std::optional<std::size_t> runs;
   std::uint64_t seed = 1;
@@ -30,19 +30,20 @@ struct IsolationOptions {
   double seconds = 2;
 };
 
-/// What is measured, in one mode or several.
+/// The set-up of the measurements, in one or several modes.
 struct IsolationSetup {
-  bool simulated = false;             // a model
-  std::uint64_t seed = 1;             // of its noise
-  std::vector<std::string> preface{}; // lines that every text output begins with
-  std::string event{};                // that counts traffic; empty: a model
-  bool stand_in = false;              // it is no memory traffic
-  std::shared_ptr<void> machine{};    // what the plants stand on; outlives them
+  bool simulated = false;             // the plants are a model
+  std::uint64_t seed = 1;             // seed of the model's noise
+  std::vector<std::string> preface{}; // lines at the begin of every text output
+  std::string event{};                // event that counts traffic; empty for a model
+  bool stand_in = false;              // the event is no memory traffic
+  std::shared_ptr<void> machine{};    // data that the plants use; it outlives them
   std::vector<std::unique_ptr<IsolationPlant>> plants{};
-  IsolationStudy study{}; // of each plant
+  IsolationStudy study{}; // applies to each plant
 };
 
-/// `going_on`: false once the user wants no more; any thread. Errors (bad_input, refused) name the option.
+/// `going_on` returns false once the user wants to stop; any thread may call it. Errors (bad_input, refused) name the
+/// option.
 [[nodiscard]] Result<IsolationSetup> isolation_setup(const IsolationOptions& options, std::function<bool()> going_on);
 
 } // namespace rtexec::study

@@ -9,7 +9,8 @@ using policies::Action;
 using policies::Event;
 using Start = JointRelease::Start;
 
-/// The last task holds the device until all others have been requested: an idle device would start the first one alone.
+/// Adds a last task, which holds the device until all others have been requested: an idle device would start the first
+/// one alone.
 Plan plan_of(std::span<const MemoryCase> set) {
   Plan plan;
   for (const MemoryCase& each : set) {

@@ -1,5 +1,5 @@
-// Tasks that are released together, one job each, in the order in which the scheduler core of the executive starts
-// them: alone, or two at once where they co-run. Who executes them tells of each end.
+// Tasks that are released together, one job each, in the order in which the executive's scheduler core starts them:
+// alone, or two at once if they co-run. The caller executes the jobs and reports each end.
 //
 // Allocates; one thread at a time.
 #pragma once
@@ -16,18 +16,19 @@ namespace rtexec::study {
 
 class JointRelease {
  public:
-  /// One task each, the most urgent first.
+  /// `set` holds one task each, the most urgent first.
   explicit JointRelease(std::span<const MemoryCase> set);
 
   struct Start {
-    std::size_t task = 0; // of the set
+    std::size_t task = 0; // index in the set
     bool beside = false;  // on the second compute engine
-    bool paired = false;  // at once with another one
+    bool paired = false;  // it starts together with another one
     friend bool operator==(const Start&, const Start&) = default;
   };
-  /// What starts first; with no task nothing does. Like ended(): valid until the next call of either. Once.
+  /// Releases all tasks and returns the first starts; empty if there is no task. The span is valid until the next call
+  /// of release() or ended(). To be called once.
   [[nodiscard]] std::span<const Start> release();
-  /// What starts because `task` has ended: nothing while another one executes.
+  /// Returns the starts because `task` has ended: none while another one executes.
   [[nodiscard]] std::span<const Start> ended(std::size_t task);
   [[nodiscard]] bool done() const { return scheduler_.idle(); }
 
@@ -39,9 +40,10 @@ class JointRelease {
   std::vector<Start> starts_;
 };
 
-/// Of two tasks that start at once, how much earlier both have ended than one after the other.
+/// Returns the time that two tasks, started at once, save relative to one after the other.
 using Overlap = std::function<Duration(std::size_t first, std::size_t second)>;
-/// A round of jobs that take `times` alone, in virtual time. Of two at once the first one started is not held up.
+/// Simulates a round of jobs that take `times` alone, in virtual time. Of two started at once, the first one is not
+/// delayed.
 [[nodiscard]] MemoryRound played(std::span<const MemoryCase> set, std::span<const Duration> times,
                                  const Overlap& overlap);
 

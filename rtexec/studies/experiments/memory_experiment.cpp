@@ -36,7 +36,7 @@ std::string in_words(const MemoryCase& wanted) {
          std::string(name(wanted.policy));
 }
 
-/// Of a task alone: without the way to the device and back.
+/// Returns the times of a task alone, without the way to the device and back.
 std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
   std::vector<Duration> times;
   for (const MemoryRound& round : rounds) times.push_back(round.times.front());
@@ -57,7 +57,7 @@ std::vector<WorkloadKind> studied(const MemoryStudy& study, std::span<const Work
   return kinds;
 }
 
-/// Each once: D/D, M/M, D/M.
+/// Returns each pair once: D/D, M/M, D/M.
 std::vector<std::array<MemoryPolicy, 2>> pairs_of(const MemoryStudy& study) {
   const MemoryPolicy device = MemoryPolicy::device, small = small_policy(study);
   if (small == device) return {{device, device}};
@@ -70,7 +70,7 @@ std::size_t sizes_of(const MemoryStudy& study) {
 
 // ---- the estimates ----
 
-/// Sizes that fits of one turn do not see: every fourth.
+/// Number of turns. In each turn, every fourth size is hidden from the fits.
 constexpr std::size_t turns = 4;
 bool is_held_out(std::size_t size, std::size_t turn) { return size % turns == turn; }
 
@@ -155,7 +155,7 @@ class Experiment {
     if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
   }
 
-  /// Absent where it cannot be had.
+  /// Returns nullopt if the set cannot run.
   std::optional<std::vector<MemoryRound>> rounds(const MemorySet& set, const MemoryRounds& limits) {
     auto ran = plant_.run({&set, 1}, limits);
     if (ran) return std::move(ran->front());
@@ -244,7 +244,7 @@ class Experiment {
     found_.pairs.push_back(std::move(pair));
   }
 
-  /// The mix of one size, in the order of deadlines: each task's is its execution time.
+  /// Adds the mix of one size, in the order of deadlines. The deadline of a task is its execution time.
   void add_mix(std::size_t size) {
     MemoryMix mix;
     mix.kinds = mixed();
@@ -266,15 +266,15 @@ class Experiment {
     return set;
   }
 
-  /// As measured alone; one that could not be had co-runs with none.
+  /// Returns a task with its co-run data as measured alone. A task that could not be measured co-runs with none.
   static MemoryCase co_running(const MemoryPoint& point, WorkloadKind kind, MemoryPolicy policy) {
     MemoryCase made{kind, point.size, policy};
     if (const PolicyTime* each = point.under(policy)) made.co_run = co_run_of(policy, each->time, point.execution);
     return made;
   }
 
-  /// The fastest of those that are worth running, MO among them. Absent: of a task nothing could be measured, or
-  /// nothing can be had.
+  /// Returns the fastest combination that is worth running, MO among them. Returns nullopt if a task could not be
+  /// measured, or no combination can run.
   std::optional<MemorySet> choice(MemoryMix& mix, std::size_t size, const MemorySet& small) {
     std::vector<std::vector<MemoryAlternative>> tasks;
     std::vector<Duration> executions;
@@ -301,7 +301,7 @@ class Experiment {
     return fastest(sets);
   }
 
-  /// In turn; those that do not fit all at once, one after the other.
+  /// Runs the sets in turn; if they do not fit all at once, one after the other.
   std::optional<MemorySet> fastest(const std::vector<MemorySet>& sets) {
     constexpr MemoryRounds few{.least = 4, .most = 21, .enough = std::chrono::milliseconds(60)};
     std::optional<std::pair<Duration, MemorySet>> best;
@@ -323,7 +323,7 @@ class Experiment {
     MemorySet set;
   };
 
-  /// In turn; those that do not fit all at once, one after the other.
+  /// Runs the sets in turn; if they do not fit all at once, one after the other.
   void add_configurations(MemoryMix& mix, std::size_t size, const std::vector<Wanted>& wanted) {
     std::vector<MemorySet> sets;
     for (const Wanted& each : wanted) sets.push_back(each.set);

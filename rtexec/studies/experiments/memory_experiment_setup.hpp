@@ -1,4 +1,4 @@
-// What the memory experiment is asked for, as the command line has it, and what is measured for that.
+// Turns the command line's options of the memory experiment into its set-up.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,25 +12,25 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment memory`. Empty: as the plant has it.
+/// The options of `rtexec experiment memory`. Empty options take the plant's defaults.
 struct MemoryExperimentOptions {
   std::string simulate; // a board of memory_board_models()
   std::string board = "host";
   std::vector<std::string> workloads;
-  std::string largest = "256MiB"; // of arrays
+  std::string largest = "256MiB"; // maximum size of arrays
   int repeats = 5;
   std::uint64_t seed = 1;
 };
 
 struct MemoryExperimentSetup {
   bool simulated = false;
-  std::string title;                // in every picture: "a model of a Jetson TX2", "NVIDIA H200"
-  std::vector<std::string> preface; // lines that every text output begins with
+  std::string title;                // title of every picture: "a model of a Jetson TX2", "NVIDIA H200"
+  std::vector<std::string> preface; // lines at the begin of every text output
   std::unique_ptr<MemoryPlant> plant;
   MemoryStudy study;
 };
 
-/// Errors (bad_input, refused) name the option.
+/// Returns errors (bad_input, refused) that name the option.
 [[nodiscard]] Result<MemoryExperimentSetup> memory_experiment_setup(const MemoryExperimentOptions& options);
 
 } // namespace rtexec::study

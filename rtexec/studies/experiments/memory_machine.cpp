@@ -23,8 +23,8 @@ using tasks::KernelWorkload;
 
 using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
 
-/// One job of each task, on both compute engines as the scheduler core starts them. An end is told to it on the thread
-/// of its engine, which goes on with what starts then.
+/// Runs one job of each task, on both compute engines as the scheduler core starts them. The thread of an engine
+/// reports an end, and continues with the jobs that start then.
 class JointRun {
  public:
   JointRun(hal::Device& device, std::span<const MemoryCase> set, Workloads workloads) : device_(device), release_(set) {
@@ -34,7 +34,7 @@ class JointRun {
       jobs_.push_back({.run = this, .task = jobs_.size(), .workload = workload.get()});
   }
 
-  /// Returns when all have ended.
+  /// Runs a round; returns when all jobs have ended.
   MemoryRound operator()() {
     {
       const std::scoped_lock lock(mutex_);
@@ -44,7 +44,7 @@ class JointRun {
     while (ended_.value() == 0) ended_.wait(0);
     return std::move(round_);
   }
-  /// Of a job, if one failed.
+  /// Returns the error of a job, if one failed.
   [[nodiscard]] Status outcome() const { return outcome_; }
 
  private:
@@ -71,7 +71,7 @@ class JointRun {
                                  job.run->end(job.task, outcome, begin, end);
                                },
                            .context = &jobs_[task]};
-      // An engine has one job at a time, so that its queue has room
+      // An engine has one job at a time, so its queue has room
       (void)device_.engine(beside ? hal::EngineKind::beside : hal::EngineKind::compute).submit(work);
     }
   }
@@ -91,7 +91,7 @@ class JointRun {
   }
 
   hal::Device& device_;
-  std::mutex mutex_; // of all below, while jobs execute
+  std::mutex mutex_; // guards all members below while jobs execute
   JointRelease release_;
   std::vector<Job> jobs_;
   Instant released_{};
@@ -163,7 +163,7 @@ class MachineMemory final : public MemoryPlant {
     std::vector<std::unique_ptr<KernelWorkload>> workloads;
   };
 
-  /// After a warm-up, which is longer where a measurement is short.
+  /// Measures after a warm-up, which is longer for short measurements.
   template <class Measurement, class Once, class TimeOf>
   static std::vector<Measurement> measured(const MemoryRounds& rounds, Once once, TimeOf time_of) {
     constexpr MemoryRounds to_warm{.least = 1, .most = 5, .enough = std::chrono::milliseconds(20)};
@@ -195,7 +195,7 @@ class MachineMemory final : public MemoryPlant {
     if (!status) give_up(status.error(), workload.fingerprint() + ": a CPU part failed");
   }
 
-  /// On the compute engine's thread.
+  /// Calls `work` on the compute engine's thread.
   template <class Work> void call(Work work) {
     const auto called = device_->engine(hal::EngineKind::compute).call(work);
     if (!called.outcome) throw Failed{of_device(called.outcome.error())};
@@ -211,7 +211,7 @@ class MachineMemory final : public MemoryPlant {
 
 std::span<const SizeRange> size_ranges(DeviceKind device) {
   using enum WorkloadKind;
-  // Arrays of 1 to 256 MB; less where kernels compute, are many, or access memory at random
+  // Arrays of 1 to 256 MB; less if kernels are compute-bound, are many, or access memory at random
   static constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
                                          {matrix_add, 512, 8192},
                                          {matrix_multiply, 512, 4096},

@@ -1,7 +1,7 @@
-// The memory experiment on a machine: micro-benchmarks on the device of a board, each with buffers of its own, their
-// device parts on its two compute engines as the scheduler core starts them, their CPU parts on the calling thread.
-// Times of device parts are the executive's: without what others take of a core that is the device, or the way to a GPU
-// and back. Ends count everything since the release.
+// The memory experiment on a machine: micro-benchmarks on the device of a board, each with buffers of its own. Device
+// parts run on the two compute engines as the scheduler core starts them, CPU parts on the calling thread. Device parts
+// are timed as in the executive: without what others take of a core that is the device, or the way to a GPU and back.
+// Ends count everything since the release.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,14 +16,14 @@ namespace rtexec::study {
 
 struct MemoryMachine {
   std::string where;              // "NVIDIA H200, fed by core 3"
-  std::vector<std::string> notes; // a line each
+  std::vector<std::string> notes; // one line each
   std::unique_ptr<MemoryPlant> plant;
 };
-/// The device of `board`, and a claim of the core that feeds it. refused: another run has that core, or the device is
-/// not on this machine.
+/// Opens the device of `board` and claims the core that feeds it. Returns refused if another run has that core, or the
+/// device is not on this machine.
 [[nodiscard]] Result<MemoryMachine> memory_machine(const Board& board);
 
-/// Sizes for such a device, by which a job takes less than about 100 ms; no array is above `largest`.
+/// Returns sizes for such a device with which a job takes less than about 100 ms. No array is above `largest`.
 [[nodiscard]] std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest);
 
 } // namespace rtexec::study

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper prints no costs. From it: Xavier's memory is 2.5 times as fast, and its transfers are faster too (V-B); to
+/// The paper prints no costs. It says: Xavier's memory is 2.5 times as fast, and its transfers are faster too (V-B); to
 /// map takes much less than to copy (IV-A); the choices of Table IV. Known of the boards: L2 caches of 512 KiB (GPU).
 /// All numbers were chosen so that Table IV comes out, and are of the order that such boards have.
 constexpr MemoryCosts tx2_costs{.unified = true,
@@ -61,7 +61,7 @@ constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .managed_noise = 0.06,
                                         .beside_managed_noise = 0.2}};
 
-/// Of those whose kernels compute longer than they touch memory.
+/// Returns the number of operations of kernels that compute longer than they touch memory, else 0.
 double operations_of(WorkloadKind kind, unsigned size) {
   constexpr double rounds = 16, of_distance = 8;
   const double n = size;
@@ -83,7 +83,7 @@ class ModelledMemory final : public MemoryPlant {
     return execution_of(kind, size, traffic_of(kind, size));
   }
 
-  /// Rounds of a model take no time: as few as may be.
+  /// Simulated rounds take no time, so there are as few as allowed.
   Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                     const MemoryRounds& rounds) override {
     std::vector<std::vector<MemoryRound>> ran(sets.size());
@@ -96,7 +96,7 @@ class ModelledMemory final : public MemoryPlant {
   struct Job {
     Duration time{0};
     Duration kernels{0};
-    Duration idle{0}; // in which kernels of another may execute
+    Duration idle{0}; // time in which kernels of another task may execute
   };
 
   Duration execution_of(WorkloadKind kind, unsigned size, const policies::MemoryTraffic& traffic) const {
@@ -130,7 +130,7 @@ class ModelledMemory final : public MemoryPlant {
     return jobs;
   }
 
-  /// Of a pair, kernels of the one under D execute while the other one is idle (section IV-B).
+  /// Simulates a round. In a pair, kernels of the task under D execute while the other one is idle (section IV-B).
   MemoryRound one_round(std::span<const MemoryCase> set) {
     const std::vector<Job> jobs = jobs_of(set);
     std::vector<Duration> times;
@@ -155,7 +155,7 @@ std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std:
 
 std::vector<MemoryWorkload> modelled_workloads() {
   using enum WorkloadKind;
-  // Those at the end have the kernels of Table IV: 512, 319 (the paper: 320), 1024
+  // The largest sizes have the kernels of Table IV: 512, 319 (the paper: 320), 1024
   constexpr SizeRange ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
                                   {matrix_add, 181, 2048},
                                   {matrix_multiply, 64, 512},

@@ -11,21 +11,21 @@
 
 namespace rtexec::study {
 
-/// Each constant with its source in memory_model_plant.cpp.
+/// The constants of a board, each with its source in memory_model_plant.cpp.
 struct MemoryBoardModel {
   std::string_view name, title; // "tx2", "a Jetson TX2"
   policies::MemoryCosts costs;
   Duration launch{0};   // of each kernel
-  double per_byte = 0;  // nanoseconds, of what a kernel touches
-  double operation = 0; // nanoseconds, of each that a kernel computes
-  // By how much of itself a time is longer, at most
+  double per_byte = 0;  // nanoseconds per byte that a kernel touches
+  double operation = 0; // nanoseconds per operation of a kernel
+  // The maximum relative lengthening of a time. `beside_managed_noise` applies to M beside another M
   double noise = 0, managed_noise = 0, beside_managed_noise = 0; // the last: of M beside another M
 };
 
 [[nodiscard]] std::span<const MemoryBoardModel> memory_board_models();
-/// `model` outlives it. The same seed gives the same times.
+/// `model` must outlive the plant. The same seed gives the same times.
 [[nodiscard]] std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
-/// Sizes as large as the paper's.
+/// Returns sizes as large as the paper's.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 
 } // namespace rtexec::study
