@@ -23,7 +23,7 @@ void check(const std::function<bool()>& going_on) {
   if (!going_on()) give_up(Errc::cancelled, "the calibration was cancelled");
 }
 
-constexpr unsigned attempts = 3; // to find a core that is not busy with something else
+constexpr unsigned attempts = 3; // maximum attempts to find a core without other work
 
 Bandwidth sum_of(std::span<const Bandwidth> values) {
   Bandwidth sum;
@@ -77,7 +77,7 @@ class Calibrator {
     return traffic;
   }
 
-  /// By core.
+  /// Measures `count` cores together. Returns the bandwidth by core.
   std::vector<Bandwidth> measure_together(std::size_t count) const {
     std::vector<std::unique_ptr<Corunner>> generators;
     for (const unsigned core : std::span(machine_.cores).first(count)) {
@@ -116,7 +116,7 @@ class Calibrator {
     return found == machine_.counters.end() ? nullptr : &*found;
   }
 
-  /// Null where nothing counts.
+  /// Returns null if nothing counts.
   Result<std::unique_ptr<hal::BandwidthCounter>> open(unsigned core) const {
     const hal::CounterChoice* choice = counter_of(core);
     if (choice == nullptr) return nullptr;
@@ -128,7 +128,7 @@ class Calibrator {
     return {.begin = [counter] { return counter->join(); }, .end = [counter] { counter->leave(); }};
   }
 
-  /// What the generator caused: reads, or where the counters of writes see more of it, those.
+  /// Returns the generator's count: reads, or writes if their counters see more of it.
   static Expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
     if (counter == nullptr) return 0;
     const auto counted = counter->count();

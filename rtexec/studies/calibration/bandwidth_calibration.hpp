@@ -1,5 +1,5 @@
-// What bandwidth the cores of a machine reach, alone and together, and whether a counter sees it: write sweeps on 1 to
-// n cores, as Nigam's thesis (Fig. 17 and Table 2) measured its board. And what budgets follow.
+// Measures the bandwidth that the cores of a machine reach, alone and together, and whether a counter sees it. It uses
+// write sweeps on 1 to n cores, as Nigam's thesis (Fig. 17 and Table 2) did. Proposes budgets from the result.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,59 +16,62 @@
 
 namespace rtexec::study {
 
-/// Functions, so that tests need no machine.
+/// The measured cores. Functions represent the machine, so that tests need none.
 struct CalibratedCores {
-  std::vector<unsigned> cores;                      // in the order in which generators are added
-  std::vector<hal::CounterChoice> counters;         // of their domains; empty: nothing counts
-  Duration length{0};                               // of each measurement
-  Duration settling{std::chrono::milliseconds(50)}; // before it
+  std::vector<unsigned> cores;                      // in the order in which generators start
+  std::vector<hal::CounterChoice> counters;         // counters of the cores' domains; empty: nothing counts
+  Duration length{0};                               // length of each measurement
+  Duration settling{std::chrono::milliseconds(50)}; // time before each measurement
   StartCorunner corun;
   std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
-  /// False: the user wants no more; asked while it measures
+  /// Returns false if the user wants to stop; called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
-/// Of this machine, but for cores and counters.
+/// Returns the functions of this machine, without cores and counters.
 [[nodiscard]] CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line);
 
-/// A generator alone on a core; a row of Table 2.
+/// A generator alone on a core: a row of Table 2.
 struct CoreTraffic {
   struct Counted {
     std::uint64_t lines = 0;
     Bandwidth bandwidth{0};
   };
   unsigned core = 0;
-  Bandwidth reported{0};          // by the generator
+  Bandwidth reported{0};          // reported by the generator
   std::optional<Counted> counted; // absent: nothing counts
-  /// Counted of reported, in percent; absent: nothing counts, or nothing moved.
+  /// Returns counted bytes in percent of reported ones; nullopt if nothing counts, or nothing moved.
   [[nodiscard]] std::optional<double> accuracy() const;
 };
 
 struct BandwidthCalibration {
   std::vector<CoreTraffic> alone;  // by core
-  std::vector<Bandwidth> together; // by generators, from 1 on; as they report
-  /// The fastest core alone, in either table, and the most that any number of them reaches; rounded down to 1 MB/s.
+  std::vector<Bandwidth> together; // by number of generators, from 1 on; reported by them
+  /// Returns the fastest core alone, in either table, and the largest sum of any number of cores. Both are rounded down
+  /// to 1 MB/s.
   [[nodiscard]] MemoryFacts facts() const;
 };
 
-/// How many measurements that is: a call of `going_on` after each.
+/// Returns the number of measurements; `going_on` is called after each.
 [[nodiscard]] std::size_t count_measurements(const CalibratedCores& cores);
-/// cancelled: `going_on`, or that of `cores`, returned false; the generators' and the counters' errors; io_error: a
-/// counter cannot be read; refused: a core's generator moved nothing, however often it was measured.
+/// Runs the calibration. Returns cancelled if `going_on`, or that of `cores`, returned false; errors of the generators
+/// and the counters; io_error if a counter cannot be read; refused if a core's generator moved nothing in repeated
+/// measurements.
 [[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores,
                                                                const std::function<bool()>& going_on);
 
-/// Where to begin; rounded down to 1 MB/s.
+/// A first choice of budgets, rounded down to 1 MB/s.
 struct BudgetProposal {
-  Bandwidth each{0};                    // for [[bandwidth.core]]: what all cores may have at once
+  Bandwidth each{0};                    // for [[bandwidth.core]]: a budget that all cores may use at once
   std::optional<Bandwidth> best_effort; // for [bandwidth]; absent: the demand leaves nothing
-  std::string reason;                   // of best_effort
+  std::string reason;                   // explanation of best_effort
 };
-/// "14400MB/s", the unit of all that a calibration prints.
+/// Returns "14400MB/s", in the unit of all that a calibration prints.
 [[nodiscard]] std::string in_megabytes(Bandwidth value);
 
-/// `demand`: what the device, and the core that feeds it, need at worst; not known: 100 MB/s, to begin with.
+/// Proposes budgets. `demand` is the worst-case need of the device and the core that feeds it; if it is not known, the
+/// proposal starts with 100 MB/s.
 [[nodiscard]] BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores,
                                              std::optional<Bandwidth> demand);
 

@@ -15,7 +15,7 @@
 namespace rtexec::study {
 namespace {
 
-// With fewer, what jobs differ by themselves would count as a cut.
+// With fewer segments, ordinary differences between jobs would count as cuts.
 constexpr std::uint32_t fewest = 8, most = 64;
 
 void cut(tasks::Network& network, std::uint32_t segments) {
@@ -25,7 +25,7 @@ void cut(tasks::Network& network, std::uint32_t segments) {
   must(network.cut(after));
 }
 
-/// Of a network with so many segments.
+/// Executes a network of `segments` segments.
 Status execute(tasks::Network& network, std::uint32_t segments) noexcept {
   const bool ahead = network.launches_segments();
   if (ahead)
@@ -42,8 +42,8 @@ std::uint32_t max_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
-/// A network in one piece, and after cut_into() in segments as well. Both lie in the same memory, whose contents change
-/// nothing about how long they take.
+/// A network in one piece, and after cut_into() also in segments. Both use the same memory: its contents have no effect
+/// on their times.
 class Bench {
  public:
   Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
@@ -70,7 +70,7 @@ class Bench {
   struct Times {
     Duration whole{0}, cut{0};
   };
-  /// One right after the other.
+  /// Runs both, one right after the other.
   Times run() {
     Times times;
     const auto executed = device_.engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
@@ -89,7 +89,7 @@ class Bench {
   hal::Device& device_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::Network> whole_, cut_;
-  std::uint32_t segments_ = 1; // of cut_, which is bound where there are more
+  std::uint32_t segments_ = 1; // number of segments of cut_, which is bound if there are several
 };
 
 MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jobs) {
@@ -106,7 +106,7 @@ MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jo
           .worst = config::percentile_of(each, 0.99)};
 }
 
-/// Numbers of segments that are to be measured.
+/// Returns the numbers of segments to measure.
 std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
   (void)bench.run(); // warms up
   const Duration whole = bench.run().whole;

@@ -1,6 +1,6 @@
-// What a cut costs on a device that has the next segment ahead (`cut` of a board): a network in one piece and in
-// several segments, in turn, on a device that nobody else uses. The host hands the next segment to the device while the
-// one before executes, as the compute engine does with launch_ahead.
+// Measures the cost of a cut on a device to which the next segment has been submitted ahead (`cut` of a board). It
+// compares a network in one piece with the same network in several segments, in turn, on a device without other work.
+// The host submits the next segment while the previous one executes, as the compute engine does with launch_ahead.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -18,31 +18,31 @@
 namespace rtexec::study {
 
 struct CutCalibrationOptions {
-  unsigned jobs = 200; // of each number of segments, and as many in one piece
-  double margin = 1.2; // what is measured counts so many times
+  unsigned jobs = 200; // for each number of segments, and as many in one piece
+  double margin = 1.2; // factor on the measured cost
 };
 
-/// A network in `segments` segments beside itself in one piece.
+/// A network in `segments` segments, compared with the network in one piece.
 struct MeasuredCuts {
   std::uint32_t segments = 0;
-  Duration whole{0}; // a job in one piece, at the median
-  Duration cut{0};   // and in segments
-  Duration each{0}; // what each cut adds: the job in segments less the one in one piece before it, by cuts; the median,
-  Duration worst{0}; // and what 99 % of the jobs are not above
+  Duration whole{0}; // median of a job in one piece
+  Duration cut{0};   // median of a job in segments
+  Duration each{0};  // cost of each cut: (job in segments - preceding job in one piece) / number of cuts; median
+  Duration worst{0}; // 99th percentile of that cost
 };
 
 struct CutCalibration {
   std::string device;
   std::vector<MeasuredCuts> measured; // by ascending segments
-  Duration cut{0};                    // the longest `worst`, with the margin
+  Duration cut{0};                    // the longest `worst`, times the margin
 };
 
-/// The same network each time, neither cut nor bound, and as a run would use it: tuned.
+/// Makes the same network each time, neither cut nor bound, and tuned as in a run.
 using MakeNetwork = std::function<Result<std::unique_ptr<tasks::Network>>()>;
 
-/// In 8, 16, ... 64 segments of at least two `dispatch`, since admission takes no shorter ones for ahead. bad_input:
-/// eight segments of the network are shorter, or it has no eight layers; the device's errors; cancelled: `going_on`
-/// returned false.
+/// Measures 8, 16, ... 64 segments of at least two `dispatch` each, since admission launches no shorter ones ahead.
+/// Returns bad_input if eight segments of the network would be shorter, or it has fewer than eight layers; the device's
+/// errors; or cancelled if `going_on` returned false.
 [[nodiscard]] Result<CutCalibration> calibrate_cut(
     hal::Device& device, const MakeNetwork& make, Duration dispatch, const CutCalibrationOptions& options,
     const std::function<bool(std::size_t done, std::size_t of)>& going_on);

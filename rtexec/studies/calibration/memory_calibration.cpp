@@ -36,13 +36,13 @@ constexpr SizeRange on_gpu[] = {
     {WorkloadKind::matrix_multiply, 128, 4096},   {WorkloadKind::euclidean_clustering, 1024, 1 << 16},
 };
 
-/// How a task is measured under one policy.
+/// A policy, with or without prefetch, under which a task is measured.
 struct Way {
   MemoryPolicy policy = MemoryPolicy::device;
   bool prefetch = true;
 };
 
-/// D first, which tells of the kernels.
+/// Returns the ways to measure. D comes first, since it gives the time of the kernels.
 std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
   const auto* const gpu = hal::CudaDevice::find(device);
   std::vector<Way> ways{{MemoryPolicy::device}};
@@ -85,7 +85,7 @@ class Measurement {
   [[nodiscard]] std::vector<MeasuredTask> take() { return std::move(tasks_); }
 
  private:
-  /// None: there is no room.
+  /// Returns nullopt if the device has no room.
   std::optional<Times> measure(WorkloadKind kind, unsigned size, const Way& way) {
     auto workload = must(KernelWorkload::make(
         {.kind = kind, .size = size, .policy = way.policy, .prefetch = way.prefetch}, device_.kind()));

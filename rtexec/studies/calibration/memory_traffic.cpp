@@ -24,7 +24,7 @@ void count_arrays(std::span<const tasks::benchmark::ArrayDemand> arrays, MemoryT
   }
 }
 
-/// Launches that are alike together, in the order of the first of each.
+/// Groups launches with the same traffic, in the order of each group's first launch.
 std::vector<KernelTraffic> grouped(std::span<const LaunchTraffic> launches, Bytes exchanged) {
   std::vector<KernelTraffic> groups;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;

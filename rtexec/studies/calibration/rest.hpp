@@ -1,4 +1,4 @@
-// Rest of long measurements, which the user may end.
+// Interruptible rest for long measurements.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::study {
 
-/// Rests for `length` piece by piece. False, and at once, where `going_on` says that the user wants no more.
+/// Rests for `length`, piece by piece. Returns false at once if `going_on` returns false.
 [[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest,
                                      Duration length) {
   constexpr Duration piece = std::chrono::milliseconds(50);

@@ -12,7 +12,7 @@ struct SizeRange {
   unsigned least = 1, most = 1;
 };
 
-/// So many sizes, each about the same factor above the one before; one: `most`.
+/// Returns `count` sizes, each about the same factor above the previous one; a single one is `most`.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most, unsigned count);
 
 } // namespace rtexec::study

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view page_faults = "page-faults", generic = "cache-misses";
 
-/// What stands for `event` of BandwidthOptions; empty: the board's.
+/// Returns the events for `event` of BandwidthOptions, to be tried in turn; an empty name stands for the board's event.
 std::vector<std::string> candidates(const Board& board, const std::string& event, std::span<const unsigned> cores) {
   if (!event.empty()) return {event};
   const auto is_generic = [&](unsigned core) { return counter_of(core, board, "").event == generic; };

@@ -29,9 +29,9 @@ std::string names_of(Ports inputs) {
   return names;
 }
 
-/// Whose file `given` is, as NAME=FILE.
+/// Returns the input whose file is `given`, in the form NAME=FILE.
 const Tensor* named_in(const std::string& given, Ports inputs) {
-  const Tensor* named = nullptr; // a name may have a '=' in it, and begin with another one
+  const Tensor* named = nullptr; // a name may contain '=', and begin with another name
   for (const auto& input : inputs)
     if (given.starts_with(input.name + "=") && (named == nullptr || named->name.size() < input.name.size()))
       named = &input;
@@ -87,7 +87,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
 }
 
 void Inference::bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning) {
-  // Tuning needs room beside what the model will take.
+  // Tuning needs room besides the model's memory.
   const auto demand = workload_->memory();
   Bytes needed;
   for (const Bytes part : {demand.constant, demand.scratch, demand.state, demand.fixed, demand.carry})

@@ -1,4 +1,4 @@
-// A model alone on a device, outside any schedule: placed, bound and executed as the executive does it.
+// Runs a model alone on a device, outside any schedule: placed, bound and executed as the executive does it.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -19,37 +19,38 @@ namespace rtexec::study {
 
 struct InferenceOptions {
   std::string model;
-  std::string board = "host"; // by name or path
+  std::string board = "host"; // name or path
   std::string backend{};      // as Task::backend; empty: the built-in one
-  std::string arguments{};    // for the back end of others
+  std::string arguments{};    // arguments for a back end other than the built-in one
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;
-  /// Of inputs whose dimensions the file leaves open.
+  /// Sizes of input dimensions that the file leaves open.
   tasks::GivenInputs given{};
-  /// Choices that a tuning made, which are used: as Workload::use().
+  /// Results of an earlier tuning, as for Workload::use().
   std::vector<std::string> chosen{};
 };
 
 class Inference {
  public:
-  /// `tuning`: where given, the fastest way to compute each layer is found first, and it is told how far that is.
+  /// Loads the model. If `tuning` is set, first finds the fastest way to compute each layer, and calls `tuning` with
+  /// the progress.
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  /// Detections and classes are those of the last job that run() executed.
+  /// Returns the workload. Its detections and classes are those of the last job that run() executed.
   [[nodiscard]] const Workload& workload() const { return *workload_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// Pictures or tensors: FILE for the only input, or NAME=FILE for each; none: seeded noise. `preprocessing`: of all
-  /// pictures; bad_input where it is given and there is none.
+  /// Reads pictures or tensors: FILE for the only input, or NAME=FILE for each. Without any, inputs are seeded noise.
+  /// `preprocessing` applies to all pictures; returns bad_input if it is set and there is no picture.
   [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given, const Preprocessing& preprocessing = {});
-  /// Executes `repeat` jobs on the compute engine, one right after the other: how long the part on the device of each
-  /// took, ascending. Repeated jobs begin with one that is not counted, as the executive warms up.
+  /// Executes `repeat` jobs on the compute engine, one right after the other. Returns the times of their device parts,
+  /// ascending. Repeated jobs begin with one that is not counted, as the executive warms up.
   [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
 
-  /// Of each input, in the model's order; empty: noise.
+  /// Returns the file of each input, in the model's order; empty: noise.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
-  /// How its pictures were put into the inputs.
+  /// Returns the preprocessing of the pictures.
   [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
 
  private:

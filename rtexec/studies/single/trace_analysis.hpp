@@ -1,4 +1,4 @@
-// A recording is read once for its figures, and a second time for pictures of the stretches that are worth one.
+// Reads a recording once for its figures, and a second time for pictures of its important intervals.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -26,7 +26,7 @@ struct Stretch {
 };
 [[nodiscard]] Result<Stretch> parse_window(const std::string& text);
 
-/// Of `window`; where that is empty, of what is worth it. `pieces`: what PieceCounter counted.
+/// Draws `window`, or the windows of traces::windows_of() if it is empty. `pieces` is the count of PieceCounter.
 [[nodiscard]] Result<std::vector<traces::Gantt>> draw(const ReadRecords& read, const traces::Analysis& analysis,
                                                       std::uint64_t pieces, const std::string& window);
 

@@ -1,4 +1,4 @@
-// Execution times that somebody else measured, one a line.
+// Reads execution times that others measured, one a line.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,7 +8,8 @@
 
 namespace rtexec::study {
 
-/// In nanoseconds or with a unit ("1.5ms"); what follows a # is a comment. bad_input names the line. In nanoseconds.
+/// Reads the times in nanoseconds. A line holds nanoseconds, or a number with a unit ("1.5ms"); a # begins a comment.
+/// Returns bad_input, with the line.
 [[nodiscard]] Result<std::vector<double>> read_execution_times(const std::filesystem::path& file);
 
 } // namespace rtexec::study

@@ -1,6 +1,6 @@
-// The outcomes of a study in a file, one line for each set, added as they come: what lets a study that was stopped go
-// on, in this or another process. The first line holds the study's options, the second names the columns. Set-up and
-// tools only; of one thread.
+// A file with the outcomes of a study, one line for each set, added as they come. With it a stopped study goes on, in
+// this or another process. The first line holds the study's options, the second names the columns. Set-up and tools
+// only; one thread.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,13 +14,14 @@ namespace rtexec::study {
 
 class OutcomeFile {
  public:
-  /// Opens FOLDER/outcomes.csv or makes both, and reads what is known into `outcomes`. Lines of other rows and sets
-  /// stay as they are: a study may get more of both. A last line that was not finished is cut off. bad_input: the file
-  /// is of other options, or is broken (a line is named). refused: another process writes it, or it cannot be written.
+  /// Opens or makes FOLDER/outcomes.csv, and reads the known outcomes into `outcomes`. Lines of other rows and sets
+  /// stay as they are: a study may get more of both. An unfinished last line is cut off. Returns bad_input if the file
+  /// is of other options or broken (with the line). Returns refused if another process writes it, or it cannot be
+  /// written.
   [[nodiscard]] static Result<OutcomeFile> open(const std::filesystem::path& folder, const Study& study,
                                                 Outcomes& outcomes);
 
-  /// They are in the file, as the kernel has it, when this returns.
+  /// Writes the outcomes of `items`. When this returns, the kernel has them in the file.
   [[nodiscard]] Result<> add(const Study& study, const Outcomes& outcomes, std::span<const std::size_t> items);
 
  private:
@@ -31,7 +32,7 @@ class OutcomeFile {
   config::Descriptor file_;
 };
 
-/// Reads what FOLDER/outcomes.csv has of the study into `outcomes`. bad_input: as of OutcomeFile::open().
+/// Reads the study's outcomes in FOLDER/outcomes.csv into `outcomes`. Returns bad_input as OutcomeFile::open() does.
 [[nodiscard]] Result<> read_outcomes(const std::filesystem::path& folder, const Study& study, Outcomes& outcomes);
 
 } // namespace rtexec::study

@@ -7,12 +7,12 @@ using namespace std::chrono_literals;
 using policies::DeviceNeed;
 using policies::NetworkSizes;
 
-/// RT-Swap's GB are of 1024 MB, and its MB of 1 MiB: chunks of 64 MB, a capacity of 24 GB.
+/// In RT-Swap 1 GB is 1024 MB, and 1 MB is 1 MiB: chunks of 64 MB, a capacity of 24 GB.
 constexpr Bytes gb(double count) { return {static_cast<std::uint64_t>(count * (1 << 30) + 0.5)}; }
 
 /// RT-Swap, Table III, at 256, 416 and 608 pixels. Constants are not in the table. Its swappable memory grows with the
-/// number of pixels, within 0.03 GB of a straight line; where the line meets zero pixels weights are left, and these
-/// are what is assumed here: 0.27, 0.24, 0.11 and 0.23 GB.
+/// number of pixels, within 0.03 GB of a straight line. At zero pixels only weights are left, and the line's values
+/// there are assumed here: 0.27, 0.24, 0.11 and 0.23 GB.
 std::vector<NetworkSizes> rt_swap_networks() {
   const auto size = [](double footprint, double swappable, double constants, Duration execution) {
     return DeviceNeed{
@@ -68,7 +68,7 @@ Study wide() {
   return study;
 }
 
-/// One to three detectors, say, beside networks that take longer than their periods.
+/// For example one to three detectors, beside networks that take longer than the detectors' periods.
 Study mixed_rates() {
   Study study;
   study.source_name = "mixed-rates";

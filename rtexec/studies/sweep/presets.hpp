@@ -1,4 +1,4 @@
-// Studies, most of them of the literature, ready to be repeated: data only.
+// Studies, most of them from the literature, ready to be repeated: data only.
 #pragma once
 
 #include "rtexec/studies/sweep/study.hpp"
@@ -8,7 +8,7 @@ namespace rtexec::study {
 struct Preset {
   std::string_view name;
   std::string_view title;
-  Study study; // without sets and seed; tests: none, that is all
+  Study study; // without sets and seed; empty tests stand for all tests
 };
 
 [[nodiscard]] const std::vector<Preset>& presets();

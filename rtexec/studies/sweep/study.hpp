@@ -1,6 +1,6 @@
-// A design-space study: how many of many random task sets each device test proves, and what is possible at all, while
-// one quantity of the sets is varied. Results depend on the study alone, not on how many threads work on it, in which
-// order, or in how many sittings.
+// A design-space study: how many of many random task sets each device test proves, and how many are possible at all,
+// while one quantity of the sets is varied. Results depend on the study alone, not on the number of threads, their
+// order, or the number of sittings.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -20,48 +20,49 @@
 
 namespace rtexec::study {
 
-/// What no set does without, whatever is done about it.
+/// A necessary condition, which every feasible set meets.
 enum class Necessary {
-  utilisation, // at most 1
-  memory,      // and the largest task fits
+  utilisation, // the utilisation is at most 1
+  memory,      // and the largest task fits into the memory
 };
 
-/// A test, and what it supposes of the device and of memory.
+/// A test, and its assumptions about the device and memory.
 struct Column {
   std::string_view name;
   std::variant<policies::DeviceTest, Necessary> test{};
   policies::MemoryModel memory{};
   unsigned copy_engines = 1;
-  policies::Levels levels{}; // of `segmented`
+  policies::Levels levels{}; // used by `segmented`
 };
 
-/// All for jobs in this order, the weakest first. `segments`: of tasks that are cut, what is possible in front.
+/// Returns all columns for this order of jobs, the weakest first. `segments`: for tasks that are cut; necessary
+/// conditions come first.
 [[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };
-/// "n", "utilisation", "reduced_percent", "high_resolution": in tables, CSV and JSON.
+/// Returns the name in tables, CSV and JSON: "n", "utilisation", "reduced_percent", "high_resolution".
 [[nodiscard]] std::string_view name_of(Axis axis);
 
 struct Study {
-  std::string source_name{}; // whose tasks
+  std::string source_name{}; // origin of the tasks
   policies::TaskSource source{};
   policies::StudyDevice device{};
   Order order = Order::edf;
-  policies::StudyPoint point{}; // the varied one aside
+  policies::StudyPoint point{}; // without the varied quantity
   Axis axis = Axis::tasks;
-  std::vector<double> values{}; // of the axis, one a row
+  std::vector<double> values{}; // of the axis, one per row
   std::size_t sets = 0;         // in each row
   std::uint64_t seed = 1;
   std::vector<Column> tests{}; // fewer than 31
 };
 
-/// A value of an axis, as tables and files have it.
+/// Returns the text of a value in tables and files.
 [[nodiscard]] std::string text_of(double value);
 
-/// Which tests prove the set of this number at `value` of the axis: bit i for `study.tests[i]`.
+/// Returns the tests that prove the set of this number at `value` of the axis: bit i stands for `study.tests[i]`.
 [[nodiscard]] std::uint32_t proved(const Study& study, double value, std::size_t number);
 
-/// Of the sets of each row: every `of`th, so that parts take about equally long.
+/// A part of the sets of each row: every `of`th set, so that all parts take about equally long.
 struct Part {
   std::size_t number = 1; // from 1
   std::size_t of = 1;
@@ -70,7 +71,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// By row and set: which tests proved it, where that is known. One thread writes each.
+/// By row and set, the tests that proved it, if known. Only one thread writes each entry.
 class Outcomes {
  public:
   Outcomes(std::size_t rows, std::size_t sets)
@@ -78,7 +79,7 @@ class Outcomes {
 
   [[nodiscard]] std::size_t sets() const { return sets_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// `item`: row * sets + set.
+  /// `item` is row * sets + set.
   [[nodiscard]] bool known(std::size_t item) const {
     return (masks_[item].load(std::memory_order_acquire) & done) != 0;
   }
@@ -86,7 +87,7 @@ class Outcomes {
     return masks_[item].load(std::memory_order_acquire) & ~done;
   }
   void set(std::size_t item, std::uint32_t mask) { masks_[item].store(mask | done, std::memory_order_release); }
-  /// Of `part`.
+  /// Returns the number of known outcomes of `part`.
   [[nodiscard]] std::size_t count_known(const Part& part = {}) const;
 
  private:
@@ -95,19 +96,18 @@ class Outcomes {
   std::unique_ptr<std::atomic<std::uint32_t>[]> masks_;
 };
 
-/// Works out what of `part` is not known yet, by `threads` threads. Now and then, and at the end, the calling thread
-/// hands over what came since, in order
-/// (`finished`, which may be empty: items), until everything is done or `finished` returns false; what threads had
-/// begun then is handed over too.
+/// Computes the unknown outcomes of `part` with `threads` threads. Now and then, and at the end, the calling thread
+/// passes new items to `finished`, in order; there may be none. This goes on until everything is done or `finished`
+/// returns false; then it also gets the items that threads had begun.
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
               const std::function<bool(std::span<const std::size_t> items)>& finished, const Part& part = {});
 
 struct Row {
   double value = 0;
-  std::vector<double> percent; // of sets proved, by test
+  std::vector<double> percent; // percent of sets proved, by test
 };
 
-/// All outcomes must be known.
+/// Returns the rows. All outcomes must be known.
 [[nodiscard]] std::vector<Row> rows_of(const Study& study, const Outcomes& outcomes);
 
 } // namespace rtexec::study

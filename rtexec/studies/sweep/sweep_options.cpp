@@ -20,7 +20,7 @@ constexpr std::size_t max_rows = 1000;
 constexpr std::size_t max_items = 100'000'000;
 constexpr std::size_t max_layers = 1000;
 
-/// "A" or "A..B"
+/// Parses "A" or "A..B".
 std::pair<std::string, std::string> ends_of(const std::string& text) {
   const std::size_t dots = text.find("..");
   return dots == text.npos ? std::pair(text, text) : std::pair(text.substr(0, dots), text.substr(dots + 2));
@@ -28,7 +28,7 @@ std::pair<std::string, std::string> ends_of(const std::string& text) {
 
 std::optional<double> number(std::string_view text) { return config::number<double>(text); }
 
-/// "7", "7..13", "0..70:10"
+/// Parses "7", "7..13" or "0..70:10".
 std::vector<double> values_of(const std::string& option, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto [from, to] = ends_of(text.substr(0, colon));
@@ -39,7 +39,7 @@ std::vector<double> values_of(const std::string& option, const std::string& text
   if ((*most - *least) / *step >= max_rows)
     give_up(Errc::bad_input, option + " " + text + ": more than " + std::to_string(max_rows) + " rows");
   std::vector<double> values;
-  // As their texts have them, so that they do not depend on where the range began.
+  // Converts through texts, so that values do not depend on where the range began.
   for (std::size_t i = 0; *least + static_cast<double>(i) * *step <= *most + *step * 1e-9; ++i)
     values.push_back(*number(text_of(*least + static_cast<double>(i) * *step)));
   return values;
@@ -47,7 +47,7 @@ std::vector<double> values_of(const std::string& option, const std::string& text
 
 template <class T> using Parser = Result<T> (*)(std::string_view);
 
-/// Leaves `value` as it is where nothing is given.
+/// Parses `text` into `value`; an empty text leaves it unchanged.
 template <class T> void take(const char* option, const std::string& text, Parser<T> parse, T& value) {
   if (!text.empty()) value = value_of(option, text, parse);
 }
@@ -143,12 +143,12 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
   }
 }
 
-/// One of --n, --utilisation, --reduced and --high.
+/// An option that varies a quantity: one of --n, --utilisation, --reduced and --high.
 struct Variable {
   const char* option;
   const std::string& given;
   Axis axis;
-  double least, most; // that make sense
+  double least, most; // limits of useful values
   bool whole;
   std::vector<double> values;
 };
@@ -163,7 +163,7 @@ void take_values(const SweepOptions& options, Study& study) {
        {"--high", options.high, Axis::high, 0, highest, true, {}}}};
   const Variable* varied = nullptr;
   for (Variable& each : variables) {
-    if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // the preset's
+    if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // values of the preset
     if (!each.given.empty()) {
       each.values = values_of(each.option, each.given);
       for (const double value : each.values)

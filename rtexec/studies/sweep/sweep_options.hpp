@@ -1,4 +1,4 @@
-// What a sweep is asked for, as the command line has it, and the study that this stands for.
+// Turns the command line's options of a sweep into a study.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// Texts of the options of `rtexec sweep`. Empty: as the preset or the default has it.
+/// The texts of the options of `rtexec sweep`. Empty options take the value of the preset or the default.
 struct SweepOptions {
   std::string preset;
   std::string tasks, utilisation, reduced, high;
@@ -25,7 +25,7 @@ struct SweepOptions {
   std::uint64_t seed = 1;
 };
 
-/// bad_input: the error names the option.
+/// Returns bad_input, with the option.
 [[nodiscard]] Result<Study> study_of(const SweepOptions& options);
 
 } // namespace rtexec::study

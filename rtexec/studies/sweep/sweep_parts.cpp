@@ -58,7 +58,7 @@ json json_of(const SweepOptions& options) {
   return object;
 }
 
-/// Throws json::exception where something is missing or of another type.
+/// Throws json::exception if a field is missing or of another type.
 SweepOptions options_of(const json& object) {
   SweepOptions options;
   const auto take = [&]<class Value>(const char* name, Value& value) {
@@ -110,7 +110,7 @@ std::string difference(const json& there, const json& here) {
   return "more options are given there than in ";
 }
 
-/// By number. One study, one division, none missing and none twice.
+/// Returns the parts by number. They must be of one study and one division, without missing or duplicate parts.
 std::vector<PartFile> parts_of(std::span<const fs::path> folders) {
   std::vector<PartFile> parts;
   for (const fs::path& folder : folders) {
