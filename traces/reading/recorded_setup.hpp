@@ -76,8 +76,8 @@ struct TaskSetup {
 
 /// A chain and its promised bounds.
 struct ChainSetup {
-  /// A task of the chain, and its share of the reaction bound: the time until a job that has the data is released, and
-  /// the time from there to that job's output.
+  /// A task of the chain, and its share of the reaction bound. `waits`: until a job that has the data is released.
+  /// `takes`: from there to that job's output.
   struct Member {
     std::uint32_t task = 0;
     std::optional<Duration> waits, takes;

@@ -43,8 +43,8 @@ struct Salvaged {
   std::optional<TemporaryFolder> temporary; // present if the trace needed mending
   std::vector<Gap> gaps;
   std::vector<std::string> notes; // notes that do not affect the events
-  // The interval in which all events are present. It is limited if files of a stream overwrite one another, or if the
-  // recording has not ended. The events of the set-up are complete from the beginning.
+  // The interval in which all events are present. It is limited if new files overwrite old ones, or if the recording
+  // has not ended. The events of the set-up are complete from the beginning.
   Instant from = Instant::min(), to = Instant::max();
   RecordingState state = RecordingState::ended;
 };

@@ -97,7 +97,7 @@ pid_t running() {
 }
 
 /// True if a daemon is starting or ending. A daemon writes its pid file after its lock file. At its end it removes the
-/// pid file first, then its other files; those would be the files of a daemon started meanwhile.
+/// pid file first, then its other files. If another daemon was started meanwhile, those would be that daemon's files.
 bool starts_or_ends() {
   std::error_code ignored;
   return std::filesystem::exists(lock_file(), ignored) && !std::filesystem::exists(pid_file(), ignored);

@@ -10,9 +10,9 @@
 
 namespace rtexec::traces {
 
-/// Writes a row per job as the analysis proceeds: task, job, nominal_ns (after the start of the run), response_ns,
-/// deadline_ns (relative), outcome, and one column per cause, whose sum is the response. `out` and `setup` must outlive
-/// it. The caller must check `out` for errors.
+/// Writes a row per job as the analysis proceeds. The columns are task, job, nominal_ns (after the start of the run),
+/// response_ns, deadline_ns (relative), outcome, and one per cause, whose sum is the response. `out` and `setup` must
+/// outlive it. The caller must check `out` for errors.
 class JobsCsv {
  public:
   JobsCsv(std::ostream& out, const RunSetup& setup);

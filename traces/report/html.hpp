@@ -1,9 +1,9 @@
-// An Analysis as one HTML file that works without a network: verdict, tasks, histograms with the tail beyond them,
-// where the time went, every miss with its reason, and Gantt charts to zoom into.
+// Writes an Analysis as one HTML file that works without a network. The page shows the verdict, tasks, histograms with
+// the tail beyond them, where the time went, every miss with its reason, and Gantt charts to zoom into.
 //
-// The page's own text is in report_page.html, .css and .js, which travel inside the library (report_page.hpp); figures
-// go in as JSON: `analysis` as analysis_json.hpp writes it, and `windows`, the bars of each Gantt in columns. The same
-// figures make the same file.
+// The page's own text is in report_page.html, .css and .js, which are embedded in the library (report_page.hpp).
+// Figures are inserted as JSON: `analysis` as analysis_json.hpp writes it, and `windows`, the bars of each Gantt in
+// columns. The same figures make the same file.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

@@ -14,7 +14,7 @@ std::string number(double value) {
   return {text.data(), end};
 }
 
-/// ` name="12.00"`
+/// Returns an XML attribute with a number: ` name="12.00"`.
 std::string attribute(const char* name, double value) { return std::string(" ") + name + "=\"" + number(value) + '"'; }
 
 /// Escapes a text for XML. Control characters, which XML cannot represent, become blanks.

@@ -2,8 +2,8 @@
 // scale)^(-1/shape)), and exp(-exp(-(x - location) / scale)) for shape 0. Pure; any thread may call.
 //
 // z = log(1 + t (x - c)) / t, with t = shape / scale and any point c, follows a Gumbel distribution if x follows this
-// one. So for each t what remains is to fit a Gumbel distribution, whose location is given by its scale: searches in
-// one dimension, one within the other.
+// one. So for each t it remains to fit a Gumbel distribution, whose scale gives its location. The fit is a search in
+// one dimension within another one.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"

@@ -1,10 +1,9 @@
-// Probabilistic worst-case execution times: from samples of one stage of one task to the time that a job exceeds with a
-// given probability.
+// Estimates probabilistic worst-case execution times: from samples of one stage of one task to the time that a job
+// exceeds with a given probability.
 //
-// Two models side by side, block maxima with the generalised extreme value distribution and peaks over threshold with
-// the generalised Pareto distribution. Both hold only for samples that are stationary, independent and whose tail is
-// smooth: tests say whether, and where one fails there is no estimate, only the reason. Beside them stands a bound that
-// needs no model of the tail.
+// There are two models: block maxima with the generalised extreme value distribution, and peaks over threshold with the
+// generalised Pareto distribution. Both hold only for samples that are stationary, independent and have a smooth tail.
+// Tests check this; if one fails there is no estimate, only the reason. A further bound needs no model of the tail.
 //
 // Analysis code: allocates, may take long. Pure: the same samples give the same figures. Any thread may call.
 #pragma once

@@ -72,7 +72,7 @@ std::string slow_rule(std::size_t tested, std::size_t all) {
 } // namespace
 
 double squared_bridge_exceeds(double x) {
-  if (!(x > 0.02)) return 1; // to ten digits
+  if (!(x > 0.02)) return 1; // exact to ten digits
   if (x > 100) return 0;
   double sum = 0, coefficient = 1; // gamma(j + 1/2) / (gamma(1/2) j!)
   for (int j = 0; j < 20; ++j) {
@@ -85,7 +85,7 @@ double squared_bridge_exceeds(double x) {
 }
 
 double bridge_range_exceeds(double x) {
-  if (!(x > 0.4)) return 1; // to ten digits
+  if (!(x > 0.4)) return 1; // exact to ten digits
   double sum = 0;
   for (int k = 1; k < 100; ++k) {
     const double square = 2.0 * k * k * x * x;

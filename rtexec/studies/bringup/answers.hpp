@@ -40,7 +40,7 @@ namespace rtexec::bringup {
 /// emulator's.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);
 
-/// "1.53 GB/s"
+/// Returns a rate as text: "1.53 GB/s".
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 
 /// Returns the board's file as an advice names it.

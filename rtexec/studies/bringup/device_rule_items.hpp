@@ -1,5 +1,5 @@
-// Checks that the board's device keeps the rules on which promises rest: the separation of memory, the results of its
-// kernels, and that a process that faults does not disturb others.
+// Checks that the board's device keeps the rules on which promises rest. Memory must be separate, kernels must compute
+// correct results, and a process that faults must not disturb others.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

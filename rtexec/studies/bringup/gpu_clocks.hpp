@@ -1,4 +1,4 @@
-// Describes the clocks of a GPU to people. No interface tells whether they are locked; unless they are, the driver
+// Describes the clocks of a GPU to people. No interface reports whether they are locked. Unless they are, the driver
 // moves them with load, power and temperature.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace rtexec::bringup {
 
-/// "cores at 345 MHz now, 1.98 GHz at most; memory at 3.20 GHz, limited by power"
+/// Returns the clocks as text: "cores at 345 MHz now, 1.98 GHz at most; memory at 3.20 GHz, limited by power"
 [[nodiscard]] std::string clocks_text(const hal::DeviceClocks& clocks);
 /// Returns instructions, in several lines.
 [[nodiscard]] std::string how_to_lock(const hal::DeviceClocks& clocks);

@@ -176,8 +176,7 @@ GpuClock clock_of(const hal::GpuState& gpu) {
   return clock;
 }
 
-/// Judges in a process of its own if there is a GPU to ask: children of a process that used the GPU could not use it
-/// any more.
+/// Judges in a child process if there is a GPU to ask. Otherwise later children of this process could not use the GPU.
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});

@@ -56,7 +56,7 @@ std::vector<unsigned> lacking(const std::vector<unsigned>& wanted, const std::ve
 
 std::string listed(const std::vector<unsigned>& cores) { return cores.empty() ? "none" : hal::core_list(cores); }
 
-/// True if any core's timers have only the resolution of ticks; nullopt if nothing tells.
+/// True if any core's timers have only the resolution of ticks; nullopt if the kernel does not show it.
 std::optional<bool> ticking(const Subject& subject) {
   const auto list = subject.machine.read("/proc/timer_list");
   if (!list) return std::nullopt;

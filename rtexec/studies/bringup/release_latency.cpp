@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr Duration period = 1ms;
 constexpr int priority = 90;          // that of the most urgent task of a core
 constexpr std::size_t releases = 500; // on each core in a turn
-constexpr std::size_t max_turns = 10; // of each of the two
+constexpr std::size_t max_turns = 10; // maximum turns of each of the two methods
 constexpr Duration head_start = 20ms;
 
 // ---- cores ----

@@ -55,9 +55,9 @@ struct BandwidthCalibration {
 
 /// Returns the number of measurements; `going_on` is called after each.
 [[nodiscard]] std::size_t count_measurements(const CalibratedCores& cores);
-/// Runs the calibration. Returns cancelled if `going_on`, or that of `cores`, returned false; errors of the generators
-/// and the counters; io_error if a counter cannot be read; refused if a core's generator moved nothing in repeated
-/// measurements.
+/// Runs the calibration. Returns cancelled if `going_on`, or that of `cores`, returned false. Returns refused if a
+/// core's generator moved nothing in repeated measurements, io_error if a counter cannot be read, and other errors of
+/// generators and counters.
 [[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores,
                                                                const std::function<bool()>& going_on);
 

@@ -1,8 +1,8 @@
-// Measures the costs of memory policies on a device. Micro-benchmarks of several kinds and sizes run under D, M and H;
-// the costs are those that fit the model of memory policies best (policies/memory/memory_model.hpp).
+// Measures the costs of memory policies on a device. Micro-benchmarks of several kinds and sizes run under D, M and H.
+// The result are the costs that fit the model of memory policies best (policies/memory/memory_model.hpp).
 //
-// The cost of a policy is the job's time on the device minus that of its kernels, which is measured under D: with the
-// data in place, and copies before and after. Set-up only; one thread; the device must outlive the call.
+// The cost of a policy is the job's time on the device minus that of its kernels. The kernels' time is measured under
+// D, with the data in place and copies before and after. Set-up only; one thread; the device must outlive the call.
 #pragma once
 
 #include <rtexec/board.hpp>

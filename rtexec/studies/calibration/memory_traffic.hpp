@@ -1,6 +1,6 @@
-// Computes the memory traffic of one job of a micro-benchmark for the model of memory policies: copied bytes, launches
-// by their size and whether they are the first to touch what the host wrote, and accesses of the device's cache. Sizes
-// and counts are the benchmark's. Accesses, hits and whether latency is hidden (as by launches that fill a GPU on
+// Computes the memory traffic of one job of a micro-benchmark for the model of memory policies. This is: copied bytes;
+// launches, by size and by whether they are the first to touch what the host wrote; and accesses of the device's cache.
+// Sizes and counts are the benchmark's. Accesses, hits and whether latency is hidden (as by launches that fill a GPU on
 // average) are estimated (tasks/loads/benchmarks/benchmark.hpp). Pure.
 #pragma once
 

@@ -33,7 +33,7 @@ std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   return sizes;
 }
 
-/// Measures medians on a plant. Throws Failed.
+/// Measures medians on a platform. Throws Failed.
 class Measuring {
  public:
   Measuring(InitialisationPlant& plant, const InitialisationStudy& study, const std::function<bool()>& going_on)

@@ -1,7 +1,7 @@
 // The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM). It measures how long it takes to give
 // managed memory its first contents: by the host, by a GPU that faults, and by a GPU in prefetched tiles. It also
-// measures the kernel that follows, and the size from which the GPU is faster. The experiment runs on a plant: a model
-// of the paper's boards, or a machine (initialisation_machine.hpp).
+// measures the kernel that follows, and the size from which the GPU is faster. The experiment runs on a platform: a
+// model of the paper's boards, or a machine (initialisation_machine.hpp).
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -118,8 +118,8 @@ struct InitialisationFound {
 
 /// Returns the maximum number of measurements; `going_on` is called before each.
 [[nodiscard]] std::size_t count_measurements(const InitialisationPlant& plant, const InitialisationStudy& study);
-/// Runs the experiment. Returns bad_input if the plant does not have a workload, and cancelled if `going_on` returned
-/// false.
+/// Runs the experiment. Returns bad_input if the platform does not have a workload, and cancelled if `going_on`
+/// returned false.
 [[nodiscard]] Result<InitialisationFound> run_initialisation(InitialisationPlant& plant,
                                                              const InitialisationStudy& study,
                                                              const std::function<bool()>& going_on);

@@ -16,13 +16,13 @@ namespace rtexec::study {
 
 struct InitialisationMachine {
   std::unique_ptr<hal::Device> device;
-  std::unique_ptr<InitialisationPlant> plant; // plant on this device
+  std::unique_ptr<InitialisationPlant> plant; // platform on this device
   std::string description;                    // in one line
 };
 
 /// Returns refused if the device is not on this machine.
 [[nodiscard]] Result<InitialisationMachine> initialisation_machine(const Board& board);
-/// `device` must outlive the plant. A timeline is also recorded, as first contents of task 0. measure() returns
+/// `device` must outlive the platform. A timeline is also recorded, as first contents of task 0. measure() returns
 /// out_of_memory if it needs more than is free on the device.
 [[nodiscard]] Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());

@@ -11,7 +11,7 @@ namespace {
 
 using tasks::initialise::TileTimes;
 
-/// "can cause around 5us latency by itself"
+/// The paper, on a prefetch: it "can cause around 5us latency by itself"
 constexpr double prefetch_ns = 5000;
 constexpr double largest = 64 << 20; // bytes, at which the paper's greatest reductions are assumed
 /// Ratio of the kernel's time to the host's time to initialise as much; assumed

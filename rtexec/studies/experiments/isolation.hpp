@@ -1,6 +1,6 @@
 // The experiment of Nigam's thesis (chapters 5 and 7). It measures the speed of a DNN job on the device beside 0..n
-// programs that sweep memory, for several limits of the other cores' bandwidth, and the job's longest executions. The
-// experiment runs on a plant: the model here, or a machine.
+// programs that sweep memory, and the job's longest executions. It does so for several limits of the other cores'
+// bandwidth. The experiment runs on a platform: the model here, or a machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -84,14 +84,14 @@ struct IsolationModel {
 
 /// Returns a model of a Jetson TX2 as the thesis measured it.
 [[nodiscard]] const IsolationModel& tx2_model();
-/// `mode` must be one of the model's. `model` and its modes must outlive the plant.
+/// `mode` must be one of the model's. `model` and its modes must outlive the platform.
 [[nodiscard]] std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
                                                              std::uint64_t seed);
 
 // ---- the experiment ----
 
 struct IsolationStudy {
-  std::vector<std::string> workloads; // workloads of the plant
+  std::vector<std::string> workloads; // workloads of the platform
   std::vector<Bandwidth> limits{};    // ascending; the case without a limit is measured as well
   unsigned corunners = 0;             // measured for 0..corunners
   std::size_t runs = 0;               // number of executions with and without the limit; 0: none
@@ -133,7 +133,7 @@ struct Isolation {
 
 /// Returns the number of measurements; `going_on` is called after each.
 [[nodiscard]] std::size_t count_measurements(const IsolationStudy& study);
-/// Runs the experiment. Returns bad_input if the plant does not have a workload, or not so many co-runners. Returns
+/// Runs the experiment. Returns bad_input if the platform does not have a workload, or not so many co-runners. Returns
 /// cancelled if `going_on` returned false.
 [[nodiscard]] Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
                                               const std::function<bool()>& going_on);

@@ -41,7 +41,7 @@ Bandwidth rate(Bytes moved, Duration time) {
   return {static_cast<std::uint64_t>(static_cast<double>(moved.count) / std::chrono::duration<double>(time).count())};
 }
 
-// ---- the plant ----
+// ---- the platform ----
 
 class MachinePlant final : public IsolationPlant {
  public:

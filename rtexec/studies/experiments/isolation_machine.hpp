@@ -68,9 +68,9 @@ enum class MachineMode {
 [[nodiscard]] std::vector<MachineMode> modes_of(const IsolationMachine& machine);
 [[nodiscard]] std::string_view name_of(MachineMode mode);
 
-/// `machine` and `locks` must outlive the plant. If the event is a stand-in, the mode's name ends in "-stand-in" in
-/// every output. measure() returns bad_input for a limit of less than a line in a period, refused if the machine
-/// refuses something, io_error if a core's counter ended, or cancelled.
+/// `machine` and `locks` must outlive the platform. If the event is a stand-in, the mode's name ends in "-stand-in" in
+/// every output. The function measure() returns bad_input for a limit of less than a line in a period. It returns
+/// refused if the machine refuses something, io_error if a core's counter ended, or cancelled.
 [[nodiscard]] std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode,
                                                             BandwidthLocks& locks);
 

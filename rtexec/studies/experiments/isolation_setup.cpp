@@ -18,7 +18,7 @@ namespace {
 // Section 7.3; a host device takes some 50 ms for each
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-/// The data that the plants of this machine use.
+/// The data that the platforms of this machine use.
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;
@@ -69,7 +69,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
   return modes;
 }
 
-/// Adds the study of its plants.
+/// Adds the study of its platforms.
 IsolationSetup complete(IsolationSetup setup, const IsolationOptions& options, std::size_t runs) {
   setup.study = study_of(options, *setup.plants.front(), runs);
   setup.seed = options.seed;

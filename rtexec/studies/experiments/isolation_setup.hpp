@@ -1,4 +1,4 @@
-// Turns the command line's options of the isolation experiment into its set-up: the plants of the model or of this
+// Turns the command line's options of the isolation experiment into its set-up: the platforms of the model or of this
 // machine, and the study of them.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment isolation`. Empty options take the plant's defaults.
+/// The options of `rtexec experiment isolation`. Empty options take the platform's defaults.
 struct IsolationOptions {
   bool simulate = false;
   std::vector<std::string> modes, workloads;
@@ -32,14 +32,14 @@ struct IsolationOptions {
 
 /// The set-up of the measurements, in one or several modes.
 struct IsolationSetup {
-  bool simulated = false;             // the plants are a model
+  bool simulated = false;             // the platforms are a model
   std::uint64_t seed = 1;             // seed of the model's noise
   std::vector<std::string> preface{}; // lines at the begin of every text output
   std::string event{};                // event that counts traffic; empty for a model
   bool stand_in = false;              // the event is no memory traffic
-  std::shared_ptr<void> machine{};    // data that the plants use; it outlives them
+  std::shared_ptr<void> machine{};    // data that the platforms use; it outlives them
   std::vector<std::unique_ptr<IsolationPlant>> plants{};
-  IsolationStudy study{}; // applies to each plant
+  IsolationStudy study{}; // applies to each platform
 };
 
 /// `going_on` returns false once the user wants to stop; any thread may call it. Errors (bad_input, refused) name the

@@ -42,7 +42,7 @@ class JointRelease {
 
 /// Returns the time that two tasks, started at once, save relative to one after the other.
 using Overlap = std::function<Duration(std::size_t first, std::size_t second)>;
-/// Simulates a round of jobs that take `times` alone, in virtual time. Of two started at once, the first one is not
+/// Simulates a round of jobs that take `times` alone, in virtual time. If two start at once, the first one is not
 /// delayed.
 [[nodiscard]] MemoryRound played(std::span<const MemoryCase> set, std::span<const Duration> times,
                                  const Overlap& overlap);

@@ -1,6 +1,6 @@
 // The experiments of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory
 // Management, RTAS 2020). Micro-benchmarks run under the memory policies D, M and H: alone, two together, and seven
-// together under D, under M, and under the policies chosen for each. The experiments run on a plant: a model, or a
+// together under D, under M, and under the policies chosen for each. The experiments run on a platform: a model, or a
 // machine.
 //
 // Plain values; not for real-time threads; one thread.
@@ -78,7 +78,7 @@ struct MemoryWorkload {
 
 struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
-  std::vector<MemoryPolicy> policies; // policies of the plant, D first
+  std::vector<MemoryPolicy> policies; // policies of the platform, D first
   MemoryRounds rounds = {};           // for a median
   unsigned spread = 10;               // rounds of two tasks together (Fig. 5)
   double max_memory = 0.6;            // share of the memory that all take under D, for the choice
@@ -155,7 +155,7 @@ struct MemoryGuideline {
   WorkloadKind kind = WorkloadKind::vector_add;
   std::uint64_t kernels = 0;
   MemoryPolicy policy = MemoryPolicy::device;    // D or M, as in the paper; D or H if there is no M
-  MemoryPolicy with_host = MemoryPolicy::device; // of all three
+  MemoryPolicy with_host = MemoryPolicy::device; // D, M or H
 };
 
 struct MemoryExperiment {
@@ -171,14 +171,14 @@ struct MemoryExperiment {
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
 /// Returns the workloads of which two instances run together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
-/// Returns the policy that is used as M. If the plant has no M, this is H, which takes as little memory.
+/// Returns the policy that is used as M. If the platform has no M, this is H, which takes as little memory.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
 /// Returns the size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);
 
 /// Returns the number of measurements; `going_on` is called after each.
 [[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
-/// Runs the experiment. Returns cancelled if `going_on` returned false. Other errors are the plant's.
+/// Runs the experiment. Returns cancelled if `going_on` returned false. Other errors are the platform's.
 [[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
                                                              const std::function<bool()>& going_on);
 
@@ -196,8 +196,8 @@ struct MemoryChoice {
   friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
 };
 /// Returns the combinations within `most` memory that are worth running, each once; only a run shows what pairs save.
-/// They are: the two shortest if the kernels of a task under D execute while the other one of a pair, under M or H,
-/// waits; the shortest if they do so beside M only; and the two shortest with one job at a time. Tasks are in the order
+/// Two are the shortest if the kernels of a task under D execute while the other one of a pair, under M or H, waits.
+/// One is the shortest if they do so beside M only. Two are the shortest with one job at a time. Tasks are in the order
 /// of urgency, and their kernels take `executions`. Empty if nothing fits.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);

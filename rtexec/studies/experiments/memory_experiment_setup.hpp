@@ -12,7 +12,7 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment memory`. Empty options take the plant's defaults.
+/// The options of `rtexec experiment memory`. Empty options take the platform's defaults.
 struct MemoryExperimentOptions {
   std::string simulate; // a board of memory_board_models()
   std::string board = "host";

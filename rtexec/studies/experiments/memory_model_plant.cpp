@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper prints no costs. It says: Xavier's memory is 2.5 times as fast, and its transfers are faster too (V-B); to
-/// map takes much less than to copy (IV-A); the choices of Table IV. Known of the boards: L2 caches of 512 KiB (GPU).
-/// All numbers were chosen so that Table IV comes out, and are of the order that such boards have.
+/// The paper prints no costs. It says that Xavier's memory is 2.5 times as fast, that its transfers are faster too
+/// (V-B), and that to map takes much less than to copy (IV-A); Table IV has the choices. The GPUs of the boards have L2
+/// caches of 512 KiB. All numbers were chosen so that Table IV comes out, and are of the order that such boards have.
 constexpr MemoryCosts tx2_costs{.unified = true,
                                 .copy_start = 20us,
                                 .copied_in = 0.2,

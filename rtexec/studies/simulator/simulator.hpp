@@ -126,11 +126,11 @@ struct TaskStatistics {
   std::uint64_t skipped = 0; // releases dropped
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
-  std::uint64_t paired = 0; // jobs that began on the device beside jobs of other tasks
+  std::uint64_t paired = 0; // jobs that began on the device while a job of another task executed
   // number of times that a job left the device between two segments, with more to execute
   std::uint64_t preempted = 0;
   std::uint64_t chunks_in = 0;      // chunks of its memory that were copied in
-  std::uint64_t chunks_out = 0;     // copied out
+  std::uint64_t chunks_out = 0;     // chunks of its memory that were copied out
   std::uint64_t chunks_dropped = 0; // chunks taken away without a copy
   Duration response_max{0};         // of completed jobs, from their nominal release
   Duration unfinished{0};           // age of the job that the end of the run cut off

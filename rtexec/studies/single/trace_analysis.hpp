@@ -20,7 +20,7 @@ using ReadRecords = std::function<Result<traces::ReadSummary>(traces::RunSetup&,
                                                std::vector<traces::AnalysisObserver*> observers,
                                                const traces::PwcetOptions& pwcet);
 
-/// "2.5s..3s", counted from the beginning of the recording.
+/// An interval ("2.5s..3s"), counted from the beginning of the recording.
 struct Stretch {
   Duration from{0}, to{0};
 };

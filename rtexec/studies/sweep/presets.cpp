@@ -68,7 +68,8 @@ Study wide() {
   return study;
 }
 
-/// For example one to three detectors, beside networks that take longer than the detectors' periods.
+/// Models, for example, one to three detectors that share the device with networks that take longer than the detectors'
+/// periods.
 Study mixed_rates() {
   Study study;
   study.source_name = "mixed-rates";

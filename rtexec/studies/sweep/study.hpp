@@ -1,6 +1,6 @@
-// A design-space study: how many of many random task sets each device test proves, and how many are possible at all,
-// while one quantity of the sets is varied. Results depend on the study alone, not on the number of threads, their
-// order, or the number of sittings.
+// A design-space study of many random task sets: how many each device test proves, and how many are possible at all.
+// One quantity of the sets is varied. Results depend on the study alone, not on the number of threads, their order, or
+// the number of sittings.
 #pragma once
 
 #include <rtexec/choices.hpp>
