@@ -203,7 +203,7 @@ struct ChainMeasure {
   std::uint64_t above = 0; // number of samples above the bound
 };
 
-/// A job on the way of a reaction through a chain.
+/// A job on the path of a reaction through a chain.
 struct ChainStep {
   policies::JobId job;
   Instant there{}; // begin of this step: the event, or the output of the previous job
@@ -228,7 +228,7 @@ struct ChainStep {
   [[nodiscard]] Duration executed(Share::Where where) const;
 };
 
-/// The way of one reaction through a chain. Each job's time to its output and the waits for the jobs sum to the
+/// The path of one reaction through a chain. Each job's time to its output and the waits for the jobs sum to the
 /// reaction.
 struct ChainWay {
   Instant event{};
@@ -243,7 +243,7 @@ struct ChainPart {
   Duration takes{0}; // from that release to the job's output
 };
 
-/// The mean division of reactions among the tasks, over all reactions whose way is known.
+/// The mean division of reactions among the tasks, over all reactions whose path is known.
 struct ChainDivision {
   std::uint64_t reactions = 0;
   std::vector<ChainPart> parts; // by place in the chain

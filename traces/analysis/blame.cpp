@@ -74,7 +74,7 @@ std::string name_of(policies::JobId job, const std::vector<TaskStatistics>& task
   return "job " + std::to_string(job.number) + " of " + tasks[job.task].setup().name;
 }
 
-/// A piece of a chain's way, and its cause.
+/// A piece of a chain's path, and its cause.
 struct Piece {
   Duration time{0};
   std::string what;

@@ -95,9 +95,10 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
   return {.job = first.job.number, .event = first.nominal, .read = first.read};
 }
 
-/// Finds the way of a reaction: from job `first` of the first task, or its next job that wrote, always to the first job
-/// that reads the output. If times count from sampling, the way begins with the first job whose input was sampled at
-/// the event. If the event came just after a sample, the input must be later. Returns true if the way ends with `last`.
+/// Finds the path of a reaction: from job `first` of the first task, or its next job that wrote, always to the first
+/// job that reads the output. If times count from sampling, the path begins with the first job whose input was sampled
+/// at the event. If the event came just after a sample, the input must be later. Returns true if the path ends with
+/// `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;

@@ -1,5 +1,5 @@
 // Follows the data of each chain through the jobs of a recording, to find how long reactions took, how old data were,
-// and the way of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
+// and the path of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
 //
 // Jobs are added as they end, in almost any order. They are processed in the order of the instants at which they read
 // and at which their outputs appear. The memory holds jobs that were added and are not processed, the jobs since the
@@ -80,7 +80,7 @@ class ChainFollower {
     Duration reaction{0};
     std::vector<Duration> pieces;
   };
-  std::vector<const ChainStep*> way_; // the way of the current reaction
+  std::vector<const ChainStep*> way_; // the path of the current reaction
   std::vector<Duration> sums_;        // sums of the pieces of `ways_` reactions
   std::uint64_t ways_ = 0;
   std::vector<Divided> longest_; // the longest reactions, a heap with the shortest on top

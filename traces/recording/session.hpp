@@ -15,8 +15,8 @@ namespace rtexec::traces {
 
 struct SessionOptions {
   bool layers = false; // also layer_info, layer_begin and layer_end
-  /// Size of all cores' ring buffers together, in shared memory. Each core gets at least 8 pages, and 256 KiB more for
-  /// the set-up
+  /// Size of all cores' ring buffers together, in shared memory. Each core gets at least 8 pages, and for the set-up
+  /// 256 KiB more, or 1 MiB with layers
   Bytes buffer{std::uint64_t{16} << 20};
   /// Maximum size of all files together: the latest events are kept, and the set-up besides
   std::optional<Bytes> limit = {};

@@ -11,10 +11,10 @@ namespace rtexec::bringup {
 /// Measures `cores`, with measurements as short as `subject` requires.
 [[nodiscard]] Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores);
 
-/// Returns about how long it takes to measure `cores` cores that sweep `sweep` each. This includes the first touch of
-/// the swept memory before each measurement.
+/// Estimates the time to measure `cores` cores that sweep `sweep` each. This includes the first touch of the swept
+/// memory before each measurement.
 [[nodiscard]] Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length);
-/// Returns about how long it takes on this machine.
+/// Estimates the time on this machine.
 [[nodiscard]] Duration bandwidth_takes(const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -43,7 +43,7 @@ struct Subject {
   bool device_stands_in = false;
   /// An empty folder of this bring-up, on the disk that would hold swap stores and recordings
   std::filesystem::path folder;
-  /// The length of a measurement, unless an item knows better
+  /// The length of a measurement, unless an item uses its own
   Duration length{std::chrono::seconds(2)};
   /// Returns the state that the board's GPU reports, read in a process of its own; empty: the GPU must not be asked
   std::function<hal::GpuState()> gpu = {};
@@ -55,7 +55,7 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  /// Returns about how long the item takes. Null: the item only reads, and disturbs nothing.
+  /// Estimates the time of the item. Null: the item only reads, and disturbs nothing.
   Duration (*takes)(const Subject& subject);
   bool of_device = false; // it checks the board's own device
 };

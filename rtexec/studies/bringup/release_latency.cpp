@@ -265,7 +265,7 @@ std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figu
          ", of p99 " + two_digits(p99);
 }
 
-/// Returns a fifth more than was observed, in multiples of 10 us.
+/// Returns a fifth more than was observed, rounded up to a multiple of 10 us.
 Duration with_room(Duration seen) {
   constexpr Duration step = 10us;
   return (seen * 6 / 5 + step - Duration(1)) / step * step;

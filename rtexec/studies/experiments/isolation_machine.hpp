@@ -35,7 +35,7 @@ struct IsolationMachine {
   std::string device;    // description
   std::string event;     // the event that is counted and limited
   bool stand_in = false; // the event is no memory traffic
-  /// The feeding core computes for the device: limiting the core would limit the device
+  /// The device computes on the feeding core: limiting the core would limit the device
   bool device_on_cores = false;
   unsigned feeder = 0;             // core of the workload's thread
   std::vector<unsigned> corunners; // cores, in the order of use

@@ -72,7 +72,7 @@ class Adversary {
     int delay = 0; // delay of the release after the earliest one, in percent of a period
     int latency = 100;
     std::array<int, 3> parts{100, 100, 100};
-    int transfers = 100; // transfers for this job
+    int transfers = 100; // time of transfers for this job
   };
   static constexpr std::size_t choices = 64; // number of choices; the jobs of a task use them in turn
   struct StopChoice {

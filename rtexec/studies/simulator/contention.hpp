@@ -71,7 +71,7 @@ struct Noise {
   Duration shortest{0}, longest{0}; // length of a burst, evenly distributed, whatever it could move
   /// Disturbance of the device by a burst, relative to a sweep of the same bandwidth
   double severity = 1;
-  /// Maximum extra time of the device part by itself: bell-shaped (a mean of four even numbers)
+  /// Maximum extra time of the device part by itself: bell-shaped (a mean of four evenly distributed numbers)
   Duration jitter{0};
   std::uint64_t seed = 1;
 };

@@ -61,8 +61,8 @@ struct Step {
   Instant now{};
   Instant nominal{};                                                 // not set for transfers
   policies::Action action{};                                         // set for transfers
-  bool failed = false;                                               // at the end of a transfer
-  std::uint32_t segment = 0;                                         // at the begin and the end of a segment
+  bool failed = false;                                               // set at the end of a transfer
+  std::uint32_t segment = 0;                                         // set at the begin and the end of a segment
   policies::ReleaseReason reason = policies::ReleaseReason::overrun; // of a skip or a stop
 };
 
