@@ -19,8 +19,8 @@ namespace rtexec::policies {
 using Nanos = std::int64_t;
 __extension__ typedef __int128 Wide;
 
-inline constexpr Nanos longest_time = Nanos{1} << 55; // 417 days: of any period, deadline, WCET or charge
-inline constexpr Nanos unbounded = Nanos{1} << 57;    // iterations that get here have no bound
+inline constexpr Nanos longest_time = Nanos{1} << 55; // 417 days: the maximum of any period, deadline, WCET or charge
+inline constexpr Nanos unbounded = Nanos{1} << 57;    // an iteration that reaches this value has no bound
 inline constexpr std::size_t max_tasks = 1024;
 inline constexpr Nanos second = 1'000'000'000;
 
@@ -35,39 +35,40 @@ struct Load {
   Nanos period = 1;
   Nanos cost = 0;
   Nanos jitter = 0;
-  Nanos lines = 0; // of memory, that each job moves on a regulated core
+  Nanos lines = 0; // lines of memory that each job moves on a regulated core
 };
 
-/// a / b for b > 0. Below 2^53 floating-point division is exact enough, since no quotient is rounded up to the next
-/// integer: these are 1 / b apart at least. It takes a fraction of the time.
+/// Returns a / b, rounded towards zero, for b > 0. Below 2^53 it uses floating-point division, which takes a fraction
+/// of the time. That is exact enough: a quotient that is not an integer is at least 1 / b below the next one, and is
+/// not rounded up to it.
 [[nodiscard]] constexpr Nanos quotient(Nanos a, Nanos b) {
   constexpr Nanos exact = Nanos{1} << 53;
   if (a < 0 || a >= exact || b >= exact) return a / b;
   return static_cast<Nanos>(static_cast<double>(a) / static_cast<double>(b));
 }
 
-/// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) /
-/// period).
+/// Returns how many jobs of `load` can become ready in a half-open window of length `window` >= 0: ceil((window +
+/// jitter) / period).
 [[nodiscard]] constexpr Wide jobs_in(const Load& load, Nanos window) {
   return quotient(window + load.jitter + load.period - 1, load.period);
 }
 
-/// The same in a closed window: floor((window + jitter) / period) + 1.
+/// Returns the same number for a closed window: floor((window + jitter) / period) + 1.
 [[nodiscard]] constexpr Wide jobs_in_closed(const Load& load, Nanos window) {
   return quotient(window + load.jitter, load.period) + 1;
 }
 
-/// Where an iteration towards a fixed point ended. Not settled: it passed its limit, or took too many steps; then the
-/// fixed point, if there is one, is at least `value`.
+/// The end of an iteration towards a fixed point. Not settled: the iteration passed its limit, or took too many steps.
+/// The fixed point, if there is one, is then at least `value`.
 struct FixedPoint {
   Nanos value = 0;
   bool settled = false;
 };
 
-/// Of one iteration; reached only where the utilisation is within 1e-5 or so of 1
+/// The limit of one iteration. It is reached only if the utilisation is within about 1e-5 of 1
 inline constexpr int max_steps = 200'000;
 
-/// The least fixed point of a non-decreasing `next` that is not below `from`; `from` must not exceed it.
+/// Returns the least fixed point, not below `from`, of a non-decreasing function `next`. `from` must not exceed it.
 template <class Next>
 [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = max_steps) {
   Nanos value = from;
@@ -79,17 +80,17 @@ template <class Next>
   return {value, false};
 }
 
-/// A sum of cost / period, rounded up by less than 2^-48 per term: what it calls below one is below one.
+/// A sum of cost / period, rounded up by less than 2^-48 per term. So if below_one() holds, the exact sum is below one.
 class Utilisation {
  public:
   void add(Nanos cost, Nanos period) { sum_ += ((Wide{cost} << bits) + period - 1) / period; }
   [[nodiscard]] bool below_one() const { return sum_ < one; }
-  /// The work asked for in each second, up to `unbounded`.
+  /// Returns the work demanded in each second, at most `unbounded`.
   [[nodiscard]] Nanos per_second() const {
     constexpr Wide most = one * 100'000'000; // keeps the product in range
     return static_cast<Nanos>((std::min(sum_, most) * second) >> bits);
   }
-  /// work / (1 - utilisation), rounded up; below_one() must hold.
+  /// Returns work / (1 - utilisation), rounded up; below_one() must hold.
   [[nodiscard]] Wide spread(Wide work) const { return (work * one + (one - sum_) - 1) / (one - sum_); }
 
  private:

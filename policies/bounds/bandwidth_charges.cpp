@@ -14,16 +14,16 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
 
-/// Whether it says nothing of how fast memory moves.
+/// True if the event does not count memory traffic.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
-/// Whether `core` stands still with the one that has the budget.
+/// True if `core` stalls together with the core that has the budget.
 bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned core) {
   if (core == budget.core) return true;
   return counter.cluster && (counter.cores.empty() || std::ranges::find(counter.cores, core) != counter.cores.end());
 }
 
-/// What the core moves at most while nobody holds it, as far as that is known.
+/// Returns the most bandwidth that the core uses while it is not held; 0 if unknown.
 Bandwidth peak(const CounterFacts& counter, const Board& board) {
   return stands_in(counter.event) ? Bandwidth{} : board.memory.core_bandwidth;
 }
@@ -32,7 +32,7 @@ bool carries(const TaskSet& tasks) { return tasks.bandwidth.overshoot == Oversho
 
 // ---- the charge ----
 
-/// Of `lines`, at least.
+/// Returns the least time in which `lines` are moved.
 Nanos moving(Nanos lines, Bytes line, Bandwidth peak) {
   constexpr Wide most = Wide{1} << 64;
   return bounded(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second);
@@ -67,7 +67,7 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 
 using Why = BudgetUncharged::Why;
 
-/// Threads that feed the device cannot be held.
+/// Returns a finding if threads on the core feed the device: they cannot be held.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
@@ -75,7 +75,8 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
       BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
-/// Under SCHED_DEADLINE threads are stopped by themselves or not at all.
+/// Returns a finding if a thread would stop itself under SCHED_DEADLINE. Threads are stopped there by themselves or not
+/// at all.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;
@@ -106,7 +107,7 @@ std::optional<Finding> uncounted(const CoreBudget& budget, const Task& task) {
 
 // ---- one core ----
 
-/// `parts`: what runs on it, as positions in `named` and the tasks themselves.
+/// The tasks that run on the core: their positions in `named`, and the tasks themselves.
 using Parts = std::vector<std::pair<std::size_t, const Task*>>;
 
 std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const ResolvedSet& set) {

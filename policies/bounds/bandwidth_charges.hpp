@@ -1,5 +1,5 @@
-// What a memory bandwidth budget costs the real-time parts of its core: they stand still once it is used up, whoever
-// did that. Formulas, proof and what is assumed of the counter: proofs/regulated-cores.md.
+// The cost of a memory bandwidth budget for the real-time parts of its core: they stall once the budget is used up,
+// whoever used it up. Formulas, proof and assumptions about the counter: proofs/regulated-cores.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,8 +11,8 @@
 
 namespace rtexec::policies {
 
-/// Of one core with a budget, beside what its tasks move. Absent: under these settings its stalls have no bound, for
-/// the reason that add_regulation() gives.
+/// The charge of one core with a budget, without the lines that its tasks move. stall_charge() returns nullopt if
+/// stalls have no bound under these settings; add_regulation() gives the reason.
 struct StallCharge {
   RegulatedCore core;
   Bytes line{64};
@@ -20,7 +20,7 @@ struct StallCharge {
 [[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const ResolvedSet& set);
 
 /// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be
-/// charged. `named`: otherwise complete. `urgency`: the task indices that it was made of.
+/// charged. `named` must be complete otherwise. `urgency`: the task indices from which `named` was made.
 void add_regulation(NamedSet& named, const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

@@ -12,13 +12,13 @@
 namespace rtexec::policies {
 namespace {
 
-/// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its
-/// reservation up.
+/// True if a thread that serves an engine computes or spins while the engine works. A thread that sleeps meanwhile
+/// never uses up its reservation.
 bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
 
-/// Tasks that the scheduler hears of.
+/// Returns the number of tasks with a device part.
 std::size_t device_tasks(const TaskSet& tasks) {
   return static_cast<std::size_t>(
       std::ranges::count_if(tasks.tasks, [](const Task& task) { return task.wcet->uses_device(); }));
@@ -28,12 +28,12 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
-/// Whether a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
+/// True if a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
 bool copies(const Plan& plan, const ResolvedSet& set) {
   return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
 
-/// Processor time for a chunk that moves, on the thread of its copy engine.
+/// Returns the CPU time for a chunk that moves, on the thread of its copy engine.
 Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
   return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
          event_cost(set.board.context_switch).count();
@@ -41,37 +41,37 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 
 // ---- decisions of the scheduler ----
 
-/// Late best-effort jobs follow each other at once.
+/// True if late jobs of a best-effort task follow each other without a gap.
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
-/// In a window of w at most ceil((w + this) / T) jobs are decided upon. A best-effort job may be late, but then it is
-/// the only one of its task, and those that follow have releases a period apart; where it is abandoned, one has passed.
-/// Those behind a stop of the machine come early by as much.
+/// Returns the J for which at most ceil((w + J) / T) jobs are decided upon in a window of length w. A best-effort job
+/// may be late, but then it is the only one of its task, and later jobs have releases a period apart. If it is
+/// abandoned, one release has passed. Jobs released after a stop of the machine come early by as much.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.hold_up.count();
   if (task.real_time()) return task.deadline.count() + early;
   return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
 
-/// On each job: its request and the end of each segment, and its withdrawal where it may be abandoned; under
-/// reservations always.
+/// Returns the number of decisions on each job: on its request, on the end of each segment, and on its withdrawal if it
+/// may be abandoned. Under reservations the withdrawal always counts.
 Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
   if (!task.wcet->uses_device()) return 0;
   const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
   return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
 }
 
-/// For each chunk that comes: on its end, and on that of the one that leaves for it.
+/// Decisions on each chunk that is loaded: on its end, and on the end of the chunk that leaves for it.
 constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// Whether the device has the next segments of its jobs ahead of their turn.
+/// True if the device gets later segments of the task's jobs ahead of their turn.
 bool is_ahead(const Plan& plan, const PlannedTask& task) {
   return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
 }
 
-/// Whether its jobs make others leave that are ahead.
+/// True if jobs of `task` interrupt jobs of other tasks that have segments on the device ahead of their turn.
 bool stops_others(const Plan& plan, const PlannedTask& task) {
   return std::ranges::any_of(plan.tasks, [&](const PlannedTask& other) {
     const bool below = other.device_class > task.device_class || (other.device_class == 0 && task.device_class == 0);
@@ -79,9 +79,9 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
   });
 }
 
-/// What the compute engine is charged for each segment of a job, whatever executes beside it. `decision`: to each. What
-/// is ahead waits at most for the answer to the end of the segment before the last one, while that executes; who makes
-/// it leave pays for its going on. Proof: proofs/segmented.md.
+/// Returns the compute engine's charge for each segment of a job, whatever executes concurrently. `decision` is added
+/// to each. A segment launched ahead waits at most for the response to the end of the segment before the previous one,
+/// while the previous one executes. The job that interrupts it pays for its continuation. Proof: proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -96,8 +96,8 @@ std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, cons
   return segments;
 }
 
-/// What arrives for a service thread while no job is late: `cost(task, planned)` for each job that uses the device.
-/// Absent: there is no bound.
+/// Returns the work that arrives for a service thread while no job is late: `cost(task, planned)` for each job that
+/// uses the device. Returns nullopt if there is no bound.
 template <class Cost>
 std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
   if (lateness == Lateness::any) return std::nullopt;
@@ -111,7 +111,8 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
   return all;
 }
 
-/// The compute engine's. It computes, or spins, while others of its machine are stopped.
+/// Returns the reservation of the compute engine. The engine computes or spins even while other threads of its machine
+/// are stopped.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -121,9 +122,9 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
   return never_used_up(*executions);
 }
 
-/// The scheduler's, where its core has no other.
+/// Returns the reservation of the scheduler if no other thread uses its core.
 std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
-  if (plan.swap) return std::nullopt; // copy engines
+  if (plan.swap) return std::nullopt; // copy engines use that core
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
     if (set.tasks.tasks[i].real_time() && plan.tasks[i].core == set.service_core) return std::nullopt;
   const auto decisions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
@@ -132,7 +133,8 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
-/// Absent under FIFO. What late jobs ask for has no bound: only where none is late have reservations room for all.
+/// Returns the service threads; nullopt under FIFO. The demand of late jobs has no bound: only if no job is late do
+/// reservations have room for all of it.
 std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (!reserved(set.tasks)) return std::nullopt;
   ServiceThreads services{};
@@ -157,10 +159,10 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
 
 // ---- device parts ----
 
-/// Charges of device parts and of what is moved for them.
+/// The charges of device parts and of the chunks that are moved for them.
 class DeviceCharges {
  public:
-  /// `services`: where they reserve.
+  /// `services`: present if the service threads have reservations.
   DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services)
       : plan_(plan), set_(set) {
     if (services) pauses_ = services->pauses, decision_ = services->decision;
@@ -173,7 +175,7 @@ class DeviceCharges {
     }
   }
 
-  /// None: it has no part on the device.
+  /// Returns the charged segments of a task; empty if it has no device part.
   std::vector<Nanos> segments(std::size_t task) const {
     const Task& charged = set_.tasks.tasks[task];
     if (!charged.wcet->uses_device()) return {};
@@ -184,8 +186,8 @@ class DeviceCharges {
   }
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
 
-  /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
-  /// core.
+  /// Returns the time to move `chunks` chunks, 0 for none. A move is begun like an execution, and interrupted by other
+  /// work on the core of its threads.
   Nanos moving(std::size_t chunks, Nanos time) const {
     if (chunks == 0) return 0;
     const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + decision_);
@@ -198,7 +200,8 @@ class DeviceCharges {
   }
 
  private:
-  /// CPU parts, and under reservations the scheduler's decisions on jobs, which otherwise are part of measured costs.
+  /// Returns the load of CPU parts and, under reservations, of the scheduler's decisions on jobs. Otherwise decisions
+  /// are part of the measured costs.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -214,7 +217,7 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// The device part, and where constants come meanwhile by how much that delays a load beside it.
+/// Returns the device part and, for a stream, how long its copies delay a load beside it.
 StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
   if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
@@ -225,13 +228,13 @@ StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::
       .value_or(StreamTimes{unbounded, unbounded});
 }
 
-/// What a job takes on the device, all that moves with its charges.
+/// Returns the times of a job on the device, with the charges of all moves.
 JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
   return {execution, charges.moving(chunks, swap.swap_in(chunks)), charges.moving(chunks, swap.swap_out(chunks)),
           chunks > 0};
 }
 
-/// The largest volume of another task, of its level where there are several.
+/// Returns the largest volume of another task in the same class.
 std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   std::uint64_t largest = 0;
   for (std::size_t j = 0; j < plan.tasks.size(); ++j)
@@ -240,7 +243,7 @@ std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   return largest;
 }
 
-/// Device part and load of one task, by the rule that moves its chunks.
+/// The device part and the load of one task, for the rule that moves its chunks.
 struct SwappedPart {
   Nanos device = 0;
   Nanos load = 0;
@@ -249,7 +252,7 @@ struct SwappedPart {
   std::optional<Nanos> blocking{};
 };
 
-/// By the rules that swap in operations.
+/// Returns the blocking for the rules that swap in operations.
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
@@ -280,7 +283,7 @@ SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, 
 
 // ---- preemption ----
 
-/// What the rule `segmented` asks of a task besides its parts.
+/// Sets the values of a task that the test `segmented` needs besides its parts.
 void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
                     const std::optional<SwapCharges>& swap) {
   const std::vector<Nanos> segments = charges.segments(task);
@@ -300,8 +303,8 @@ void add_background(StagedSet& set, const StagedTask& task) {
 
 // ---- cores ----
 
-/// What deciding on jobs and chunks takes of the service core; a chunk comes for a task of its own or in the place of
-/// another's. Under reservations the scheduler has its own time.
+/// Returns the load of decisions on jobs and chunks on the service core. A chunk is loaded for its own task, or
+/// replaces one of another. Under reservations the scheduler has its own time.
 std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
   const Wide decision = event_cost(set.board.context_switch).count();
@@ -322,7 +325,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   return loads;
 }
 
-/// Where others reserve a part of its core, a task waits for what the machine held up of theirs.
+/// Sets the backlogs. If others reserve a part of its core, a task waits for their work that a stop of the machine
+/// delayed.
 void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
@@ -333,13 +337,14 @@ void share_cores(NamedSet& named) {
 
 // ---- what no test covers ----
 
-/// What it costs to compute digests is not known.
+/// Returns a finding if digests are computed, whose cost is not known.
 std::optional<Finding> uncharged(const TaskSet& tasks) {
   if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
   return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
-/// Each look uses its reservation's runtime up, and may leave too little for the part.
+/// Returns a finding if a release thread polls under reservations. Each poll uses up runtime, and may leave too little
+/// for the part.
 std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   const auto looks = std::ranges::find_if(
       set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
@@ -347,20 +352,21 @@ std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   return unmet(LooksUncharged{}, looks->name);
 }
 
-/// The reservation of the compute engine leaves no room for a second one.
+/// Returns a finding if jobs co-run under reservations: that of the compute engine leaves no room for a second one.
 std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set) {
   if (!plan.co_runs() || !reserved(set.tasks)) return std::nullopt;
   return unmet(CoRunUnreserved{});
 }
 
-/// Under FIFO the compute engine is more urgent than the copy engines.
+/// Returns a finding if the compute engine starves the copy engines: under FIFO it is more urgent than they are.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
   return unmet(
       CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
-/// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
+/// Returns a finding if a thread can use up its reservation: it then stands still, and the time of moving chunks has no
+/// bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
   using Thread = ServiceOverrun::Thread;
@@ -399,7 +405,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   named.swap = facts_of(swap, plan);
   if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
   if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
-  if (!named.uses_device()) return; // what delays the device delays nobody
+  if (!named.uses_device()) return; // a delay of the device delays no task
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
   named.set.flight = charges.moving(swap.tasks(), swap.flight());
@@ -417,7 +423,7 @@ const TaskInput* releasing_input(const Task& task) {
   return released && releases != task.inputs.end() ? &*releases : nullptr;
 }
 
-/// The next look is no sooner than its distance after the one before, and as late as any release.
+/// Polls are at least `message_looks` apart, and as late as any release.
 Load looks_of(const Task& task, const Board& board) {
   const TaskInput* const source = releasing_input(task);
   if (source == nullptr || source->source != SourceKind::iceoryx) return {};

@@ -1,5 +1,5 @@
-// The set as the analysis sees it: every part with what the board and, where the plan swaps, moving chunks add to it.
-// Formulas, and what is assumed of the measured costs: proofs/swapping.md.
+// The set as the analysis sees it: every part includes the overheads of the board and, if the plan swaps, of moving
+// chunks. Formulas, and assumptions about the measured costs: proofs/swapping.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,39 +12,41 @@
 
 namespace rtexec::policies {
 
-/// Whether CPU parts are planned for SCHED_DEADLINE.
+/// True if CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
-/// Of a first part. A machine that stops makes some releases late, and the others early by its own time: each once.
+/// Returns the release jitter of a first part. A stop of the machine makes some releases late, and others early in its
+/// own time. Each of both is charged once.
 [[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
 
-/// The input that has something new when `task` is released: what releases it, or what the program that calls puts in.
-/// Null: none has.
+/// Returns the input whose new data releases `task`: the one that triggers it, or the one that the calling program
+/// fills. Returns null if there is none.
 [[nodiscard]] const TaskInput* releasing_input(const Task& task);
 
-/// A release thread that waits for messages of iceoryx looks for them no more often.
+/// The shortest time between two polls of a release thread that waits for iceoryx messages.
 inline constexpr Duration message_looks = std::chrono::microseconds(500);
-/// What that brings to the core of `task`; cost 0: it does not wait so.
+/// Returns the load of these polls on the core of `task`; its cost is 0 if the task does not poll.
 [[nodiscard]] Load looks_of(const Task& task, const Board& board);
 
-/// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
+/// Returns the charged length of a CPU part, at least 1 ns: an empty part still needs its core once, to hand the job
+/// on.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 
-/// A device part, begun and ended by the scheduler; 0 where there is none.
+/// Returns the charged length of a device part, with its start and its end by the scheduler; 0 if there is none.
 [[nodiscard]] Nanos on_device(Duration part, const Board& board);
 
-/// What admission charges for the time between two segments of a job, where the device has the second one only when the
-/// first one has ended, or ahead of its turn.
+/// Returns the charge for the time between two segments of a job. `ahead`: the device gets the second one ahead of its
+/// turn, and otherwise only when the first one has ended.
 [[nodiscard]] Nanos between_segments(const Board& board, bool ahead);
 
-/// What that is of the device's time, where nobody preempts jobs, as a share of 1.
+/// Returns the share of the device's time, as a fraction of 1, that these charges take if no job is preempted.
 [[nodiscard]] double share_of_cuts(const Plan& plan, const ResolvedSet& set);
 
-/// How long the device part of each task may take, with all that is charged to it whoever is late; by task.
+/// Returns the longest device part of each task, by task, with all its charges, whichever jobs are late.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 
-/// `urgency`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its
-/// volumes are assigned. Every task has a wcet.
+/// Returns the charged set. `urgency`: task indices, the most urgent first. Each task of the plan has its core. If the
+/// plan swaps, its volumes are assigned. Every task has a wcet.
 [[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    Lateness lateness);
 

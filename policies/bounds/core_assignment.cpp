@@ -15,17 +15,19 @@
 namespace rtexec::policies {
 namespace {
 
-/// Which core a task goes to, of those where it fits.
+/// The choice among the cores where a task fits.
 enum class Fit { first, emptiest, fullest };
 
-/// Real-time tasks go before others; of them those with the largest share of a core, or the most urgent ones.
+/// The order in which tasks are placed: real-time tasks first, and of them those with the largest share of a core, or
+/// the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// The preferred cores (isolated ones where there are some), then all others that serve nothing, then the service core,
-/// then those with a memory bandwidth budget; the compute core only where there is no other.
+/// The cores in order of preference: the preferred ones (isolated ones if there are any), all others without service
+/// threads, the service core, and those with a memory bandwidth budget. The compute core is used only if there is no
+/// other.
 struct Cores {
   std::vector<unsigned> all;
-  std::size_t preferred = 0; // the first so many
+  std::size_t preferred = 0; // the number of preferred cores, which come first
 };
 
 Cores cores_of(const ResolvedSet& set) {
@@ -93,11 +95,11 @@ class Packer {
   }
 
  private:
-  /// A core with what is there: real-time tasks, the most urgent first, and how long their parts take.
+  /// A core with the real-time tasks placed on it, the most urgent first, and how long their parts take.
   struct Packed {
-    std::vector<std::size_t> places; // in `urgency_`
+    std::vector<std::size_t> places; // positions in `urgency_`
     std::vector<Nanos> windows;
-    bool fits = true; // all of them are in time
+    bool fits = true; // all of them end in time
   };
 
   void place(std::size_t task, unsigned core) {
@@ -125,10 +127,11 @@ class Packer {
     return emptiest(cores.all);
   }
 
-  /// The test `core N` of the tasks that are there, and this one.
+  /// True if the core passes the test `core N` with the tasks already placed there and this one.
   bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
 
-  /// The core with one more task, which changes nothing for those above it. Where a task is late, no more is computed.
+  /// Returns the core with one more task, which changes nothing for the tasks above it. Stops at the first task that is
+  /// late.
   Packed with(std::size_t task, unsigned core) {
     Packed packed = packed_[core];
     const std::size_t own = place_[task];
@@ -151,17 +154,17 @@ class Packer {
   const TaskSet& tasks_;
   const std::vector<std::size_t> urgency_;
   std::vector<std::size_t> heaviest_first_;
-  std::vector<std::size_t> place_; // by task, in `urgency_`
+  std::vector<std::size_t> place_; // by task: its position in `urgency_`
   StagedSet base_;
-  std::vector<StagedTask> parts_; // by task, all of one core
-  std::vector<double> shares_;    // of a core
+  std::vector<StagedTask> parts_; // by task, as if all were on one core
+  std::vector<double> shares_;    // by task: the share of a core
   std::vector<std::optional<unsigned>> placed_;
-  bool chooses_ = false; // a core for some real-time task
+  bool chooses_ = false; // some real-time task names no core
   std::map<unsigned, double> load_;
   std::map<unsigned, Packed> packed_;
 };
 
-/// Where there is nothing to choose.
+/// Returns the named cores if every task names one, otherwise nullopt.
 std::optional<CoreAssignment> named_cores(const TaskSet& tasks) {
   CoreAssignment cores;
   for (const Task& task : tasks.tasks) {

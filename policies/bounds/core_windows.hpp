@@ -1,4 +1,4 @@
-// Windows on one preemptive static-priority core.
+// Windows on one preemptive static-priority core. A window is the longest time from a part becoming ready to its end.
 #pragma once
 
 #include "policies/bounds/end_to_end.hpp"
@@ -9,21 +9,21 @@
 
 namespace rtexec::policies {
 
-/// What a window is for.
+/// The work for which a window is computed.
 struct CorePart {
   Nanos work = 0;
-  Nanos lines = 0;      // of memory, moved by it
-  unsigned windows = 1; // that it joins, with time off the core in between
+  Nanos lines = 0;      // lines of memory that the work moves
+  unsigned windows = 1; // the number of windows that it joins, with time off the core in between
 };
 
-/// How long a regulated core stands still in so many windows in which `lines` are moved.
+/// Returns how long a regulated core stalls in `windows` windows in which `lines` are moved.
 [[nodiscard]] inline Wide stalls(const RegulatedCore& core, Wide lines, unsigned windows) {
   const Wide periods = (lines + core.overshoot * windows) / core.budget;
   return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
 }
 
-/// Longest time from a part of `task` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
-/// It is known to be no shorter than `from`.
+/// Returns the longest time from a part of `task` becoming ready to its end: its own work, and the work of the loads
+/// `higher` meanwhile. The result is known to be no shorter than `from`.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
@@ -37,17 +37,17 @@ struct CorePart {
   });
 }
 
-/// Both parts of a task that does not use the device, which are one job,
+/// Returns both CPU parts of a task that does not use the device, as one job.
 [[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
   return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
 }
-/// and what they bring to its core.
+/// Returns the load of both parts on the core of such a task.
 [[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
   const CorePart both = both_parts(task);
   return {task.period, both.work, set.release_jitter, both.lines};
 }
 
-/// What service threads bring to a core, without the one that regulates it.
+/// Returns the loads of service threads on a core, without the thread that regulates its bandwidth.
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
@@ -55,7 +55,7 @@ struct CorePart {
   return loads;
 }
 
-/// The same with the thread that regulates it.
+/// Returns the loads of service threads on a core, including the thread that regulates its bandwidth.
 [[nodiscard]] inline std::vector<Load> threads_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads = service_on(set, core);
   for (const RegulatedCore& each : set.regulated)
@@ -63,8 +63,8 @@ struct CorePart {
   return loads;
 }
 
-/// What a task brings to its core; its last part becomes ready by `device_done`, and in the time of a job that the
-/// machine has stopped beside it, `hold_up` later.
+/// Adds the loads of a task on its core. Its last part becomes ready by `device_done`, or up to `hold_up` later if the
+/// machine stops meanwhile.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
@@ -72,8 +72,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});
 }
 
-/// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
-/// last parts become ready.
+/// Returns the loads of the tasks above `task` and of service threads on its core. The first `task` entries of `bounds`
+/// say when the last parts of these tasks become ready.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -82,7 +82,7 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return loads;
 }
 
-/// Of a task that does not use the device: one window holds both of its parts.
+/// Returns the bounds of a task that does not use the device: one window holds both of its parts.
 [[nodiscard]] inline StageBounds bounds_off_device(const StagedSet& set, const StagedTask& task,
                                                    std::span<const Load> higher) {
   const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, higher);
@@ -92,8 +92,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
-/// The windows of all parts, where the last part of a task on the device becomes ready by `last_ready(task, bounds)`,
-/// which it gives as `device_done`. A window that is not settled is no longer than it would be.
+/// Returns the windows of all parts. The last part of a task on the device becomes ready by `last_ready(task, bounds)`,
+/// which is returned as `device_done`. A window that is not settled is a lower estimate.
 [[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
   std::vector<StageBounds> bounds(set.tasks.size());
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

@@ -8,11 +8,11 @@
 namespace rtexec::policies {
 namespace {
 
-/// The tasks that use the device, and their parts there.
+/// Returns the tasks that use the device, and their parts there.
 std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
-  // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
+  // h(L) + delay <= L for deadlines d is the same as h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;
@@ -32,10 +32,10 @@ DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts
   return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
 }
 
-/// One split of all deadlines follows from one number per task, the instant at which its device part is to be done.
-/// Given those of the tasks above, the first part needs its window, the last part needs its window, and a longer
-/// deadline on the device only lowers h(t): so the device gets the rest. Lowering a task's own instant hurts it, but
-/// its last part then disturbs the tasks below less often. A task that does not use the device has nothing to split.
+/// Searches for a split of all deadlines. A split follows from one number per task, the instant by which its device
+/// part must be done. Given those of the tasks above, the first and the last part need their windows. A longer deadline
+/// on the device only lowers h(t), so the device gets the rest. Lowering a task's own instant hurts the task, but its
+/// last part then disturbs the tasks below less often. A task that does not use the device has nothing to split.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {
@@ -55,10 +55,11 @@ class SplitSearch {
 
  private:
   static constexpr int max_evaluations = 2000;
-  static constexpr std::size_t many = 64; // tasks: of more, a split that cannot be proved is not worth better numbers
+  /// The number of tasks above which better numbers for a split that cannot be proved are not worth their time
+  static constexpr std::size_t many = 64;
   static constexpr Nanos grid = 8;
 
-  /// `room`: windows that are known to be no longer than those.
+  /// Splits one deadline. `room`: windows that are known to be no longer than those of the result.
   StageBounds split(std::size_t i, std::span<const Load> loads, const StageBounds& room = {}) const {
     const StagedTask& task = set_.tasks[i];
     if (!task.uses_device()) {
@@ -70,7 +71,7 @@ class SplitSearch {
     const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads, known);
     const FixedPoint last =
         core_window(set_, task, {task.after, task.lines_after}, loads, room.settled ? room.last_window : 0);
-    // Where an iteration that does not settle ends depends on its begin.
+    // The end of an iteration that does not settle depends on its start.
     if (room.settled && !(first.settled && last.settled)) return split(i, loads);
     return {.ready = set_.release_jitter + first.value,
             .device_done = std::min(caps_[i], task.deadline - last.value),
@@ -78,7 +79,7 @@ class SplitSearch {
             .settled = first.settled && last.settled};
   }
 
-  /// Of the tasks of a core from task `from` on; those above are split.
+  /// Splits the deadlines of a core's tasks from task `from` on; those above are split already.
   void split(unsigned core, std::size_t from, std::vector<StageBounds>& splits) const {
     std::vector<Load> loads = threads_on(set_, core);
     for (const std::size_t i : on_core_.at(core)) {
@@ -87,7 +88,8 @@ class SplitSearch {
     }
   }
 
-  /// The most that lower caps can give each task: as if the last parts above it came as early as any cap allows.
+  /// Finds the most room that lower caps can give each task: as if the last parts above it came as early as any cap
+  /// allows.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -99,7 +101,7 @@ class SplitSearch {
         const Nanos earliest = std::min(room.ready + task.on_device(), widest.device_done);
         add_loads(set_, task, widest.settled ? earliest : 0, loads);
         if (room.settled) continue;
-        // It never has time enough.
+        // The task never has enough time.
         room.ready = 0;
         room.device_done = -1;
         room.done = task.deadline + 1;
@@ -116,7 +118,7 @@ class SplitSearch {
     if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
-  /// Whether no cap can prove the set: with all the room that there is some deadline is not kept.
+  /// True if no cap can prove the set: even with all this room some deadline is missed.
   bool hopeless() const {
     if (no_better(room_, -1, false)) return true;
     if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
@@ -124,7 +126,7 @@ class SplitSearch {
     return roomy.demand.settled && !roomy.demand.proved();
   }
 
-  /// The least of the device, and of the tasks that do not use it.
+  /// Returns the least slack of the device, and of the tasks that do not use it.
   Nanos slack(const EdfBounds& bounds) const {
     Nanos least = bounds.demand.tightest.slack();
     for (std::size_t i = 0; i < set_.tasks.size(); ++i)
@@ -149,7 +151,7 @@ class SplitSearch {
     return false;
   }
 
-  /// With the cap of task `j`, if it raises the slack. What costs least is looked at first.
+  /// Returns the bounds with the cap of task `j`, if it raises the slack. The cheapest checks come first.
   std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
     std::vector<StageBounds> splits = best_.tasks;
     splits[j].device_done = std::min(caps_[j], set_.tasks[j].deadline - splits[j].last_window);
@@ -169,15 +171,16 @@ class SplitSearch {
     return tried;
   }
 
-  /// Whether a split with these deadlines, or with shorter ones, has no more slack than `least` < 0: by one task alone,
-  /// or at the instant where the best split is tightest. `certain`: each task that has time alone has it there too.
+  /// True if a split with these deadlines, or with shorter ones, has no more slack than `least` < 0: for one task
+  /// alone, or at the instant where the best split is tightest. `certain`: each task that has enough time alone has it
+  /// in that split too.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // Where a task has no time even alone, nothing else counts.
+    // If a task has too little time even alone, nothing else counts.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
@@ -186,7 +189,7 @@ class SplitSearch {
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
-  /// Whatever the caps of the others are.
+  /// True if task `i` has enough time alone, whatever the caps of the others are.
   bool has_time_alone(std::size_t i) const {
     const StagedTask& task = set_.tasks[i];
     const StageBounds& most = longest_[i];
@@ -195,14 +198,15 @@ class SplitSearch {
     return most.settled && done - most.ready >= set_.device_time(task);
   }
 
-  /// What the deadlines leave, if each task is alone.
+  /// Returns the least slack that the deadlines leave if each task is alone.
   static Nanos min_alone(std::span<const DemandTask> device) {
     Nanos least = unbounded;
     for (const DemandTask& task : device) least = std::min(least, task.deadline - task.load - task.cost);
     return least;
   }
 
-  /// The largest caps at which a window below would hold one last part of `j` less, and a coarse grid.
+  /// Returns caps to try for task `j`: the largest ones at which a window below would hold one last part of `j` less,
+  /// and a coarse grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -232,8 +236,8 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // on device_done, by task
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // no task has earlier parts, or more time on the device,
-  Nanos busy_ = unbounded;           // and no busy period is shorter
+  std::vector<StageBounds> room_;    // no task can have earlier parts, or more time on the device
+  Nanos busy_ = unbounded;           // no busy period is shorter
   std::vector<StageBounds> longest_; // no windows are longer
   int evaluations_ = 0;
 };

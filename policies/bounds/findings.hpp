@@ -1,5 +1,5 @@
-// What the tests of admission found, as data: which inequality, its sides, and the numbers behind them. sentences.hpp
-// makes words of it. Pure data; owns the names that it carries.
+// The results of the admission tests, as data: the inequality, its sides, and the numbers behind them. sentences.hpp
+// puts them into words. Pure data; owns the names that it carries.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -20,54 +20,54 @@ namespace rtexec::policies {
 // ---- why a verdict is what it is ----
 
 struct NoTask {};
-/// Nor one that uses the device.
+/// No real-time task uses the device.
 struct NoDevicePart {};
-/// The tasks ask for a second or more in each second of the device, or of the core: no response time exists.
+/// The tasks demand a second or more in each second of the device, or of the core: no response time exists.
 struct Overload {
   std::optional<unsigned> core;
 };
-/// A CPU part on the core that executes device parts.
+/// A CPU part is on the core that executes device parts.
 struct OnComputeCore {
   unsigned core = 0;
 };
-/// Of a demand bound, at its tightest instant.
+/// The demand bound at its tightest instant.
 struct DemandFound {
-  bool blocked_by_task = false; // a real-time one
+  bool blocked_by_task = false; // by a real-time task
   bool settled = true;          // every instant was examined
-  bool split = false;           // of the best split of the deadlines that was found
-  Nanos above = 0;              // of more urgent classes
+  bool split = false;           // for the best split of the deadlines that was found
+  Nanos above = 0;              // the demand of more urgent classes
 };
-/// Of a device part.
+/// The response of a device part.
 struct DeviceResponseFound {
   Nanos device = 0;
   Nanos load = 0;
-  bool settled = true;  // of the task that is told of,
-  bool examined = true; // and of all, or they are late
+  bool settled = true;  // the response of the reported task
+  bool examined = true; // the responses of all tasks are settled, or late
 };
-/// Of the CPU parts of one task, if the device takes no time.
+/// The response of the CPU parts of one task, as if the device took no time.
 struct CoreResponseFound {
   Nanos parts = 0;
   bool settled = true;
   bool service = false; // the scheduler runs on this core too
 };
-/// End to end: the stages of the limiting task.
+/// The stages of the limiting task, end to end.
 struct StagesFound {
   StageBounds bounds;
-  bool on_device = true; // otherwise it has no part there
+  bool on_device = true; // false: it has no device part
   bool by_split = false;
 };
-/// End to end: no split leaves the device its part.
+/// No split leaves the device enough time for its part, end to end.
 struct NoSplit {
   StageBounds bounds;
   Nanos on_device = 0;
 };
-/// Reservations of a core: what its tasks and what others take of each second.
+/// The reservations of a core: the time that its tasks and other threads take of each second.
 struct ReservationsFound {
   unsigned core = 0;
   Nanos tasks = 0;
   Nanos others = 0;
-  bool copies = false;        // the others are the copy engines too
-  bool beside_device = false; // otherwise as if the device took no time
+  bool copies = false;        // the copy engines are among the others
+  bool beside_device = false; // false: as if the device took no time
 };
 struct PartTooLong {};
 /// Release, CPU parts and device part of a task exceed its deadline.
@@ -79,19 +79,19 @@ struct DeadlineTooShort {
 // ---- why no test covers a set ----
 
 struct DigestsUncharged {
-  bool verify = false; // otherwise skip_unchanged
+  bool verify = false; // false: skip_unchanged
 };
-/// A release thread under SCHED_DEADLINE that looks for messages.
+/// A release thread under SCHED_DEADLINE polls for messages.
 struct LooksUncharged {};
-/// Jobs that execute beside each other, under SCHED_DEADLINE.
+/// Jobs co-run under SCHED_DEADLINE.
 struct CoRunUnreserved {};
 /// The compute engine runs on the core of the copy engines, and is more urgent.
 struct CopyEnginesStarved {
   unsigned core = 0;
-  bool computes = false; // otherwise it spins
+  bool computes = false; // false: it spins
   std::string board;
 };
-/// The reservation of a service thread can be used up.
+/// A service thread can use up its reservation.
 struct ServiceOverrun {
   enum class Thread : std::uint8_t { copy_in, copy_out, scheduler };
   Thread thread{};
@@ -113,11 +113,11 @@ struct BudgetUncharged {
   unsigned core = 0;
   std::string board{};
   std::string event{};
-  bool compute_core = false; // feeds_device: otherwise the service core
-  bool stands_in = false;    // endless_overshoot: the event says nothing of memory
+  bool compute_core = false; // for feeds_device; false: the service core
+  bool stands_in = false;    // for endless_overshoot: the event does not count memory traffic
 };
 
-// ---- the device alone, beside admission ----
+// ---- the device alone, without admission ----
 
 struct NoVolumesFit {};
 struct DeviceAlone {};
@@ -127,38 +127,38 @@ using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, Deman
                             DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, ServiceOverrun,
                             BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
-/// `left <= right`, at the task or instant that is tightest.
+/// The result of a test, `left <= right`, at the task or instant that is tightest.
 struct Finding {
   AdmissionTest test{};
-  std::optional<unsigned> core{}; // of AdmissionTest::core
+  std::optional<unsigned> core{}; // for AdmissionTest::core
   bool proved = false;
-  std::string limiting{}; // task
+  std::string limiting{}; // the limiting task
   Nanos left = 0;
   Nanos right = 0;
   Reason reason{};
-  std::optional<Nanos> reserve{}; // how much longer the blocking could be; absent: right - left
-  // Where it is tightest:
+  std::optional<Nanos> reserve{}; // by how much the blocking could grow; absent: right - left
+  // At the instant that is tightest:
   Nanos instant = 0;
-  Nanos demand = 0;      // of jobs,
-  Nanos blocking = 0;    // and of what began before them
-  std::string blocker{}; // task; empty: none, or not one alone
-  /// Whether the sides are shares of a second.
+  Nanos demand = 0;      // of jobs
+  Nanos blocking = 0;    // by work that began before these jobs
+  std::string blocker{}; // the task that blocks; empty: none, or not one alone
+  /// True if the sides are shares of a second.
   [[nodiscard]] bool shares() const { return test == AdmissionTest::theorem1 || test == AdmissionTest::baker; }
   [[nodiscard]] Nanos slack() const { return reserve.value_or(right - left); }
 };
 
-/// Of what tests presuppose.
+/// Returns a finding for a precondition of the tests that is not met.
 [[nodiscard]] inline Finding unmet(Reason reason, const std::string& task = {}) {
   return {.limiting = task, .left = 1, .reason = std::move(reason)};
 }
 
-/// Why a chain lacks a bound.
+/// The reason why a chain lacks a bound.
 struct ChainObstacle {
   enum class Why : std::uint8_t {
-    no_response,   // of `task` no response is promised
-    sporadic,      // nothing says how long after one job the next one is released
+    no_response,   // `task` has no promised response
+    sporadic,      // nothing bounds the time from one job to the next release
     slow_follower, // its gate lets fewer jobs pass than the task before may have
-    drops_jobs,    // those for which an input has nothing new, and nothing says how long that lasts
+    drops_jobs,    // a job is dropped if an input has nothing new, and nothing bounds how long that lasts
   };
   Why why{};
   std::string task;
@@ -167,18 +167,18 @@ struct ChainObstacle {
 
 // ---- the set ----
 
-/// What swapping is made of.
+/// The numbers that describe the swapping of a plan.
 struct SwapFacts {
   SwapRule rule{};
   std::size_t chunks = 0;
   Bytes chunk{0};
   std::size_t tasks = 0;
   std::uint32_t frames = 0;
-  Nanos in = 0; // of one chunk
+  Nanos in = 0; // time to copy one chunk in
   Nanos out = 0;
 };
 
-/// Of loads beside a task's jobs, for their frames.
+/// The longest time that a load beside a task's jobs waits for frames.
 struct LoadDelay {
   Nanos time = 0;
   std::string task{};
@@ -192,24 +192,24 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
-/// Which jobs may be late while a promise holds: of a set that is promised as a whole, none.
+/// Which jobs may be late while a promise holds. For a set that is promised as a whole: none.
 enum class Lateness { none, any };
 
-/// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
+/// The set as the analysis sees it, with names for people. names[i] is the name of set.tasks[i].
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
   Order order = Order::edf;
-  std::optional<ServiceThreads> services; // where CPU parts are under SCHED_DEADLINE,
-  Lateness lateness{};                    // and what they are charged for
-  /// The best-effort task with the longest device part; empty: none, or it is not that alone
+  std::optional<ServiceThreads> services; // if CPU parts are under SCHED_DEADLINE
+  Lateness lateness{};                    // the lateness for which services are charged
+  /// The best-effort task with the longest device part. Empty: there is none, or set.background is not only that part
   std::string background;
-  unsigned compute_core = 0;                 // that executes device parts
-  bool co_runs = false;                      // two at once
+  unsigned compute_core = 0;                 // the core that executes device parts
+  bool co_runs = false;                      // two jobs may execute at once
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
   LoadDelay load_delay;                      // the longest; 0: no load waits for a job beside it
   std::map<unsigned, BudgetFacts> regulated; // by core
-  std::optional<Finding> obstacle;           // why no test of the device covers it
+  std::optional<Finding> obstacle;           // the reason why no test of the device covers the set
   [[nodiscard]] bool uses_device() const { return std::ranges::any_of(set.tasks, &StagedTask::uses_device); }
   [[nodiscard]] bool pipelined() const { return swap && swap->rule == SwapRule::pipelined; }
 };

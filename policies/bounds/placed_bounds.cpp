@@ -15,8 +15,9 @@ bool contains(const auto& range, const auto& value, auto of) {
 
 std::optional<Nanos> unless_late(Nanos slack) { return slack < 0 ? std::nullopt : std::optional(slack); }
 
-/// When last parts are ready: in the first split when the device is done at the latest, in the last one by the
-/// deadline, and never sooner than where a job is alone on the device.
+/// Returns the windows of all parts. It supposes that last parts become ready at these times: in the first split, when
+/// the device must be done; in the last split, at the deadline; otherwise, as soon as if the job were alone on the
+/// device.
 std::vector<StageBounds> windows_of(const StagedSet& set, PlacedBounds::By by) {
   using By = PlacedBounds::By;
   return windows_with(set, [&](const StagedTask& task, const StageBounds& own) {
@@ -46,7 +47,7 @@ void PlacedBounds::set_parts(std::size_t task, Nanos before, Nanos device, Nanos
   staged.after = after;
 }
 
-/// Whether CPU parts are longer than those of the beginning.
+/// True if CPU parts differ from those at construction.
 bool PlacedBounds::moved() const {
   return !std::ranges::equal(begun_.tasks, named_.set.tasks, [](const StagedTask& a, const StagedTask& b) {
     return a.before == b.before && a.after == b.after;
@@ -97,7 +98,7 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
   return unless_late(most);
 }
 
-/// With the longest deadlines that the windows leave.
+/// Returns the device parts with the longest deadlines that the windows leave.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());
@@ -123,13 +124,14 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first jobs; where it is not found here, it may be with longer parts.
+  // No busy period is shorter than the first jobs. If the busy period is not found here, it may be found with longer
+  // parts.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
 }
 
-/// When the last of so many jobs is due on the device, with the parts of the beginning.
+/// Returns when the last of `jobs` jobs is due on the device, with the parts at construction.
 Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   const StagedTask& begun = begun_.tasks[task];
   const StageBounds& windows = windows_[task];
@@ -137,7 +139,8 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   return first + (jobs - 1) * begun.period;
 }
 
-/// The same jobs are due later, where parts were longer than those of the beginning.
+/// Stores the instant `at`, which was tightest. If parts were longer than at construction, the same jobs are due later
+/// with those; then that later instant is stored.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
@@ -172,8 +175,8 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
   return proved ? unless_late(slack(tightest)) : std::nullopt;
 }
 
-/// As static_priority_bounds() has it, with the shortest windows and for one job; where one of its bounds leaves
-/// enough, no more is known.
+/// Returns the slack of one task as static_priority_bounds() computes it, but with the shortest windows and for one
+/// job. Returns `unbounded` if one of its two bounds leaves at least `needed`.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

@@ -1,5 +1,6 @@
-// What a set proves at most on cores that are given, and what for certain: for a search that asks it of many device
-// parts. Nothing is swapped, and threads are SCHED_FIFO. Pure; proofs: policies/proofs/memory-policies.md.
+// Bounds on the slack of a set on given cores, for a search that tries many lengths of device parts: how much slack it
+// has at most, and whether it is surely proved. Nothing is swapped, and threads are SCHED_FIFO. Pure; proofs:
+// policies/proofs/memory-policies.md.
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -14,38 +15,41 @@ namespace rtexec::policies {
 
 class PlacedBounds {
  public:
-  /// By what the set is proved, if it is.
+  /// The means by which the set is proved, if it is.
   enum class By : std::uint8_t {
-    first_split, // of deadlines, that edf_bounds() starts from: what this proves, with the CPU parts of the beginning
-    last_split,  // with windows as long as those of any split, and all shorter parts
+    /// The split of deadlines from which edf_bounds() starts: a proof, with the CPU parts at construction
+    first_split,
+    last_split, // with windows as long as those of any split, and for all shorter parts
     any_split,
-    priorities, // those of the set: what static_priority_bounds() proves
+    priorities, // those of the set: the proof by static_priority_bounds()
   };
 
   PlacedBounds(NamedSet named, By by);
 
-  /// Other parts of a task, as long as those of the beginning or longer, on the device only where it used that.
+  /// Sets other parts of a task, none shorter than at construction. A device part is set only if the task had one then.
   void set_parts(std::size_t task, Nanos before, Nanos device, Nanos after);
-  /// The longest device part of best-effort tasks.
+  /// Sets the longest device part of best-effort tasks.
   void set_background(Nanos part) { named_.set.background = part; }
 
-  /// No less than the slack with these times or with any that are no shorter; absent: none is proved.
+  /// Returns an upper bound on the slack with these parts or with any that are no shorter. Returns nullopt if none of
+  /// them is proved.
   [[nodiscard]] std::optional<Nanos> most();
 
-  /// The same at once, by what was tightest before; it may end with the first that leaves less than `needed`.
+  /// Returns the same bound quickly, from the instants and responses that were tightest before. May stop at the first
+  /// one that leaves less than `needed`.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
-  /// Whether these times are known to be proved, and all that are no longer.
+  /// True if the set is known to be proved with these parts, and with all that are no longer.
   [[nodiscard]] bool surely_proved();
 
  private:
-  /// An instant, and the jobs of each task that are due by then; 0: it blocks.
+  /// An instant, and the number of jobs of each task that are due by then; 0: the task blocks.
   struct Instant {
     Nanos at = 0;
     std::vector<Nanos> jobs;
   };
 
-  /// A task, and what those above it bring to its core and to the device.
+  /// A task, and the loads of the tasks above it on its core and on the device.
   struct Response {
     std::size_t task = 0;
     std::vector<Load> core, device;
@@ -63,11 +67,11 @@ class PlacedBounds {
 
   NamedSet named_;
   By by_;
-  StagedSet begun_;                  // the set of the beginning,
-  std::vector<StageBounds> windows_; // and windows with them
-  bool refused_;                     // whatever the parts are
-  Nanos off_device_ = unbounded;     // the slack of tasks that do not use the device, at most
-  std::vector<Instant> instants_;    // that were tightest
+  StagedSet begun_;                  // the set at construction
+  std::vector<StageBounds> windows_; // the windows of its parts
+  bool refused_;                     // true if no lengths of parts can be proved
+  Nanos off_device_ = unbounded;     // an upper bound on the slack of tasks that do not use the device
+  std::vector<Instant> instants_;    // instants that were tightest before
   std::vector<Response> responses_;
 };
 

@@ -32,7 +32,8 @@ std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
   const auto real_time =
       std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
-  std::vector<StageBounds> above; // of the first so many tasks; it matters which are below them, and not their order
+  /// Bounds of the first tasks; they depend on the set of tasks below them, but not on the order of those
+  std::vector<StageBounds> above;
   for (auto level = real_time; level != urgency.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {
       above.resize(std::min(above.size(), static_cast<std::size_t>(candidate - urgency.begin())));
@@ -43,7 +44,7 @@ std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> 
     };
     for (auto candidate = level; candidate != urgency.begin();) {
       if (keeps(--candidate)) break;
-      std::rotate(candidate, level - 1, level); // back to where it was
+      std::rotate(candidate, level - 1, level); // back to its former position
       if (candidate == urgency.begin()) return urgency;
     }
   }

@@ -1,4 +1,4 @@
-// Who is more urgent: rate- and deadline-monotonic, explicit, or searched. Pure.
+// The urgency of tasks: rate- and deadline-monotonic, explicit, or searched. Pure.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -11,11 +11,12 @@
 
 namespace rtexec::policies {
 
-/// Task indices, the most urgent first: real-time before best-effort, then as the set says, then by index. Searched
-/// priorities begin deadline-monotonic.
+/// Returns task indices, the most urgent first: real-time before best-effort, then by the set's priority assignment,
+/// then by index. Searched priorities start deadline-monotonic.
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
-/// By task of a set of so many, from by place in `urgency`; of a task that is not in it: nothing.
+/// Returns `values`, which are by position in `urgency`, by task of a set of `tasks` tasks. A task that is not in
+/// `urgency` gets a default value.
 template <class Value, class From>
 [[nodiscard]] std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency,
                                          std::size_t tasks) {
@@ -24,16 +25,17 @@ template <class Value, class From>
   return result;
 }
 
-/// The set as the analysis sees it, for an order of tasks.
+/// Returns the set as the analysis sees it, for an order of tasks.
 using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 
-/// Those of `urgency` that use the device.
+/// Returns the tasks of `urgency` that use the device.
 [[nodiscard]] std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency);
 
-/// Audsley's search: the lowest priority goes to the first task, in the reverse of `urgency`, that keeps its deadline
-/// there while those that are not placed yet keep theirs above it; and so on upwards. Where only the device counts, it
-/// finds an order if there is one; CPU parts make the bound of a task depend on the order above it, so the result is to
-/// be examined as a whole. Where no task fits, the rest stays in `urgency`.
+/// Returns an order found by Audsley's search. The lowest priority goes to the first task, in the reverse of `urgency`,
+/// that keeps its deadline there while the tasks not yet placed keep theirs above it; and so on upwards. If only the
+/// device counts, the search finds an order if there is one. CPU parts make the bound of a task depend on the order
+/// above it, so the caller must examine the result as a whole. If no task fits, the rest stays in the order of
+/// `urgency`.
 [[nodiscard]] std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency,
                                                const ChargedSet& charged);
 

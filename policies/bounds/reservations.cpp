@@ -11,7 +11,8 @@ Nanos clamped_window(Nanos window, Nanos runtime) {
   return std::clamp(window, std::max(shortest_window, runtime), std::max(longest_window, runtime));
 }
 
-/// Of one task: runtimes q and p cost q/x + p/(w - x), least where x : (w - x) is the square root of q : p.
+/// Splits the window w of one task: runtimes q and p cost q/x + p/(w - x), least if x : (w - x) is the square root of q
+/// : p.
 CpuWindows split(const StagedTask& task, double window) {
   const Nanos before = runtime_of(task.before);
   const Nanos after = runtime_of(task.after);
@@ -21,13 +22,14 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// What each part is given, so that no two pieces of a reservation meet in one of its windows.
+/// Returns the windows that parts are given, long enough that no two pieces of a reservation meet in one of its
+/// windows.
 CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
-/// From a part becoming ready to its end. One that has its core for itself waits for nothing but its other thread's
-/// wake-ups.
+/// Returns the times from a part becoming ready to its end. A part that has its core for itself waits only for wake-ups
+/// of the task's other thread.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;
@@ -35,7 +37,7 @@ CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
           std::min(own.after, runtime_of(task.after) + spare_runtime)};
 }
 
-/// Of a task that does not use the device.
+/// Returns the bounds of a task that does not use the device.
 StageBounds off_device(const StagedSet& set, const CpuWindows& ends) {
   const Nanos ready = set.release_jitter + ends.before;
   return {.ready = ready, .device_done = ready, .last_window = ends.after, .done = ready + ends.after, .settled = true};
@@ -91,9 +93,9 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
   return least;
 }
 
-/// The cores want long windows, the device wants short ones. Given the proportions of the tasks' windows to each other,
-/// the shortest ones that each core has room for are best for the device; the search is over the proportions, and
-/// starts where all windows take the same share of what the device leaves of their deadlines.
+/// Searches for windows. Cores need long windows, the device needs short ones. For given proportions of the tasks'
+/// windows to each other, the shortest ones that each core has room for are best for the device. So the search varies
+/// the proportions. It starts with windows that take the same share of what the device leaves of their deadlines.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -119,7 +121,8 @@ template <class Bounds> class WindowSearch {
   static constexpr int steps = 1 << 14; // of the whole room
   static constexpr int longest = 64 * steps;
 
-  /// `beyond`: windows may exceed their room, so that a forced run can start.
+  /// Returns the window of a task at a step of the search. `beyond`: windows may exceed their room, so that a forced
+  /// run can start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;
@@ -139,7 +142,7 @@ template <class Bounds> class WindowSearch {
     std::vector<CpuWindows> windows(set_.tasks.size());
     for (const unsigned core : cores_) {
       int too_short = 0;
-      int enough = longest; // or nothing is
+      int enough = longest; // if no step is enough, the longest
       while (enough - too_short > 1) {
         const int middle = too_short + (enough - too_short) / 2;
         set_windows(core, middle, beyond, windows);
@@ -193,8 +196,8 @@ template <class Bounds> class WindowSearch {
 Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
 std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
-  constexpr Wide whole = 10, share = 9;  // as the slices have it
-  constexpr Nanos longest = 100'000'000; // so that what exceeds its WCET pauses for 10 ms, and not for longer
+  constexpr Wide whole = 10, share = 9;  // the same as in `slices`
+  constexpr Nanos longest = 100'000'000; // so that a part that exceeds its WCET pauses for 10 ms at most
   const FixedPoint window = least_fixed_point(slices.window.count(), longest, [&](Nanos w) {
     Wide work = spare_runtime;
     for (const Load& each : arrivals) work += jobs_in(each, w) * each.cost;
@@ -209,7 +212,7 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
   const Nanos min_window = std::max<Nanos>(1'000'000, hold_up.count());
   const Nanos longest = std::max(longest_service, min_window);
   constexpr Wide events = 3;       // of one task in one window
-  constexpr Wide part_of_core = 5; // the scheduler's: a fifth
+  constexpr Wide part_of_core = 5; // the scheduler gets a fifth
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
     return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();

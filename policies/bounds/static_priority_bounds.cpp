@@ -4,21 +4,21 @@
 namespace rtexec::policies {
 namespace {
 
-/// The longest device part below `task`: the one that may be executing when its busy period begins.
+/// Returns the longest device part below `task`, which may be executing when its busy period begins.
 Nanos blocking_below(const StagedSet& set, std::size_t task) {
   Nanos longest = set.background;
   for (std::size_t j = task + 1; j < set.tasks.size(); ++j) longest = std::max(longest, set.tasks[j].blocks());
   return longest;
 }
 
-/// The same where a less urgent job may be staged beside one that executes.
+/// Returns the same if a less urgent job may be staged beside one that executes.
 Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   Nanos longest = overlap.background;
   for (std::size_t j = task + 1; j < overlap.tasks.size(); ++j) longest = std::max(longest, overlap.tasks[j].blocking);
   return longest;
 }
 
-/// Of many tasks only the overlap that leaves the most time.
+/// Returns the overlaps to examine: for many tasks only the one that leaves the most time, otherwise all.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
   if (set.tasks.size() <= many) return overlaps;
@@ -51,7 +51,7 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
 
-  // Either the last part has a window of its own, or one window spans all parts, with the time on the device as
+  // Either the last part has a window of its own, or one window spans all parts and counts the device time as
   // execution.
   const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
   CorePart joined = both_parts(task);
@@ -66,8 +66,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   return bounds;
 }
 
-/// Of task `i`, where jobs are preempted on the device. A less urgent task may be in a more urgent class: it requests
-/// in time for its own deadline, which is kept where the whole set is proved.
+/// Returns the response of task `i` if jobs are preempted on the device. A less urgent task may be in a more urgent
+/// class. It requests the device in time for its own deadline, which it keeps if the whole set is proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;
@@ -78,7 +78,7 @@ DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::spa
     if (j == i) place = parts.size();
     const Nanos latest = std::max(task.deadline - task.on_device() - task.after, Nanos{0});
     const Nanos jitter = j < i ? above[j].ready : j == i ? ready : latest;
-    // The device may stand still once while the task waits.
+    // The device may pause once while the task waits.
     const Nanos standstill = j == i ? set.device_delay : 0;
     parts.push_back({.period = task.period,
                      .deadline = task.deadline - jitter,

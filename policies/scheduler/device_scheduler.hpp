@@ -1,50 +1,52 @@
 // The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the
 // simulator (virtual time) and the trace checker (recorded time): the same events give the same actions.
 //
-// A job is a sequence of segments, often of one, each executed non-preemptively: one at a time, or two jobs where the
-// plan lets them (below). The most urgent job of a class (PlannedTask::device_class) is the one of the smallest device
-// rank, then of the earliest absolute deadline, then of the lowest task index, then of the lowest job number.
-// make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0 and best-effort tasks
-// share rank 1; under static priority every task has its own.
+// A job is a sequence of one or more segments, each executed non-preemptively. The device executes one job at a time,
+// or two if the plan lets tasks co-run (below). The most urgent job of a class (PlannedTask::device_class) is the one
+// with the smallest device rank. Ties are broken by the earliest absolute deadline, then the lowest task index, then
+// the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
+// and best-effort tasks share rank 1; under static priority every task has its own.
 //
-// Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands
-// in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules
-// (swap_rule.hpp), by the plan's swap policy:
+// If the plan swaps, a job executes only when every swap slot of its task holds a chunk. The scheduler decides, chunk
+// by chunk, which frame (physical chunk) is mapped into which slot. The driver that carries out the copies reports the
+// end of each. The plan's swap policy selects one of four rules (swap_rule.hpp):
 //
-// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged, whose chunks are loaded beside
-//   it, with at most three transfers in flight in each direction where there are two copy engines: one is under way,
-//   one has begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent
-//   staged one.
-//   With classes, each of 1, 2, .. is a level that follows this rule for itself, and only the most urgent level that
-//   has an unfinished job begins segments and transfers: the levels below it are frozen. What they hold on the device
-//   may leave for it; a job that was preempted between two segments gets its chunks back before it goes on. Express
-//   jobs, those of class 0, never swap, and go before all others at every end of a segment. Transfers go on beside
-//   them. Only the next `launch_ahead` segments of the executing job are given to the device ahead of their turn.
-//   A job that streams (policies/proofs/streaming.md) begins with the first chunks of its slots, as many as its ring
-//   has frames. What the segments to come do not read is given back at the end of each; as many of the next chunks
-//   follow, before those of the staged job, also while it executes. A segment begins once the chunks that it reads are
-//   there.
-// - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to the
-//   end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not
-//   so guarded.
-// - serial: as rt_swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
-// - demand_paging: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
+// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged; the chunks of the staged job are loaded
+//   while the other executes. With two copy engines, at most three transfers are in flight in each direction: one is
+//   under way, one is submitted and follows it without a gap, and one waits. A job of a task that never swaps bypasses
+//   a less urgent staged job.
+//   With classes, each class 1, 2, .. is a level that follows this rule on its own. Only the most urgent level that has
+//   an unfinished job begins segments and transfers; the levels below it are frozen. It may take the frames of frozen
+//   levels. A job that was preempted between two segments gets its chunks back before it continues. Express jobs, those
+//   of class 0, never swap, and precede all others at every end of a segment. Transfers continue while express jobs
+//   execute. Only the next `launch_ahead` segments of the executing job are submitted to the device ahead of their
+//   turn.
+//   A streaming job (policies/proofs/streaming.md) begins with the first chunks of its slots, as many as its ring has
+//   frames. At the end of each segment, the chunks that no later segment reads are freed. As many of the next chunks
+//   are loaded, before those of the staged job, even while the job executes. A segment begins once the chunks that it
+//   reads are resident.
+// - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted. From the start of its swap-in to the
+//   end of its execution a job is not overtaken. A swap-in starts only for the most urgent job; a swap-out may
+//   start for any.
+// - serial: like rt_swap, but swap-outs too start only for the most urgent job, and not while a loaded job waits for
+//   the device.
+// - demand_paging: a job's missing chunks are loaded when its turn has come, and nothing else happens meanwhile.
 //
-// The other rules know one level and one segment for each job, whatever the plan says.
+// The other rules have one level and one segment for each job, whatever the plan says.
 //
-// Victims: of tasks without a job, the one whose next release is latest. Those with a waiting job lose chunks only
-// where no other has any, the least urgent first, and none to a waiting job that is less urgent than theirs. After them
-// come the staged and the preempted jobs of frozen levels, of the lowest level first. demand_paging: of all that
-// neither run nor are staged, the one whose last execution is oldest.
+// Victims: first the task without a job whose next release is latest. A task with a waiting job loses chunks only if no
+// task without a job has any. The least urgent such task comes first, and a waiting job takes no chunk from a more
+// urgent one. Last come the staged and the preempted jobs of frozen levels, the lowest level first. Under demand_paging
+// the victim is the task whose last execution is oldest, among those whose job neither runs nor is staged.
 //
-// Where tasks co-run (co_run.hpp), nothing is swapped or divided into segments, and a second job may be started
-// together with the head of the queue: the first one behind it that goes with it. Nothing else is started until both
-// have ended.
+// If tasks co-run (co_run.hpp), nothing is swapped or divided into segments. A second job may be started together with
+// the head of the queue: the first one behind it for which goes_with() holds. No other job is started until both have
+// ended.
 //
-// A task can be exchanged for another one while the others go on (exchange()): the daemon's places, whose clients come,
-// grow and go.
+// exchange() replaces a task by another one while the other tasks continue. The daemon uses it for its client slots,
+// whose clients connect, grow and leave.
 //
-// Allocates in the constructor only. Not thread-safe: one thread feeds it.
+// Allocates in the constructor only. Not thread-safe: one thread delivers all events.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -65,7 +67,7 @@ struct JobId {
   friend auto operator<=>(const JobId&, const JobId&) = default;
 };
 
-/// A chunk on its way between a frame and its place in the backing store.
+/// A chunk that moves between a frame and its place in the backing store.
 struct Transfer {
   std::uint32_t task = 0;  // whose memory moves
   std::uint32_t slot = 0;  // index in PlannedTask::swap_slots
@@ -83,32 +85,32 @@ struct Event {
     copied_out,
   };
   Kind kind{};
-  JobId job; // not of transfers
+  JobId job; // not set for transfers
   Instant now{};
   Instant deadline{}; // of the device part: nominal release + PlannedTask::device_done_by; job_requested only
   Transfer transfer{};
-  /// Of a transfer: the slot is as it was before, and so is the frame's contents of a copy-out
+  /// The transfer failed: the slot is as it was before. After a failed copy-out the frame still has its contents
   bool failed = false;
   std::uint32_t segment = 0; // segment_done only
 };
 
 struct Action {
   enum class Kind : std::uint8_t {
-    start_execution, // of `segment` and the `committed` ones behind it, after what the device has of the job already
+    start_execution, // submit `segment` and the next `committed` ones, after the segments of the job submitted before
     copy_in,         // load `transfer`, for `job`: map the frame into the slot and fill it
     copy_out,        // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
-    /// The event was not possible in this state (a job requested twice, ...): the caller's error; the state is
+    /// The event is impossible in this state (a job requested twice, ...): an error of the caller. The state is
     /// unchanged
     refuse,
-    drop, // a withdrawn job left: it will not execute, or not go on
-    fail, // a transfer that the job needed has failed: likewise
+    drop, // a withdrawn job left: it will not execute, or not continue
+    fail, // a transfer that the job needed failed: it will not execute, or not continue
   };
   Kind kind{};
   JobId job;
   Transfer transfer{};
   // Of start_execution:
-  bool beside = false; // at once with the job that was started before
-  /// D, M or H: that of the plan, or of D/H the one for this job
+  bool beside = false; // concurrently with the job that was started before
+  /// D, M or H: the plan's policy, or under D/H the one for this job
   MemoryPolicy as = MemoryPolicy::device;
   std::uint32_t segment = 0;
   std::uint32_t committed = 0;
@@ -121,86 +123,90 @@ class DeviceScheduler {
     JobId job;
     Instant deadline;
     std::uint32_t rank = 0;
-    std::uint32_t done = 0; // segments
+    std::uint32_t done = 0; // number of segments done
   };
-  /// A job that holds a place of its level.
+  /// A job that is preempted or staged in its level.
   struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
     End end = End::execution; // how it leaves, once no transfer for it is in flight
   };
-  /// The jobs of one class, the one that executes aside.
+  /// The jobs of one class, without the one that executes.
   struct Level {
-    std::optional<Placed> preempted; // has begun
-    std::optional<Placed> staged;    // is next to begin, or is being loaded for that
+    std::optional<Placed> preempted; // a job that has begun
+    std::optional<Placed> staged;    // the job that begins next; its chunks may still be loading
     std::vector<Waiting> waiting;    // by urgency, the head first; capacity reserved
     [[nodiscard]] bool empty() const noexcept { return !preempted && !staged && waiting.empty(); }
   };
   enum class Residence : std::uint8_t { missing, loading, resident, saving };
   struct Slot {
     Residence residence = Residence::missing;
-    std::uint32_t frame = 0; // unless missing
+    std::uint32_t frame = 0; // undefined if missing
   };
   struct State {
     std::optional<JobId> running;
-    /// How `running` will leave: one that will not execute still holds the device until the segments that were launched
-    /// have ended
+    /// How `running` will leave. A job that was withdrawn or failed still holds the device until the segments that were
+    /// launched have ended
     Placed::End running_end = Placed::End::execution;
-    std::uint32_t segment = 0;   // of `running`, that executes
-    std::uint32_t launched = 0;  // of its segments: the first so many have been given to the device
-    std::optional<JobId> beside; // was started with `running`; it may end first or last
+    std::uint32_t segment = 0;   // the segment of `running` that executes
+    std::uint32_t launched = 0;  // the number of its segments submitted to the device
+    std::optional<JobId> beside; // a job that was started with `running`; either may end first
     bool beside_withdrawn = false;
-    std::vector<Level> levels;            // by class; express jobs wait, those that have begun too
+    std::vector<Level> levels;            // by class; express jobs are in `waiting`, also those that have begun
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // frames
     std::uint32_t loading = 0;            // transfers in flight, by direction
     std::uint32_t saving = 0;
-    /// Whether the device has jobs beside those that execute.
+    /// True if any job waits, is staged or is preempted.
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// The part of a task that exchange() changes; all of its memory is swap slots. Class and segments are those of the
-  /// plan's task. The daemon has one task for each client.
+  /// The parameters of a task that exchange() changes. All of the task's memory is swap slots. Its class and segments
+  /// stay those of the plan's task. The daemon has one task for each client.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
     Duration period{0};
     std::uint32_t slots = 0;
-    /// Everybody's slots fit: no chunk leaves again. A job whose chunks are all there bypasses a less urgent staged one
-    /// then, as one of a task without slots does.
+    /// The slots of all tasks fit, so that no chunk leaves again. A job whose chunks are all resident then bypasses a
+    /// less urgent staged one, like a job of a task without slots.
     bool stays = false;
     friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
-  /// `plan` gives the tasks' classes, segments, ranks, periods and swap slots. At most one outstanding job per task, a
-  /// withdrawn one that still executes included. At first the frames hold the chunks that `resident_slots` says, and of
-  /// tasks without it those of the first ones, as many as there is room for.
-  /// Each task has room for `slots` swap slots, so that it can be exchanged for one that has more than it has now.
+  /// Takes the tasks' classes, segments, ranks, periods and swap slots from `plan`. A task has at most one outstanding
+  /// job, including a withdrawn one that still executes. At first the frames hold the first `resident_slots` chunks of
+  /// each task. Tasks without that value begin with as many of their first chunks as there is room for. Each task has
+  /// room for `slots` swap slots, so that exchange() can give it more than it has now.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
-  /// What is to be done because of `event`, in this order; valid until the next call. Never blocks, never allocates.
+  /// Returns the actions that follow from `event`, in the order in which to carry them out; valid until the next call.
+  /// Never blocks, never allocates.
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
-  /// `task` is the one that `with` describes from now on. Slots that both have keep their frames; the frames of the
-  /// others are free. Returns what is to be done because of that, as on() does. Refused, with the task's number, while
-  /// a job of it is outstanding, while one of its chunks moves and it would have more or fewer slots, where it would
-  /// have more than there is room for or frames, or any as an express task, and where tasks co-run. A task without
-  /// slots in between leaves nothing of the one before: victims are chosen as if that had never been. The numbers of
-  /// the task's jobs go on: none comes a second time. What moves for another's job ends as ordered, though free frames
-  /// may have made it needless: its task's next job waits for it.
+  /// Replaces `task` by the one that `with` describes. Slots that both have keep their frames; the frames of the others
+  /// become free. Returns the actions that follow, as on() does. Returns a refusal with the task's number in these
+  /// cases: a job of the task is outstanding; one of its chunks moves and the number of slots would change; it would
+  /// have more slots than there is room for, or than frames; it is an express task and would have slots; it streams; or
+  /// tasks co-run.
+  /// An exchange to 0 slots clears the task's history: victims are then chosen as if the former task had never existed.
+  /// The numbers of the task's jobs continue, so that none is used twice. Transfers in flight for other jobs end as
+  /// ordered, even if freed frames have made them unnecessary: the next job of the transfer's task waits for them.
   [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const TaskParameters& with) noexcept;
-  /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
+  /// True if request `a` must be delivered before `b` when both have arrived: an idle device starts the first one
+  /// delivered.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  /// How many segments a job of `task` has: as planned, or 1 under a rule that knows no more.
+  /// Returns the number of segments of a job of `task`: as planned, or 1 under a rule that supports no more.
   [[nodiscard]] std::uint32_t segments_of(std::uint32_t task) const noexcept { return tasks_[task].segments; }
-  /// Whether no job runs, is staged or waits, and nothing is copied.
+  /// True if no job runs, is staged or waits, and nothing is copied.
   [[nodiscard]] bool idle() const noexcept;
-  /// How many actions one event can cause at most.
+  /// The largest number of actions that one event can cause.
   static constexpr std::size_t actions_per_event = 8;
-  /// In flight at most, under the pipelined rule with two copy engines; else it is one in all.
+  /// The largest number of transfers in flight in each direction, under the pipelined rule with two copy engines.
+  /// Otherwise at most one is in flight in both directions together.
   static constexpr std::uint32_t transfers_per_direction = 3;
 
  private:
-  /// What the scheduler keeps of one task, beside its slots.
+  /// The scheduler's state of one task, besides its slots.
   struct TaskState {
-    /// Where its job is
+    /// The state of the task's job
     enum class At : std::uint8_t { nowhere, waiting, placed, device };
     std::uint32_t device_class = 1;
     std::uint32_t segments = 1;
@@ -213,27 +219,28 @@ class DeviceScheduler {
     Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
     At at = At::nowhere;
-    bool stays = false;                      // TaskParameters::stays
-    SlotRange wanted{};                      // slots: all, or of a stream those that are to be there from now on
-    std::uint32_t resident = 0, missing = 0; // of these; the others are on their way
-    /// Slots where the search for a chunk to move begins: they move in turn
+    bool stays = false; // see TaskParameters::stays
+    /// The slots that the task needs: all of them, or the current window of a stream
+    SlotRange wanted{};
+    std::uint32_t resident = 0, missing = 0; // of `wanted`; the other slots are being copied
+    /// The slots where the round-robin searches for a chunk to move begin
     std::uint32_t next_out = 0, next_in = 0;
   };
-  /// One swap operation of RT-Swap: chunks of one task, not to be preempted.
+  /// One swap operation of RT-Swap, which moves chunks of one task and is not preempted.
   struct Operation {
     bool out = false;
     std::uint32_t task = 0;
-    std::uint32_t left = 0; // chunks to begin
-    JobId job;              // that it is for
+    std::uint32_t left = 0; // chunks whose transfer has not begun
+    JobId job;              // the job that needs it
   };
 
-  /// A transfer under way.
+  /// A transfer in flight.
   struct Flight {
     std::uint32_t frame = 0;
-    JobId job; // that it is for
+    JobId job; // the job that needs it
   };
 
-  // What an event changes; false: refused.
+  // Event handlers and their helpers. The handlers change the state, and return false if the event is refused.
   [[nodiscard]] bool request(const Event& event) noexcept;
   [[nodiscard]] bool withdraw(JobId job) noexcept;
   [[nodiscard]] bool end_segment(const Event& event) noexcept;
@@ -249,7 +256,7 @@ class DeviceScheduler {
   [[nodiscard]] bool exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept;
   void resize(std::uint32_t task, std::uint32_t size) noexcept;
 
-  // What is to be done then.
+  // Decisions: they start executions and transfers.
   void settle() noexcept;
   void end_placed(std::optional<Placed>& place) noexcept;
   void execute_in_pairs() noexcept;
@@ -292,21 +299,24 @@ class DeviceScheduler {
     return place && place->end == Placed::End::execution;
   }
   [[nodiscard]] Level& level_of(std::uint32_t task) noexcept { return state_.levels[tasks_[task].device_class]; }
-  /// Of the rules that know one level.
+  /// Returns the level of the rules that have only one.
   [[nodiscard]] Level& only_level() noexcept { return state_.levels[1]; }
 
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
-  std::uint32_t room_ = 0;      // slots that a task may have after an exchange
-  std::uint32_t in_flight_ = 0; // of pipelined at most, in each direction; 1: in both together; 0: nothing is swapped
+  std::uint32_t room_ = 0; // the most slots that a task may have after an exchange
+  /// The most transfers in flight in each direction, under the pipelined rule; 1: in both together; 0: nothing is
+  /// swapped
+  std::uint32_t in_flight_ = 0;
   std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
-  std::vector<Stream> streams_; // by task; without a ring: it streams nothing
+  std::vector<Stream> streams_; // by task; a task without a ring does not stream
   std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
-  Operation operation_; // serial, rt_swap; done when none is left and nothing is in flight
+  /// For serial and rt_swap; done when none is left and nothing is in flight
+  Operation operation_;
   State state_;
-  std::vector<Action> actions_; // because of the last event; capacity reserved
+  std::vector<Action> actions_; // caused by the last event; capacity reserved
 };
 
 } // namespace rtexec::policies

@@ -1,23 +1,25 @@
-// The releases of one task, on the grid of its period, and what happens at each of them: the policies on overruns and
-// on parts above their WCETs, as a state machine without a clock.
+// The releases of one task, on the grid of its period, and the decision at each of them: a state machine without a
+// clock that applies the policies on overruns and on parts above their WCETs.
 //
-// Driven by the task's release thread or by the simulator: sleep until next(), tell at_release() what is seen there,
-// and obey. One call answers for one release: after a `skip` next() may already be past; ask again at once. Pure and
-// deterministic; never allocates. Not thread-safe.
+// The task's release thread or the simulator drives it: the caller sleeps until next(), reports what it sees there with
+// at_release(), and obeys. One call decides one release. After a `skip`, next() may be past already; then the caller
+// asks again at once. Pure and deterministic; never allocates. Not thread-safe.
 //
 // The policies, when the previous job had not ended by the release at n (period T, grid n, n + T, ...):
 //
 // - skip: the release is dropped and counted; so is every further grid point that the late job reaches.
-// - catch_up: waits; the late release then gets its job at once, its deadline counts from n. Nothing is ever dropped.
-// - re_phase: waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e,
-//   e + T, ... Grid points of the old grid that passed meanwhile no longer exist and are not counted.
-// - abort_job: the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n.
-//   Where e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
+// - catch_up: the caller waits. The late release then gets its job at once, with a deadline that counts from n. No
+//   release is ever dropped.
+// - re_phase: the caller waits. At the end e of the late job the release happens anew: its deadline counts from e, the
+//   grid is e, e + T, ... Points of the old grid that passed meanwhile no longer exist and are not counted.
+// - abort_job: the late job is abandoned. When it is gone, at e, the release proceeds, and its deadline counts from n.
+//   If e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
 // - stop: the executive stops.
 //
-// Where the previous job has ended, and a part of it took longer than its WCET, skip_next drops the release that would
-// proceed, whatever let it wait, unless one was dropped since the release of that job. So two releases of jobs are at
-// least two periods apart where the first one exceeded: the task asks for no more than one that is released later.
+// skip_next applies if the previous job has ended, and a part of it took longer than its WCET. It drops the release
+// that would proceed, however long that release waited, unless one was dropped since the release of that job. So the
+// releases of a job that exceeded its WCET and of the next job are at least two periods apart. The task demands no more
+// than one that is released later.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -27,13 +29,13 @@
 
 namespace rtexec::policies {
 
-/// Why a release is dropped, or the run ends.
+/// The reason why a release is dropped, or why the run ends.
 enum class ReleaseReason : std::uint8_t { overrun, wcet_exceeded, stale };
 
-/// Whether a part that took longer than its WCET ends the run as soon as the part has ended.
+/// True if a part that took longer than its WCET ends the run as soon as the part has ended.
 [[nodiscard]] constexpr bool ends_run(OnWcetExceeded policy) noexcept { return policy == OnWcetExceeded::stop; }
 
-/// What to do at an instant of release.
+/// The decision at an instant of release.
 struct ReleaseDecision {
   enum class Kind : std::uint8_t {
     start,          // start job `job`, whose nominal release is `nominal`
@@ -43,9 +45,9 @@ struct ReleaseDecision {
     stop,           // stop the executive
   };
   Kind kind{};
-  /// Abort_and_wait: the job to abandon; otherwise the job that starts now, or is to start next
+  /// For abort_and_wait, the job to abandon; otherwise the job that starts now or next
   std::uint64_t job = 0;
-  Instant nominal{}; // release that the deadline counts from
+  Instant nominal{}; // the release that the deadline counts from
   ReleaseReason reason = ReleaseReason::overrun;
   friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
 };
@@ -55,22 +57,23 @@ class ReleaseGrid {
   ReleaseGrid(OnOverrun policy, Duration period, Instant first_release,
               OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell);
 
-  /// The next nominal release on the grid.
+  /// Returns the next nominal release on the grid.
   [[nodiscard]] Instant next() const noexcept { return next_; }
-  /// A sporadic release: the next one comes at `at`, which is not before next(); the grid goes on from there.
+  /// Moves the next release of a sporadic task to `at`, which is not before next(). The grid continues from there.
   void postpone(Instant at) noexcept { next_ = at; }
-  /// At or after next(). `outstanding`: the previous job had not ended by next(), even if it has ended since.
-  /// `exceeded`: a part of it took longer than its WCET; matters where it had ended.
+  /// Decides the release at next(). Called at or after next(). `outstanding`: the previous job had not ended by next(),
+  /// even if it has ended since. `exceeded`: a part of that job took longer than its WCET; used only if the job had
+  /// ended.
   [[nodiscard]] ReleaseDecision at_release(bool outstanding, bool exceeded = false) noexcept;
-  /// After `wait` or `abort_and_wait`, once the previous job has ended, at `now`: `start`, or `skip` where a part of it
-  /// `exceeded`.
+  /// Decides after `wait` or `abort_and_wait`, once the previous job has ended, at `now`. Returns `start`, or `skip` if
+  /// a part of that job `exceeded` its WCET and the policy is skip_next.
   [[nodiscard]] ReleaseDecision after_wait(Instant now, bool exceeded = false) noexcept;
 
-  /// Instead of obeying the `start` that was decided last: the job has nothing new to work on, and its release is
-  /// dropped. A `skip`.
+  /// Drops the release of the `start` that was decided last, since its job has no new input. Called instead of starting
+  /// that job. Returns a `skip`.
   ReleaseDecision drop() noexcept;
 
-  /// Jobs started: they are numbered 0, 1, ...
+  /// Returns the number of jobs started. They are numbered 0, 1, ...
   [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
 
@@ -85,7 +88,7 @@ class ReleaseGrid {
   Instant next_;
   std::uint64_t jobs_ = 0;
   std::uint64_t skipped_ = 0;
-  bool dropped_ = false; // a release, since the last job started
+  bool dropped_ = false; // a release was dropped since the last job started
 };
 
 } // namespace rtexec::policies

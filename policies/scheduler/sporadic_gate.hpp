@@ -1,9 +1,10 @@
-// Keeps the releases of a task that no timer releases at least a period apart: a trigger that comes too early waits,
-// and a newer one takes its place. A state machine without a clock. For the end of another task's job it is the release
-// guard of Sun and Liu (ICDCS 1996); proofs/chains.md says why such a task needs no release jitter.
+// Keeps the releases of a task that no timer releases at least a period apart. A trigger that comes too early waits,
+// and newer triggers coalesce with it. A state machine without a clock. For triggers by the end of another task's job
+// it is the release guard of Sun and Liu (ICDCS 1996); proofs/chains.md says why such a task needs no release jitter.
 //
-// One owner tells it of every trigger and asks next(); ReleaseGrid stands behind it: it is postponed to the later of
-// both next(), and what it decides there, a job or none, is a release(). Never allocates. Not thread-safe.
+// One owner reports every trigger and asks next(). A ReleaseGrid follows the gate: the owner postpones the grid to the
+// later of both next(). It reports what the grid decides there, a job or none, with release(). Never allocates. Not
+// thread-safe.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -18,30 +19,30 @@ class SporadicGate {
  public:
   explicit SporadicGate(Duration period) noexcept : period_(period) {}
 
-  /// Something asks for a job from `at` on, which may be to come. Where a trigger waits, or is due and was not released
-  /// yet, this one takes its place, at its instant.
+  /// Requests a job from `at` on, which may be in the future. If a trigger waits, or is due and was not released yet,
+  /// the new one coalesces with it and its instant does not change.
   void trigger(Instant at) noexcept {
     if (next_) return void(++dropped_);
     next_ = std::max(at, earliest_);
     asked_ = at;
   }
-  /// When the trigger that waits releases a job; absent: none waits.
+  /// Returns when the waiting trigger releases a job, or nullopt if none waits.
   [[nodiscard]] std::optional<Instant> next() const noexcept { return next_; }
-  /// The trigger that waits has released a job, or a release that was dropped, at `at`, not before next().
+  /// Reports that the waiting trigger has released a job, or a release that was dropped, at `at`, not before next().
   void release(Instant at) noexcept {
     next_.reset();
     earliest_ = at + period_;
   }
-  /// When what released last was asked for first, however long it waited.
+  /// Returns when the trigger of the last release was first requested, however long it waited.
   [[nodiscard]] Instant asked() const noexcept { return asked_; }
-  /// Triggers whose place a newer one took.
+  /// Returns the number of triggers that coalesced with a waiting one.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
   Duration period_;
   Instant earliest_ = Instant::min();
   std::optional<Instant> next_;
-  Instant asked_{}; // of the trigger that waits, or released last
+  Instant asked_{}; // the instant of the trigger that waits or released last
   std::uint64_t dropped_ = 0;
 };
 

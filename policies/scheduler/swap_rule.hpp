@@ -1,4 +1,4 @@
-// How the device scheduler moves chunks: what scheduler, charges, tests and searches mean by a rule.
+// The rules by which the device scheduler moves chunks. The scheduler, charges, tests and searches all use them.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -8,10 +8,10 @@
 namespace rtexec::policies {
 
 enum class SwapRule : std::uint8_t {
-  pipelined,     // one job's load beside the execution of another
+  pipelined,     // one job's chunks are loaded while another job executes
   serial,        // one swap operation at a time, and only for the most urgent job
   rt_swap,       // one swap operation at a time, swap-outs also for others (RT-Swap V-C)
-  demand_paging, // a job's missing chunks when its turn has come, and nothing beside them
+  demand_paging, // a job's missing chunks are loaded when its turn has come, and nothing else happens meanwhile
 };
 
 [[nodiscard]] constexpr SwapRule rule_of(SwapPolicy policy) noexcept {
@@ -28,7 +28,7 @@ enum class SwapRule : std::uint8_t {
   return SwapRule::demand_paging;
 }
 
-/// Chunks move in swap operations, one at a time, which are not preempted and may be for a job that waits.
+/// True if chunks move in swap operations: one at a time, not preempted, possibly for a job that waits.
 [[nodiscard]] constexpr bool in_operations(SwapRule rule) noexcept {
   return rule == SwapRule::serial || rule == SwapRule::rt_swap;
 }
