@@ -13,7 +13,7 @@ constexpr WideLines second = 1'000'000'000; // in nanoseconds
 constexpr Lines most = unlimited - 1;
 constexpr Lines steps = 4; // a domain takes a quarter of its budget from the pool at a time
 
-/// No count of lines wraps: what does not fit is `most`.
+/// Counts of lines never wrap: a value that does not fit becomes `most`.
 constexpr Lines sum(Lines a, Lines b) { return a > most - std::min(b, most) ? most : a + b; }
 constexpr Lines product(Lines a, std::uint64_t b) {
   return static_cast<Lines>(std::min<WideLines>(WideLines{a} * b, most));
@@ -159,11 +159,11 @@ bool BandwidthRegulator::all_used_up() const noexcept {
 
 namespace {
 
-constexpr unsigned block = 16;        // executions after which a kind is found to have become shorter
-constexpr double shorter = 63.0 / 64; // by less than this it is noise
-// Executions: for that reason the limit goes to the floor no more often
+constexpr unsigned block = 16;        // executions of a kind, after which it may be found to have become shorter
+constexpr double shorter = 63.0 / 64; // a smaller change is noise
+// The limit returns to the floor for that reason at most once in so many executions
 constexpr unsigned relearning = 256;
-constexpr double aim = 7.0 / 8;         // of the slowdown allowed: above this the limit is not raised
+constexpr double aim = 7.0 / 8;         // share of the allowed slowdown, above which the limit is not raised
 constexpr double deepest_cut = 1.0 / 2; // of the limit, for one execution
 constexpr double min_cut = 15.0 / 16;
 constexpr double steepest = 1.0 / 8;      // of the limit, for one round
@@ -206,7 +206,7 @@ void BandwidthLoop::Shortest::add(Duration execution) noexcept {
 }
 
 void BandwidthLoop::learn(Kind& kind, Duration execution) noexcept {
-  // The execution after a change may have begun before it.
+  // The execution after a change of the limit may have begun before the change.
   const bool quiet = limit_ == settings_.floor.bytes_per_second && (changed_ == 0 || executions_ - changed_ > 1);
   if (quiet) kind.quiet.add(execution);
   kind.recent.add(execution);
@@ -260,7 +260,8 @@ void BandwidthLoop::raise(double slowdown) noexcept {
   const double room = 1 + (settings_.slowdown - 1) * aim - slowdown;
   const double range = static_cast<double>(settings_.ceiling.bytes_per_second - settings_.floor.bytes_per_second);
   const double step = std::min(static_cast<double>(limit_) * steepest, range * longest_step);
-  // Half of the allowed slowdown away from it, and farther, steps are full; nearer they get smaller.
+  // Steps are full if the slowdown is at least half of the allowed one below the aim. Nearer to the aim they get
+  // smaller.
   if (room > 0)
     set_limit(static_cast<double>(limit_) +
               std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));

@@ -11,13 +11,14 @@ namespace {
 
 using Release = ChainTask::Release;
 
-/// Tasks that outputs release one after the other, behind one that is released otherwise.
+/// A task that a timer, input or call releases (the root), and the tasks behind it, each released by the output before
+/// it.
 struct Segment {
   const ChainTask* root = nullptr;
   Wide takes = 0; // from the root's release to the output of its last task, or until the next task is shut out
 };
 
-/// How much less than a period passes between the two grids, at least.
+/// Returns by how much the wait between two timer grids is shorter than a period, at least.
 Wide saved(const Segment& from, const ChainTask& to) {
   if (from.root->release != Release::timer || to.release != Release::timer) return 0;
   const Nanos grain = std::gcd(from.root->period, to.period);
@@ -41,7 +42,9 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
   ChainBounds bounds;
   Segment segment;
   Wide reaction = 0, reduced_age = 0;
-  bool answers = true, renews = true; // no task between waits for what may never come; nor does one that is sampled
+  /// `answers`: no task behind the first one waits for a release that may never come. `renews`: neither does a sampled
+  /// task
+  bool answers = true, renews = true;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const ChainTask& task = chain[i];
     ChainBounds::Term& term = bounds.terms.emplace_back(ChainBounds::Term{.takes = takes(chain, i)});
@@ -49,7 +52,8 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
       const Wide less = i > 0 ? saved(segment, task) : Wide{0};
       term.waits = static_cast<Nanos>(task.period - less);
       if (i == 0 && task.input_delay) {
-        if (task.release != Release::timer) term.waits = 0; // the gate holds back no more than the delay
+        // The gate delays a release by no more than the input delay.
+        if (task.release != Release::timer) term.waits = 0;
         term.waits += *task.input_delay;
         reduced_age += *task.input_delay;
       }
@@ -81,7 +85,8 @@ std::optional<Nanos> davare_bound(std::span<const ChainTask> chain) {
 
 namespace {
 
-/// Under static priority, with nothing that lets a less urgent task have the core between.
+/// Returns true if no job of `next` can begin before the output of `task`: static priority on one core, and nothing
+/// that gives the less urgent task the core in between.
 bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::size_t next) {
   const PlannedTask& planned = plan.tasks[task];
   return planned.core == plan.tasks[next].core && planned.core_rank < plan.tasks[next].core_rank &&
@@ -89,8 +94,9 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
          std::ranges::find(set.tasks.core_budgets, planned.core, &CoreBudget::core) == set.tasks.core_budgets.end();
 }
 
-/// Whether an input may be without anything new for a job. What releases the task has it; what comes from the task
-/// before it in the chain, null where there is none, lets it go without those jobs alone that would have the same data.
+/// Returns true if jobs can be dropped because an input has nothing new. An input that releases the task always has
+/// something new. An input from `before`, the task before it in the chain (or null), drops only jobs that would have
+/// the same data.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

@@ -1,19 +1,20 @@
 // How long a chain of tasks takes from an event to the output that answers it, and how old its data are: bounds from
 // periods, offsets and response bounds. Definitions, theorems and proofs: proofs/chains.md. Pure.
 //
-// A job reads when its first part begins, and its outputs appear when its last part ends; under `let` it reads at its
-// release, and they appear at its deadline. An output is there for whoever reads at its instant or later. Then
+// A job reads when its first part begins, and its outputs appear when its last part ends. Under `let` it reads at its
+// release, and its outputs appear at its deadline. An output is visible to all jobs that read at its instant or later.
+// Definitions:
 //
-// - the *reaction time* of an event is the time until the end of the first output of the last task that was made of
-//   what a job of the first task read at the event or later. The worst event comes just after a job has read. Of a task
-//   that inputs or calls release, the event is what triggers the job, also where the gate delays it.
-// - the *reduced data age* of an output is the time since the first task read what it was made of, when it appears; the
-//   *data age* the same when the next output replaces it: while it is in use it is not older.
+// - The *reaction time* of an event is the time until the end of the first output of the last task that was made of
+//   data which a job of the first task read at the event or later. The worst event comes just after a job has read. If
+//   inputs or calls release the first task, the event is the trigger of the job, even if the gate delays the job.
+// - The *reduced data age* of an output is the time from when the first task read its data until the output appears.
+//   The *data age* is the time until the next output replaces it: while in use, the output is not older.
 //
-// Where the first task has an input delay, what counts in both is not when a job of it reads, nor what triggers it, but
-// the sampling of what it reads.
+// If the first task has an input delay, both times count from the sampling of its input, and not from when its job
+// reads or is triggered.
 //
-// Counted from the first output on. A bound holds while every task of the chain keeps its response bound, no part
+// Times count from the first output on. A bound holds while every task of the chain keeps its response bound, no part
 // exceeds its WCET, and timers keep their periods.
 #pragma once
 
@@ -30,23 +31,24 @@
 
 namespace rtexec::policies {
 
-/// A task of a chain, as its bounds see it.
+/// The properties of a task of a chain on which the bounds depend.
 struct ChainTask {
   enum class Release : std::uint8_t {
     timer,    // at offset + k period
-    sporadic, // at least a period apart, and nothing says how far
+    sporadic, // at least a period apart, without an upper limit
     after,    // by each output of the task before, through a gate of at most its period
   };
   Release release{};
   Nanos period = 1;
   Nanos offset = 0;
-  /// From the nominal release to the output, at most.
+  /// The longest time from the nominal release to the output.
   Nanos output = 0;
-  /// From the nominal release, at most, until no job of the next task, which samples this one, begins before the
-  /// output; absent: it may until then.
+  /// The longest time from the nominal release until no job of the next task, which samples this one, begins before the
+  /// output. Absent: such a job may begin until then.
   std::optional<Nanos> shuts_out{};
-  /// Of the first task: from the sampling of what a job reads to its nominal release, at most; where no timer releases
-  /// it, the source samples at least a period apart. Absent: not known, and times count from the task's own instants.
+  /// For the first task: the longest time from the sampling of a job's input to the job's nominal release. If no timer
+  /// releases the task, the source samples at least a period apart. Absent: it is unknown, and times count from the
+  /// task's own instants.
   std::optional<Nanos> input_delay{};
 };
 
@@ -58,19 +60,19 @@ struct ChainBounds {
   };
   std::vector<Term> terms; // by task
   std::optional<Nanos> reaction, age, reduced_age;
-  std::optional<std::size_t> sporadic; // the task by which one of them is missing
+  std::optional<std::size_t> sporadic; // the sporadic task because of which a bound is missing
 };
 
-/// The first task is not released after another. At least one task.
+/// Returns the bounds of a chain of at least one task, whose first task is not released after another.
 [[nodiscard]] ChainBounds chain_bounds(std::span<const ChainTask> chain);
 
-/// The sum of periods and outputs (Davare et al., DAC 2007), and the input delay before them.
+/// Returns the sum of periods and outputs (Davare et al., DAC 2007), plus the input delay.
 [[nodiscard]] std::optional<Nanos> davare_bound(std::span<const ChainTask> chain);
 
-/// How the task passes its data: all chains that it stands in agree. Immediate where it stands in none.
+/// Returns how the task passes its data. All its chains agree; a task without a chain is immediate.
 [[nodiscard]] Communication communication_of(const TaskSet& tasks, std::string_view task);
 
-/// The set's chains with what is promised to them, where `plan` has its cores, ranks and response bounds.
+/// Returns the set's chains with what is promised to them. `plan` must have its cores, ranks and response bounds.
 [[nodiscard]] std::vector<PlannedChain> planned_chains(const Plan& plan, const ResolvedSet& set);
 
 } // namespace rtexec::policies

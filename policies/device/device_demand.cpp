@@ -3,10 +3,10 @@
 namespace rtexec::policies {
 namespace {
 
-/// Steps of a walk, after which it looks ahead.
+/// The number of steps of a walk, after which it looks ahead.
 constexpr int patience = 16;
 
-/// No sum of demand exceeds it.
+/// No sum of demand exceeds this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
 /// One sound way to charge the jobs of an interval that is shorter than `below`.
@@ -28,7 +28,8 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
+/// Returns the way for jobs that need no load. They bypass jobs that are loaded: for them the device is as if nothing
+/// were staged.
 Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
@@ -37,7 +38,7 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   return way;
 }
 
-/// `rests`: of all shorter than `below`.
+/// Returns the ways that overlap loads with executions. `rests` holds for intervals shorter than `below`.
 std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                             std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
@@ -52,8 +53,8 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surrounding
   return ways;
 }
 
-/// Where jobs of one task alone are due, none of it executes when the interval begins: it would be done by its
-/// deadline, before the next one is requested.
+/// Returns the ways for intervals in which jobs of one task alone are due. None of its jobs executes when such an
+/// interval begins: it would be done by its deadline, before the next one is requested.
 std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
@@ -80,7 +81,7 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// h(t): the least over all ways.
+/// Computes h(t), the least over all ways.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -105,7 +106,8 @@ class DeviceDemand {
     return *least;
   }
 
-  /// At least as long as a real-time job is ever pending without a break; `unbounded` where that is not soon found.
+  /// Returns a bound on the time that a real-time job is ever pending without a break; `unbounded` if none is found
+  /// soon.
   Nanos busy_period() const {
     constexpr int few_steps = 1000;
     const Way* way = lightest();
@@ -126,17 +128,17 @@ class DeviceDemand {
     return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
   }
 
-  /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then
-  /// demands.
+  /// Returns a rise for which h(t') <= max(h(t), demand(t) + rise) for t' < t: a job that is not yet due may block for
+  /// longer than it demands when it is due.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what
-  /// comes once, in any way whose U is below one. Jobs above are at most (h(t) + J) / T + 1 of each. Absent: there is
-  /// none.
+  /// Returns an instant beyond which t - h(t) >= `slack`, for instants after the last first deadline. In any way whose
+  /// U is below one, h(t) <= U t + sum (T - d) C / T + work that comes once. Jobs above are at most (h(t) + J) / T + 1
+  /// of each. Returns nullopt if there is no such instant.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -168,12 +170,13 @@ class DeviceDemand {
     return work;
   }
 
-  /// What more urgent classes do until `own` is done too; of more than `instant` only some.
+  /// Returns the work of more urgent classes until `own` is done too. If the total exceeds `instant`, only a part of
+  /// it.
   Wide above(Nanos own, Nanos instant) const {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Of the ways that hold for every interval, the one that takes least of the device; null: it is overloaded.
+  /// Returns the way that takes least of the device, among those for every interval; null if the device is overloaded.
   const Way* lightest() const {
     const Way* lightest = nullptr;
     Nanos least = 0;
@@ -194,7 +197,7 @@ class DeviceDemand {
   std::vector<Way> ways_;
 };
 
-/// The last instant before `bound` at which some job is due.
+/// Returns the last instant before `bound` at which some job is due.
 Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
@@ -203,7 +206,7 @@ Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// The last first deadline before `bound`; 0: there is none.
+/// Returns the last first deadline before `bound`; 0 if there is none.
 Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
@@ -211,7 +214,8 @@ Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// No job ends later after the begin of an interval than `busy`, whatever is due in it.
+/// Limits the demand by the busy period. No job ends later than `busy` after the begin of an interval, whatever is due
+/// in it.
 Demand within(Demand demand, Wide busy) {
   demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
   demand.demand = std::min(demand.demand, busy - demand.blocking);
@@ -219,7 +223,7 @@ Demand within(Demand demand, Wide busy) {
   return demand;
 }
 
-/// A device part that takes longer than its own deadline needs no search.
+/// Returns the demand of a device part that takes longer than its own deadline; then no search is needed.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {
@@ -251,7 +255,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const DeviceDemand device(tasks, others);
   const Nanos found = device.busy_period();
   analysis.busy_known = found < unbounded;
-  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // not known, it says nothing of later instants
+  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // if unknown, it does not limit later instants
   const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
   analysis.tightest = at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
@@ -268,7 +272,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   if (highest >= unbounded) return analysis;
 
   // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
-  // to t: continue below. Where that leads no further, the next first deadline is looked at before its turn.
+  // to t: continue below. If that leads no further, the next first deadline is examined before its turn.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
@@ -285,7 +289,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // What is as tight as that is not passed over.
+    // Instants that are as tight as that one are not skipped.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

@@ -3,7 +3,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// Longest interval in which the device is busy with `own` and what is more urgent.
+/// Returns the longest interval in which the device is busy with `own` and more urgent work.
 FixedPoint busy_period(const Load& own, std::span<const Load> higher, std::span<const Load> above, Nanos blocking,
                        Nanos first_jobs) {
   return least_fixed_point(std::min(blocking + own.cost + first_jobs, unbounded), unbounded, [&](Nanos length) {
@@ -20,13 +20,14 @@ Wide work_until(Nanos start, std::span<const Load> loads) {
   return work;
 }
 
-/// When a job begins after others have taken `once` and what more urgent ones bring meanwhile; no sooner than `from`.
+/// Returns when a job begins after other work has taken `once`, and more urgent jobs the time that they need meanwhile.
+/// The result is no earlier than `from`.
 FixedPoint start_after(Wide once, std::span<const Load> higher, std::span<const Load> above, Nanos from, Nanos limit) {
   return least_fixed_point(from, limit,
                            [&](Nanos start) { return once + work_until(start, higher) + work_until(start, above); });
 }
 
-/// One job of each: the least that they bring to any window in which `own` waits.
+/// Returns the cost of one job of each load: the least that they add to any window in which `own` waits.
 Nanos first_jobs_of(std::span<const Load> higher) {
   Wide sum = 0;
   for (const Load& load : higher) sum += load.cost;
@@ -68,7 +69,7 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
   if (!busy.settled) return response;
 
   const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
-  // Of what is left of job `job`, after the busy period began
+  // The start of the rest of job `job`, after the busy period began
   Nanos start = std::min(once + first_jobs, unbounded);
   for (Wide job = 0; job < jobs; ++job) {
     const Wide before = once + job * own.cost;

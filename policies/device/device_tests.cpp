@@ -16,7 +16,7 @@ void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
   verdict.proved = left <= right;
 }
 
-/// The set with what its jobs take one after the other, and what blocks them.
+/// The times of the jobs of a set, one after the other, and what blocks them.
 struct SerialJobs {
   SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
     const SwapCharges swap(set, volumes);
@@ -61,7 +61,7 @@ std::vector<std::size_t> by_deadline(const DeviceSet& set) {
 void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const SerialJobs jobs(set, volumes);
   const std::vector<std::size_t> order = by_deadline(set);
-  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by those from here on
+  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by the tasks from here on
   std::vector<std::optional<std::size_t>> by(order.size() + 1);
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
     if (!set.tasks[i].real_time && jobs.blocked_by(i) > longest.back()) {
@@ -94,7 +94,7 @@ void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict)
 
 // ---- demand ----
 
-/// Real-time tasks as the demand test takes them, and which they are.
+/// The real-time tasks as the demand test takes them, and their indices.
 struct DemandSet {
   std::vector<DemandTask> tasks;
   std::vector<std::size_t> index;
@@ -122,7 +122,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// By the rule `pipelined`.
+/// Returns the device parts under the rule `pipelined`.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -184,7 +184,7 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// One task's response time by one way to charge: settled and in time, or not.
+/// Takes in one task's response time: settled and in time, or not.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
@@ -219,7 +219,8 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-constexpr std::size_t many = 64; // tasks: of more, only the way that leaves the most time is examined
+/// The number of tasks above which only the way that leaves the most time is examined
+constexpr std::size_t many = 64;
 
 /// One way to charge all tasks, as far as the analysis has come.
 struct Charging {
@@ -236,7 +237,8 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
   return charging;
 }
 
-/// While neither a task nor those above it are loaded, loads do not matter; bounds stop after the first that is late.
+/// Computes the responses. If neither a task nor those above it are loaded, loads have no effect. Stops after the first
+/// task that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const std::vector<Overlap> all = overlaps(parts_of(set, volumes), {});
   std::vector<Charging> charged;

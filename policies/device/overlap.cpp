@@ -8,12 +8,12 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_charges = 4096; // of all tasks for all lambdas, about
+constexpr std::size_t max_charges = 4096; // of all tasks for all lambdas, approximately
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// 0, every C - delta, and every o that is not above the longest C: charges are linear in lambda between these. Of many
-/// tasks some: each is sound by itself.
+/// Returns the lambdas to examine: 0, every C - delay, and every o that is not above the longest C. Charges are linear
+/// in lambda between these. If there are many, only some are returned: each is sound by itself.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
@@ -57,7 +57,7 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
   if (tasks == 1) rests = 0;
-  // One of them can execute and another be staged
+  // One best-effort job can execute while another one is staged
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));

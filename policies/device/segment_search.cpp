@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned express = 0;
 constexpr unsigned first_level = 1;
-/// A blocking time that differs by less makes no other cuts.
+/// Blocking times that differ by less lead to the same cuts.
 constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
 
 // ---- one choice in times ----
 
-/// Of tasks of one level, by index: the largest volume of another one.
+/// Returns the largest volume of another task on the same level.
 std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   std::uint32_t largest = 0;
   for (std::size_t j = 0; j < preemption.volumes.size(); ++j)
@@ -31,7 +31,7 @@ std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   return largest;
 }
 
-/// What the tests take of tasks whose segments are known.
+/// The times that the tests need of tasks whose segments are known.
 class Charged {
  public:
   Charged(const LayeredSet& set, const Preemption& preemption)
@@ -79,14 +79,14 @@ void add_background(SegmentedSet& set, const SegmentedTask& task) {
   set.background_run = std::max(set.background_run, task.run);
 }
 
-/// Whether the tests prove a set, and by how much.
+/// The verdict of the tests on a set, and its slack.
 struct Verdict {
   bool proved = false;
   Nanos slack = 0;
-  double lateness = 0; // by how much of their deadlines tasks are late, in sum; overload counts as one deadline
+  double lateness = 0; // sum of the tasks' lateness as shares of their deadlines; overload counts as one deadline
 };
 
-/// Of real-time tasks, as the tests have them.
+/// Returns the slacks of the real-time tasks as the tests compute them, and fills in `verdict`.
 std::vector<Nanos> slacks_of(const SegmentedAnalysis& analysis, std::span<const SegmentedTask> tasks, Order order,
                              Verdict& verdict) {
   if (order == Order::edf) {
@@ -119,7 +119,8 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 
 // ---- cuts ----
 
-/// Cuts all tasks as late as express tasks allow, and no run longer than `longest` where layers are short enough.
+/// Cuts all tasks into the longest segments that express tasks allow, with no run longer than `longest` if layers are
+/// short enough.
 class Cutter {
  public:
   Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
@@ -132,7 +133,7 @@ class Cutter {
     express_ = static_cast<std::size_t>(std::ranges::count(classes, express));
   }
 
-  /// By task; absent: some task cannot be cut so.
+  /// Returns the cuts by task; nullopt if some task cannot be cut so.
   [[nodiscard]] std::optional<std::vector<Segmentation>> cut() {
     std::vector<Layers> layers;
     for (const std::size_t i : urgency_) layers.push_back(to_cut(i));
@@ -147,21 +148,21 @@ class Cutter {
   }
 
  private:
-  /// Of given cuts only what they make of the execution time counts here.
+  /// Returns the layers to cut. Given cuts count here only by their effect on the execution time.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const LayeredTask& layered = set_.tasks[task];
     if (!layered.given) return layered.layers;
     return {.times = {sum_of(segments_of(layered.layers, layered.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
-  /// Of the next task's runs.
+  /// Returns the longest allowed run of the next task.
   [[nodiscard]] Nanos tolerance(SetSegments segments) {
     if (segments.size() <= express_) allowed_ = allowed_by(segments);
     const std::size_t task = urgency_[segments.size()];
     return set_.tasks[task].given ? unbounded : std::min(allowed_, std::max(longest_, shortest_run(task)));
   }
 
-  /// By these tasks, which are express.
+  /// Returns the longest run that these tasks, which are express, allow.
   [[nodiscard]] Nanos allowed_by(SetSegments segments) const {
     SegmentedSet set;
     for (std::size_t k = 0; k < segments.size(); ++k) {
@@ -183,7 +184,7 @@ class Cutter {
     return !most ? 0 : *most == longest / step ? unbounded : *most * step;
   }
 
-  /// With a cut behind each layer.
+  /// Returns the longest run with a cut behind each layer.
   [[nodiscard]] Nanos shortest_run(std::size_t task) const {
     const Layers& layers = set_.tasks[task].layers;
     Nanos longest = 0;
@@ -204,8 +205,8 @@ class Cutter {
 
 // ---- classes, volumes and the longest run ----
 
-/// Starts where the most urgent tasks are express, and the others on one level or on one each; then goes from the best
-/// of these to what is less late, by one change at a time.
+/// Searches for a choice. It starts with the most urgent tasks express, and the others on one level or on one each.
+/// From the best of these it continues by single changes that reduce lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -242,12 +243,12 @@ class Search {
 
   [[nodiscard]] bool proved() const { return closest_ && closest_->proved; }
 
-  /// Of many tasks each takes longer.
+  /// Returns how many choices are examined: fewer for many tasks, since each takes longer.
   [[nodiscard]] std::size_t max_examined() const {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
-  /// With the best volumes for each, until one is proved.
+  /// Returns the first choices, each with its best volumes. Stops once one is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
     for (const std::size_t count : express_counts()) {
@@ -263,7 +264,7 @@ class Search {
     return choices;
   }
 
-  /// The best of them, which are kept.
+  /// Improves the best choices, and keeps only these.
   void improve(std::vector<Choice>& choices) {
     left_ = max_examined();
     std::ranges::stable_sort(choices, {}, &Choice::lateness);
@@ -275,7 +276,8 @@ class Search {
     }
   }
 
-  /// How many of the most urgent tasks are express: first those that the longest job would make late.
+  /// Returns how many of the most urgent tasks are made express. The first count covers the tasks that the longest job
+  /// would make late.
   [[nodiscard]] std::vector<std::size_t> express_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
@@ -301,7 +303,7 @@ class Search {
     return tidy(std::move(classes));
   }
 
-  /// Without levels between that have no task; best-effort tasks on the last one.
+  /// Returns the classes without empty levels in between, and with best-effort tasks on the last one.
   [[nodiscard]] std::vector<unsigned> tidy(std::vector<unsigned> classes) const {
     std::vector<unsigned> levels;
     for (const std::size_t i : by_urgency_)
@@ -320,7 +322,7 @@ class Search {
     return classes;
   }
 
-  /// That fit, with as few chunks as possible for different bounds on what a task swaps.
+  /// Returns volumes that fit, with as few chunks as possible for different bounds on what a task swaps.
   [[nodiscard]] std::vector<Volumes> volumes_with(const std::vector<unsigned>& classes) const {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
@@ -334,7 +336,7 @@ class Search {
     return found;
   }
 
-  /// The least urgent tasks first.
+  /// Returns volumes that are filled from the least urgent task on.
   [[nodiscard]] Volumes filled(const std::vector<unsigned>& classes, std::uint32_t bound, bool constants_alone) const {
     Volumes volumes;
     std::uint64_t missing = set_.device.overflow;
@@ -356,7 +358,7 @@ class Search {
     return volumes;
   }
 
-  /// False: it cannot be cut so.
+  /// Examines a choice. Returns false if it cannot be cut so.
   [[nodiscard]] bool examine(Choice& choice) {
     const auto [known, is_new] = examined_.try_emplace({choice.classes, choice.volumes, choice.longest_run});
     if (is_new) known->second = lateness_of(choice);
@@ -365,7 +367,8 @@ class Search {
     return true;
   }
 
-  /// Keeps the choice if it is the best so far. Absent: it cannot be cut so.
+  /// Returns the lateness of a choice, and keeps the choice if it is the best so far. Returns nullopt if it cannot be
+  /// cut so.
   [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
     if (!cuts) return std::nullopt;
@@ -387,7 +390,7 @@ class Search {
     return found->second;
   }
 
-  /// True: it is less late, or proved.
+  /// Moves to a choice if it is less late, or proved. Returns true if it moved.
   [[nodiscard]] bool goes_to(Choice choice) {
     if (left_ == 0 || proved()) return false;
     --left_;
@@ -416,7 +419,7 @@ class Search {
     return choice;
   }
 
-  /// Of its own, above those that are `level` or more.
+  /// Returns the choice with the task on a level of its own, above all levels that are `level` or more.
   [[nodiscard]] Choice with_level(std::size_t task, unsigned level) const {
     Choice choice = at_;
     for (unsigned& each : choice.classes)
@@ -426,7 +429,7 @@ class Search {
     return choice;
   }
 
-  /// From one task to another, or more or less chunks of one.
+  /// Moves chunks from one task to another, or adds or removes chunks of one.
   [[nodiscard]] bool move_chunks() {
     if (set_.device.overflow == 0) return false;
     const std::size_t none = set_.tasks.size();
@@ -466,8 +469,8 @@ class Search {
   Order order_;
   Levels levels_ = Levels::one;
   std::vector<std::size_t> by_urgency_; // real-time tasks: by deadline, or as the set has them
-  bool given_ = false;                  // some class is
-  std::size_t left_ = 0;                // how many are still examined
+  bool given_ = false;                  // some class is given
+  std::size_t left_ = 0;                // how many more choices may be examined
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness
   Choice at_;

@@ -91,13 +91,13 @@ DeviceResponse SegmentedAnalysis::express_response(std::size_t task) const {
                          own.part.jitter + own.part.deadline);
 }
 
-/// While neither a task nor those above it in its level are loaded, loads of the level do not matter.
+/// If neither the task nor those above it in its level are loaded, loads of the level have no effect.
 DeviceResponse SegmentedAnalysis::level_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   const Surroundings others = surroundings(own.device_class);
   std::vector<DevicePart> parts;
   std::vector<Load> higher;
-  std::size_t place = 0; // of the task in its level
+  std::size_t place = 0; // position of the task in its level
   Nanos longest_below = std::max(others.background.execution, others.below.run);
   bool loads = false;
   for (std::size_t j = 0; j < set_.tasks.size(); ++j) {

@@ -1,6 +1,6 @@
-// Tests of a device whose jobs are cut into segments and whose tasks are put into classes, by the rule `segmented`.
-// Class 0, express: its jobs swap nothing, and take the device at the next boundary of whatever executes. Classes 1,
-// 2, ..: levels; each by itself goes by the rule `pipelined`, and a job of one of them freezes all levels below.
+// Tests of a device whose jobs are cut into segments and whose tasks are put into classes, under the rule `segmented`.
+// Class 0, express: its jobs swap nothing, and take the device at the next boundary of whatever executes. Classes 1, 2,
+// ..: levels. Each level by itself follows the rule `pipelined`, and a job of one level freezes all levels below.
 // Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
 #pragma once
 
@@ -12,35 +12,35 @@
 
 namespace rtexec::policies {
 
-/// Times are those of one job, with every charge inside them.
+/// A task. Its times are those of one job, every charge included.
 struct SegmentedTask {
   DemandTask part{};         // cost: of all segments. `blocking` is not used; class 0 has no load
   unsigned device_class = 1; // 0: express; 1, 2, ..: levels, the most urgent first
   Nanos run = 0;             // the longest run of segments without a boundary at which others may take the device
   Nanos last = 0;            // the last segment
-  Nanos restore = 0;         // loading again, for one level, what its load has taken the frames of; 0: without a load
+  Nanos restore = 0;         // reloading, for one level, the chunks whose frames its load took; 0: no load
 };
 
 struct SegmentedSet {
   std::vector<SegmentedTask> tasks; // under static priority the most urgent of each class first
-  DevicePart background{};          // the longest parts of best-effort tasks, which are of the last level,
-  Nanos background_run = 0;         // and the longest run of their segments
-  Nanos flight = 0;                 // what chunks that are in flight take to land, at most
+  DevicePart background{};          // the longest parts of best-effort tasks, which are of the last level
+  Nanos background_run = 0;         // the longest run of their segments
+  Nanos flight = 0;                 // the longest time until chunks in flight have been copied
 };
 
 class SegmentedAnalysis {
  public:
   explicit SegmentedAnalysis(SegmentedSet set);
 
-  /// What a job costs a less urgent class: it holds the device, its loads take the engines, and what it evicts is
-  /// loaded again.
+  /// Returns what a job costs a less urgent class: the job holds the device, its loads take the engines, and the chunks
+  /// that it evicts are loaded again.
   [[nodiscard]] Nanos hold(std::size_t task, unsigned device_class) const;
 
-  /// Earliest deadline first within each class. Of all classes the tightest; slack by task.
+  /// Analyses EDF within each class. Returns the tightest result of all classes, and the slack by task.
   [[nodiscard]] DemandAnalysis demand() const;
 
-  /// Static priority within each class. Stops beyond the deadline. Those of more urgent tasks are to be no later than
-  /// their jitters say.
+  /// Analyses static priority within each class. Stops beyond the deadline. More urgent tasks must request no later
+  /// than their jitters say.
   [[nodiscard]] DeviceResponse response(std::size_t task) const;
 
  private:
@@ -49,7 +49,7 @@ class SegmentedAnalysis {
   [[nodiscard]] DeviceResponse level_response(std::size_t task) const;
 
   SegmentedSet set_;
-  unsigned last_ = 1;        // class
+  unsigned last_ = 1;        // the last class
   std::vector<Below> below_; // by class
 };
 

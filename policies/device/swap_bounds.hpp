@@ -1,5 +1,5 @@
-// What swapping asks of a device, in times alone: each inequality, blocking and condition once, shared by verdicts,
-// charges and searches. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
+// The demand of swapping on a device, in times alone. Verdicts, charges and searches share each inequality, blocking
+// and condition. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -11,17 +11,17 @@
 
 namespace rtexec::policies {
 
-/// What one job takes, with all that is charged to it.
+/// The times of one job, with all its charges.
 struct JobTimes {
   Nanos execution = 0; // C
   Nanos in = 0;        // O_in
   Nanos out = 0;       // O_out
   bool swaps = false;
-  /// One after the other.
+  /// Returns the sum, if all is done one after the other.
   [[nodiscard]] constexpr Nanos serial() const { return bounded(Wide{out} + in + execution); }
 };
 
-/// C_max1 and C_max2.
+/// The two longest executions, C_max1 and C_max2.
 struct LongestExecutions {
   Nanos longest = 0;
   Nanos second = 0;
@@ -29,38 +29,39 @@ struct LongestExecutions {
     second = std::max(second, std::min(longest, execution));
     longest = std::max(longest, execution);
   }
-  /// Of the other tasks than one whose execution is `own`.
+  /// Returns the longest execution of the tasks other than one whose execution is `own`.
   [[nodiscard]] constexpr Nanos beside(Nanos own) const { return own == longest ? second : longest; }
   [[nodiscard]] constexpr Wide both() const { return Wide{longest} + second; }
 };
 
 // ---- blocking ----
 
-/// By what began before and cannot be stopped, where chunks do not move beside executions: all jobs are added first.
+/// Blocking by work that began before and cannot be stopped, for rules under which chunks do not move beside
+/// executions. All jobs must be added first.
 class SwapBlocking {
  public:
-  /// `uncharged`: once in a busy period, what moves and is charged to no job (SwapCharges::uncharged).
+  /// `uncharged`: the moves of a busy period that are charged to no job (SwapCharges::uncharged).
   constexpr SwapBlocking(SwapRule rule, Nanos uncharged) : rule_(rule), uncharged_(uncharged) {}
   constexpr void add(const JobTimes& job) {
     executions_.add(job.execution);
     swaps_ = swaps_ || job.swaps;
     longest_ = std::max(longest_, Wide{job.in} + job.execution);
   }
-  /// By a less urgent job of a task. serial: its swap-out; or its swap-in beside any execution, and its execution.
-  /// rt_swap: all is in once().
+  /// Returns the blocking by a less urgent job of a task. serial: its swap-out, or its execution and the longer of its
+  /// swap-in and any other execution. rt_swap: 0, since once() covers it.
   [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
     if (rule_ == SwapRule::rt_swap) return 0;
     if (!job.swaps) return job.execution;
     const Nanos beside = std::max(job.in, executions_.beside(job.execution));
     return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
   }
-  /// In every interval. rt_swap: max(longest swap-in with its execution, the two longest executions), which is whatever
-  /// is under way when a busy period begins, and what leaves for others.
+  /// Returns the blocking in every interval. rt_swap: max(longest swap-in with its execution, the two longest
+  /// executions) for work under way when a busy period begins, plus chunks that leave for other jobs.
   [[nodiscard]] constexpr Nanos once() const {
     if (rule_ != SwapRule::rt_swap) return uncharged_;
     return bounded((swaps_ ? std::max(longest_, executions_.both()) : longest_) + uncharged_);
   }
-  /// By a job of a task, in an interval that it alone blocks.
+  /// Returns the blocking by a job of a task in an interval that this job alone blocks.
   [[nodiscard]] constexpr Nanos all_by(const JobTimes& job) const { return bounded(Wide{by(job)} + once()); }
 
  private:
@@ -73,12 +74,13 @@ class SwapBlocking {
 
 // ---- shares ----
 
-/// Of each second, rounded up.
+/// Returns the share of each second, rounded up.
 [[nodiscard]] constexpr Nanos share_of(Wide work, Nanos period) {
   return bounded((work * second + period - 1) / period);
 }
 
-/// The work that a share of a second leaves time for in `period`: rounded down. Below 0: too much is asked.
+/// Returns the work for which a share of a second leaves time in `period`, rounded down. Below 0: the demand is too
+/// large.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
@@ -101,29 +103,29 @@ class Theorem1 {
     shortest_ = period;
     limiting_ = task;
   }
-  [[nodiscard]] constexpr Nanos shortest() const { return shortest_; }                      // min T,
-  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // whose it is
+  [[nodiscard]] constexpr Nanos shortest() const { return shortest_; }                      // min T
+  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // the task with min T
   [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
-  /// Absent: the two longest executions.
+  /// Returns the task that blocks; nullopt: the two longest executions do.
   [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
   [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); } // of jobs, in min T
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
-  /// What the jobs leave of min T.
+  /// Returns what the jobs leave of min T.
   [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
 
  private:
   LongestExecutions executions_;
   Wide blocking_ = 0;
-  Wide jobs_ = 0; // their shares
+  Wide jobs_ = 0; // the sum of their shares
   Nanos shortest_ = longest_time;
   std::optional<std::size_t> limiting_, blocker_;
 };
 
-/// The most chunks for which fixed + x per_chunk <= time.
+/// Returns the largest number x of chunks for which fixed + x per_chunk <= time.
 [[nodiscard]] constexpr std::uint64_t chunks_within(Nanos time, Nanos fixed, Nanos per_chunk) {
   if (time < fixed) return 0;
   return per_chunk == 0 ? std::numeric_limits<std::uint32_t>::max()
@@ -140,19 +142,20 @@ struct LargestVolumes {
     second = std::max(second, std::min(largest, volume));
     largest = std::max(largest, volume);
   }
-  /// Of the other tasks than one whose volume is `own`.
+  /// Returns the largest volume of the tasks other than one whose volume is `own`.
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// By how much a load may end later for being beside the execution of a job: that one's frames come free at its end
-/// only. `own`: its chunks, at most `frames`; `others`: the most that a load beside it has.
+/// Returns by how much a load may end later because it is beside the execution of a job, whose frames become free only
+/// at its end. `own`: the job's chunks, at most `frames`; `others`: the most chunks of a load beside it.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;
   return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
 }
 
-/// The frames that take at least as long to load as a job executes: ceil(C / alpha); more than there are: never enough.
+/// Returns the number of frames that take at least as long to load as a job executes: ceil(C / alpha). If that is more
+/// than there are, all frames never suffice.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
@@ -160,8 +163,9 @@ struct LargestVolumes {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); so no load is delayed by a
-/// job beside it. The first k for which it fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
+/// Checks (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); then no load is
+/// delayed by a job beside it. Returns the first k for which (M) fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k /
+/// alpha).
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;
@@ -173,7 +177,7 @@ struct LargestVolumes {
   return std::nullopt;
 }
 
-/// The largest x_k for which (M) holds where no other volume exceeds `highest`.
+/// Returns the largest x_k for which (M) holds if no other volume exceeds `highest`.
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});

@@ -26,7 +26,7 @@ class Random {
     value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
     return value ^ (value >> 31);
   }
-  /// From 0 to 1, without 1.
+  /// Returns a number in [0, 1).
   double share() { return std::ldexp(static_cast<double>(next() >> 11), -53); }
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(share() * static_cast<double>(count)); }
 
@@ -53,7 +53,7 @@ Bytes part_of(Bytes whole, double share) {
   return {static_cast<std::uint64_t>(share * static_cast<double>(whole.count))};
 }
 
-/// Draws the same count of numbers whatever the point.
+/// Draws a task. The count of drawn numbers does not depend on the point.
 GeneratedTask task_of(const TaskSource& source, const StudyPoint& point, std::size_t index, Random& random) {
   GeneratedTask task;
   if (source.networks.empty()) {

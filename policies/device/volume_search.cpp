@@ -18,12 +18,13 @@ std::uint64_t total_of(const Volumes& volumes) {
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
-/// Of one task, for (M): in its end-to-end analysis its execution may be longer.
+/// Returns the frames of one task for (M). In its end-to-end analysis its execution may be longer.
 std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
 
-/// Tasks whose volumes hurt least come first: best-effort ones, which only block, then the least urgent.
+/// Returns the tasks in the order in which volumes hurt least: best-effort ones, which only block, then the least
+/// urgent.
 std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, bool by_deadline = false) {
   std::vector<std::size_t> tasks(set.tasks.size());
   std::iota(tasks.begin(), tasks.end(), std::size_t{0});
@@ -37,8 +38,8 @@ std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, b
   return tasks;
 }
 
-/// Gives out `total` chunks in order, up to `caps`, and up to `first` before any task gets more. False: there is no
-/// room for so many.
+/// Distributes `total` chunks in order, up to `caps`, and up to `first` before any task gets more. Returns false if
+/// there is no room for so many.
 bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
           std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -56,7 +57,7 @@ bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>
   return total == 0;
 }
 
-/// Lowers a cap; false where it cannot be.
+/// Lowers a cap. Returns false if it cannot be lowered.
 bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t to) {
   if (caps[task] <= to) return true;
   if (given(set.tasks[task]) || to < set.tasks[task].least) return false;
@@ -66,9 +67,9 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 
 // ---- serial tests ----
 
-/// All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to that, M being the largest. Under caps,
-/// filling the least urgent tasks first is best for everybody at once; blocking only lowers caps, and lower caps only
-/// leave less slack.
+/// Searches for volumes for serial tests. All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to
+/// that, with M as the largest. Under caps, filling the least urgent tasks first is best for all tasks at once.
+/// Blocking only lowers caps, and lower caps only leave less slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -85,8 +86,8 @@ class SerialSearch {
     }
   }
 
-  /// The smallest volumes that are proved, and of larger ones those with most slack in front; else those that come
-  /// closest.
+  /// Returns the smallest volumes that are proved, and larger ones, those with the most slack first. If none is proved,
+  /// it returns those that come closest.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
@@ -104,7 +105,7 @@ class SerialSearch {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      // Another task stays resident, or much more is swapped
+      // Larger volumes are examined only if another task stays resident, or much more is swapped
       if (resident <= max_resident && largest < next) continue;
       max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
@@ -127,7 +128,7 @@ class SerialSearch {
 
   static constexpr std::size_t max_refused = 8;
   static constexpr std::size_t max_proved = 6;
-  // Numbers of chunks of each task: beyond it only some are looked at
+  // If tasks times chunks exceed this number, only some volumes are examined
   static constexpr std::uint64_t many = 8192;
 
   void cap_at(std::uint32_t largest) {
@@ -159,7 +160,7 @@ class SerialSearch {
   struct Round {
     bool proved = false;
     Nanos slack = 0;
-    bool again = false; // with lower caps
+    bool again = false; // try again with lower caps
   };
 
   Round theorem1() {
@@ -179,7 +180,7 @@ class SerialSearch {
     return {.proved = false, .slack = 0, .again = again};
   }
 
-  /// By more than rounding.
+  /// True if the device is overloaded by more than rounding.
   bool surely_too_busy() const {
     const double moved = static_cast<double>((set_.cost.in_per_chunk + set_.cost.out_per_chunk).count());
     double total = 0;
@@ -241,9 +242,10 @@ class SerialSearch {
 /// Which loads a job beside them may delay: none, which is (M), or those whose delay lambda covers.
 enum class Delays { none, within_lambda };
 
-/// Walks P. Given P and a bound M on all volumes, room for loads is a cap on each task (max_with_load_room). Chunks
-/// that are loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at
-/// the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
+/// Searches for volumes for `pipelined`, over the number of frames. Given that number and a bound M on all volumes,
+/// room for loads is a cap on each task (max_with_load_room). Chunks that are loaded within lambda cost nothing; then
+/// the least urgent tasks are filled first. Each shape is scored at the first deadlines, and the best are examined. If
+/// one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
@@ -275,7 +277,7 @@ class PipelinedSearch {
   }
 
  private:
-  // Of many tasks fewer are looked at, so that the time does not grow with the square of their number.
+  // With many tasks fewer volumes are kept, so that the time does not grow with the square of their number.
   [[nodiscard]] std::size_t max_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
   [[nodiscard]] std::uint64_t max_frame_counts() const {
     return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
@@ -302,7 +304,7 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// 0 and some executions; the longest among them, with which no load is delayed.
+  /// Returns the lambdas to try: 0 and some executions. With the longest execution no load is delayed.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
     for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
@@ -314,13 +316,13 @@ class PipelinedSearch {
     return times;
   }
 
-  /// That load for as long as delays beside the task are not charged.
+  /// Returns the frames that are loaded in the time for which delays beside the task are not charged.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_beside(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
-  /// More frames than these change nothing: no cap depends on them.
+  /// Returns the most frames to try: more than these change nothing, since no cap depends on them.
   std::uint64_t max_frames() const {
     const std::uint64_t all = total_of(most_);
     const std::uint64_t largest = std::ranges::max(most_);
@@ -348,7 +350,7 @@ class PipelinedSearch {
     }
   }
 
-  /// The lowest scores, each volumes once.
+  /// Keeps the lowest scores. Each volumes are kept once.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
@@ -358,7 +360,7 @@ class PipelinedSearch {
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
 
-  /// Chunks that are loaded at most, by time.
+  /// Returns the most chunks that are loaded per time.
   double traffic() const {
     double sum = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
@@ -366,12 +368,13 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// The largest of the share of all jobs, and of what is due or blocks at each first deadline; of many tasks, by their
-  /// first jobs.
+  /// Returns the largest of these: the share of all jobs, and at each first deadline the work that is due or blocks.
+  /// With many tasks only their first jobs count.
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    double beside = 0, blocking = 0, shares = 0; // beside a blocking job one executes: lambda of it is in e
+    // One job executes beside a blocking one: lambda of it is in e
+    double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
       const Nanos delay = load_delay(execution, volumes_[i], largest.beside(volumes_[i]), frames, alpha_);
@@ -402,7 +405,7 @@ class PipelinedSearch {
     return worst;
   }
 
-  /// Of the `k` most urgent tasks, up to the deadline of the next one.
+  /// Returns the cost of later jobs of the `k` most urgent tasks, up to the deadline of the next one.
   double later_jobs(std::size_t k) const {
     constexpr std::size_t few = 32;
     double sum = 0;
@@ -417,7 +420,7 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// So that it blocks no longer than the tightest place allows.
+  /// Lowers the cap of the blocking task, so that it blocks no longer than the tightest place allows.
   bool lower_blocker() {
     if (!tightest_) return false;
     const std::size_t blocker = blockers_[*tightest_ + 1].second;
@@ -435,11 +438,11 @@ class PipelinedSearch {
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
   std::vector<double> costs_;                            // e, by task
-  std::vector<std::pair<double, std::size_t>> blockers_; // of those less urgent: the longest, and whose
+  std::vector<std::pair<double, std::size_t>> blockers_; // among less urgent tasks: the longest blocking, and its task
   std::optional<std::size_t> tightest_;                  // in `urgency_`
-  double excess_ = 0;                                    // of what is due there
+  double excess_ = 0;                                    // by how much the work due there exceeds the deadline
   std::vector<Scored> best_;                             // by score
-  std::vector<Scored> light_;                            // of scores up to 1, by traffic
+  std::vector<Scored> light_;                            // scores up to 1, by traffic
 };
 
 } // namespace

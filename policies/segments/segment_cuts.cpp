@@ -34,9 +34,10 @@ class Boundaries {
   std::vector<Nanos> before_; // the time of all layers before each boundary
 };
 
-/// The carry within a segment whose end moves: the most that lives at once of the tensors that cross one of its ends.
-/// A tree of maxima over the layers, to which the bytes of a tensor are added for its whole life while it crosses an
-/// end. No layer behind the segment holds more than its last one, so the maximum over all layers is the segment's.
+/// The carry within a segment whose end moves: the most bytes that live at once of the tensors that cross one of its
+/// ends. A tree of maxima over the layers holds them. The bytes of a tensor are added for its whole life while it
+/// crosses an end. No layer behind the segment holds more than its last one, so the maximum over all layers is the
+/// segment's.
 class Carry {
  public:
   explicit Carry(const Layers& layers)
@@ -72,7 +73,7 @@ class Carry {
   }
 
  private:
-  /// Sums are modulo 2^64; those of a node never become negative.
+  /// Adds bytes for the life of a tensor. Sums are modulo 2^64; those of a node never become negative.
   void add(const Tensor& tensor, std::uint64_t bytes) {
     const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
     const std::size_t last = tensor.last + leaves_;
@@ -92,31 +93,31 @@ class Carry {
   }
 
   std::size_t leaves_;
-  std::vector<std::uint64_t> most_;  // by node: the most of its layers, without what was added to nodes above
-  std::vector<std::uint64_t> added_; // by node: to all of its layers
+  std::vector<std::uint64_t> most_;  // by node: the maximum of its layers, without what was added to nodes above
+  std::vector<std::uint64_t> added_; // by node: added to all of its layers
   std::vector<std::vector<Tensor>> made_, last_read_; // by layer
   std::size_t from_ = 0, end_ = 0;
 };
 
-/// Way up to a boundary.
+/// A way up to a boundary.
 struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
-  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, the last two, ..
+  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two, ..
   Nanos longest_run = 0;                        // decides between labels of equal costs
-  std::size_t boundary = 0, index = 0;          // of the label that it goes on from
+  std::size_t boundary = 0, index = 0;          // of the label that this one extends
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
 };
 
-/// Whatever `b` leads to, `a` leads to at no higher cost.
+/// Returns true if `a` leads to all that `b` leads to, at no higher cost.
 bool dominates(const Label& a, const Label& b) {
   return std::tie(a.price, a.cuts) <= std::tie(b.price, b.cuts) && a.carry <= b.carry &&
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-/// Keeps the labels of which none dominates another one; of equal ones that with the shortest runs.
+/// Adds a label, and keeps those that no other one dominates. Of equal ones it keeps the one with the shortest runs.
 void keep(std::vector<Label>& labels, const Label& label) {
   if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
     if (label.longest_run < equal->longest_run) *equal = label;
@@ -130,7 +131,7 @@ void keep(std::vector<Label>& labels, const Label& label) {
 /// Shortest paths over the boundaries, with several costs.
 class Search {
  public:
-  /// `price(boundary)`: what a cut there costs, least in sum.
+  /// `price(boundary)`: the cost of a cut there. The search minimises the sum.
   template <class Price>
   Search(const Layers& layers, Nanos tolerance, unsigned launch_ahead, Price price)
       : boundaries_(layers), tolerance_(tolerance), launch_ahead_(launch_ahead), labels_(boundaries_.end() + 1) {
@@ -194,7 +195,7 @@ class Search {
     }
   }
 
-  /// The layers that no segment within the tolerance holds.
+  /// Returns the layers that no segment within the tolerance holds.
   [[nodiscard]] std::vector<std::uint32_t> layers_without_segment() const {
     std::vector<std::uint32_t> layers;
     for (std::size_t from = 0, covered = 0; from < boundaries_.end(); ++from) {
@@ -206,7 +207,7 @@ class Search {
     return layers;
   }
 
-  /// Those behind the last boundary that a way reaches, up to the next one that may be cut.
+  /// Returns the layers behind the last boundary that a way reaches, up to the next allowed cut.
   [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
     std::vector<std::uint32_t> layers;
     std::size_t stop = boundaries_.end();
@@ -276,7 +277,7 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
-  // The longest run holds the longest layer, and of so many runs in a row some hold their share of all.
+  // The longest run holds the longest layer, and of `runs` runs in a row some run holds its share of all the time.
   const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
   Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
   Nanos too_short = enough - 1;

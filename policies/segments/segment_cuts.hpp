@@ -1,5 +1,5 @@
-// Where the device part of a job is cut into segments: runs of consecutive layers, between which more urgent jobs may
-// have the device. Pure; formulas and proofs: proofs/segment-cuts.md.
+// Cuts the device part of a job into segments: runs of consecutive layers, between which more urgent jobs may get the
+// device. Pure; formulas and proofs: proofs/segment-cuts.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -13,68 +13,70 @@
 
 namespace rtexec::policies {
 
-/// Of a network: made by layer `first`, read last by layer `last`. It crosses the cuts behind layers first .. last - 1.
+/// A tensor of a network, made by layer `first` and read last by layer `last`. It crosses the cuts behind layers first
+/// .. last - 1.
 struct Tensor {
   Bytes size;
   std::uint32_t first = 0;
   std::uint32_t last = 0;
 };
 
-/// What a device part executes, layer by layer. Times add up to `longest_time` at most.
+/// The layers that a device part executes. Their times add up to at most `longest_time`.
 struct Layers {
   std::vector<Nanos> times;
-  /// What a cut behind each layer but the last adds to the segment that ends there. `unbounded`: no cut there.
+  /// By layer but the last: what a cut behind it adds to the segment that ends there. `unbounded`: no cut is allowed
+  /// there.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
-  /// What a segment takes at least, without its overhead, but for the last one.
+  /// The least time of each segment but the last one, without its overhead.
   Nanos least = 0;
 };
 
 /// The layers behind which segments end, ascending, without the last one.
 using Cuts = std::vector<std::uint32_t>;
 
-/// The time of each segment, at least the least, with the overhead of the cut that ends it.
+/// Returns the time of each segment: at least `Layers::least`, plus the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
-/// Of 1 + `launch_ahead` consecutive segments: for so long nothing else gets the device.
+/// Returns the longest time of 1 + `launch_ahead` consecutive segments: nothing else gets the device for so long.
 [[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);
 
 /// A way to cut, and what it costs.
 struct Segmentation {
   Cuts cuts;
   Nanos overhead = 0; // of all cuts
-  /// What lives at once at most of the tensors that cross a cut, each for its whole life: no placement needs less.
+  /// The most bytes of tensors that cross a cut and live at once, each for its whole life: no placement needs less.
   Bytes carry;
 };
 
-/// What these cuts cost.
+/// Returns the costs of these cuts.
 [[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
 
-/// The ways to cut of which no other costs less overhead and less carry.
+/// The best ways to cut: no other way costs both less overhead and less carry.
 struct CutChoice {
-  /// By rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.
+  /// Sorted by rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.
   std::vector<Segmentation> ways;
-  /// Where there is none: the layers that no segment short enough can hold; or, if each fits somewhere, those before
-  /// which every way ends.
+  /// If there is no way: the layers that no segment short enough can hold. If each layer fits somewhere: the layers
+  /// before which every way ends.
   std::vector<std::uint32_t> too_long;
 };
 
-/// All ways whose longest run is within `tolerance`; `launch_ahead` is at most `max_launch_ahead`.
+/// Returns all best ways whose longest run is within `tolerance`; `launch_ahead` is at most `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
-/// The ways to cut into at most `segments` >= 1 segments whose longest run is least, by rising number of cuts. There is
-/// one always.
+/// Returns the ways to cut into at most `segments` >= 1 segments whose longest run is least, by rising number of cuts.
+/// There is always one.
 [[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
 
-/// The longest run for which `tolerated(run)`, of those from 0 to `longest`; every run shorter than one that is
-/// tolerated is tolerated, too. Absent: not even 0.
+/// Returns the longest run between 0 and `longest` for which `tolerated(run)` holds, or nullopt if it fails for 0. If a
+/// run is tolerated, every shorter one must be, too.
 [[nodiscard]] std::optional<Nanos> max_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
 
-/// Of tasks: the times of the segments of each.
+/// The segments of several tasks: their times, by task.
 using SetSegments = std::span<const std::vector<Nanos>>;
 
-/// Cuts every task with the least overhead that those before it tolerate: `tasks` go from the most urgent one to the
-/// least. `tolerance(segments)`: the longest run of the next task, where these are those of the tasks before. Up to the
-/// first for which there is no way. What that is good for: proofs/segment-cuts.md.
+/// Cuts every task with the least overhead that the tasks before it tolerate. `tasks` go from the most urgent to the
+/// least urgent one. `tolerance(segments)` returns the longest run of the next task; `segments` are those of the tasks
+/// before. Stops after the first task for which there is no way. Purpose: proofs/segment-cuts.md.
 [[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
                                              const std::function<Nanos(SetSegments segments)>& tolerance,
                                              unsigned launch_ahead);

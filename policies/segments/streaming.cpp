@@ -8,11 +8,11 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_choices = 256; // that are looked at further, for each chunk
+constexpr std::size_t max_choices = 256; // examined further, for each chunk
 
 std::uint32_t chunks_of(std::span<const StreamLayer> layers) { return layers.empty() ? 0 : layers.back().end; }
 
-/// The last layer that reads each chunk.
+/// Returns the last layer that reads each chunk.
 std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   std::vector<std::uint32_t> readers(chunks_of(layers));
   for (std::uint32_t j = 0; j < layers.size(); ++j)
@@ -20,12 +20,12 @@ std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   return readers;
 }
 
-/// Of `copied` chunks, each of which may interrupt the load.
+/// Returns the time of `copied` copies, each of which may interrupt the load.
 Nanos copies(std::uint64_t copied, const StreamCosts& costs) {
   return bounded(Wide{copied} * (Wide{costs.copy} + costs.begin + costs.resume));
 }
 
-/// When a chunk is there whose frame was free at `free`, and the one before it at `landed`.
+/// Returns when a chunk is loaded whose frame became free at `free`. The chunk before it was loaded at `landed`.
 Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
   return bounded(std::max<Wide>(landed, Wide{free} + costs.in_flight + costs.begin) + costs.copy);
 }
@@ -35,26 +35,27 @@ Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
 /// A frame of the ring, with a chunk.
 struct Frame {
   std::uint32_t reader = 0; // the last layer that reads it
-  Nanos free = unbounded;   // when that has ended; unbounded: it has not
+  Nanos free = unbounded;   // when that layer has ended; unbounded: it has not
 };
 
-/// For the first chunks, which are resident; and what comes of it.
+/// A choice of resident chunks among the first chunks, and its consequences.
 struct Choice {
   Nanos end = 0;    // of the last layer
-  Nanos landed = 0; // the last chunk that was copied
+  Nanos landed = 0; // when the last copied chunk was loaded
   std::vector<std::uint32_t> resident;
   std::vector<Frame> frames; // by age, the oldest chunk first; there may be fewer than the ring has
-  Nanos least = 0;           // the execution takes no less, whatever is chosen next
+  Nanos least = 0;           // a lower bound on the execution, whatever is chosen next
 };
 
-/// The k-th newest frame; no frame: free since ever, and what comes into it was loaded before.
+/// Returns the k-th newest frame. A frame that does not exist counts as always free, with a chunk that was loaded
+/// before.
 std::pair<std::uint32_t, Nanos> newest(const Choice& choice, std::size_t k) {
   if (k >= choice.frames.size()) return {0, -1};
   const Frame& frame = choice.frames[choice.frames.size() - 1 - k];
   return frame.free < unbounded ? std::pair{0U, frame.free} : std::pair{frame.reader + 1, Nanos{0}};
 }
 
-/// Whatever is chosen next, `a` is not worse.
+/// Returns true if `a` is no worse, whatever is chosen next.
 bool dominates(const Choice& a, const Choice& b) {
   if (a.end > b.end || a.landed > b.landed || a.resident.size() > b.resident.size()) return false;
   for (std::size_t k = 0; k < a.frames.size(); ++k)
@@ -105,7 +106,7 @@ class ResidentSearch {
     keep_best(std::move(next));
   }
 
-  /// Whether there is a frame for it.
+  /// Gives the chunk a frame. Returns false if there is none.
   bool stream(Choice& choice, std::uint32_t chunk) const {
     if (choice.frames.size() == ring_) {
       if (ring_ == 0 || choice.frames.front().free == unbounded) return false;
@@ -122,7 +123,7 @@ class ResidentSearch {
       if (frame.reader == layer) frame.free = choice.end;
   }
 
-  /// As if every frame were free at once, and what is not copied any more were the next chunks.
+  /// Returns a lower bound: as if every frame were free at once, and the chunks that need no copy were the next ones.
   [[nodiscard]] Nanos least(std::uint32_t layer, std::uint32_t chunk, const Choice& choice) const {
     const std::size_t spared = chunk + (resident_ - choice.resident.size()) + (ring_ - choice.frames.size());
     Wide most = Wide{std::max(choice.end, choice.landed)} + rest_[layer];
@@ -149,9 +150,9 @@ class ResidentSearch {
   std::uint32_t ring_, resident_;
   Nanos longest_;
   std::vector<std::uint32_t> readers_;
-  std::vector<Nanos> rest_; // what the layers from each on take
+  std::vector<Nanos> rest_; // the time of the layers from each one on
   std::vector<Choice> choices_;
-  Nanos dropped_ = unbounded; // the least of choices that were dropped without being worse
+  Nanos dropped_ = unbounded; // the smallest bound of choices that were dropped and might have been better
 };
 
 } // namespace
