@@ -24,7 +24,7 @@ namespace {
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
-/// Of memory; a line of nothing cannot be counted.
+/// True if the size is in range. is_line() also needs it to be above 0: a line of 0 bytes cannot be counted.
 bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
 bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
 
@@ -44,7 +44,7 @@ void check_regulation(const ResolvedSet& set, const auto& complain) {
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
-/// Each task of a chain is there, and those that others release stand right behind them.
+/// Checks that each task of a chain exists, and that a task released by another one stands right behind it.
 void check_chains(const TaskSet& tasks, const auto& complain) {
   for (const Chain& chain : tasks.chains) {
     const std::string who = "chain '" + chain.name + "': ";
@@ -67,19 +67,19 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.response_bound = Duration(bounds.done);
 }
 
-/// Stage deadlines that order jobs and describe stages; under overload they are no more than plausible, hence kept in
-/// order.
+/// Sets the stage deadlines, which order jobs and describe stages. Under overload they are no more than plausible,
+/// hence kept in order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
   planned.ready_by = Duration(std::clamp(bounds.ready, Nanos{0}, planned.device_done_by.count()));
 }
 
-/// What the tests found; `bounds` in the order of the set.
+/// The findings of the tests; `bounds` are in the order of the set.
 struct Analysis {
   Findings found;
   std::vector<StageBounds> bounds;
-  bool each_alone = false; // a task that is late breaks no promise of those before it
+  bool each_alone = false; // a late task breaks no promise of the tasks before it
 };
 
 Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
@@ -87,7 +87,8 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
   return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
-/// Of what a late task could use beyond its bounds. Where jobs are preempted, bounds rest on all deadlines.
+/// Returns true if no task shares a core with the compute engine or a service thread, which a late task could use
+/// beyond its bounds. If jobs are preempted, bounds rest on all deadlines.
 bool cores_are_free(const NamedSet& named) {
   return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();
@@ -154,14 +155,14 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
   }
 }
 
-/// A limit of a chain that is not kept leaves the set unproved; what tasks are promised holds all the same.
+/// Adds the chains. If a chain exceeds its limits, the set is not proved; the promises to its tasks still hold.
 Plan with_chains(Plan plan, const ResolvedSet& set) {
   plan.chains = planned_chains(plan, set);
   plan.proved = plan.proved && std::ranges::all_of(plan.chains, &PlannedChain::kept);
   return plan;
 }
 
-/// The plan with all that admission has to say of its tasks; a set that is refused is not worth a search.
+/// Returns the plan with the results of admission for its tasks. A refused set is not worth a search.
 Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
               Effort effort) {
   const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
@@ -169,8 +170,8 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
   return plan;
 }
 
-/// Less is charged to reservations where no job is late. Of a set that is not proved so, static priority may promise
-/// some tasks whoever is late.
+/// Reservations are charged less if no job is late. If the set is not proved so, static priority may still promise some
+/// tasks, whichever jobs are late.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
@@ -181,7 +182,7 @@ Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::siz
   return decided ? std::move(in_time) : with(Lateness::any);
 }
 
-/// Looks for volumes that are proved.
+/// Searches for volumes that are proved.
 class VolumeTrial {
  public:
   VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
@@ -191,15 +192,15 @@ class VolumeTrial {
         on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
         overflow_(overflow) {}
 
-  /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
-  /// parts may need volumes that leave it more.
+  /// Returns the plan with the first volumes that are proved, otherwise with those that come closest. Even if the
+  /// device alone has time, CPU parts may need volumes that leave it more.
   Plan run() {
     const auto roomy = [this](std::span<const Nanos> charged) {
       return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
     };
     if (auto proved = roomy({})) return std::move(*proved);
-    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what is
-    // loaded beside them.
+    // With charges, executions are longer, and the more so the more chunks move: other volumes may have room for the
+    // loads beside them.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
@@ -212,7 +213,7 @@ class VolumeTrial {
   }
 
  private:
-  /// `proposed(eighths)`: volumes for so much of what CPU parts leave of the deadlines.
+  /// `proposed(eighths)`: volumes for that share of what CPU parts leave of the deadlines.
   std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
@@ -255,7 +256,7 @@ class VolumeTrial {
   const Plan& plan_;
   const ResolvedSet& set_;
   std::span<const std::size_t> urgency_;
-  const std::vector<std::size_t> on_device_; // those of them that use the device
+  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device
   std::uint32_t overflow_;
   std::vector<Volumes> seen_;
   bool device_has_time_ = false;
@@ -263,14 +264,14 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-/// Looks for classes, cuts and volumes that are proved. What is kept between segments takes memory, of which others
-/// then have to swap more.
+/// Searches for classes, cuts and volumes that are proved. The tensors kept between segments (the carry) take memory,
+/// so that other tasks have to swap more.
 class PreemptionTrial {
  public:
-  /// What is looked for: only a plan that is proved, or also the one that comes closest.
+  /// The goal of the search: only a plan that is proved, or also the one that comes closest.
   enum class Goal { proof, closest };
 
-  /// `plan` has cores.
+  /// `plan` must have its cores.
   PreemptionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                   std::span<const LayeredTask> layered, Goal goal)
       : plan_(plan),
@@ -281,13 +282,13 @@ class PreemptionTrial {
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
-  /// The first plan that is proved, or the one that comes closest; absent: there is none at all. What CPU parts leave
-  /// of the deadlines is first guessed, and then what they left of the plan before.
+  /// Returns the first plan that is proved, or the one that comes closest; nullopt: there is none at all. What CPU
+  /// parts leave of the deadlines is guessed at first, and then taken from the plan before.
   std::optional<Plan> run() {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
-      // Windows only become shorter.
+      // The windows of further attempts are only shorter.
       if (goal_ == Goal::proof && !device_has_time_) return plan;
       learn_windows(*plan);
       if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
@@ -297,7 +298,7 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  static constexpr int max_rounds = 4; // until the carry of the cuts is what they were chosen with
+  static constexpr int max_rounds = 4; // until the cuts have the carry with which they were chosen
 
   void learn_windows(const Plan& plan) {
     std::vector<Nanos> learnt;
@@ -347,7 +348,8 @@ class PreemptionTrial {
     return result;
   }
 
-  /// Gives the plan the classes, which decide who shares what is kept between segments.
+  /// Returns the memory with the carry of the cuts. Gives the plan its classes, which decide which tasks share the
+  /// carry.
   std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Preemption>& preemption) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
     if (!preemption) return memory;
@@ -383,17 +385,17 @@ class PreemptionTrial {
   std::span<const MemoryDemand> memory_;
   std::span<const LayeredTask> layered_;
   const std::vector<std::size_t> urgency_;
-  const std::vector<std::size_t> on_device_; // those of them that use the device
-  std::uint32_t overflow_ = 0;               // that the last preemption is for
-  bool device_has_time_ = false;             // with the last preemption, alone
-  std::vector<Nanos> windows_;               // on the device, of the tasks there
+  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device
+  std::uint32_t overflow_ = 0;               // for which the last preemption was chosen
+  bool device_has_time_ = false;             // with the last preemption, as tested alone
+  std::vector<Nanos> windows_;               // time on the device, by task of `on_device_`
   std::optional<Plan> closest_;
 };
 
-/// Tasks; in a larger set, classes, cuts and streams that it leaves open are not searched.
+/// In a set of more tasks, classes, cuts and streams that it leaves open are not searched.
 constexpr std::size_t max_searched = 64;
 
-/// Whether jobs may be preempted on the device at all.
+/// Returns true if jobs may be preempted on the device at all.
 bool may_preempt(const ResolvedSet& set, const Plan& plan) {
   const SwapPolicy policy = set.tasks.swap.policy;
   return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs();
@@ -405,7 +407,7 @@ Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urg
   return examined(plan, set, urgency);
 }
 
-/// Searched priorities count where they prove what the others do not.
+/// Uses searched priorities if they prove what the others do not.
 Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
   const std::vector<std::size_t> urgency = by_urgency(set.tasks);
   Plan first = planned(plan, set, urgency, overflow);
@@ -430,10 +432,10 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   return plan;
 }
 
-/// One segment ahead, where the set leaves it open, must take so much less of the device.
+/// The share of the device that launching one segment ahead must save, if the set leaves that open.
 constexpr double worth_being_ahead = 0.01;
 
-/// The plan that is proved, or comes closest; absent: there is none at all.
+/// Returns the plan that is proved, or comes closest; nullopt: there is none at all.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                 std::span<const LayeredTask> layered, PreemptionTrial::Goal goal) {
   auto plan = PreemptionTrial(cores, set, memory, layered, goal).run();
@@ -446,7 +448,7 @@ std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<co
   return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
-/// With whole jobs, or where that is not proved, or not asked for, in segments.
+/// Plans the set with whole jobs or, if that is not proved or not wanted, in segments.
 Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                            std::span<const LayeredTask> given_layers, PreemptionTrial::Goal goal) {
   const auto streamed = with_streams(set, given_layers);
@@ -474,7 +476,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
               "[device] capacity");
 }
 
-/// Where that is not proved, more and more of the tasks that may stream do, those with the most constants first.
+/// Plans the set. If it is not proved, more and more of the tasks that may stream do so, those with the most constants
+/// first.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                std::span<const LayeredTask> layered) {
   auto plan = with_segments(cores, set, memory, layered, PreemptionTrial::Goal::closest);
@@ -503,7 +506,7 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-/// On the first assignment of cores that is proved, or the one that comes closest.
+/// Plans the set on the first assignment of cores that is proved, or on the one that comes closest.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                       std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;
@@ -517,7 +520,7 @@ Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memo
   return std::move(*closest);
 }
 
-/// With classes, cuts and streams as `plan` has them, and the memory that tasks ask for then.
+/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks need then.
 Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
                     std::span<const LayeredTask> layered) {
   std::vector<MemoryDemand> memory(whole.begin(), whole.end());

@@ -15,7 +15,7 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// What each task may get, by places in what was measured of it.
+/// Returns the policies that each task may get, as indices in its measurements.
 Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured) {
   const std::vector<Task>& tasks = set.tasks.tasks;
   if (measured.size() != tasks.size())
@@ -39,7 +39,7 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-/// Where jobs may execute beside others, as if this task had a partner for certain.
+/// Returns an option. If tasks may co-run, it is as if this task had a partner for certain.
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -54,7 +54,7 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
   return option;
 }
 
-/// In whole chunks, as plans have it.
+/// Returns the capacity in whole chunks, as plans have it.
 Bytes capacity_of(const ResolvedSet& set) {
   const Bytes all = set.tasks.device.capacity.value_or(set.board.capacity);
   return {all.count / set.chunk.count * set.chunk.count};
@@ -70,7 +70,7 @@ MemoryProblem problem_of(const ResolvedSet& set, std::span<const std::vector<Mea
   return problem;
 }
 
-/// The shortest and the longest times of each task.
+/// Returns the shortest and the longest times of each task.
 std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& problem) {
   std::pair<std::vector<Wcet>, std::vector<Wcet>> times;
   for (const std::vector<MemoryOption>& options : problem.options) {
@@ -117,7 +117,7 @@ Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<Measur
   return PolicyPlan{.plan = std::move(*plan), .chosen = std::move(chosen), .exact = exact};
 }
 
-/// D, or what comes first.
+/// Returns the index of D, or the first one if D is not allowed.
 std::size_t plain(std::span<const MeasuredPolicy> measured, const Places& places) {
   const auto device =
       std::ranges::find_if(places, [&](std::size_t k) { return measured[k].policy == MemoryPolicy::device; });
@@ -138,7 +138,7 @@ Result<PolicyPlan> choose(const ResolvedSet& set, std::span<const std::vector<Me
   return plan_with(set, measured, std::move(chosen), !choice || choice->exact);
 }
 
-/// Of plans that are proved.
+/// Returns true if `a` is better; both plans are proved.
 bool better(const Plan& a, const Plan& b, MemoryObjective objective) {
   if (objective == MemoryObjective::max_slack) return a.end_to_end.slack > b.end_to_end.slack;
   return std::pair(a.demand, a.host) < std::pair(b.demand, b.host);

@@ -30,7 +30,7 @@ bool same_parts(const TimesBetween& times) {
                             [](const Wcet& a, const Wcet& b) { return a.before == b.before && a.after == b.after; });
 }
 
-/// On the device where `first` is, and no part shorter.
+/// Returns true if the same tasks use the device as in `first`, and no part is shorter.
 bool no_shorter(std::span<const Wcet> wcets, std::span<const Wcet> first) {
   return same_uses(wcets, first) && std::ranges::equal(wcets, first, [](const Wcet& a, const Wcet& b) {
            return a.before >= b.before && a.device >= b.device && a.after >= b.after;
@@ -49,7 +49,7 @@ Finding end_to_end(const NamedSet& named) {
   return end_to_end_finding(named, {}, static_priority_bounds(named.set));
 }
 
-/// As make_plan comes to it on given cores.
+/// Returns the slack that make_plan finds on given cores.
 std::optional<Nanos> proved_slack(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto of = [&](std::span<const std::size_t> tried, Lateness lateness) -> std::optional<Nanos> {
     const Finding found = end_to_end(charged_set(plan, set, tried, lateness));
@@ -111,7 +111,7 @@ std::vector<CoreAssignment> ResidentAdmission::assignments(std::span<const Wcet>
   return all;
 }
 
-/// Whether all real-time tasks that name no core are on one, and pass the test `core N` there.
+/// Returns true if all real-time tasks that name no core are on one core, and pass the test `core N` there.
 bool ResidentAdmission::one_core_holds_all(const CoreAssignment& cores, std::span<const Wcet> longest) {
   std::optional<unsigned> one;
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -144,7 +144,8 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
   if (!all_ways_) core_assignments(set_, is_proved);
   else std::ranges::find_if(ways_, [&](const Way& way) { return is_proved(*way.cores); });
   if (!slack || set_.tasks.chains.empty()) return slack;
-  const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size())); // whose chains keep their limits
+  // The plan shows whether chains keep their limits.
+  const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size()));
   return plan && plan->proved ? std::optional(plan->end_to_end.slack.count()) : std::nullopt;
 }
 
@@ -154,7 +155,7 @@ bool ResidentAdmission::has_bounds() const {
   return !ways_.empty() && !monotone;
 }
 
-/// Where the first split proves all of these times, no other counts.
+/// If the first split proves all of these times, no other split counts.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {
@@ -183,7 +184,7 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
   return bounds != nullptr && bounds->surely_proved();
 }
 
-/// With what was learnt of times that are no longer.
+/// Returns bounds for these times. They keep what was learnt from times that are no longer.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();
@@ -205,7 +206,7 @@ PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<c
   return &*of.bounds;
 }
 
-/// On any cores each task has one of its own, where it takes no more time.
+/// Returns the charged set. Without `cores`, each task has a core of its own, where it takes no more time.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);

@@ -1,5 +1,5 @@
-// What admission proves of one set with other execution times, where all memory fits: asked often, for the choice of
-// memory policies. Pure; proofs: policies/proofs/memory-policies.md.
+// Computes what admission proves of one set with other execution times, if all memory fits. The choice of memory
+// policies needs this often. Pure; proofs: policies/proofs/memory-policies.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -15,48 +15,50 @@
 
 namespace rtexec::policies {
 
-/// The same verdict and the same slack as make_plan's, in a fraction of the time, since it makes neither plan nor
-/// words; and bounds on what other execution times come to. Owns a copy of the set.
+/// Computes the verdict and the slack of make_plan in a fraction of the time, since it makes neither plan nor words.
+/// Also bounds the slack with other execution times. Owns a copy of the set.
 ///
-/// There are a few ways to prove a set, of which the first that does decides: the assignments of cores to tasks that
-/// name none. They follow from the CPU parts. Where these are not the same in all questions the ways are one, whatever
-/// the cores are, as if each task had one of its own; and before it the first assignment, if it is the same for all.
+/// The ways to prove a set are the assignments of cores to tasks that name none; the first that succeeds decides. They
+/// follow from the CPU parts. If these differ between questions, there is one way for any cores, as if each task had a
+/// core of its own. Before it comes the first assignment, if that is the same for all questions.
 class ResidentAdmission {
  public:
-  /// `times`: of all questions.
+  /// `times`: the range of all questions.
   ResidentAdmission(const ResolvedSet& set, const TimesBetween& times);
 
-  /// The slack end to end. Absent: not proved, or make_plan refuses the set. `wcets` is parallel to its tasks.
+  /// Returns the slack end to end, or nullopt if the set is not proved or make_plan refuses it. `wcets` is parallel to
+  /// its tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// Whether there are bounds and ways beside slack(). There are none where slack() is no less with shorter times, so
-  /// that it is its own bound, and none where that only holds nearly always: under SCHED_DEADLINE, and where priorities
+  /// True if there are bounds and ways besides slack(). There are none if slack() is no less with shorter times, and so
+  /// is its own bound. There are none either if that holds only nearly always: under SCHED_DEADLINE, and if priorities
   /// are searched.
   [[nodiscard]] bool has_bounds() const;
 
   [[nodiscard]] std::size_t ways() const { return ways_.size(); }
 
-  /// No less than the slack that this way comes to with any times between these, or less than `needed` where that is;
-  /// absent: it proves none of them. `glance`: the same at once, by what was tightest before.
+  /// Returns at least the slack that this way has with any times in the range. If that slack is less than `needed`, it
+  /// may return any value less than `needed`. Returns nullopt if the way proves none of these times. glance() does the
+  /// same quickly, from what was tightest before.
   [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
 
-  /// Whether this way is known to prove the set with these times and with any that are no longer.
+  /// True if this way is known to prove the set with these times and with any that are no longer.
   [[nodiscard]] bool surely_proves(std::size_t way, std::span<const Wcet> longest);
 
  private:
-  /// Bounds with one kind of proof.
+  /// Bounds by one kind of proof.
   struct Bounds {
     PlacedBounds::By by{};
-    std::vector<Wcet> first{};            // times that `bounds` began with
-    std::optional<PlacedBounds> bounds{}; // absent: make_plan refuses these
+    std::vector<Wcet> first{};            // the times with which `bounds` began
+    std::optional<PlacedBounds> bounds{}; // absent: make_plan refuses these times
   };
 
   struct Way {
-    std::optional<CoreAssignment> cores; // absent: any
-    Bounds most{};                       // for what it proves at most,
-    std::optional<Bounds> first_split{}; // if this split does not prove it,
-    std::optional<Bounds> sure{};        // and for what it proves for certain; absent: by `first_split`, or by `most`
+    std::optional<CoreAssignment> cores; // absent: any cores
+    Bounds most{};                       // what it proves at most
+    std::optional<Bounds> first_split{}; // the same for the first split, if that may decide
+    std::optional<Bounds> sure{};        // what it proves for certain; absent: use `first_split`, or else `most`
   };
 
   void add_ways(const TimesBetween& times);
@@ -71,8 +73,8 @@ class ResidentAdmission {
 
   ResolvedSet set_;
   std::vector<std::size_t> urgency_;
-  Plan plan_;             // with no more than order and cores
-  bool all_ways_ = false; // each is an assignment
+  Plan plan_;             // only order and cores are set
+  bool all_ways_ = false; // each way is an assignment
   std::vector<Way> ways_;
 };
 

@@ -24,7 +24,7 @@ Factor factor_at(Step step) {
   return {std::clamp(power, one / limit, one * limit)};
 }
 
-// Of times up to `longest_time`.
+// The times are at most `longest_time`.
 Duration up(Duration time, Factor factor) {
   return Duration(static_cast<Nanos>((Wide{time.count()} * factor.units + one - 1) / one));
 }
@@ -34,7 +34,7 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
-/// With what it waits, so that tasks that are all stretched stay the pairs that they are.
+/// Also stretches the time that it waits, so that pairs of tasks remain pairs if all are stretched.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
@@ -46,7 +46,7 @@ void stretch(Task& task, Factor factor) {
   stretch_device_part(task, factor);
 }
 
-/// Its execution on the device; of a task that does not use it, on its core.
+/// Stretches the execution on the device, or on the core if the task does not use the device.
 void stretch_main_part(Task& task, Factor factor) {
   if (task.wcet->uses_device()) stretch_device_part(task, factor);
   else stretch(task, factor);
@@ -85,7 +85,7 @@ class Search {
       : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     set_.tasks.device.launch_ahead = plan.launch_ahead;
-    // At the start: nothing is proved by it, and it binds the volumes
+    // It only concerns the start: it proves nothing, and limits the volumes
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;
@@ -126,7 +126,7 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// What the tasks do not ask for is not used.
+  /// Returns the edge of the capacity. Memory beyond the demand of the tasks is not used.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -139,7 +139,7 @@ class Search {
                        });
   }
 
-  /// Between `in`, where the least is asked, and `out`.
+  /// Searches between `in`, with the least load, and `out`.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
     const auto attempt = [&](Step step) { return verdict([&](ResolvedSet& set) { change(set, at(step)); }); };
@@ -157,7 +157,7 @@ class Search {
     return {.proved = at(in), .not_proved = at(out), .reason = std::move(most.reason)};
   }
 
-  /// Of the set with one change.
+  /// Returns the verdict on the set with one change.
   template <class Change> Verdict verdict(const Change& change) const {
     ResolvedSet set = set_;
     change(set);
@@ -170,7 +170,7 @@ class Search {
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  /// The classes, cuts and streams of the plan, for tasks whose times may have changed.
+  /// Returns the classes, cuts and streams of the plan, for tasks whose times may have changed.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)
@@ -178,7 +178,7 @@ class Search {
     return result;
   }
 
-  /// Each segment is a layer.
+  /// Returns the task with each segment as one layer.
   static LayeredTask divided(const PlannedTask& planned, Duration device) {
     LayeredTask task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
                      .device_class = planned.device_class,

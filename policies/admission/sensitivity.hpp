@@ -1,11 +1,11 @@
-// How far a set is from the edge of what make_plan proves: what a designer asks after the verdict. Pure; rests on
+// How far a set is from the edge of what make_plan proves, which a designer needs after the verdict. Pure; uses
 // make_plan alone.
 //
-// One quantity is changed at a time, everything else stays as the set and the board say, and each changed set gets a
-// plan of its own: priorities, volumes and cores are chosen anew where the set leaves them open. Along a grid the
-// search halves the way between a value that is proved and one that is not, until they are neighbours. That is the edge
-// if less load is never proved worse. The analyses are monotone, the choice of volumes, splits and cores is not quite:
-// then it is one of several edges, and what Edge says of its two values is true still.
+// One quantity is changed at a time; everything else stays as the set and the board say. Each changed set gets a plan
+// of its own: priorities, volumes and cores are chosen anew if the set leaves them open. Along a grid, the search
+// halves the distance between a value that is proved and one that is not, until they are neighbours. That is the edge
+// if a proof is never lost by less load. The analyses are monotone; the choice of volumes, splits and cores is not
+// quite. In that case it is one of several edges, and Edge is still right about its two values.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -20,43 +20,44 @@
 
 namespace rtexec::policies {
 
-/// Of the grid 1.001^k between 1/100 and 100, in 10^-5. Execution times and costs are rounded up, periods down.
+/// A factor on the grid 1.001^k between 1/100 and 100, in 10^-5. Execution times and costs are rounded up, periods
+/// down.
 struct Factor {
   std::int64_t units = 100'000;
   [[nodiscard]] double value() const { return static_cast<double>(units) / 1e5; }
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
-/// Where the proof ends along one quantity: two neighbours on its grid, both tried.
+/// The end of the proof along one quantity: two neighbours on its grid, both tried.
 template <class Value> struct Edge {
-  std::optional<Value> proved;     // absent: nothing up to the limit is
-  std::optional<Value> not_proved; // absent: nothing up to the limit is not
-  std::string reason;              // of not_proved: the limiting task, or why there is no plan
+  std::optional<Value> proved;     // absent: no value up to the limit is proved
+  std::optional<Value> not_proved; // absent: all values up to the limit are proved
+  std::string reason;              // why not_proved is not: the limiting task, or why there is no plan
 };
 
 struct TaskSensitivity {
   std::string name;
-  Edge<Factor> wcet; // of the device part, where there is one: the largest
-  /// The smallest; the deadline stays, but at most the period, and shrinks along where it is the period
+  Edge<Factor> wcet; // the largest; of the device part, if there is one
+  /// The smallest. The deadline stays, but is at most the period; it shrinks with the period if it equals that
   Edge<Factor> period;
 };
 
 struct Sensitivity {
-  std::vector<TaskSensitivity> tasks; // in the order of the set; of a proved plan only, as are
-  std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included,
-  std::optional<Edge<Factor>> period; // all tasks, and
-  /// The copies': all costs of swapping are divided by it; absent where nothing is swapped
+  std::vector<TaskSensitivity> tasks; // in the order of the set. Only for a proved plan, like the next three:
+  std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included
+  std::optional<Edge<Factor>> period; // all tasks
+  /// The bandwidth of copies: all costs of swapping are divided by it; absent if nothing is swapped
   std::optional<Edge<Factor>> bandwidth;
-  /// All parts of all tasks: the largest; of a plan that is not proved
+  /// All parts of all tasks: the largest factor. Only for a plan that is not proved
   std::optional<Edge<Factor>> wcet_to_prove;
-  /// Device memory in whole chunks: the smallest; where nothing more helps, none is proved
+  /// Device memory in whole chunks: the smallest that is proved. If more memory does not help, none is proved
   Edge<Bytes> capacity;
 };
 
 /// Called before each quantity, and at the end.
 using SensitivityProgress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// `plan` is what make_plan says of `tasks` on `board`. Makes some 12 plans for each of 2 n + 4 quantities.
+/// `plan` is the result of make_plan for `set`. Makes about 12 plans for each of 2 n + 4 quantities.
 [[nodiscard]] Sensitivity sensitivity(const ResolvedSet& set, const Plan& plan,
                                       const SensitivityProgress& progress = {});
 

@@ -30,13 +30,13 @@ Duration added(const GuidelineTask& task, MemoryPolicy policy) {
 
 // ---- memory as the search compares it ----
 
-/// What decides, and what decides between equals.
+/// The memory that decides, and the memory that decides between equals.
 using Amount = std::pair<Wide, Wide>;
 
 struct Use {
   Amount own{};
   Wide shared = 0;
-  /// Of all tasks.
+  /// Returns the amount for all tasks.
   [[nodiscard]] Amount all() const { return {own.first + shared, own.second}; }
 };
 
@@ -61,17 +61,17 @@ bool no_more_memory(const MemoryOption& a, const MemoryOption& b) {
 
 bool same_times(const Wcet& a, const Wcet& b) { return times(a) == times(b); }
 
-/// No more of anything than `b`.
+/// Returns true if `a` takes no more of anything than `b`.
 bool covers(const MemoryOption& a, const MemoryOption& b) {
   return no_more_memory(a, b) && same_times(shorter(a.wcet, b.wcet), a.wcet);
 }
 
 // ---- the search ----
 
-/// What can still come of a node of the search.
+/// What can still be reached from a node of the search.
 struct Reach {
-  std::uint32_t ways = 0; // that may decide, as bits
-  Nanos slack = 0;        // no less than what the first of them gives
+  std::uint32_t ways = 0; // the ways that may decide, as bits
+  Nanos slack = 0;        // at least the slack of the first of these ways
 
   [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(ways)); }
   void drop_first() {
@@ -92,10 +92,10 @@ struct Candidate {
   std::size_t index = 0; // of the option
   Wcet wcet;
   Use use;
-  Reach reach{}; // with ideal times of all others
+  Reach reach{}; // with ideal times of all other tasks
 };
 
-/// A task in the search, with the least of everything that its candidates have, and the longest times.
+/// A task in the search, with the least of each property of its candidates, and the longest times.
 struct Branch {
   std::size_t task = 0;
   std::vector<Candidate> candidates;
@@ -113,7 +113,8 @@ void set_ideal(Branch& branch) {
   }
 }
 
-/// In the order in which they are tried. `monotone`: an option that another covers is never better.
+/// Returns the candidates in the order in which they are tried. `monotone`: an option that another covers is never
+/// better.
 std::vector<Candidate> candidates_of(std::span<const MemoryOption> options, bool unified, bool monotone) {
   std::vector<Candidate> kept, covered;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -144,7 +145,7 @@ Amount range_of(const Branch& branch) {
   return {high.use.all().first - low.use.all().first, high.use.all().second - low.use.all().second};
 }
 
-/// In the order in which they choose.
+/// Returns the branches in the order in which they choose.
 std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   std::vector<Branch> branches;
   for (std::size_t task = 0; task < problem.options.size(); ++task) {
@@ -157,7 +158,7 @@ std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   return branches;
 }
 
-/// All that is asked, up to `max_questions`.
+/// Asks the admission test, up to `max_questions` times.
 class Questions {
  public:
   explicit Questions(const Admission& admission) : admission_(admission) {}
@@ -171,7 +172,7 @@ class Questions {
     if (monotone()) return slack(times.shortest);
     return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
   }
-  /// Whether a way before this one does.
+  /// Returns true if a way before this one is known to decide.
   bool decided_before(std::size_t way, const TimesBetween& times) {
     for (std::size_t k = 0; k < way; ++k)
       if (may_ask() && admission_.surely(k, times.longest)) return true;
@@ -201,8 +202,8 @@ struct Incumbent {
   Nanos slack = 0;
 };
 
-/// Depth first; the tasks that have not chosen yet have their ideal times, which bounds what any choice of theirs can
-/// reach.
+/// Searches depth first. The tasks that have not chosen yet have their ideal times, which bounds what any choice of
+/// theirs can reach.
 class Search {
  public:
   Search(const MemoryProblem& problem, Questions& questions)
@@ -214,14 +215,15 @@ class Search {
         longest_(branches_.size()),
         chosen_(branches_.size()) {}
 
-  /// The least memory with `needed` slack or more, the first of it.
+  /// Returns the combination with the least memory that has `needed` slack or more; of equal ones the first.
   std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
     if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
     return std::move(best_);
   }
 
-  /// The most slack, with any memory that fits; way by way, since with what is found less is left to look at.
+  /// Returns the combination with the most slack in any memory that fits. It goes way by way, since what is found
+  /// leaves less to examine.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;
@@ -239,7 +241,7 @@ class Search {
  private:
   enum class By { bound, glance };
 
-  /// What is known of a node before anything is asked: its slack as that of the node above, and that no way before its
+  /// What is known of a node before any question: that its slack is that of the node above, and that no way before its
   /// first one is known to decide.
   struct Known {
     bool slack = false;
@@ -252,8 +254,8 @@ class Search {
     best_.reset();
   }
 
-  /// Drops options that do not fit, and those with which not even ideal others have the slack that is needed by one of
-  /// `ways`. Whether every task has one left.
+  /// Drops options that do not fit, and those with which none of `ways` has the needed slack, even with ideal times of
+  /// the others. Returns true if every task has an option left.
   bool narrow(std::uint32_t ways) {
     const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
     root_ = {ways, unbounded};
@@ -270,7 +272,7 @@ class Search {
            promises(root_, By::bound, {});
   }
 
-  /// Whether every task has an option left for which `wanted(branch, candidate)`; the others are dropped.
+  /// Drops the options for which `wanted(branch, candidate)` is false. Returns true if every task has an option left.
   template <class Wanted> bool keep(const Wanted& wanted) {
     for (Branch& branch : branches_) {
       std::erase_if(branch.candidates, [&](const Candidate& each) { return !wanted(branch, each); });
@@ -282,7 +284,7 @@ class Search {
     return true;
   }
 
-  /// The task whose options differ most in what they reach chooses first, and takes the one that reaches most.
+  /// The task whose options differ most in what they reach chooses first, and takes the option that reaches most.
   void max_reaching_first() {
     const auto reach = [](const Candidate& each) { return -each.reach.slack; };
     for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);
@@ -291,7 +293,7 @@ class Search {
     set_rest();
   }
 
-  /// The memory of the task's option, with the least that all others can take.
+  /// Returns the memory of the task's option, with the least that all other tasks can take.
   [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
@@ -309,7 +311,8 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach` until one may have the slack that is needed, and none before it is known to decide.
+  /// Drops ways from `reach` until one may have the needed slack and none before it is known to decide. Returns true if
+  /// there is one.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
     for (; reach.ways != 0; reach.drop_first(), known = {}) {
@@ -330,7 +333,7 @@ class Search {
     return memory.first <= capacity_ && (max_slack_ || !best_ || memory < best_->memory);
   }
 
-  /// Whether a glance had promised too much.
+  /// Searches below a node. Returns true if a glance had promised too much.
   bool descend(std::size_t depth, const Use& use, Reach reach) {
     if (depth == branches_.size()) return end(use.all(), reach);
     Branch& branch = branches_[depth];
@@ -365,12 +368,12 @@ class Search {
   std::vector<Branch> branches_;
   Questions& questions_;
   Wide capacity_;
-  std::vector<Use> rest_;                // the least that the branches from this one on take
-  std::vector<Wcet> shortest_, longest_; // of each task, of what can come of the node
+  std::vector<Use> rest_;                // the least memory of the branches from each one on
+  std::vector<Wcet> shortest_, longest_; // by task: the times that can still be reached from the node
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;
-  bool max_slack_ = false; // each that is found raises what is needed; otherwise it takes less memory
+  bool max_slack_ = false; // each result raises the needed slack; otherwise each result takes less memory
   std::optional<Incumbent> best_;
 };
 

@@ -1,6 +1,6 @@
-// Which memory policy each task gets. First by the guidelines of Bateni et al. (RTAS 2020, section IV-B), which weigh
-// overheads; then exactly: the least memory with which a set is admitted, and the most slack within a memory. Pure;
-// allocates; plain values without owners. What ties it to a task set is memory_policies.hpp.
+// Chooses the memory policy of each task. First by the guidelines of Bateni et al. (RTAS 2020, section IV-B), which
+// weigh overheads; then exactly: the least memory with which a set is admitted, and the most slack within a memory
+// size. Pure; allocates; plain values without owners. memory_policies.hpp connects it to task sets.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,22 +22,25 @@ namespace rtexec::policies {
 
 // ---- the guidelines ----
 
-/// A task under the three policies. Absent: the board lacks the policy, or nothing is known of the task under it.
+/// A task under the three policies. A value is absent if the board lacks the policy, or if nothing is known of the task
+/// under it.
 struct GuidelineTask {
   MemoryOverhead device;
   std::optional<MemoryOverhead> managed;
   std::optional<MemoryOverhead> host;
-  std::uint64_t kernels = 1; // that a job launches
-  Bytes saved{0};            // memory, by M or H in place of D
+  std::uint64_t kernels = 1; // launched by a job
+  Bytes saved{0};            // memory saved by M or H in place of D
 };
 
-/// Guideline 1. M is eligible by Eq. (9), O_M - O_D <= I - Ca_cpu - Ca_gpu, H by Eq. (10), O_H - O_D <= I - Tc, each
-/// with the parts of the whole job. Of both the one of less overhead, M where they are equal; of neither D.
+/// Returns the policy by guideline 1. M is eligible by Eq. (9), O_M - O_D <= I - Ca_cpu - Ca_gpu, H by Eq. (10), O_H -
+/// O_D <= I - Tc, each with the parts of the whole job. If both are eligible, it is the one with less overhead, or M if
+/// they are equal; if neither is, D.
 [[nodiscard]] MemoryPolicy guideline_policy(const GuidelineTask& task);
 
-/// Guidelines 1 and 2. All tasks begin under D. Those that guideline 1 converts are taken in this order: the most
-/// memory saved first, then the least overhead added, then the first of the set. Each is converted unless Eq. (11),
-/// sum of N_M + N_H <= sum of N_D, would fail: then it stays under D, and the next one is tried.
+/// Returns the policies by guidelines 1 and 2. All tasks begin under D. The tasks that guideline 1 converts are taken
+/// in this order: the most memory saved first, then the least overhead added, then the first of the set. Each is
+/// converted unless Eq. (11), sum of N_M + N_H <= sum of N_D, would fail. Then it stays under D, and the next one is
+/// tried.
 [[nodiscard]] std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks);
 
 // ---- the exact choice ----
@@ -45,18 +48,18 @@ struct GuidelineTask {
 /// One way to hold a task's memory, and the execution times that were measured with it.
 struct MemoryOption {
   MemoryPolicy policy = MemoryPolicy::device;
-  Bytes device{0}; // that it alone takes on the device,
-  Bytes shared{0}; // there likewise, but in turn with the other tasks: the largest counts (scratch),
-  Bytes host{0};   // and of the host
+  Bytes device{0}; // device memory that the task alone takes
+  Bytes shared{0}; // device memory that it uses in turn with the other tasks: the largest counts (scratch)
+  Bytes host{0};   // host memory
   Wcet wcet;
 };
 
-/// `unified`: the host's memory is the device's, and counts like it. Otherwise less of the device's is less, and the
-/// host's decides between equals.
+/// The options of each task. `unified`: the host's memory is the device's, and counts like it. Otherwise less device
+/// memory is better, and host memory decides between equals.
 struct MemoryProblem {
-  std::vector<std::vector<MemoryOption>> options; // of each task
+  std::vector<std::vector<MemoryOption>> options; // by task
   bool unified = false;
-  Bytes capacity{unlimited}; // of the device, or of all where it is unified
+  Bytes capacity{unlimited}; // of the device, or of all memory if it is unified
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -64,18 +67,18 @@ struct MemoryChoice {
   std::vector<std::size_t> options; // by task
   Bytes device{0};
   Bytes host{0};
-  Nanos slack = 0;           // of max_slack
-  std::size_t questions = 0; // put to the test
-  bool exact = true;         // false: there were more than `max_questions`, and this is the best that they found
+  Nanos slack = 0;           // set by max_slack()
+  std::size_t questions = 0; // how many were put to the admission test
+  bool exact = true;         // false: `max_questions` were too few, and this is the best choice that was found
 };
 
-/// Enough for every combination of eight tasks with three options each, and of all that they begin with.
+/// Enough for every combination of eight tasks with three options each, and for all their partial combinations.
 inline constexpr std::size_t max_questions = 1 << 16;
 
-/// The slack with these execution times, one for each task; absent: they are not admitted.
+/// Returns the slack with these execution times, one for each task; nullopt: they are not admitted.
 using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
 
-/// The shorter one of each part, and the longer one.
+/// shorter() returns the shorter one of each part, longer() the longer one.
 [[nodiscard]] inline Wcet shorter(const Wcet& a, const Wcet& b) {
   return {std::min(a.before, b.before), std::min(a.device, b.device), std::min(a.after, b.after)};
 }
@@ -83,18 +86,21 @@ using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
   return {std::max(a.before, b.before), std::max(a.device, b.device), std::max(a.after, b.after)};
 }
 
-/// The times between these, of each task, of which something is asked.
+/// A question is about all times of each task between these two.
 struct TimesBetween {
   std::span<const Wcet> shortest, longest;
 };
 
-/// What is asked of combinations, of whose options memory is nothing to it, and of times that no combination has.
+/// The admission test that a search asks. It sees only the execution times of combinations, not their memory, and may
+/// be asked about times that no combination has.
 ///
-/// There may be several ways to admit one, of which the first that does decides its slack. `bound(way, times, needed)`
-/// is no less than what this way comes to with any of these times, or is less than `needed` where that is; absent: it
-/// admits none of them. `glance`: the same, perhaps larger, in less time. `surely(way, longest)`: this way is known to
-/// admit these times and any that are no longer. Without bounds there is one way, and `slack` is its own bound: then it
-/// must be monotone, no less with shorter times. Which bounds tests of admission have: proofs/memory-policies.md.
+/// There may be several ways to admit a combination, of which the first that succeeds decides its slack.
+/// `bound(way, times, needed)` returns at least the slack that this way has with any of these times. If that slack is
+/// less than `needed`, it may return any value less than `needed`. It returns nullopt if the way admits none of them.
+/// `glance` does the same in less time; its result may be larger.
+/// `surely(way, longest)` returns true if this way is known to admit these times and any that are no longer.
+/// Without bounds there is one way, and `slack` is its own bound: then it must be monotone, no less with shorter times.
+/// The bounds of admission tests: proofs/memory-policies.md.
 struct Admission {
   using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
   SlackOf slack;
@@ -105,17 +111,19 @@ struct Admission {
 
 inline constexpr std::size_t max_ways = 32;
 
-/// The least memory of all combinations that fit and are admitted, by branch and bound.
+/// Returns the combination with the least memory among those that fit and are admitted, by branch and bound.
 ///
-/// An option is not considered where another of its task takes no more memory and just the same times, or, where
-/// `slack` is monotone, no more of anything; of equal ones the first is. Of combinations that take the same memory, the
-/// task whose options differ most in memory chooses first (of equal ones the first of the set), and takes the option of
-/// the least memory (of equal ones the first), but last those for which another takes no more of anything.
+/// An option is not considered if another option of its task takes no more memory and has the same times. If `slack` is
+/// monotone, it suffices that another takes no more of anything. Of equal options the first is considered.
+/// If combinations take the same memory, the task whose options differ most in memory chooses first (of equal ones the
+/// first of the set). It takes the option of the least memory (of equal ones the first). Options for which another
+/// takes no more of anything come last.
 ///
-/// bad_input: a task without options. not_proved: no combination fits and is admitted.
+/// Returns bad_input if a task has no options, and not_proved if no combination fits and is admitted.
 [[nodiscard]] Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission);
 
-/// The most slack of all combinations that fit and are admitted. Of equal ones that of the least memory, as above.
+/// Returns the combination with the most slack among those that fit and are admitted. Of equal ones it is the one with
+/// the least memory, as above.
 [[nodiscard]] Result<MemoryChoice> max_slack(const MemoryProblem& problem, const Admission& admission);
 
 } // namespace rtexec::policies

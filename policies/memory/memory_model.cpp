@@ -20,7 +20,7 @@ enum Parameter : std::size_t {
   host_touched,
   mapped,
   host_flush,
-  written_back,  // device_flush is this times what the cache holds
+  written_back,  // device_flush is this times the bytes that the cache holds
   cache_penalty, // memory_access - cache_access
   faulted,
   prefetch_start,
@@ -69,7 +69,8 @@ Vector numbers(const MemoryCosts& costs) {
   return values;
 }
 
-/// How many bytes the device writes back in the time of a flush, which is the most that a launch costs: Eq. (4).
+/// Returns how many bytes the device writes back in the time of a flush, which is the most that a launch costs: Eq.
+/// (4).
 double cached_bytes(const MemoryCosts& costs) {
   return costs.written_back > 0 ? number(costs.device_flush) / costs.written_back : 0;
 }
@@ -96,7 +97,7 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
 
 // ---- the model ----
 
-/// How often each parameter counts in each part: a part is the product with the parameters.
+/// The factor of each parameter in each part: a part is the scalar product with the parameters.
 struct Terms {
   Vector copies{}, mapping{}, host_flush{}, device_flush{}, uncached{};
   [[nodiscard]] Vector all() const {
@@ -107,7 +108,7 @@ struct Terms {
   }
 };
 
-/// Eq. (2).
+/// Returns the terms of Eq. (2).
 Terms copied(const MemoryTraffic& traffic) {
   Terms terms;
   terms.copies[copy_start] = number(traffic.copies);
@@ -117,7 +118,7 @@ Terms copied(const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Eqs. (3) to (5).
+/// Returns the terms of Eqs. (3) to (5).
 Terms managed(double cached, const MemoryTraffic& traffic) {
   Terms terms;
   for (const KernelTraffic& kernel : traffic.kernels) {
@@ -128,7 +129,7 @@ Terms managed(double cached, const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Eqs. (6) to (8).
+/// Returns the terms of Eqs. (6) to (8).
 Terms host_pinned(const MemoryTraffic& traffic) {
   Terms terms;
   terms.uncached[cache_penalty] = traffic.hidden ? 0 : traffic.hit_rate * number(traffic.cache_accesses);
@@ -169,7 +170,7 @@ Terms terms_of(MemoryPolicy policy, bool unified, double cached, const MemoryTra
 
 // ---- least squares ----
 
-/// Solves a x = b for the unknowns in `in`, the others being 0; `a` is symmetric and positive definite.
+/// Solves a x = b for the unknowns in `in`, with all others 0; `a` is symmetric and positive definite.
 Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   for (std::size_t k = 0; k < in.size(); ++k)
     for (std::size_t row = k + 1; row < in.size(); ++row) {
@@ -186,7 +187,7 @@ Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   return x;
 }
 
-/// From `x` towards `aim` until the first of `in` is 0; those that are leave `in`.
+/// Steps from `x` towards `aim` until the first of `in` is 0. Those that are 0 leave `in`.
 void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   double part = 1;
   std::size_t first = in.front();
@@ -200,7 +201,8 @@ void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   std::erase_if(in, [&](std::size_t i) { return x[i] <= 0; });
 }
 
-/// The least of x'ax - 2b'x for x >= 0, by an active set (Lawson and Hanson, Solving Least Squares Problems, 1974).
+/// Returns the x >= 0 that minimises x'ax - 2b'x, by an active set (Lawson and Hanson, Solving Least Squares Problems,
+/// 1974).
 Vector non_negative(const Matrix& a, const Vector& b) {
   constexpr double nothing = 1e-12;
   constexpr int max_rounds = 3 * parameters;
@@ -229,16 +231,16 @@ Vector non_negative(const Matrix& a, const Vector& b) {
   return x;
 }
 
-/// One measurement: what its estimate is made of, and what it should be, both in parts of `measured`.
+/// One measurement: the terms of its estimate, and the desired value, both as shares of `measured`.
 struct Row {
   Vector weights{};
   double aim = 0;
   double trust = 1;
 };
 
-/// Squares of weighted errors; parameters that nothing depends on stay at `before`.
+/// Minimises the squares of weighted errors. Parameters on which nothing depends stay at `before`.
 Vector least_squares(std::span<const Row> rows, const Vector& before) {
-  constexpr double inertia = 1e-9; // of what is known before, beside the measurements
+  constexpr double inertia = 1e-9; // the weight of `before`, beside the measurements
   Vector scale{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < parameters; ++i) scale[i] += row.trust * row.weights[i] * row.weights[i];
@@ -260,7 +262,7 @@ Vector least_squares(std::span<const Row> rows, const Vector& before) {
   return found;
 }
 
-/// Huber's weights: an error beyond the usual ones counts linearly.
+/// Sets Huber's weights: an error beyond the usual ones counts linearly.
 void trust(std::span<Row> rows, const Vector& values) {
   constexpr double usual = 1.345 * 1.4826; // of the median of normal errors
   constexpr double exact = 1e-9;
@@ -297,7 +299,7 @@ Fitted fitted_with(double cached, const MemoryCosts& costs, std::span<const Memo
   return found;
 }
 
-/// For each size between what launches write least and most: nothing tells of others.
+/// Fits each cache size between the least and the most that launches write: measurements say nothing about other sizes.
 Fitted fitted(const MemoryCosts& costs, std::span<const MemoryMeasurement* const> measurements) {
   double least = 0, most = 0;
   for (const MemoryMeasurement* each : measurements)
@@ -326,7 +328,7 @@ Fitted fitted(const MemoryCosts& costs, std::span<const MemoryMeasurement* const
   return best;
 }
 
-/// Of `measurement`, in percent.
+/// Returns the error of the estimate for `measurement`, in percent.
 double error_of(const MemoryMeasurement& measurement, bool unified, const Fitted& found) {
   const Vector terms = terms_of(measurement.policy, unified, found.cached, measurement.traffic).all();
   const double measured = number(measurement.measured);
@@ -342,7 +344,7 @@ ModelError summary(std::span<const double> errors) {
   return summary;
 }
 
-/// For each measurement the place of its traffic among the different ones.
+/// Returns for each measurement the index of its traffic among the different ones.
 std::vector<std::size_t> groups_of(std::span<const MemoryMeasurement> measurements) {
   std::vector<const MemoryTraffic*> traffics;
   std::vector<std::size_t> groups;

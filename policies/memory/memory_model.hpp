@@ -1,9 +1,10 @@
-// What a memory policy costs a task beside its execution on the device, and how much memory it takes: the model of
-// Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management, RTAS 2020),
-// Eqs. (2) to (8), with terms of the same kind for a GPU behind a link, and the fit of its parameters to measurements.
+// The costs of a memory policy for a task, besides its execution on the device, and the memory that it takes. This is
+// the model of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management,
+// RTAS 2020), Eqs. (2) to (8), with terms of the same kind for a GPU behind a link, and the fit of its parameters to
+// measurements.
 //
-// It estimates and bounds nothing: promises rest on WCETs that were measured under the policy itself. Pure; allocates;
-// plain values without owners.
+// The model estimates; it does not bound: promises rest on WCETs that were measured under the policy itself. Pure;
+// allocates; plain values without owners.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -19,62 +20,65 @@ namespace rtexec::policies {
 
 using rtexec::MemoryCosts; // Table III
 
-/// Launches that are alike. With none of them and one that is dirty: what one launch after the other maps, of what the
-/// CPU wrote once before them; then `touched` is all of that.
+/// Kernel launches that are alike. An entry with no launches and one dirty launch describes memory that the CPU wrote
+/// once, before launches that map it one after the other; then `touched` is all of that memory.
 struct KernelTraffic {
-  Bytes touched{0}; // S_i: of memory that CPU and device exchange, by each launch
-  Bytes written{0}; // of these
+  Bytes touched{0}; // S_i: memory that CPU and device exchange, touched by each launch
+  Bytes written{0}; // the written part of it
   std::uint64_t launches = 1;
-  std::uint64_t dirty = 0; // of the launches, before which the CPU wrote what they touch (N_c)
+  std::uint64_t dirty = 0; // N_c: number of launches before which the CPU wrote what they touch
   friend bool operator==(const KernelTraffic&, const KernelTraffic&) = default;
 };
 
-/// What one job of a task does to memory (Table III), the same under each policy.
+/// The memory traffic of one job of a task (Table III), the same under each policy.
 struct MemoryTraffic {
-  Bytes in{0};             // B_hd: copied from host to device under D,
-  Bytes out{0};            // B_dh: and back,
-  std::uint64_t copies{0}; // N_m: by so many copies
-  bool fresh = false;      // copies out go to host memory that nobody has touched: otherwise l_ini does not count
-  bool prefetch = false;   // under M the task prefetches what its dirty launches touch (where there is a link)
+  Bytes in{0};             // B_hd: copied from host to device under D
+  Bytes out{0};            // B_dh: copied back
+  std::uint64_t copies{0}; // N_m: the number of these copies
+  bool fresh = false;      // copies out go to host memory that was never touched; otherwise l_ini does not count
+  bool prefetch = false;   // under M the task prefetches what its dirty launches touch (if there is a link)
   std::vector<KernelTraffic> kernels;
   std::uint64_t cache_accesses = 0; // N_L2: instructions that access the device's L2 cache
-  double hit_rate = 0;              // tau, of them, under D: 0 to 1
-  bool hidden = false;              // there is parallelism enough to hide the latency of memory (Eq. 7)
-  Bytes exchanged{0};               // the memory that CPU and device exchange, each buffer once,
-  Bytes device_only{0};             // and what only the device knows
+  double hit_rate = 0;              // tau: the share of hits among them under D, 0 to 1
+  bool hidden = false;              // parallelism hides the latency of memory (Eq. 7)
+  Bytes exchanged{0};               // memory that CPU and device exchange, each buffer once
+  Bytes device_only{0};             // memory that only the device uses
   friend bool operator==(const MemoryTraffic&, const MemoryTraffic&) = default;
 };
 
-/// What a policy takes beside execution: each part rounded up to a nanosecond, and `longest_time` at most.
+/// The overhead of a policy besides execution: each part rounded up to a nanosecond, and at most `longest_time`.
 struct MemoryOverhead {
   Duration copies{0};       // D: all; M behind a link: the pages that return
-  Duration mapping{0};      // I, in which the device waits for pages: another kernel may execute meanwhile
-  Duration host_flush{0};   // of the CPU's caches, at the starts of kernels
-  Duration device_flush{0}; // of the device's cache, at their ends
-  Duration uncached{0};     // Tc: H, what accesses take longer
+  Duration mapping{0};      // I: the device waits for pages; another kernel may execute meanwhile
+  Duration host_flush{0};   // of the CPU's caches, when kernels start
+  Duration device_flush{0}; // of the device's cache, when kernels end
+  Duration uncached{0};     // Tc: under H, the additional time of accesses
 
-  /// O_D, O_M or O_H.
+  /// Returns O_D, O_M or O_H.
   [[nodiscard]] Duration all() const { return copies + mapping + host_flush + device_flush + uncached; }
-  /// What nothing may execute beside.
+  /// Returns the part beside which nothing may execute.
   [[nodiscard]] Duration alone() const { return all() - mapping; }
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };
 
-/// Under D, M or H. Where there is one memory: D by Eq. (2), M by Eqs. (3) to (5), of Eq. (4) the lesser of sum and
-/// bound for each launch, H by Eqs. (6) to (8). Behind a link: D by Eq. (2), M with pages that migrate for dirty
-/// launches, by faults or by a prefetch for each copy of D, and return likewise as far as they are `out`, H with all
-/// that launches touch over the link, and again what a cache would answer.
+/// Returns the overhead under D, M or H.
+/// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), with the lesser of sum and bound in Eq. (4) for each
+/// launch, H by Eqs. (6) to (8).
+/// Behind a link: D by Eq. (2). Under M pages migrate for dirty launches, by faults or by a prefetch for each copy of
+/// D. They return likewise as far as they are `out`. Under H all that launches touch goes over the link, and so does
+/// again what a cache would answer.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
-/// Where a task's memory is. One memory holds both.
+/// The memory of a task by location. With unified memory both are the same memory.
 struct MemoryFootprint {
   Bytes device{0};
   Bytes host{0};
   [[nodiscard]] Bytes all() const { return device + host; }
 };
 
-/// D holds twice what is exchanged, M and H hold it once (section II-B); what only the device knows is there.
+/// Returns the footprint. D holds the exchanged memory twice, M and H hold it once (section II-B). Memory that only the
+/// device uses is added.
 [[nodiscard]] MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traffic);
 
 // ---- the fit ----
@@ -82,13 +86,13 @@ struct MemoryFootprint {
 struct MemoryMeasurement {
   MemoryPolicy policy = MemoryPolicy::device;
   MemoryTraffic traffic;
-  /// What execution alone takes. 0: `measured` is the overhead alone.
+  /// The time of execution alone. 0: `measured` is the overhead alone.
   Duration execution{0};
   /// Execution and overhead.
   Duration measured{0};
 };
 
-/// Of `measured`: |estimate - measured| / measured, in percent.
+/// Errors as a share of `measured`: |estimate - measured| / measured, in percent.
 struct ModelError {
   double mean = 0;
   double worst = 0;
@@ -96,18 +100,18 @@ struct ModelError {
 
 struct MemoryFit {
   MemoryCosts costs;
-  ModelError error;    // of the measurements that were fitted
-  ModelError held_out; // of measurements by fits that did not see them: what to expect of a task that is new
+  ModelError error;    // of the fitted measurements
+  ModelError held_out; // of measurements by fits that did not see them: to be expected of a new task
 };
 
-/// The costs under which the relative errors have the least sum of squares, weighted by Huber's rule, so that a
-/// measurement that a stranger disturbed does not bend the others. `costs` says what is known before: whether there is
-/// one memory, cache_access (its difference to memory_access is all that times tell), and what no measurement depends
-/// on. Measurements of one traffic are held out together, in turns of five or of fewer groups.
+/// Returns the costs for which the relative errors have the least sum of squares, weighted by Huber's rule, so that a
+/// disturbed measurement does not bend the others. `costs` gives what is known before: whether memory is unified,
+/// cache_access (times only show its difference to memory_access), and the costs on which no measurement depends.
+/// Measurements of one traffic are held out together, in five turns, or in one for each traffic if there are fewer.
 ///
-/// bad_input: a measurement of no time or of no policy; fewer than two traffics.
+/// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
-/// The costs alone, for who holds out others: of any measurements, none included.
+/// Returns only the costs, for callers that hold out measurements themselves. `measurements` may be empty.
 [[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

@@ -18,7 +18,7 @@ Bytes saturated(Wide bytes) {
   return {static_cast<std::uint64_t>(std::min<Wide>(bytes, std::numeric_limits<std::uint64_t>::max()))};
 }
 
-/// Constants, scratch and state are told apart; elsewhere all memory is like state.
+/// Returns true if constants, scratch and state are told apart. Otherwise all memory is treated like state.
 bool classes_count(SwapPolicy policy) {
   return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none;
 }
@@ -75,7 +75,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
 
 Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
 
-/// What the objects of one class waste, each in chunks of its own.
+/// Returns the chunks that the objects of one class waste if each has chunks of its own.
 Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
   Wide waste = 0;
   for (const MemoryObject& object : objects)
@@ -83,7 +83,7 @@ Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> obje
   return chunks_of(size.count + waste, chunk) - chunks_of(size.count, chunk);
 }
 
-/// An arena whose counts may be too large for one.
+/// An arena with counts that may be too large for `Arena`.
 struct WideArena {
   Wide constant = 0, state = 0, fixed = 0, scratch = 0, carry = 0, padding = 0;
   [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + carry + padding; }
@@ -113,12 +113,12 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   return arena;
 }
 
-/// What one task takes of the capacity beside its chunks.
+/// Returns what one task takes of the capacity besides its chunks.
 Wide outside_of(const MemoryDemand& memory, const Board& board) {
   return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
 }
 
-/// What else helps a task that is too large for the device.
+/// Returns further advice for a task that is too large for the device.
 std::string less_of_it(const Task& asked, const PlannedTask& task, const ResolvedSet& set) {
   const std::vector<MemoryPolicy>& policies = set.board.memory_policies;
   const bool on_device = task.memory_policy == MemoryPolicy::device;
@@ -131,7 +131,7 @@ std::string less_of_it(const Task& asked, const PlannedTask& task, const Resolve
   return ways;
 }
 
-/// A task that no other memory is left for is refused whatever the policy.
+/// Lays out the arenas. Refuses a task that does not fit even alone, whatever the policy.
 Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   const TaskSet& tasks = set.tasks;
   std::string errors;
@@ -159,13 +159,14 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
   return {};
 }
 
-/// Physical chunks, by what they hold.
+/// Numbers of physical chunks, by content.
 struct Need {
   std::uint32_t kept = 0;
   std::uint32_t scratch = 0;
 };
 
-/// Of two jobs that execute at once, one is under D and takes the first chunks, and the other one the last ones.
+/// Returns the chunks of shared scratch. Of two jobs that execute at once, the one under D takes the first chunks, and
+/// the other one takes the last ones.
 std::uint32_t shared_scratch(const Plan& plan) {
   std::uint32_t alone = 0, executing = 0, waiting = 0;
   for (const PlannedTask& task : plan.tasks) {
@@ -175,7 +176,8 @@ std::uint32_t shared_scratch(const Plan& plan) {
   return std::max(alone, executing + waiting);
 }
 
-/// Of jobs of one level only one is between two of its segments; of express jobs all may be.
+/// Returns the chunks of all carry. Of jobs of one level only one is between two of its segments; of express jobs all
+/// may be.
 std::uint32_t shared_carry(const Plan& plan) {
   std::uint32_t express = 0;
   std::map<std::uint32_t, std::uint32_t> levels;
@@ -265,7 +267,7 @@ Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
-  // Charges and searches take the dearest way out: a copy, where anything is copied.
+  // Charges and searches assume the most expensive way out: a copy, if anything is copied.
   cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }

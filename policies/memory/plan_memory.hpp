@@ -1,5 +1,4 @@
-// Device memory of a plan, in whole chunks: what each task needs, what of it there is room for, and what swapping
-// costs.
+// Device memory of a plan, in whole chunks: what each task needs, how much of it fits, and what swapping costs.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,42 +10,44 @@
 
 namespace rtexec::policies {
 
-/// Fills in capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks, each task's memory, memory
-/// policy, pairs (co_run), period and arena, and where the demand exceeds the capacity or a task has a stream `swap`,
-/// but for its frames: these, and the tasks' swap slots, are assign_volumes()'s. Returns the overflow, the chunks that
-/// are missing: 0 where everything fits. Every task of the set must have a wcet.
+/// Fills in capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks, and each task's memory,
+/// memory policy, pairs (co_run), period and arena. If the demand exceeds the capacity or a task has a stream, it also
+/// fills in `swap`, except for its frames. assign_volumes() sets these, and the tasks' swap slots. Returns the
+/// overflow, the number of missing chunks; 0 if everything fits. Every task of the set must have a wcet.
 ///
-/// demand, pipelined and none: what tasks keep (constants or the ring of their stream, state and fixed) + the largest
-/// scratch, since one job executes at a time and all scratch is the same chunks; where two may execute at once, the
-/// largest of each. The other policies do not tell classes apart: all memory of all tasks. Everywhere + what lies
-/// outside of chunks, which is not swapped.
+/// Under serial, pipelined and none, the demand is what tasks keep (constants or the ring of their stream, state and
+/// fixed) + the largest scratch. One job executes at a time, so all scratch is the same chunks. If two jobs may execute
+/// at once, the largest scratch of each counts. The other policies do not tell classes apart: all memory of all tasks
+/// counts. Under every policy, memory outside of chunks is added; it is not swapped.
 ///
-/// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be
-/// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of
-/// this size. not_proved: the demand exceeds the capacity and swapping cannot help, or jobs execute beside each other;
-/// no plan can be made then, so that not even a forced run starts.
+/// Returns bad_input if more capacity is wanted than the board has, or none is known; if the chunk has size 0, or there
+/// are more chunks than can be counted; if the board lacks a memory policy; if a swap volume is too large; or if the
+/// cost of swapping in chunks of this size is unknown. Returns not_proved if the demand exceeds the capacity and
+/// swapping cannot help, or tasks co-run; then no plan can be made, and not even a forced run starts.
 [[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set,
                                                 std::span<const MemoryDemand> memory);
 
-/// What swapping costs with such a store, in the set's chunks. bad_input: it is not known, or out of range.
+/// Returns the costs of swapping with such a store, in the set's chunks. Returns bad_input if they are unknown, or out
+/// of range.
 [[nodiscard]] Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store);
 
-/// The chunks that the capacity lacks; 0: everything fits.
+/// Returns the number of chunks that the capacity lacks; 0: everything fits.
 [[nodiscard]] std::uint32_t overflow_of(const Plan& plan);
 
-/// Notes what tasks ask to have on the device at the start, once they have their swap slots and the plan its frames.
-/// bad_input: no whole chunks, more than the task's swap volume, or more than the frames hold in all.
+/// Records how much memory tasks want on the device at the start. The tasks must have their swap slots, and the plan
+/// its frames. Returns bad_input if it is not in whole chunks, is more than the task's swap volume, or in all more than
+/// the frames.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
-/// Of one task, beside others: what is its own, and what it shares with them, of which the largest counts.
+/// The memory of one task: its own, and what it shares with other tasks, of which the largest counts.
 struct WholeChunks {
   Bytes kept{0};
   Bytes shared{0};
 };
-/// As plan_memory() counts them; what is outside of chunks is not there. `chunk` is not 0.
+/// Returns the memory as plan_memory() counts it, without memory outside of chunks. `chunk` must not be 0.
 [[nodiscard]] WholeChunks whole_chunks(const MemoryDemand& memory, Bytes chunk, SwapPolicy policy);
 
-/// Of all tasks together: what the store has to hold.
+/// Returns the swap volume of all tasks, which the store has to hold.
 [[nodiscard]] Bytes swap_volume(const Plan& plan);
 
 } // namespace rtexec::policies

@@ -10,7 +10,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// Where constants are streamed: how jobs are cut for that, and through how many frames.
+/// Plans the cuts and the ring of a task whose constants are streamed.
 Result<> plan_stream(LayeredTask& task, const Task& asked, const ResolvedSet& set) {
   const StoreKind store = set.store.empty() ? StoreKind::pinned : StoreKind::file;
   const auto cost = swap_cost(set, store);

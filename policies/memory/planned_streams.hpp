@@ -1,5 +1,5 @@
-// The tasks of a set whose constants are streamed: how their jobs are cut for that, and through how many frames they
-// go. Set-up only: allocates.
+// Plans the streams of a set's tasks: how their jobs are cut, and how many frames their rings have. Set-up only:
+// allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,9 +12,9 @@
 
 namespace rtexec::policies {
 
-/// With the stream and the cuts of each task that streams; one whose ring would hold all its chunks streams nothing.
-/// `layered`: by task of the set. bad_input: a ring that is given has no room for what a layer reads, or what copying
-/// costs is not known.
+/// Returns `layered` with the stream and the cuts of each task that streams. A task whose ring would hold all its
+/// chunks does not stream. `layered`: by task of the set. Returns bad_input if a given ring has no room for what a
+/// layer reads, or if the cost of copying is unknown.
 [[nodiscard]] Result<std::vector<LayeredTask>> with_streams(const ResolvedSet& set,
                                                             std::span<const LayeredTask> layered);
 
