@@ -94,7 +94,7 @@ std::vector<Key<CoreKind>> core_kind_keys() {
           key<C>("cluster", integer<unsigned>(0, last_core), required, "that they are in", &C::cluster)};
 }
 
-/// Alternatives of a file.
+/// Returns a key of alternative paths of a file.
 template <class S>
 Key<S> paths(std::string_view name, std::string_view fallback, std::string_view meaning, BoardPaths S::*member) {
   Type<BoardPaths> type = set_of(board_path());
@@ -258,7 +258,7 @@ void check_hardware(const Board& board, Report& report) {
                                    std::to_string(kind_of[core] + 1) + " already");
 }
 
-/// Interrupts and the system need cores that are left.
+/// Checks that cores are left for interrupts and the system.
 void check_boot(const Board& board, Report& report) {
   const Rules rules(report, "boot");
   std::set<unsigned> left;

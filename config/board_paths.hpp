@@ -1,4 +1,4 @@
-// How board files say which file of a machine is meant (BoardPath).
+// The way in which board files name the files of a machine (BoardPath).
 #pragma once
 
 #include "config/types.hpp"
@@ -10,7 +10,7 @@
 namespace rtexec::config {
 
 [[nodiscard]] Read<BoardPath> parse_board_path(std::string_view text);
-/// As parse_board_path() reads it.
+/// Returns a text that parse_board_path() reads as `path`.
 [[nodiscard]] std::string to_string(const BoardPath& path);
 [[nodiscard]] Type<BoardPath> board_path();
 

@@ -1,5 +1,5 @@
-// The text is cut into statements: a key with its value, a header, or a line with neither. The parser says what each
-// one is.
+// Cuts the text into statements: a key with its value, a header, or a line with neither. The parser tells the kind of
+// each.
 #include "config/board_writer.hpp"
 
 #include "config/document.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace config;
 
-/// Behind the string that begins at `at`, which any of TOML's four kinds of quotes encloses.
+/// Returns the position behind the string that begins at `at`, in any of TOML's four kinds of quotes.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string three(3, quote);
@@ -31,7 +31,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-/// Behind the first `stop` outside strings, comments and brackets; the text's end where there is none.
+/// Returns the position behind the first `stop` outside strings, comments and brackets, or the text's end if there is
+/// none.
 std::size_t end_at(char stop, std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -52,7 +53,7 @@ std::size_t end_at(char stop, std::string_view text) {
 
 std::size_t end_of_statement(std::string_view text) { return end_at('\n', text); }
 
-/// `statement` is a key with a string or a number, in whose place comes `value`.
+/// Returns `statement`, a key with a string or a number, with `value` in place of that.
 std::string with_value(std::string_view statement, const std::string& value) {
   const std::size_t begin = statement.find_first_not_of(" \t", end_at('=', statement));
   const bool is_string = statement[begin] == '"' || statement[begin] == '\'';
@@ -67,7 +68,7 @@ bool is_header(std::string_view statement) {
   return first != std::string_view::npos && statement[first] == '[';
 }
 
-/// The statement's first key, or its header's; empty: it has neither.
+/// Returns the statement's first key, or its header's; empty if it has neither.
 std::string key_of(std::string_view statement) {
   const Result<Table> content = parse_document(statement, "board");
   return content && !content->empty() ? content->front().key : std::string();
@@ -83,7 +84,7 @@ std::string comments_of(std::string_view lines) {
   return comments;
 }
 
-/// The text's statements are put in one after the other.
+/// Rewrites a text, whose statements are put in one after the other.
 class Rewriter {
  public:
   explicit Rewriter(std::optional<Bytes> chunk) : chunk_(chunk) {}
@@ -102,7 +103,7 @@ class Rewriter {
                                                          : statement;
   }
 
-  /// All of the text, with `tables` where those before it ended.
+  /// Returns all of the text, with `tables` where the former ones ended.
   [[nodiscard]] std::string finish(std::string tables, std::string_view line_end) {
     kept_ += std::exchange(pending_, {});
     if (tables.empty()) return kept_;
@@ -120,7 +121,7 @@ class Rewriter {
   enum { top, swap_cost, other } section_ = top;
   std::optional<Bytes> chunk_;
   std::string kept_;
-  // Lines without statements, in or behind a [[swap_cost]] table: which, the next statement tells
+  // Lines without statements, in or behind a [[swap_cost]] table: the next statement tells which
   std::string pending_;
   std::optional<std::size_t> place_; // in kept_
 };
@@ -129,7 +130,7 @@ struct Fact {
   std::string key, value;
 };
 
-/// As Rewriter, for the facts of a table; without a name for those that are in none.
+/// Does the same for the facts of one table. An empty name stands for the keys outside of tables.
 class TableRewriter {
  public:
   TableRewriter(std::string_view table, std::vector<Fact> facts)
@@ -169,7 +170,7 @@ class TableRewriter {
   std::optional<std::size_t> place_; // behind the table's last key
 };
 
-/// Puts the statements of `toml` in, one after the other.
+/// Passes the statements of `toml` to the rewriter, one after the other.
 void put_all(std::string_view toml, auto& rewriter) {
   while (!toml.empty()) {
     const std::size_t end = end_of_statement(toml);
@@ -188,7 +189,7 @@ std::string with_table(std::string_view toml, std::string_view table, std::vecto
   return rewriter.finish(line_end_of(toml));
 }
 
-/// What is known.
+/// Returns the known facts.
 std::vector<Fact> facts_of(const MemoryFacts& measured) {
   std::vector<Fact> facts;
   if (measured.core_bandwidth != Bandwidth{})
@@ -197,7 +198,7 @@ std::vector<Fact> facts_of(const MemoryFacts& measured) {
   return facts;
 }
 
-/// All that its kind of platform has, what is 0 too.
+/// Returns all values of its kind of platform, zeros included.
 std::vector<Fact> facts_of(const MemoryCosts& measured) {
   const auto time = [](std::string_view key, Duration value) {
     return Fact{std::string(key), toml_string(to_string(value))};
@@ -230,7 +231,8 @@ std::string with_line_ends(std::string_view text, std::string_view line_end) {
   return result;
 }
 
-/// Of those of one store and chunk size the last one of `measured`, if there is one; in the order of both.
+/// Returns the costs of both, sorted by store and chunk size. For one store and chunk size, the last one of `measured`
+/// counts, if there is one.
 std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const SwapCost> measured) {
   std::map<std::pair<StoreKind, Bytes>, SwapCost> costs;
   for (const auto source : {before, measured})
@@ -240,7 +242,7 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
   return result;
 }
 
-/// `board_toml` as `rewrite` has it; both are right boards.
+/// Returns what `rewrite` makes of `board_toml`. Checks that both are valid boards.
 template <class Rewrite> Result<std::string> rewritten(std::string_view board_toml, Rewrite rewrite) {
   if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   std::string text = rewrite();

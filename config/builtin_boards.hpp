@@ -1,4 +1,4 @@
-// The files of boards/, which the library carries in itself, so that no installation is needed to find them.
+// The files of boards/, embedded in the library, so that it finds them without an installation.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -9,14 +9,14 @@
 namespace rtexec::config {
 
 struct BuiltinBoard {
-  std::string_view name; // of the file, without ".toml"
+  std::string_view name; // the name of the file, without ".toml"
   std::string_view toml;
 };
 
-/// Written by make-builtin-boards.
+/// Returns the embedded boards. make-builtin-boards generates this function.
 [[nodiscard]] std::span<const BuiltinBoard> builtin_boards();
 
-/// As rtexec::read_board, with names from `builtin`.
+/// Does the same as rtexec::read_board, with names from `builtin`.
 [[nodiscard]] Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin);
 
 } // namespace rtexec::config

@@ -11,7 +11,7 @@ namespace rtexec::config {
 namespace {
 
 struct Description {
-  std::string_view name, belongs; // where FILE stands for its name
+  std::string_view name, belongs; // FILE in `belongs` stands for the file's name
 };
 
 Description described(Content content) {
@@ -30,7 +30,7 @@ Description described(Content content) {
   std::unreachable();
 }
 
-/// TOML tables begin with '[' too, but never with a brace after it.
+/// Returns true for JSON. TOML tables begin with '[' too, but never with a brace after it.
 bool is_json(std::string_view text) {
   const auto skip_spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };
   skip_spaces();
@@ -41,7 +41,7 @@ bool is_json(std::string_view text) {
   return text.starts_with('{');
 }
 
-/// By the keys that the others do not have.
+/// Recognises a TOML file by the keys that no other kind of file has.
 std::optional<Content> content_of_toml(std::string_view text) {
   const auto top = parse_document(text, {});
   if (!top) return {};

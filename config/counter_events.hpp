@@ -1,4 +1,4 @@
-// What the generic events of counters tell of a core.
+// What the generic events of counters say about a core.
 #pragma once
 
 #include <string_view>
@@ -6,9 +6,9 @@
 namespace rtexec::config {
 
 enum class EventMeaning {
-  traffic, // memory traffic; also of every event that is not known by name
-  time,    // passes while the core executes anything: a thread that spins makes as many as any other
-  other,   // happens at the program's will
+  traffic, // memory traffic; also any event that is not known by name
+  time,    // counts while the core executes anything: a thread that spins causes as many as any other
+  other,   // occurs as the program chooses
 };
 [[nodiscard]] EventMeaning meaning_of(std::string_view event);
 

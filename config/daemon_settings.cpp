@@ -84,7 +84,7 @@ std::vector<Key<DaemonSettings>> swap_keys() {
                               &DaemonSettings::swap)};
 }
 
-/// A key of what the daemon declares for a client.
+/// Returns a key of the declaration that the daemon makes for a client.
 template <class T, class Member>
 Key<ClientRule> declared(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Member member) {
@@ -161,7 +161,7 @@ bool is_client_name(std::string_view name) {
          std::ranges::all_of(name, [](char each) { return ' ' <= each && each <= '~'; });
 }
 
-/// Whom `rule` fits, `before` fits as well.
+/// Returns true if `before` fits every client that `rule` fits.
 bool hides(const ClientRule& before, const ClientRule& rule) {
   return (before.name.empty() || before.name == rule.name) &&
          (before.executable.empty() || before.executable == rule.executable);

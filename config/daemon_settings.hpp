@@ -1,5 +1,5 @@
-// What is asked of the daemon that schedules other programs (rtexecd FILE.toml): which device it shares out, who may
-// have how much of it, and which declarations it makes for programs that make none. Plain values.
+// The settings of the daemon that schedules other programs (rtexecd FILE.toml): the device that it shares, how much of
+// it each program may have, and the declarations that the daemon makes for programs that make none. Plain values.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,42 +15,42 @@
 
 namespace rtexec::config {
 
-/// How physical chunks come from one client to the next.
+/// How physical chunks pass from one client to the next.
 enum class ChunkSharing {
-  automatic, // shared where the driver can export them
-  shared,    // made once and handed on: each client can see what others left in them
+  automatic, // shared if the driver can export them
+  shared,    // made once and passed on: each client can see what others left in them
   separate,  // each client makes its own when it loads them, and gives them back when it has saved them
 };
 
 struct DaemonOptions {
   std::filesystem::path directory = "/run/rtexec/daemon";
-  std::string group; // that may connect; empty: who runs the daemon
+  std::string group; // its members may connect; empty: only the user who runs the daemon
   unsigned places = 32;
-  std::string metrics; // "ADDRESS:PORT"; empty: none
+  std::string metrics; // "ADDRESS:PORT"; empty: no metrics
   Order order = Order::edf;
-  /// Of clients with a deadline, under static priority.
+  /// For clients with a deadline, under static priority.
   PriorityAssignment priorities = PriorityAssignment::deadline_monotonic;
   ChunkSharing chunks = ChunkSharing::automatic;
-  /// The longest job of a client without a deadline, which every other waits for.
+  /// The longest job of a client without a deadline. Every other client may have to wait for it.
   Duration best_effort_wcet{std::chrono::milliseconds(50)};
-  /// Within which a client carries out a command, or is ended.
+  /// The time within which a client must carry out a command. A client that takes longer is ended.
   Duration patience{std::chrono::milliseconds(500)};
-  /// After which a client is ended that holds the device beyond its WCET while others wait.
+  /// The time after which a client is ended if it holds the device beyond its WCET while others wait.
   Duration stuck_after{std::chrono::seconds(1)};
-  bool keep_awake = false; // all cores that the daemon may use
+  bool keep_awake = false; // keep all cores that the daemon may use from going idle
 };
 
-/// What a client promises to keep, and its deadline is promised for.
+/// The declaration of a client: what it promises to keep, in return for a promise of its deadline.
 struct ClientDeclaration {
-  /// The least distance of two jobs.
+  /// The minimum distance of two jobs.
   Duration period{0};
-  /// From the release of a job to its end, at most the period.
+  /// The longest time from the release of a job to its end; at most the period.
   Duration deadline{0};
-  /// How long a job has the device at most, alone, with its memory there.
+  /// The longest time that a job has the device, alone, with its memory there.
   Duration wcet{0};
-  /// A job goes on where its next work comes within this time after all of it has ended, while its WCET lasts.
+  /// A job continues if its next work comes within this time after all its work has ended, while its WCET lasts.
   Duration gap{0};
-  /// 1 to 99, larger is more urgent, where priorities are explicit.
+  /// 1 to 99, larger is more urgent. Used if priorities are explicit.
   std::optional<int> priority;
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;
   friend bool operator==(const ClientDeclaration&, const ClientDeclaration&) = default;
@@ -58,15 +58,15 @@ struct ClientDeclaration {
 
 inline constexpr std::size_t longest_client_name = 63;
 
-/// For clients whose name and executable are these; of several rules the first one that fits holds.
+/// A rule for clients with this name and this executable. Of several rules the first one that fits applies.
 struct ClientRule {
-  /// What the client calls itself (RTEXEC_CLIENT): printable ASCII. Empty: any.
+  /// The name that the client gives itself (RTEXEC_CLIENT): printable ASCII. Empty: any.
   std::string name;
-  /// As /proc/PID/exe says. Empty: any.
+  /// The executable, as /proc/PID/exe says. Empty: any.
   std::filesystem::path executable;
-  /// How much device memory it may have. Absent: all that there is.
+  /// The most device memory that the client may have. Absent: all of it.
   std::optional<Bytes> memory;
-  /// Made for the client, which then may make none itself.
+  /// The declaration that the daemon makes for the client, which then may make none itself.
   std::optional<ClientDeclaration> declaration;
 };
 
@@ -79,7 +79,7 @@ struct DaemonSettings {
   std::vector<ClientRule> clients;
 };
 
-/// bad_input, with every mistake and its line.
+/// Returns bad_input, with every mistake and its line.
 [[nodiscard]] Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::filesystem::path& file);
 [[nodiscard]] Result<DaemonSettings> read_daemon_settings(const std::filesystem::path& file);
 

@@ -3,7 +3,7 @@
 #include "config/base/decimal.hpp"
 #include "config/base/text.hpp"
 
-// Nesting that no file of ours needs is refused by the parser, which recurses.
+// The parser recurses, so it refuses nesting that no file of ours needs.
 #define TOML_MAX_NESTED_VALUES 8
 // An assertion of toml++ 3.3 stands before the very check that reports a header such as "[[=a]]" as an error.
 #define TOML_ASSERT(expression) static_cast<void>(0)
@@ -27,7 +27,7 @@ namespace {
 
 Position position(const toml::source_region& region) { return {region.begin.line, region.begin.column}; }
 
-/// What lies deeper is dropped: no key is known there, and its table above is already an error.
+/// Deeper values are dropped: no key is known there, and the table above them is already an error.
 constexpr int max_depth = 6;
 
 Value converted(const toml::node& node, int depth);
@@ -62,7 +62,8 @@ std::string message(const std::string& file, Position at, std::string_view text)
   return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": error: " + std::string(text);
 }
 
-/// toml++ recurses once per part of a dotted key ("a.a.a..."), which stands on one line: the length of lines bounds it.
+/// Checks the length of the text and of its lines. toml++ recurses once per part of a dotted key ("a.a.a..."), which is
+/// on one line: the length of lines bounds the recursion.
 Result<> check_bounds(std::string_view toml, const std::string& file) {
   if (toml.size() > max_file_bytes)
     return fail(Errc::bad_input, file + ": error: larger than " + std::to_string(max_file_bytes) + " bytes");
@@ -77,7 +78,8 @@ Result<> check_bounds(std::string_view toml, const std::string& file) {
   return {};
 }
 
-/// By its byte order mark, or by the zero bytes of its first two characters, which are ASCII in every file of ours.
+/// Recognises UTF-16 by its byte order mark, or by the zero bytes of its first two characters, which are ASCII in every
+/// file of ours.
 bool is_utf16(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
   if (text.size() < 4) return false;
@@ -85,7 +87,7 @@ bool is_utf16(std::string_view text) {
   return odd != even;
 }
 
-/// Told from an integer by a point, an exponent, or letters.
+/// Returns a number that a point, an exponent, or letters tell from an integer.
 std::string with_point(double x) {
   const std::string text = decimal(x);
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
@@ -111,7 +113,7 @@ std::string listed(const Array& array) {
   std::string text = "[";
   for (const Value& value : array) {
     if (text.size() > 1) text += ", ";
-    if (text.size() > 100) break; // what follows would be cut off
+    if (text.size() > 100) break; // further values would be cut off
     text += spelled(value);
   }
   return shortened(text + "]");

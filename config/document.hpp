@@ -1,4 +1,5 @@
-// A TOML text as plain values with their positions. The only door to toml++, whose headers are slow to compile.
+// A TOML text as plain values with their positions. Only document.cpp includes toml++, whose headers are slow to
+// compile.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,7 +14,7 @@
 
 namespace rtexec::config {
 
-/// Counted from 1; columns in characters.
+/// A position in the text, counted from 1; columns in characters.
 struct Position {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
@@ -23,9 +24,9 @@ struct Position {
 struct Value;
 struct Entry;
 using Array = std::vector<Value>;
-/// In the order of the text.
+/// The entries of a table, in the order of the text.
 using Table = std::vector<Entry>;
-/// A date or a time: no key takes one.
+/// A date or a time, which no key takes.
 struct DateOrTime {};
 
 struct Value {
@@ -41,14 +42,14 @@ struct Entry {
 
 [[nodiscard]] const Entry* find(const Table& table, std::string_view key);
 
-/// As TOML writes it, shortened: to be shown in a message.
+/// Returns the value as TOML writes it, shortened, for a message.
 [[nodiscard]] std::string spelled(const Value& value);
 
-/// Bounds on what is parsed at all: far above any use, and low enough that no text can exhaust the parser's stack.
+/// Limits of the parsed text: far above any use, and low enough that no text can exhaust the parser's stack.
 inline constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t max_line_bytes = 2048;
 
-/// The root table. A syntax error says "FILE:LINE:COLUMN: error: ..."; `file` is only its name.
+/// Returns the root table. A syntax error says "FILE:LINE:COLUMN: error: ..."; `file` is only its name.
 [[nodiscard]] Result<Table> parse_document(std::string_view toml, const std::string& file);
 
 } // namespace rtexec::config

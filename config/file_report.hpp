@@ -19,34 +19,34 @@ namespace rtexec::config {
 /// The path of a value: a key of a table, or the table itself if `key` is empty. Views of string literals.
 struct KeyPath {
   std::string_view table; // "" is the file's top, "executive", "task", ...
-  std::size_t index = 0;  // of a list's element
+  std::size_t index = 0;  // the index of a list's element
   std::string_view key;
-  std::size_t around = 0; // where the list stands in an element of another: the index of that
+  std::size_t around = 0; // if the list is in an element of another list: the index of that element
   friend auto operator<=>(const KeyPath&, const KeyPath&) = default;
 };
 
-/// A value that has an error is bad, and a rule between values is silent where one of them is bad already: one mistake
-/// gives one message.
+/// Collects errors. A value that has an error is bad. A rule between values is silent if one of them is bad already:
+/// one mistake gives one message.
 class Report {
  public:
-  /// For a struct built in code: messages carry no position.
+  /// Makes a report for a struct built in code: messages carry no position.
   Report() = default;
   explicit Report(std::filesystem::path file) : file_(std::move(file)) {}
 
   void locate(const KeyPath& place, Position at) { positions_[place] = at; }
-  /// What messages call an element of a list.
+  /// Sets the name of a list's element in messages.
   void name_element(const KeyPath& element, const std::string& name) { names_[element] = name; }
 
-  /// At the value, or at its table where the value is not given.
+  /// Adds an error at the value, or at its table if the value is not given.
   void error(const KeyPath& place, const std::string& message);
-  /// An error of something that has no place in the structs, such as an unknown key of `table`.
+  /// Adds an error about something that has no place in the structs, such as an unknown key of `table`.
   void error(const KeyPath& table, Position at, const std::string& message);
-  /// A broken rule between the values at `places`, reported at the first of them.
+  /// Adds an error about a broken rule between the values at `places`, reported at the first of them.
   void relation(const std::vector<KeyPath>& places, const std::string& message);
 
   [[nodiscard]] bool is_bad(const KeyPath& place) const { return bad_.contains(place); }
 
-  /// All errors in the order of the lines.
+  /// Returns all errors in the order of the lines.
   [[nodiscard]] Result<> result() const;
 
  private:
@@ -75,7 +75,7 @@ class Rules {
     return {.table = table_, .index = index_, .key = key, .around = around_};
   }
   [[nodiscard]] bool is_bad(std::string_view key) const { return report_.is_bad(of(key)); }
-  /// As Report::relation().
+  /// Reports a broken rule, as Report::relation() does.
   void broken(std::initializer_list<std::string_view> keys, const std::string& message) const;
 
  private:

@@ -11,7 +11,7 @@ struct KeyDoc {
   std::string table; // "[executive]", "[[task]]", ...; empty: the file's top
   std::string key;
   std::string type;     // "duration, 1us to 60min", "one of: skip, catch-up, ...", ...
-  std::string unit;     // "ns, us, ms, s, min"; empty where there is none
+  std::string unit;     // "ns, us, ms, s, min"; empty: none
   std::string fallback; // the default, or "required"
   std::string meaning;
 };

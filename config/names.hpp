@@ -1,4 +1,4 @@
-// How the enumerations of the configuration are spelled, in TOML files, reports and traces: one table each.
+// The spellings of the configuration's enumerations in TOML files, reports and traces: one table each.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -14,7 +14,7 @@
 namespace rtexec {
 
 template <class Enum> struct Spelling {
-  std::string_view text; // a literal: ends in a zero
+  std::string_view text; // a literal: ends with a null character
   Enum value;
 };
 
@@ -241,7 +241,7 @@ template <class Enum> [[nodiscard]] constexpr std::span<const Spelling<Enum>> sp
   return spellings_of<Enum>;
 }
 
-/// "edf", "best-effort", "D", ...
+/// Returns the spelling of a value: "edf", "best-effort", "D", ...
 template <class Enum> [[nodiscard]] constexpr std::string_view spelling(Enum value) {
   for (const Spelling<Enum>& known : spellings<Enum>())
     if (known.value == value) return known.text;

@@ -1,6 +1,6 @@
-// What most files include of the standard library, parsed once for a build instead of once for each file. The compiler
-// puts it before each file by itself: every file names what it uses all the same, and builds under sanitizers, which do
-// without this, find who does not.
+// Headers of the standard library that most files include, parsed once per build instead of once per file. The compiler
+// includes them before each source file by itself. Every file still names what it uses: builds under sanitizers, which
+// do not use this header, find the files that do not.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Profiles as text, and what they mean for a task set.
+// Profiles as text, and their use for a task set.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -12,28 +12,29 @@
 
 namespace rtexec {
 
-/// The WCET that an observed maximum stands for: `margin` times as long, rounded up.
+/// Returns the WCET for an observed maximum: `margin` times as long, rounded up.
 [[nodiscard]] Duration with_margin(Duration observed, double margin);
 
 [[nodiscard]] Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file);
-/// What `file` is to hold: it reads as the same profile.
+/// Returns the text for `file`. It reads as the same profile.
 [[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
 
-/// Of `task` under `policy`; automatic means D. Null: there is none.
+/// Returns the entry of `task` under `policy`; automatic means D. Returns null if there is none.
 [[nodiscard]] const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy);
-/// Gives the task the times of `entry` that it does not say itself.
+/// Gives the task the wcet of `entry`, and the other times of `entry` that the task does not give itself.
 void fill(Task& task, const ProfileEntry& entry);
-/// What was measured of `task` while its fingerprint was `workload`, for more to be added: nothing where it was not.
+/// Returns the entry of `task` if it was measured with the fingerprint `workload`, so that more can be added to it.
+/// Otherwise returns a new entry.
 [[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
                                        const std::string& workload);
-/// `entry` was measured (also) in a run that was degraded by these.
+/// Records that `entry` was measured (also) in a run that was degraded as `lines` say.
 void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines);
-/// `profile`, and behind its own entries those of `before` for tasks and memory policies of which it has none.
+/// Returns `profile` and, behind its own entries, those of `before` for tasks and memory policies that it lacks.
 [[nodiscard]] Profile with_others(Profile profile, const Profile& before);
-/// bad_input: measurements of `later` cannot be added to those of `before`, which are of another machine or device.
+/// Returns bad_input if measurements of `later` cannot be added to those of `before`: another machine or device.
 [[nodiscard]] Result<> check_same_place(const Profile& before, const Profile& later);
 
-/// Fills in the wcet of every task that has none from its entry under its memory policy; an error names each task whose
+/// Fills in the wcet of every task without one, from its entry under its memory policy. The error names each task whose
 /// entry is absent or stale. `fingerprints` are parallel to `tasks.tasks`.
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,
                                      const std::vector<std::string>& fingerprints);

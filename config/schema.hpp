@@ -26,11 +26,11 @@ template <class S> struct Key {
   std::string_view name; // a literal
   KeyDoc doc;
   std::function<Read<void>(const Value&, S&)> store;
-  std::function<std::optional<std::string>(const S&)> show; // a TOML literal; none where S holds no value
-  std::function<std::string(const S&)> problem;             // the limit that is broken, or empty
+  std::function<std::optional<std::string>(const S&)> show; // a TOML literal; nullopt: S holds no value
+  std::function<std::string(const S&)> problem;             // the limit that is broken; empty: none
 };
 
-/// A key whose value `get` takes from S as std::optional<T>, and `set` puts there.
+/// Makes a key whose value `get` takes from S as std::optional<T>, and `set` stores there.
 template <class S, class T, class Get, class Set>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Get get, Set set) {
@@ -60,7 +60,7 @@ template <class S, class T, class Get, class Set>
               }};
 }
 
-/// A key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a
+/// Makes a key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a
 /// reference.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
@@ -70,13 +70,13 @@ template <class S, class T, class Member>
       [=](S& target, const T& value) { std::invoke(member, target) = value; });
 }
 
-/// The same; its default is the one of the struct itself.
+/// Does the same; the default is that of the struct itself.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view meaning, Member member) {
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
 }
 
-/// A key of a text of which S may hold none: the empty one.
+/// Makes a key of a text. An empty text in S means that there is no value.
 template <class S>
 [[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning,
                                    std::string S::*member) {
@@ -86,17 +86,17 @@ template <class S>
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
-/// The element of a list in which another list stands. At the file's top: nothing.
+/// The list element that contains another list. Default values at the file's top.
 struct Around {
   std::size_t index = 0;
-  std::string name{}; // "task 'front'"
+  std::string name{}; // as in "task 'front'"
 };
 
 template <class Root> struct Section {
   std::string_view name; // a literal; empty: the file's top
   std::vector<KeyDoc> docs;
   std::function<void(const Value&, Root&, const Around&, Report&)> read;
-  std::function<void(const Root&, const Around&, Report&)> check; // the limits of single values
+  std::function<void(const Root&, const Around&, Report&)> check; // checks the limits of single values
   std::function<std::string(const Root&)> write;
 };
 
@@ -144,20 +144,20 @@ template <class S> [[nodiscard]] std::string write_keys(const S& source, const s
   return text;
 }
 
-/// The table or list `name`, whose dots lead into tables.
+/// Returns the table or list `name`, whose dots lead into tables.
 [[nodiscard]] const Entry* find_section(const Table& top, std::string_view name);
-/// "task 'front'", or "task 3" where its name is none.
+/// Returns "task 'front'", or "task 3" if the name is no valid one.
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
-/// "inputs" of "task.inputs".
+/// Returns "inputs" for "task.inputs".
 [[nodiscard]] std::string_view last_name(std::string_view name);
 [[nodiscard]] bool is_list_of_tables(const Value& value);
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report);
 
 } // namespace detail
 
-/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them. A
-/// table in another has both names, "device.swap_cost", and the other is a section too.
+/// Makes the section of the table `name`, or of the file's top if that is empty. `member` gives the struct that holds
+/// the values of `keys`. A table in another has both names, "device.swap_cost", and the other is a section too.
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
@@ -184,8 +184,9 @@ inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
 /// For a list whose elements are complete when their keys have been read.
 inline constexpr auto as_read = [](const Table&, const KeyPath&, auto&, Report&) {};
 
-/// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have
-/// been read, and sets what depends on several of them. `inner`: lists in each element, "task.inputs" of "task".
+/// Makes the section of a list of tables. `named_by` returns what S holds under the key "name". `complete` receives an
+/// element whose keys have been read, and sets what depends on several of them. `inner`: lists in each element,
+/// "task.inputs" of "task".
 template <class Root, class S, class Name, class Complete>
 [[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by,
                                  std::vector<Key<S>> keys, Complete complete, std::vector<Section<S>> inner = {}) {
@@ -247,8 +248,8 @@ template <class Root> [[nodiscard]] Schema<Root> schema(std::vector<Section<Root
   return {std::move(sections), std::move(docs)};
 }
 
-/// What the text of `file`, which only gives its name, says. `settle` sees all that was read, and reports the rules
-/// between values that are broken. bad_input: every error at once.
+/// Parses a text; `file` only gives its name. `settle` receives all that was read, and reports broken rules between
+/// values. Returns bad_input with every error at once.
 template <class Root, class Settle>
 [[nodiscard]] Result<Root> parse(const Schema<Root>& schema, std::string_view toml, const std::filesystem::path& file,
                                  Settle settle) {

@@ -1,4 +1,4 @@
-// The keys `inputs` and `outputs` of a task: where the values of its tensors come from, and where they go.
+// The keys `inputs` and `outputs` of a task: the sources of its input tensors, and the sinks of its output tensors.
 #pragma once
 
 #include "config/schema.hpp"
@@ -11,16 +11,16 @@ namespace rtexec::config {
 [[nodiscard]] std::vector<Key<TaskInput>> task_input_keys();
 [[nodiscard]] std::vector<Key<TaskOutput>> task_output_keys();
 
-/// "std = 0: ...": the limit that one of its values breaks; empty: none.
+/// Returns the limit that one of the values breaks, as "std = 0: ..."; empty if none does.
 [[nodiscard]] std::string problem_of(const Preprocessing& preprocessing);
 
-/// Its keys, as a file has them.
+/// Returns the keys as a file spells them.
 [[nodiscard]] std::string text_of(const Preprocessing& preprocessing);
 
-/// Rules between these values, of the task `index` of `set`.
+/// Reports broken rules between these values of task `index` of `set`.
 void check_channels(const TaskSet& set, std::size_t index, Report& report);
 
-/// Paths in a file are meant from `folder`.
+/// Resolves the paths of a file, which are relative to its `folder`.
 void resolve_channel_paths(Task& task, const std::filesystem::path& folder);
 
 } // namespace rtexec::config

@@ -73,7 +73,7 @@ std::vector<Key<DeviceOptions>> device_keys() {
   };
 }
 
-/// "pinned" or "file:PATH".
+/// The type of a store: "pinned" or "file:PATH".
 Type<SwapStore> store() {
   static constexpr std::string_view prefix = "file:";
   return {.name = "\"pinned\" or \"file:PATH\"",
@@ -119,9 +119,9 @@ constexpr Duration longest_regulation = 1s;
 constexpr Bandwidth min_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
-constexpr unsigned largest_picture = 2896;   // whose offsets fit 32 bits
-constexpr double largest_constant = 1e15;    // whose whole numbers are exact
-constexpr unsigned largest_size = 1U << 28U; // of any micro-benchmark; tasks/loads/benchmarks knows each one's own
+constexpr unsigned largest_picture = 2896;   // its offsets fit 32 bits
+constexpr double largest_constant = 1e15;    // whole numbers up to it are exact
+constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/loads/benchmarks limits each one
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
@@ -177,7 +177,8 @@ std::vector<Key<OutputOptions>> output_keys() {
           key<O>("json", path(), "none", "run: JSON file with the report, as --json", &O::json)};
 }
 
-/// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
+/// Returns the key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports if there is
+/// none.
 Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
   return key<Task>(
       name, duration(0ns, longest_interval), toml_string(to_string(Wcet{}.*part)), meaning,
@@ -202,7 +203,7 @@ Key<Task> wcet_key() {
       });
 }
 
-/// What `workload` says: a kind, or "lib:FILE".
+/// The value of `workload`: a kind, or "lib:FILE".
 struct WorkloadChoice {
   WorkloadKind kind = WorkloadKind::dnn;
   std::filesystem::path library;
@@ -245,7 +246,7 @@ Key<Task> workload_key() {
       });
 }
 
-/// What `trigger` says: a kind, or "after:TASK".
+/// The value of `trigger`: a kind, or "after:TASK".
 struct TriggerChoice {
   Trigger kind = Trigger::timer;
   std::string after;
@@ -292,11 +293,11 @@ Key<Task> trigger_key() {
       });
 }
 
-constexpr std::uint32_t max_layers = 4096; // and segments
+constexpr std::uint32_t max_layers = 4096; // also the limit for segments
 constexpr std::uint32_t last_level = 99;
 constexpr std::uint32_t max_stream_chunks = 1U << 20U;
 
-/// "auto", "none" or a number: std::nullopt, 1 or the number.
+/// Returns the key `segments`: "auto", "none" or a number, stored as std::nullopt, 1 or the number.
 Key<Task> segments_key() {
   using Given = std::optional<std::optional<std::uint32_t>>; // without a value "auto"; without the inner one "none"
   return key<Task>(
@@ -314,7 +315,7 @@ Key<Task> segments_key() {
       });
 }
 
-/// "express" is class 0.
+/// Returns the key `level`; "express" is stored as class 0.
 Key<Task> level_key() {
   using Given = std::optional<std::uint32_t>;
   return key<Task>(
@@ -328,7 +329,7 @@ Key<Task> level_key() {
       [](Task& task, const Given& level) { task.device_class = level.value_or(0); });
 }
 
-/// A number of layers, or how long each takes.
+/// The type of a number of layers, or of a list of their times.
 Type<SyntheticLayers> synthetic_layers() {
   const auto count = integer<std::uint32_t>(1, max_layers);
   const auto times = list_of(duration(1ns, longest_interval));
@@ -357,7 +358,7 @@ Type<SyntheticLayers> synthetic_layers() {
           }};
 }
 
-/// Key of a table of which a task may have none.
+/// Returns the key of a table that may be empty.
 template <class T>
 Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view meaning,
                     std::map<std::string, T> Task::*member) {
@@ -368,7 +369,7 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
 }
 
 Type<std::vector<std::int64_t>> dimensions() {
-  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine knows how many elements there may be in all
+  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine limits the number of elements in all
   return line_of(integer<std::int64_t>(0, largest));
 }
 
@@ -518,7 +519,7 @@ std::vector<Key<Task>> task_keys() {
   };
 }
 
-/// What depends on several keys of one task's table.
+/// Sets and checks what depends on several keys of one task's table.
 void complete_task(const Table& given, const KeyPath& place, Task& task, Report& report) {
   if (find(given, "deadline") == nullptr) task.deadline = task.period;
   if (task.wcet) return;
@@ -551,7 +552,7 @@ const Schema<TaskSet>& task_set_schema() {
 
 // ---- paths ----
 
-/// Paths in a file are meant from its folder.
+/// Resolves the paths of a file, which are relative to its folder.
 void resolve_paths(TaskSet& set) {
   const std::filesystem::path folder = set.file.parent_path();
   const auto resolve = [&](std::filesystem::path& path) {
@@ -560,7 +561,7 @@ void resolve_paths(TaskSet& set) {
   const auto resolve_unless_name = [&](std::string& text, auto is_path) {
     if (!is_path(text)) return;
     text = (folder / text).lexically_normal().string();
-    if (!is_path(text)) text.insert(0, "./"); // still a path, and not a name
+    if (!is_path(text)) text.insert(0, "./"); // so that it is still a path, and not a name
   };
   resolve_unless_name(set.board, is_board_path);
   if (set.executive.profile.empty()) {

@@ -43,7 +43,7 @@ void check_exists(const std::filesystem::path& file, std::string_view key, bool 
   broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
-/// Each output is handed on once, and nothing else is put into the inputs. Which there are the model knows.
+/// Checks that each output goes to one input only, which has no other source. The model knows which tensors exist.
 void check_state(const Task& task, const Rules& rules) {
   std::map<std::string_view, std::string_view> inputs; // by output
   for (const auto& [input, output] : task.state) {
@@ -185,7 +185,7 @@ void check_co_running(const Task& task, const Rules& rules) {
            "shorter than alone, wcet = " + literal(task.wcet->device));
 }
 
-/// As the file has it.
+/// Returns the level as the file spells it.
 std::string level_of(const Task& task) {
   return *task.device_class == 0 ? "\"express\"" : std::to_string(*task.device_class);
 }
@@ -194,7 +194,7 @@ bool can_be_cut(WorkloadKind workload) {
   return workload == WorkloadKind::dnn || workload == WorkloadKind::synthetic || workload == WorkloadKind::custom;
 }
 
-/// Whether device parts may be preempted where a segment ends; if not, which key says so.
+/// Returns why device parts may not be preempted where a segment ends, with the key that says so. nullopt: they may.
 std::optional<std::string> problem_of_preemption(const TaskSet& set) {
   if (set.swap.policy != SwapPolicy::pipelined && set.swap.policy != SwapPolicy::none)
     return "no job is preempted with [swap] policy = " + literal(set.swap.policy) + ": use \"pipelined\" or \"none\"";
@@ -324,13 +324,13 @@ void check_trigger(const Task& task, const Rules& rules) {
     rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
 }
 
-/// The index of the task of this name; absent: there is none.
+/// Returns the index of the task of this name, or nullopt if there is none.
 std::optional<std::size_t> find_task(const TaskSet& set, std::string_view name) {
   const auto found = std::ranges::find(set.tasks, name, &Task::name);
   return found == set.tasks.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - set.tasks.begin()));
 }
 
-/// Whether task `i` is released, in the end, by itself.
+/// Returns true if task `i` waits, through other tasks, for its own release.
 bool releases_itself(const TaskSet& set, std::size_t i) {
   std::size_t at = i;
   for (std::size_t steps = 0; steps < set.tasks.size(); ++steps) {
@@ -364,7 +364,7 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
                     shown + "a real-time task cannot wait for a best-effort one, to which nothing is promised");
 }
 
-/// Each task of a chain exists, and one that another releases follows it there.
+/// Checks that each task of a chain exists, and that one released by another task follows that task there.
 void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   const Chain& chain = set.chains[i];
   const KeyPath here{.table = "chain", .index = i, .key = "tasks"};
@@ -382,7 +382,7 @@ void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   }
 }
 
-/// A task reads and writes in one way.
+/// Checks that a task communicates in the same way in all its chains.
 void check_communication(const TaskSet& set, Report& report) {
   std::map<std::string_view, std::size_t> first;
   for (std::size_t i = 0; i < set.chains.size(); ++i)

@@ -1,4 +1,4 @@
-// Rules between the values of a task set; what limits one value alone stands at its key, in task_set.cpp.
+// Rules between the values of a task set. The limits of single values are at their keys, in task_set.cpp.
 #pragma once
 
 #include "config/file_report.hpp"
@@ -6,12 +6,12 @@
 
 namespace rtexec::config {
 
-/// Whether our own engine computes the model of a dnn task.
+/// True if our own engine computes the model of a dnn task.
 [[nodiscard]] inline bool is_built_in(const Task& task) noexcept {
   return task.backend.empty() || task.backend == "rtexec";
 }
 
-/// Reports what breaks a rule.
+/// Reports all broken rules.
 void check_rules(const TaskSet& set, Report& report);
 
 } // namespace rtexec::config

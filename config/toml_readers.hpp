@@ -1,4 +1,4 @@
-// What the readers of the kinds of file share with each other, and nobody else needs.
+// Functions that the readers of all kinds of files share, and that nothing else needs.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -27,7 +27,7 @@ namespace rtexec::config {
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 
-/// The TOML file as `parse` reads it; what cannot be read as that may be known as another kind of file.
+/// Reads a TOML file with `parse`. If it cannot be parsed, but is known as another kind of file, the error says so.
 template <class Parse>
 [[nodiscard]] auto read_toml(const std::filesystem::path& file, Content wanted, Parse parse)
     -> decltype(parse(std::string_view(), file)) {
@@ -38,7 +38,8 @@ template <class Parse>
   return parsed;
 }
 
-/// The costs of swapping: those of a board (SwapCost), and what a task set says instead (SwapCostOptions).
+/// Returns the keys of the costs of swapping: of a board (SwapCost), or of a task set that replaces them
+/// (SwapCostOptions).
 template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {
   const auto cost = duration(Duration{0}, longest_swap_cost);
   return {
@@ -53,7 +54,7 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
   };
 }
 
-/// A value as TOML writes it, to be shown in a message.
+/// Returns a value as TOML writes it, for a message.
 template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   if constexpr (std::is_integral_v<Value>) return std::to_string(value);
   else if constexpr (std::is_enum_v<Value>) return toml_string(spelling(value));
@@ -61,15 +62,15 @@ template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   else return toml_string(rtexec::to_string(value));
 }
 
-/// The rule between these keys is broken: "FIRST KEY = VALUE: WHY".
+/// Reports that the rule between these keys is broken: "FIRST KEY = VALUE: WHY".
 template <class Value>
 void broken(const Rules& rules, std::initializer_list<std::string_view> keys, const Value& value,
             const std::string& why) {
   rules.broken(keys, std::string(*keys.begin()) + " = " + literal(value) + ": " + why);
 }
 
-/// No element of the list `table` has under `key` what one before it has. `value` gives that of an element, or none;
-/// `shown` its text.
+/// Checks that no two elements of the list `table` have the same value under `key`. `value` returns the value of an
+/// element, or nullopt; `shown` returns its text.
 template <class Value, class S, class Of, class Show>
 void check_unique(std::string_view table, std::string_view key, const std::vector<S>& elements, Of value, Show shown,
                   Report& report) {
@@ -86,7 +87,7 @@ void check_unique(std::string_view table, std::string_view key, const std::vecto
   }
 }
 
-/// A board file's [[swap_cost]] tables, an empty line above each.
+/// Returns the [[swap_cost]] tables of a board file, with an empty line above each.
 [[nodiscard]] std::string swap_cost_tables(std::span<const SwapCost> costs);
 
 } // namespace rtexec::config

@@ -17,7 +17,7 @@ std::string problem_of_text(const std::string& text) {
   return {};
 }
 
-/// A string that one of the unit parsers reads; a bare number gets told how to write it.
+/// Reads a string with one of the unit parsers. The error for a bare number says how to write it.
 template <class T>
 Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), const std::string& example_unit) {
   if (const auto* text = std::get_if<std::string>(&value.content)) {

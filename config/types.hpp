@@ -29,35 +29,35 @@ template <class T> struct Type {
   std::string unit{}; // empty: none
   std::function<Read<T>(const Value&)> read;
   std::function<std::string(const T&)> write;   // a TOML literal
-  std::function<std::string(const T&)> problem; // what limit the value breaks; empty: none
+  std::function<std::string(const T&)> problem; // the limit that the value breaks; empty: none
 };
 
 inline constexpr Bytes page{4096};
 /// Sums and products of these stay far from 64 bits
 inline constexpr Duration longest_interval = std::chrono::hours{1};
-inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // of one chunk, or fixed
-inline constexpr unsigned last_core = 1023;                             // of a kernel cpu_set_t
+inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for one chunk, or fixed
+inline constexpr unsigned last_core = 1023;                             // the last one in a kernel's cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();
 [[nodiscard]] Type<double> real(double least, double most);
-/// One line without control characters, 1 to 512 bytes.
+/// Text: one line without control characters, 1 to 512 bytes.
 [[nodiscard]] Type<std::string> text();
 /// A name that fits a file name and a trace: 1 to 64 of A-Z a-z 0-9 _ . - and not "." or "..".
 [[nodiscard]] Type<std::string> identifier();
 [[nodiscard]] bool is_identifier(std::string_view name);
 [[nodiscard]] Type<std::filesystem::path> path();
 [[nodiscard]] Type<Duration> duration(Duration least, Duration most);
-/// A duration, or the frequency of what comes so often.
+/// A duration, written as such or as the frequency of which it is the period.
 [[nodiscard]] Type<Duration> period(Duration least, Duration most);
-/// "33ms", "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded down to a whole nanosecond: what is
-/// promised to jobs that come a little too often holds for those that come as often as was asked.
+/// Parses "33ms", "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded down to a whole nanosecond: a
+/// promise for jobs that come a little too often holds for jobs that come as often as was asked.
 [[nodiscard]] Result<Duration> parse_period(std::string_view text);
 [[nodiscard]] Type<Bytes> bytes();
 [[nodiscard]] Type<Bandwidth> bandwidth(Bandwidth least);
-/// At least one page, and whole pages.
+/// A size of at least one page, in whole pages.
 [[nodiscard]] Type<Bytes> pages();
 
-/// "not a whole number of UNIT: write A or B", with the nearest values that are; empty where it is one.
+/// Returns "not a multiple of UNIT: write A or B", with the nearest multiples; empty if `value` is one.
 [[nodiscard]] std::string problem_of_multiple(Bytes value, Bytes unit);
 
 namespace detail {
@@ -117,7 +117,8 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// Any number of values, one to a line, and of numbers eight: no line of a file grows with them.
+/// A list of any number of values. It is written with one value to a line, or eight numbers: no line of a file grows
+/// with it.
 template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
@@ -148,7 +149,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           }};
 }
 
-/// On one line, which tables within one ask for.
+/// A list written on one line, as tables within a table need it.
 template <class T> [[nodiscard]] Type<std::vector<T>> line_of(const Type<T>& type) {
   Type<std::vector<T>> line = list_of(type);
   line.write = [=](const std::vector<T>& values) {
@@ -159,7 +160,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> line_of(const Type<T>& typ
   return line;
 }
 
-/// One or more different values, on one line.
+/// A list of one or more different values, on one line.
 template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
   Type<std::vector<T>> set = line_of(type);
   set.problem = [=, of_each = set.problem](const std::vector<T>& values) -> std::string {
@@ -172,7 +173,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type
   return set;
 }
 
-/// Names of others, each with a value of `type`.
+/// A table: names that the user chooses, each with a value of `type`.
 template <class T> [[nodiscard]] Type<std::map<std::string, T>> table_of(const Type<T>& type) {
   return {.name = "table, " + type.name + " for each",
           .unit = type.unit,

@@ -42,8 +42,8 @@ constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); /
 
 enum class Fraction { exact, rounded };
 
-/// One kind of quantity: its units, what may follow them, the range of its values in the first unit, and what may
-/// stand in its place.
+/// One kind of quantity: its units, the text that may follow them, the range of its values in the first unit, and what
+/// may be written instead.
 struct Quantity {
   std::string_view article_and_name;
   std::span<const Unit> units;
@@ -89,7 +89,7 @@ std::string unknown_unit(const Quantity& quantity, std::string_view text) {
   return "unknown unit '" + config::shortened(config::escaped(text), 20) + "' " + use(quantity);
 }
 
-/// The value in the first unit, or what is wrong with `text`.
+/// Returns the value in the first unit, or what is wrong with `text`.
 Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string_view text) {
   if (text.starts_with('-')) return Unexpected("it is negative");
   const std::string_view whole_digits = take_digits(text);
@@ -129,7 +129,7 @@ Result<Value> parse_as(const Quantity& quantity, std::string_view text, Value (*
   return make(*value);
 }
 
-/// `value` in `unit` with all its decimals; none where they exceed what the parser takes.
+/// Returns `value` in `unit` with all its decimals, or nullopt if they are more than the parser takes.
 std::optional<std::string> decimal(std::uint64_t value, const Unit& unit) {
   std::string text = std::to_string(value / unit.size);
   std::uint64_t rest = value % unit.size;
@@ -142,7 +142,8 @@ std::optional<std::string> decimal(std::uint64_t value, const Unit& unit) {
   return text + std::string(unit.name);
 }
 
-/// The shortest exact form among the units of which there is at least one; of equal ones that with the larger unit.
+/// Returns the shortest exact form among the units of which there is at least one; of equal ones that with the larger
+/// unit.
 std::string shortest(std::uint64_t value, std::span<const Unit> units) {
   std::string best;
   for (const Unit& unit : units) {
@@ -153,7 +154,7 @@ std::string shortest(std::uint64_t value, std::span<const Unit> units) {
   return best;
 }
 
-/// Three significant digits in the largest unit of which there is at least one, after rounding.
+/// Returns three significant digits in the largest unit of which there is at least one, after rounding.
 std::string three_digits(std::uint64_t value, std::span<const Unit> units) {
   std::size_t chosen = 0;
   while (chosen + 1 < units.size() && value >= units[chosen + 1].size) ++chosen;
@@ -205,7 +206,7 @@ std::string to_string(Duration value) { return sign(value) + shortest(magnitude(
 std::string to_string(Bytes value) { return shortest(value.count, byte_units); }
 std::string to_string(Bandwidth value) { return shortest(value.bytes_per_second, byte_units) + "/s"; }
 
-// Minutes would hide what a deadline is about: people's form stays in seconds.
+// Minutes would hide what a deadline is about: the form for people stays in seconds.
 std::string readable(Duration value) {
   return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4));
 }

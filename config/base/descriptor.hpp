@@ -1,4 +1,5 @@
-// Owns a file descriptor of set-up code and tools. Where an error of closing it matters, it is taken out first.
+// An owner of a file descriptor, for set-up code and tools. If an error of close(2) matters, release the descriptor
+// first.
 #pragma once
 
 #include <unistd.h>

@@ -14,7 +14,7 @@ namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// A name for the kernel of what a descriptor stands for.
+/// Returns a path by which the kernel finds the object of a descriptor.
 std::string by_descriptor(const config::Descriptor& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 Unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
@@ -32,7 +32,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   return file;
 }
 
-/// 0 or errno. Without a name, so that nothing is left of it whatever ends the program; not every file system can.
+/// Opens a file without a name, so that nothing is left of it however the program ends; not every file system can.
+/// Returns 0 or errno.
 int AtomicFile::open_temporary() {
   file_ = config::Descriptor(::openat(target_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file_.get() >= 0) return 0;
@@ -43,7 +44,7 @@ int AtomicFile::open_temporary() {
   return 0;
 }
 
-/// 0 or errno.
+/// Gives the file a temporary name. Returns 0 or errno.
 int AtomicFile::name_temporary() {
   const std::string stem = target_.name + "." + std::to_string(::getpid());
   for (unsigned number = 0;; ++number) {
@@ -54,11 +55,11 @@ int AtomicFile::name_temporary() {
   }
 }
 
-/// 0 or errno. The file's entry in its folder must reach the disk as well.
+/// Makes the file's entry in its folder reach the disk as well. Returns 0 or errno.
 int AtomicFile::sync_folder() const {
   const config::Descriptor folder(::openat(target_.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return errno;
-  // EINVAL: a file system that cannot sync folders
+  // EINVAL: the file system cannot sync folders
   return ::fsync(folder.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
@@ -73,7 +74,7 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<> AtomicFile::put_in_place(bool durable) {
-  // It is its owner's alone until now; give it what the old one had, or what any other new file gets.
+  // Until now only the owner has access. Give the file the permissions of the old one, or those of any new file.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const auto& old = target_.found;
@@ -106,7 +107,8 @@ Unexpected<Error> AtomicFile::failure(int error) const {
 namespace config {
 namespace {
 
-/// Whether there is something in a pipe, or its writer has ended: waits for some seconds, since there may be none.
+/// Waits some seconds until a pipe has data or its writer has ended; there may be no writer. Returns false if neither
+/// occurs.
 bool has_come(int pipe) {
   constexpr int longest = 5'000; // milliseconds
   pollfd waited{.fd = pipe, .events = POLLIN, .revents = 0};
@@ -129,7 +131,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   const auto too_large =
       fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
   if (announced > limit) return too_large;
-  std::string content(announced + 1, '\0'); // a byte more than there should be shows the end
+  std::string content(announced + 1, '\0'); // one byte more than expected shows the end
   for (std::size_t size = 0;;) {
     if (size > limit) return too_large;
     if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);

@@ -15,27 +15,27 @@
 
 namespace rtexec {
 
-/// A file without a name, or where the file system has none of these under a temporary one beside its own; commit()
-/// gives it its name, without that it is gone. Whatever fails, what stood under the name before stays as it was; what
-/// replaces it has its permissions, and its owner where that is allowed. Links in its path are followed as by
-/// config::find_output(). Errors (refused) name the file and the reason.
+/// A file that is being written. It has no name, or a temporary one beside its own if the file system does not support
+/// that. commit() gives it its name; without commit() it disappears. Whatever fails, an existing file of that name
+/// stays as it was. The file that replaces it gets its permissions, and its owner if that is allowed. Links in the path
+/// are followed as by config::find_output(). Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
-  /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
+  /// Returns bad_input if `path` names something that exists and is no regular file (a folder, a device).
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path);
   AtomicFile(AtomicFile&& other) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  /// Open for writing; owned by this object.
+  /// Returns the descriptor, open for writing; this object owns it.
   [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
-  /// Durable under its name when it returns; an existing file is replaced in one step. Where only that fails, the error
-  /// names the file that has the content.
+  /// Gives the file its name. It is durable when commit() returns, and replaces an existing file in one step. If only
+  /// the replacement fails, the error names the file that has the content.
   [[nodiscard]] Result<> commit() { return put_in_place(true); }
-  /// The same, but not durable: no disk is waited for, and none is worn.
+  /// Does the same, but the file is not durable: it waits for no disk, and wears none.
   [[nodiscard]] Result<> replace() { return put_in_place(false); }
-  /// The error of a system call that failed with `error` (an errno) while this file was written.
+  /// Returns the error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] Unexpected<Error> failure(int error) const;
 
  private:
@@ -52,11 +52,11 @@ class AtomicFile {
 
 namespace config {
 
-/// ".png" of "A.PNG".
+/// Returns ".png" for "A.PNG".
 [[nodiscard]] std::string lower_extension(const std::filesystem::path& file);
 
-/// The content of a regular file, or of a pipe, whose writer is waited for some seconds. bad_input: it cannot be read,
-/// or has more than `limit` bytes.
+/// Returns the content of a regular file, or of a pipe, for whose writer it waits some seconds. Returns bad_input if
+/// the file cannot be read, or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
 
 /// Writes all of `bytes` to an open file. Returns 0 or errno.

@@ -9,7 +9,7 @@
 
 namespace rtexec::config {
 
-/// The least value that at least `share` of them do not exceed; of none 0.
+/// Returns the least value that at least `share` of all values do not exceed; 0 if there are none.
 template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> values, double share) {
   if (values.empty()) return Value{};
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
@@ -18,7 +18,7 @@ template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> valu
   return *place;
 }
 
-/// The middle one; of two the lower one, of none 0.
+/// Returns the middle value; of two the lower one, of none 0.
 template <class Value> [[nodiscard]] Value median_of(std::vector<Value> values) {
   return percentile_of(std::move(values), 0.5);
 }

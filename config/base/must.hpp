@@ -1,4 +1,4 @@
-// The way out of set-up code and tools where nothing can go on: an error that their outermost caller tells or returns.
+// Errors that end set-up code and tools. They are thrown, and the outermost caller reports or returns them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,13 +16,13 @@ struct Failed {
 
 [[noreturn]] inline void give_up(Errc code, std::string what) { throw Failed{{code, std::move(what)}}; }
 
-/// What `result` has; Failed is thrown where that is an error.
+/// Returns the value of `result`, or throws Failed if it is an error.
 template <class T> T must(Result<T> result) {
   if (!result) throw Failed{std::move(result.error())};
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-/// The value of an option; the error names the option where its text is none.
+/// Returns the value of an option. The error names the option if its text is invalid.
 template <class T>
 T value_of(const std::string& option, const std::string& text, Result<T> (*parse)(std::string_view)) {
   const auto value = parse(text);
@@ -30,7 +30,7 @@ T value_of(const std::string& option, const std::string& text, Result<T> (*parse
   return *value;
 }
 
-/// What `work` returns, or the error that ended it.
+/// Returns what `work` returns, or the error that ended it.
 template <class Work> [[nodiscard]] Result<std::invoke_result_t<Work>> caught(Work work) {
   try {
     return work();

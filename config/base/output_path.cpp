@@ -25,12 +25,13 @@ Unexpected<Error> cannot(const fs::path& path, const char* what, const std::stri
 
 bool is_trusted(const struct stat& link) { return link.st_uid == 0 || link.st_uid == ::geteuid(); }
 
-/// Opens the components of a path, one in the folder of the other.
+/// Opens the components of a path, each in the folder of the one before.
 class Walk {
  public:
   explicit Walk(const fs::path& path) { push(path); }
 
-  /// Opens the folders above the last component, and looks that up. Returns why it failed; empty: it did not.
+  /// Opens the folders above the last component, and looks that component up. Returns why it failed; empty if it did
+  /// not.
   std::string find() {
     while (problem_.empty() && !rest_.empty()) step(rest_.size() == 1 ? Last::look : Last::open, false);
     return problem_;
@@ -46,7 +47,7 @@ class Walk {
  private:
   enum class Last { open, look };
 
-  /// To be walked before what is left.
+  /// Adds components that are walked before the remaining ones.
   void push(const fs::path& path) {
     if (path.is_absolute() || folder_.get() < 0) {
       at_ = path.root_path();
@@ -98,8 +99,8 @@ class Walk {
   }
 
   Descriptor folder_;
-  fs::path at_;                   // of the folder
-  std::vector<std::string> rest_; // components, the next one last
+  fs::path at_;                   // the path of the folder
+  std::vector<std::string> rest_; // the remaining components, the next one last
   std::string name_;
   std::optional<struct stat> found_;
   std::string problem_;

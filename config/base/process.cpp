@@ -17,7 +17,8 @@ std::uint64_t own_namespace() {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-/// The 22nd field of its stat, the 20th behind its name; nothing when it has ended.
+/// Returns the start time of a process, the 22nd field of its stat (the 20th behind its name), or nullopt if it has
+/// ended.
 std::optional<std::uint64_t> start_of(std::uint32_t number) {
   std::ifstream file("/proc/" + std::to_string(number) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
