@@ -130,7 +130,7 @@ struct Fact {
   std::string key, value;
 };
 
-/// Does the same for the facts of one table. An empty name stands for the keys outside of tables.
+/// Rewrites a text, replacing the facts of one table. An empty name stands for the keys outside of tables.
 class TableRewriter {
  public:
   TableRewriter(std::string_view table, std::vector<Fact> facts)
@@ -189,7 +189,7 @@ std::string with_table(std::string_view toml, std::string_view table, std::vecto
   return rewriter.finish(line_end_of(toml));
 }
 
-/// Returns the known facts.
+/// Returns the facts that are known (not 0).
 std::vector<Fact> facts_of(const MemoryFacts& measured) {
   std::vector<Fact> facts;
   if (measured.core_bandwidth != Bandwidth{})

@@ -21,9 +21,9 @@ namespace rtexec {
 
 /// Returns `board_toml` with `measured`, costs of one store. Each replaces the cost of its store and chunk size; of two
 /// measured ones the later counts. The board's other costs stay. The costs are sorted by store and chunk size.
-/// `chosen`, one of their chunk sizes, becomes the default chunk if all costs are of this store, or if this store has
-/// none for the default chunk. Otherwise swapping to the store would be promised for no task set that does not name a
-/// chunk size. `chosen` does not become the default if the capacity is not whole chunks of it.
+/// `chosen`, one of their chunk sizes, becomes the default chunk in two cases: all costs are of this store, or this
+/// store has no cost for the default chunk. In the second case swapping to the store could otherwise be promised only
+/// to task sets that name a chunk size. `chosen` does not become the default if the capacity is not whole chunks of it.
 /// If nothing was measured, the text is returned as it is. Set-up only. Returns errors as with_swap_costs() does.
 [[nodiscard]] Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen,
                                                       std::span<const SwapCost> measured);

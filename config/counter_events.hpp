@@ -1,4 +1,4 @@
-// What the generic events of counters say about a core.
+// The meaning of the generic events of counters for one core.
 #pragma once
 
 #include <string_view>

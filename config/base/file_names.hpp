@@ -12,8 +12,8 @@ namespace rtexec::config {
 /// of Linux file systems.
 inline constexpr std::size_t max_file_name_bytes = 200;
 
-/// Returns one name for each of `names`, all different: control characters and '/' become '_', names of more than
-/// max_file_name_bytes are cut, and a name that another one has already taken gets a number ("a_b", "a_b_2").
+/// Returns one name for each of `names`, all different. Control characters and '/' become '_', and names of more than
+/// max_file_name_bytes are cut. A name that another one has already taken gets a number ("a_b", "a_b_2").
 [[nodiscard]] std::vector<std::string> file_names(std::span<const std::string> names);
 
 } // namespace rtexec::config

@@ -33,7 +33,7 @@ class AtomicFile {
   /// Gives the file its name. It is durable when commit() returns, and replaces an existing file in one step. If only
   /// the replacement fails, the error names the file that has the content.
   [[nodiscard]] Result<> commit() { return put_in_place(true); }
-  /// Does the same, but the file is not durable: it waits for no disk, and wears none.
+  /// Gives the file its name like commit(), but does not make it durable: it waits for no disk, and wears none.
   [[nodiscard]] Result<> replace() { return put_in_place(false); }
   /// Returns the error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] Unexpected<Error> failure(int error) const;

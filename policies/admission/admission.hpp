@@ -14,10 +14,13 @@ namespace rtexec::policies {
 
 /// Makes the plan. `memory` is parallel to `set.tasks.tasks`. Every task must carry a wcet (given or profiled).
 ///
-/// The tests, in this order: the device alone by `demand` (EDF), `rta` (static priority) or `pipelined` (either, if
-/// jobs are loaded beside others); `core N` for each core that has real-time tasks, as if the device took no time;
-/// `end-to-end`, which decides Plan::proved and implies the others. A real-time task is `promised`, and has a response
-/// bound, if end-to-end is proved. Under static priority it also is if the test proves the tasks down to this one.
+/// The tests run in this order:
+/// - the device alone: `demand` (EDF), `rta` (static priority), or `pipelined` (either, if jobs are loaded beside
+///   others);
+/// - `core N`: each core that has real-time tasks, as if the device took no time;
+/// - `end-to-end`, which decides Plan::proved and implies the others.
+/// A real-time task is `promised`, and has a response bound, if end-to-end is proved. Under static priority it also is
+/// if the test proves the tasks down to this one.
 ///
 /// threads = deadline plans for SCHED_DEADLINE: the plan carries reservations for CPU parts. Otherwise it is for
 /// SCHED_FIFO.
@@ -33,10 +36,12 @@ namespace rtexec::policies {
 /// that tasks need if they are cut so. If it is not proved with that memory, and nothing is given, the plan has whole
 /// jobs.
 ///
-/// Returns bad_input if the set cannot be planned at all: no wcet, times out of range, no explicit priority, more
-/// capacity than the board has or none that is known, a memory policy that the board lacks, or no known cost of
-/// swapping although not everything fits. Returns not_proved if the memory does not fit, swapped or not: then there is
-/// no plan, and --force cannot help.
+/// Returns bad_input if the set cannot be planned at all:
+/// - a task has no wcet, times out of range, or no explicit priority;
+/// - the set wants more capacity than the board has, or none is known;
+/// - the board lacks a memory policy;
+/// - not everything fits, and the cost of swapping is unknown.
+/// Returns not_proved if the memory does not fit, swapped or not: then there is no plan, and --force cannot help.
 [[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                      std::span<const LayeredTask> layered = {});
 

@@ -32,7 +32,7 @@ struct Factor {
 template <class Value> struct Edge {
   std::optional<Value> proved;     // absent: no value up to the limit is proved
   std::optional<Value> not_proved; // absent: all values up to the limit are proved
-  std::string reason;              // why not_proved is not: the limiting task, or why there is no plan
+  std::string reason;              // why `not_proved` fails: the limiting task, or why there is no plan
 };
 
 struct TaskSensitivity {
@@ -43,7 +43,8 @@ struct TaskSensitivity {
 };
 
 struct Sensitivity {
-  std::vector<TaskSensitivity> tasks; // in the order of the set. Only for a proved plan, like the next three:
+  /// In the order of the set. Set only for a proved plan, like the next three members
+  std::vector<TaskSensitivity> tasks;
   std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included
   std::optional<Edge<Factor>> period; // all tasks
   /// The bandwidth of copies: all costs of swapping are divided by it; absent if nothing is swapped

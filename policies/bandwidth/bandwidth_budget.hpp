@@ -56,9 +56,9 @@ class BandwidthRegulator {
   /// since the domain's last call; if more than one did, `used` is the sum of all.
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
-  /// For a domain that has just begun a period: returns how many lines it may move, half its budget, before its driver
-  /// must look at it again; it must also do so after `periods` periods. Returns 0 if the driver must look at each
-  /// period.
+  /// For a domain that has just begun a period: returns half its budget if its driver need not look at it for a while.
+  /// The driver looks at it again once it has moved so many lines, or after `periods` periods. Returns 0 if the driver
+  /// must look at each period.
   /// A driver that looks earlier begins the current period with used = 0, and counts all lines moved since the pause
   /// began as moved in it. So no period exceeds its budget, and that one may end at half of it.
   /// The result is 0 for domains with real-time work, for domains that have a debt or pay one now, and with reclaim or

@@ -44,9 +44,10 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 /// True if late jobs of a best-effort task follow each other without a gap.
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
-/// Returns the J for which at most ceil((w + J) / T) jobs are decided upon in a window of length w. A best-effort job
-/// may be late, but then it is the only one of its task, and later jobs have releases a period apart. If it is
-/// abandoned, one release has passed. Jobs released after a stop of the machine come early by as much.
+/// Returns the jitter J of decisions on a task's jobs: at most ceil((w + J) / T) jobs are decided upon in a window of
+/// length w. A best-effort job may be late, but then it is the only outstanding one of its task, and later jobs have
+/// releases a period apart. If it is abandoned, one more release has passed. Jobs released after a stop of the machine
+/// come early by its length.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.hold_up.count();
   if (task.real_time()) return task.deadline.count() + early;

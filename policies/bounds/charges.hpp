@@ -15,7 +15,8 @@ namespace rtexec::policies {
 /// True if CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
-/// Returns the release jitter of a first part. A stop of the machine makes some releases late, and others early in its
+/// Returns the release jitter of a first part. A stop of the machine delays some releases by up to `hold_up`. Measured
+/// by a clock that stops with the machine, other releases come early by as much (proofs/hold-ups.md).
 /// own time. Each of both is charged once.
 [[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
 

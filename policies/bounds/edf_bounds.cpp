@@ -236,9 +236,9 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // on device_done, by task
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // no task can have earlier parts, or more time on the device
-  Nanos busy_ = unbounded;           // no busy period is shorter
-  std::vector<StageBounds> longest_; // no windows are longer
+  std::vector<StageBounds> room_;    // the best case by task: parts are no earlier, and device times no longer
+  Nanos busy_ = unbounded;           // a lower bound on every busy period
+  std::vector<StageBounds> longest_; // the worst case by task: windows are no longer
   int evaluations_ = 0;
 };
 

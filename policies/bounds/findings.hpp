@@ -139,8 +139,8 @@ struct Finding {
   std::optional<Nanos> reserve{}; // by how much the blocking could grow; absent: right - left
   // At the instant that is tightest:
   Nanos instant = 0;
-  Nanos demand = 0;      // of jobs
-  Nanos blocking = 0;    // by work that began before these jobs
+  Nanos demand = 0;      // demand of jobs
+  Nanos blocking = 0;    // blocking by work that began before these jobs
   std::string blocker{}; // the task that blocks; empty: none, or not one alone
   /// True if the sides are shares of a second.
   [[nodiscard]] bool shares() const { return test == AdmissionTest::theorem1 || test == AdmissionTest::baker; }

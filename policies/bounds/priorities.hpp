@@ -32,8 +32,8 @@ using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)
 [[nodiscard]] std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency);
 
 /// Returns an order found by Audsley's search. The lowest priority goes to the first task, in the reverse of `urgency`,
-/// that keeps its deadline there while the tasks not yet placed keep theirs above it; and so on upwards. If only the
-/// device counts, the search finds an order if there is one. CPU parts make the bound of a task depend on the order
+/// that keeps its deadline there while all tasks not yet placed keep theirs above it. The search then goes on upwards.
+/// If only the device counts, it finds an order if there is one. CPU parts make the bound of a task depend on the order
 /// above it, so the caller must examine the result as a whole. If no task fits, the rest stays in the order of
 /// `urgency`.
 [[nodiscard]] std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency,

@@ -142,7 +142,7 @@ template <class Bounds> class WindowSearch {
     std::vector<CpuWindows> windows(set_.tasks.size());
     for (const unsigned core : cores_) {
       int too_short = 0;
-      int enough = longest; // if no step is enough, the longest
+      int enough = longest; // stays the longest if no step is enough
       while (enough - too_short > 1) {
         const int middle = too_short + (enough - too_short) / 2;
         set_windows(core, middle, beyond, windows);

@@ -23,7 +23,7 @@ struct Findings {
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
 
-/// Returns only the last of these findings.
+/// Returns only `Findings::end_to_end`.
 [[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
 [[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
                                          std::span<const StageBounds> bounds);

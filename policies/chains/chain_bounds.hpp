@@ -5,9 +5,10 @@
 // release, and its outputs appear at its deadline. An output is visible to all jobs that read at its instant or later.
 // Definitions:
 //
-// - The *reaction time* of an event is the time until the end of the first output of the last task that was made of
-//   data which a job of the first task read at the event or later. The worst event comes just after a job has read. If
-//   inputs or calls release the first task, the event is the trigger of the job, even if the gate delays the job.
+// - The *reaction time* of an event is the time until the end of the first output of the last task that answers it. An
+//   output answers an event if it was made of data that a job of the first task read at the event or later. The worst
+//   event comes just after a job has read. If inputs or calls release the first task, the event is the trigger of the
+//   job, even if the gate delays the job.
 // - The *reduced data age* of an output is the time from when the first task read its data until the output appears.
 //   The *data age* is the time until the next output replaces it: while in use, the output is not older.
 //

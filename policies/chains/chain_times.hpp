@@ -2,8 +2,8 @@
 // reactions took and how old data were. Definitions: chain_bounds.hpp.
 //
 // ChainTimes follows a whole chain for one owner that reports everything: a simulator, or a reader of traces. Its
-// pieces serve tasks that run on threads of their own: a ChainStamp travels with the data, each job copies the stamp of
-// what it reads to what it writes, and the thread of the last task owns a ChainEnd.
+// pieces serve tasks that run on threads of their own. A ChainStamp travels with the data: each job copies the stamp of
+// what it reads to what it writes. The thread of the last task owns a ChainEnd.
 //
 // The instants of a task, and those of a task that reads it, must be reported in their order. At one instant outputs
 // come before the jobs that read them. Pure and deterministic; allocates at construction alone. Not thread-safe.

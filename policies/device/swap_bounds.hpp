@@ -146,8 +146,8 @@ struct LargestVolumes {
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// Returns by how much a load may end later because it is beside the execution of a job, whose frames become free only
-/// at its end. `own`: the job's chunks, at most `frames`; `others`: the most chunks of a load beside it.
+/// Returns the delay of a load beside the execution of a job: the frames of that job become free only at its end.
+/// `own`: the job's chunks, at most `frames`; `others`: the most chunks of a load beside it.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;

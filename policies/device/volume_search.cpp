@@ -285,7 +285,7 @@ class PipelinedSearch {
   static constexpr int max_rounds = 4;
 
   struct Scored {
-    double score = 0; // left side / right side, at the tightest
+    double score = 0; // left side / right side, at the tightest instant
     Volumes volumes;
   };
 

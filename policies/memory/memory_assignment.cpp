@@ -68,7 +68,7 @@ bool covers(const MemoryOption& a, const MemoryOption& b) {
 
 // ---- the search ----
 
-/// What can still be reached from a node of the search.
+/// The ways and the slack that can still be reached from a node of the search.
 struct Reach {
   std::uint32_t ways = 0; // the ways that may decide, as bits
   Nanos slack = 0;        // at least the slack of the first of these ways
@@ -241,8 +241,8 @@ class Search {
  private:
   enum class By { bound, glance };
 
-  /// What is known of a node before any question: that its slack is that of the node above, and that no way before its
-  /// first one is known to decide.
+  /// The knowledge about a node before any question: its slack is that of the node above; no way before its first one
+  /// is known to decide.
   struct Known {
     bool slack = false;
     bool undecided = false;

@@ -182,7 +182,7 @@ void DeviceScheduler::yield() noexcept {
   enqueue(job);
 }
 
-/// Sets the window of slots that a streaming task needs from the beginning of `segment` on, and frees the frames of the
+/// Sets the window of slots that a streaming task needs from the beginning of `segment` on. Frees the frames of
 /// resident slots outside it.
 void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept {
   if (!streams(number)) return;
@@ -575,7 +575,7 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
 }
 
 /// Returns the task that loses a chunk to `task`: the one without a job whose next release is latest. If there is none,
-/// it is the least urgent task whose job waits, but none that is more urgent than a waiting job of `task` itself. After
+/// it is the least urgent task whose job waits. That job is not more urgent than a waiting job of `task` itself. After
 /// these come tasks whose jobs have a place in a frozen level, the lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;

@@ -18,8 +18,8 @@
 //
 // skip_next applies if the previous job has ended, and a part of it took longer than its WCET. It drops the release
 // that would proceed, however long that release waited, unless one was dropped since the release of that job. So the
-// releases of a job that exceeded its WCET and of the next job are at least two periods apart. The task demands no more
-// than one that is released later.
+// releases of a job that exceeded its WCET and of the next job are at least two periods apart. The overrun adds no more
+// demand than a later release of the job would.
 #pragma once
 
 #include <rtexec/choices.hpp>

@@ -56,7 +56,7 @@ struct CutChoice {
   /// Sorted by rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.
   std::vector<Segmentation> ways;
   /// If there is no way: the layers that no segment short enough can hold. If each layer fits somewhere: the layers
-  /// before which every way ends.
+  /// behind the last boundary that a way reaches, up to the next allowed cut.
   std::vector<std::uint32_t> too_long;
 };
 
