@@ -299,7 +299,7 @@ constexpr std::uint32_t max_stream_chunks = 1U << 20U;
 
 /// Returns the key `segments`: "auto", "none" or a number, stored as std::nullopt, 1 or the number.
 Key<Task> segments_key() {
-  using Given = std::optional<std::optional<std::uint32_t>>; // without a value "auto"; without the inner one "none"
+  using Given = std::optional<std::optional<std::uint32_t>>; // no outer value: "auto"; no inner value: "none"
   return key<Task>(
       "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, max_layers))), "\"auto\"",
       "into how many runs of layers the device part may be cut, between which more urgent tasks may have the device; "

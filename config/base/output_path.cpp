@@ -87,7 +87,7 @@ class Walk {
   }
 
   void follow(const Descriptor& link, const struct stat& status, const std::string& name) {
-    constexpr int max_links = 40; // as the kernel follows
+    constexpr int max_links = 40; // the kernel's limit
     std::array<char, PATH_MAX> target{};
     const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
     if (!is_trusted(status))

@@ -200,7 +200,7 @@ class VolumeTrial {
     };
     if (auto proved = roomy({})) return std::move(*proved);
     // With charges, executions are longer, and the more so the more chunks move: other volumes may have room for the
-    // loads beside them.
+    // loads during these executions.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;

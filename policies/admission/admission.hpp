@@ -15,8 +15,8 @@ namespace rtexec::policies {
 /// Makes the plan. `memory` is parallel to `set.tasks.tasks`. Every task must carry a wcet (given or profiled).
 ///
 /// The tests run in this order:
-/// - the device alone: `demand` (EDF), `rta` (static priority), or `pipelined` (either, if jobs are loaded beside
-///   others);
+/// - the device alone: `demand` (EDF), `rta` (static priority), or `pipelined` (either, if jobs are loaded while others
+///   execute);
 /// - `core N`: each core that has real-time tasks, as if the device took no time;
 /// - `end-to-end`, which decides Plan::proved and implies the others.
 /// A real-time task is `promised`, and has a response bound, if end-to-end is proved. Under static priority it also is

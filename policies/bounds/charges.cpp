@@ -218,7 +218,7 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// Returns the device part and, for a stream, how long its copies delay a load beside it.
+/// Returns the device part and, for a stream, how long its copies delay a concurrent load.
 StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
   if (!task.stream) return {.execution = sum_of(segments), .copies = 0};

@@ -33,7 +33,7 @@ struct StagedTask {
   /// How long after the windows of their reservations its parts may end, once the machine has stopped
   Nanos backlog = 0;
   bool alone = false; // no other thread reserves a part of its core
-  Nanos delay = 0;    // the longest wait of loads beside `device` (overlap.hpp)
+  Nanos delay = 0;    // the longest wait of a load during `device` (overlap.hpp)
   // If the set is preempted on the device (segmented_tests.hpp):
   unsigned device_class = 1;
   Nanos run = 0;     // the longest run of segments in `device`
@@ -68,12 +68,12 @@ struct StagedSet {
   Nanos release_jitter = 0;   // of the first part, including twice `hold_up`
   Nanos background = 0;       // the longest device part of best-effort tasks, or other work that blocks once
   Nanos background_load = 0;  // the longest load of best-effort tasks
-  Nanos background_delay = 0; // the longest wait of loads beside best-effort jobs
+  Nanos background_delay = 0; // the longest wait of a load during a best-effort job
   bool preempts = false;      // jobs are preempted on the device at the ends of their segments; then:
   Nanos background_run = 0;   // the longest run of segments of best-effort jobs
   Nanos flight = 0;           // of chunk transfers in flight
-  Nanos device_delay = 0;     // the device may pause for so long, once in a window
-  Nanos hold_up = 0;          // the machine may stop for so long, once in the span of a job (proofs/hold-ups.md)
+  Nanos device_delay = 0;     // the longest pause of the device, once in a window
+  Nanos hold_up = 0;          // the longest stop of the machine, once in the span of a job (proofs/hold-ups.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
   /// True if one of the `first` most urgent tasks is loaded.

@@ -178,7 +178,7 @@ struct SwapFacts {
   Nanos out = 0;
 };
 
-/// The longest time that a load beside a task's jobs waits for frames.
+/// The longest time that a load during a task's jobs waits for frames.
 struct LoadDelay {
   Nanos time = 0;
   std::string task{};
@@ -207,7 +207,7 @@ struct NamedSet {
   unsigned compute_core = 0;                 // the core that executes device parts
   bool co_runs = false;                      // two jobs may execute at once
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
-  LoadDelay load_delay;                      // the longest; 0: no load waits for a job beside it
+  LoadDelay load_delay;                      // the longest; 0: no load waits for the job that executes
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // the reason why no test of the device covers the set
   [[nodiscard]] bool uses_device() const { return std::ranges::any_of(set.tasks, &StagedTask::uses_device); }

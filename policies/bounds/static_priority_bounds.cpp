@@ -11,7 +11,7 @@ Nanos blocking_below(const StagedSet& set, std::size_t task) {
   return longest;
 }
 
-/// Returns the same if a less urgent job may be staged beside one that executes.
+/// Returns the same if a less urgent job may be staged while another one executes.
 Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   Nanos longest = overlap.background;
   for (std::size_t j = task + 1; j < overlap.tasks.size(); ++j) longest = std::max(longest, overlap.tasks[j].blocking);

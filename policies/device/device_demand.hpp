@@ -17,8 +17,8 @@ struct DemandTask {
   Nanos deadline = 0; // of the device part, after the latest request; at most the period
   Nanos cost = 0;     // C
   Nanos load = 0;     // o, while another job executes (overlap.hpp); 0: never
-  Nanos delay = 0;    // of loads beside its execution (overlap.hpp)
-  /// The blocking by its job if that is due later and nothing is loaded beside executions; absent: its cost
+  Nanos delay = 0;    // of loads during its execution (overlap.hpp)
+  /// The blocking by its job if that is due later and nothing is loaded during executions; absent: its cost
   std::optional<Nanos> blocking{};
   Nanos jitter = 0; // of the request, after the nominal release
 };

@@ -14,7 +14,7 @@ namespace rtexec::policies {
 struct DevicePart {
   Nanos execution = 0; // C
   Nanos load = 0;      // o: of its chunks, if none is loaded and every frame is taken; 0: it never swaps
-  Nanos delay = 0;     // by how much a load beside its execution may end later; at most C
+  Nanos delay = 0;     // by how much a load during its execution may end later; at most C
 };
 
 /// Work that less urgent classes have begun and do not stop.
@@ -31,8 +31,8 @@ struct Overlap {
     Nanos cost = 0; // e = lambda + gamma + omega: for a job that is more urgent, or due
     Nanos lead = 0; // lambda + omega: the part of e before the execution
     Nanos tail = 0; // C - gamma: what the last execution takes beyond the sum of e
-    /// The blocking by a less urgent job that is staged beside one that executes: gamma + omega + lambda + max(longest
-    /// gamma of another task that does not rest, run below) + flight below
+    /// The blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda +
+    /// max(longest gamma of another task that does not rest, run below) + flight below
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;

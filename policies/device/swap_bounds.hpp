@@ -36,7 +36,7 @@ struct LongestExecutions {
 
 // ---- blocking ----
 
-/// Blocking by work that began before and cannot be stopped, for rules under which chunks do not move beside
+/// Blocking by work that began before and cannot be stopped, for rules under which chunks do not move during
 /// executions. All jobs must be added first.
 class SwapBlocking {
  public:
@@ -132,7 +132,7 @@ class Theorem1 {
                         : static_cast<std::uint64_t>((time - fixed) / per_chunk);
 }
 
-// ---- room for a load beside an execution ----
+// ---- room for a load during an execution ----
 
 /// The two largest volumes.
 struct LargestVolumes {
@@ -146,8 +146,8 @@ struct LargestVolumes {
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// Returns the delay of a load beside the execution of a job: the frames of that job become free only at its end.
-/// `own`: the job's chunks, at most `frames`; `others`: the most chunks of a load beside it.
+/// Returns the delay of a load during the execution of a job: the frames of that job become free only at its end.
+/// `own`: the job's chunks, at most `frames`; `others`: the most chunks of a concurrent load.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;
@@ -163,9 +163,8 @@ struct LargestVolumes {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// Checks (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); then no load is
-/// delayed by a job beside it. Returns the first k for which (M) fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k /
-/// alpha).
+/// Checks (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); then no job delays a
+/// concurrent load. Returns the first k for which (M) fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;

@@ -239,7 +239,7 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// Which loads a job beside them may delay: none, which is (M), or those whose delay lambda covers.
+/// Which loads a concurrent job may delay: none, which is (M), or those whose delay lambda covers.
 enum class Delays { none, within_lambda };
 
 /// Searches for volumes for `pipelined`, over the number of frames. Given that number and a bound M on all volumes,
@@ -316,7 +316,7 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns the frames that are loaded in the time for which delays beside the task are not charged.
+  /// Returns the frames that are loaded in the time for which delays during the task's execution are not charged.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_beside(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
@@ -373,7 +373,7 @@ class PipelinedSearch {
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    // One job executes beside a blocking one: lambda of it is in e
+    // One job executes while another one blocks: lambda of it is in e
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;

@@ -3,7 +3,7 @@
 // x_i: chunks of task i that are swapped. V: overflow. F = sum of x - V: frames, which the swapped chunks share.
 //
 // - RT-Swap (1c), max x <= F: a job finds room for its chunks.
-// - (M) of swap_bounds.hpp: under `pipelined`, no job delays a load beside it.
+// - (M) of swap_bounds.hpp: under `pipelined`, no job delays a concurrent load.
 //
 // Formulas and why the search is exact for serial tests: proofs/volumes.md. Set-up only: allocates.
 #pragma once

@@ -86,7 +86,7 @@ using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
   return {std::max(a.before, b.before), std::max(a.device, b.device), std::max(a.after, b.after)};
 }
 
-/// A question is about all times of each task between these two.
+/// A range of execution times of each task, from `shortest` to `longest`. A question is about all times in it.
 struct TimesBetween {
   std::span<const Wcet> shortest, longest;
 };

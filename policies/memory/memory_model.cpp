@@ -240,7 +240,7 @@ struct Row {
 
 /// Minimises the squares of weighted errors. Parameters on which nothing depends stay at `before`.
 Vector least_squares(std::span<const Row> rows, const Vector& before) {
-  constexpr double inertia = 1e-9; // the weight of `before`, beside the measurements
+  constexpr double inertia = 1e-9; // the weight of `before`, relative to the measurements
   Vector scale{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < parameters; ++i) scale[i] += row.trust * row.weights[i] * row.weights[i];

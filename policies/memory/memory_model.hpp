@@ -56,7 +56,7 @@ struct MemoryOverhead {
 
   /// Returns O_D, O_M or O_H.
   [[nodiscard]] Duration all() const { return copies + mapping + host_flush + device_flush + uncached; }
-  /// Returns the part beside which nothing may execute.
+  /// Returns the part during which nothing else may execute.
   [[nodiscard]] Duration alone() const { return all() - mapping; }
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };

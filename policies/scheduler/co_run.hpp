@@ -1,5 +1,5 @@
-// Which jobs execute concurrently ([device] co_run): one under D, while the other one, under M or H, only waits for
-// pages (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
+// Decides which jobs execute concurrently ([device] co_run): one under D, while the other one, under M or H, only waits
+// for pages (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
 #pragma once
 
 #include <rtexec/plan.hpp>

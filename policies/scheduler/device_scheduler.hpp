@@ -77,7 +77,7 @@ struct Transfer {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    job_requested,  // the job's CPU part is done and it wants the device; `deadline` orders it
+    job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders it
     job_withdrawn,  // the job is abandoned: taken from the queue, or its completion will be of no use
     segment_done,   // the device finished `segment` of the job, which is not its last one
     execution_done, // the device finished the job, or it failed in any of its segments

@@ -21,7 +21,7 @@ struct StreamLayer {
   std::uint32_t end = 0;
 };
 
-/// Costs of the copy-in engine. A load beside the execution uses the same engine; copies of the stream go first.
+/// Costs of the copy-in engine. A load of another job uses the same engine; copies of the stream go first.
 struct StreamCosts {
   Nanos copy = 0;      // of one chunk
   Nanos begin = 0;     // added to the first copy after an operation of the load
@@ -36,7 +36,7 @@ struct StreamCosts {
 }
 
 struct StreamTimes {
-  Nanos execution = 0; // C: of a job whose ring is loaded, alone or beside a load
+  Nanos execution = 0; // C: of a job whose ring is loaded, alone or with a concurrent load
   Nanos copies = 0;    // S: the longest delay of that load
   friend bool operator==(const StreamTimes&, const StreamTimes&) = default;
 };
