@@ -17,7 +17,6 @@ namespace rtexec::policies {
 
 /// Returns the release jitter of a first part. A stop of the machine delays some releases by up to `hold_up`. Measured
 /// by a clock that stops with the machine, other releases come early by as much (proofs/hold-ups.md).
-/// own time. Each of both is charged once.
 [[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
 
 /// Returns the input whose new data releases `task`: the one that triggers it, or the one that the calling program

@@ -35,7 +35,6 @@ namespace rtexec::policies {
 
 /// pipelined: returns other volumes, with which less is swapped and some loads wait for the executing job. May be
 /// empty.
-/// empty.
 [[nodiscard]] std::vector<Volumes> tight_swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                       std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                       int eighths = 8);
