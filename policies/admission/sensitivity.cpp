@@ -34,7 +34,8 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
-/// Also stretches the time that it waits, so that pairs of tasks remain pairs if all are stretched.
+/// Stretches the device part and the time that it waits for pages, so that pairs remain pairs if all tasks are
+/// stretched.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})

@@ -20,8 +20,8 @@ struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
   Nanos before = 0;   // on `core`
-  /// Includes the swapping if that is done one after the other. 0: the task does not use the device, and the last part
-  /// follows the first one at once
+  /// Includes the time of swapping if that does not overlap executions. 0: the task does not use the device, and the
+  /// last part follows the first one at once
   Nanos device = 0;
   Nanos after = 0; // on `core` again
   unsigned core = 0;

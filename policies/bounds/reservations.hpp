@@ -25,7 +25,7 @@ inline constexpr Nanos longest_tick = 4'000'000;
 
 /// The most that a thread can get of a core, in slices that keep each pause short.
 inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
-/// Returns the same share of a core in a window with room for all that arrives in it, so that it is never used up.
+/// Returns a reservation with the share of `slices`, in a window with room for all arrivals: it is never used up.
 /// Returns nullopt if there is no such window.
 [[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 

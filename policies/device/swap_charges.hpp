@@ -52,8 +52,8 @@ class SwapCharges {
   /// demand_paging: returns the time to copy out and in, chunk by chunk.
   [[nodiscard]] Nanos on_demand(std::size_t chunks) const;
 
-  [[nodiscard]] Nanos in() const { return in_; } // time for one chunk
-  /// Time for one chunk: a copy, unless no swap slot of any task is copied out
+  [[nodiscard]] Nanos in() const { return in_; } // time to copy one chunk in
+  /// Time to free the frame of one chunk: a copy, unless no swap slot of any task is copied out
   [[nodiscard]] Nanos out() const { return out_; }
   [[nodiscard]] std::size_t largest() const { return largest_; } // the most chunks of one task
   [[nodiscard]] std::size_t total() const { return total_; }

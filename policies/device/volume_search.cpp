@@ -350,7 +350,7 @@ class PipelinedSearch {
     }
   }
 
-  /// Keeps the lowest scores. Each volumes are kept once.
+  /// Keeps the volumes with the lowest scores, each only once.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
