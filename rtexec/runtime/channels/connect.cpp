@@ -114,7 +114,10 @@ class Connector {
     std::vector<bool> fed(workloads_[task]->inputs().size());
     for (const TaskInput& asked : tasks_[task].inputs)
       if (const auto input = find_input(task, asked)) {
-        add_input(task, *input, asked);
+        if (fed[*input])
+          complain(task, "inputs: " + config::quoted(workloads_[task]->inputs()[*input].name) +
+                             " has two sources: leave out one of them");
+        else add_input(task, *input, asked);
         fed[*input] = true;
       }
     if (made_[task]->asks_program()) return;

@@ -351,6 +351,15 @@ TEST(Channels, AnOnInputThatAllocatesIsSeen) {
   EXPECT_THAT(failures.GetTestPartResult(0).message(), HasSubstr("allocations"));
 }
 
+TEST(Channels, RefuseTwoSourcesOfOneInput) {
+  TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
+  const TaskInput unnamed{.tensor = "", .source = SourceKind::task, .from = "b"};
+  set.tasks[0].inputs = {unnamed, {.tensor = "x", .source = SourceKind::task, .from = "b"}};
+  ExecutiveSetup setup = setup_of(set);
+  EXPECT_THAT(problem(Executive::create(std::move(set), std::move(setup))),
+              HasSubstr("task 'a': inputs: 'x' has two sources: leave out one of them"));
+}
+
 TEST(Channels, MistakesAreToldAtOnce) {
   TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
   set.tasks[0].inputs = {{.tensor = "z", .source = SourceKind::task, .from = "b"}};
