@@ -162,7 +162,7 @@ class Placer {
     placement_.beside->stack = placement_.compute.stack;
     if (policy_ == ThreadPolicy::deadline)
       lacks("second compute engine", "it has no reservation, as the plan has none for two jobs at once",
-            "Set policy = \"fifo\" in [executive], or co_run = false in [device].");
+            "Set threads = \"fifo\" in [executive], or co_run = false in [device].");
   }
 
   /// Returns the number of more urgent tasks on the same core.
