@@ -1,5 +1,5 @@
 // Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and
-// what README.md guarantees.
+// the guarantees of policies/proofs/bandwidth.md.
 #include "policies/bandwidth/bandwidth_budget.hpp"
 #include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"

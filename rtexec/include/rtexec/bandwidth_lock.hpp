@@ -1,6 +1,6 @@
 // Tells a regulating executive, from any process of the machine, that the GPU works or that memory bandwidth is needed.
-// While any process holds a lock, best-effort cores are limited (README: bandwidth budgets). The state is one page of
-// shared memory; a call costs a few nanoseconds and never blocks.
+// While any process holds a lock, best-effort cores are limited (rtexec/docs/user-guide/bandwidth-budgets.md). The
+// state is one page of shared memory; a call costs a few nanoseconds and never blocks.
 //
 //   auto locks = rtexec::BandwidthLocks::open();
 //   { rtexec::BandwidthLock lock(*locks); run_the_critical_section(); }   // bw_lock, bw_unlock
