@@ -237,8 +237,8 @@ struct SwapOptions {
   bool verify = false;
 };
 
-/// The memory bandwidth of cores outside the device (rtexec/docs/user-guide/bandwidth-budgets.md). It is regulated if any
-/// limit is given.
+/// The memory bandwidth of cores outside the device (rtexec/docs/user-guide/bandwidth-budgets.md). It is regulated if
+/// any limit is given.
 struct BandwidthOptions {
   /// The period of the budgets.
   Duration period{std::chrono::milliseconds(1)};
