@@ -89,8 +89,9 @@ def summary(rows):
     for row in rows:
         counts[heading_of(row["board"], row["precision"])][row["result"]] += 1
     told = "; ".join(f"{place}: {', '.join(f'{count} {result}' for result, count in results.items())}" for place, results in counts.items())
-    text = (f"`python3 test/networks/compare.py --write tasks/README.md FOLDER` wrote this table ({versions()}). Files, by result: {told}. "
-            "An error alone is right; on boards other than the host it is the larger of both files'.")
+    text = (f"`python3 test/networks/compare.py --write rtexec/docs/user-guide/supported-networks.md FOLDER` wrote this table ({versions()}). "
+            f"Files by result: {told}. A number alone means that the network is right. Boards other than the host show the larger error of "
+            "both files.")
     return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
