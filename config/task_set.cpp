@@ -416,7 +416,7 @@ std::vector<Key<Task>> task_keys() {
                 &Task::constant),
       table_key("state", text(),
                 "dnn: inputs that hold what the job before left in an output, both by their names: { h = \"hn\" }; "
-                "zeros at first, and unchanged by jobs that fail or are dropped (tasks/README.md)",
+                "zeros at first, and unchanged by jobs that fail or are dropped (rtexec/docs/user-guide/own-model.md)",
                 &Task::state),
       key<Task>("precision", one_of<Precision>(),
                 "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
@@ -451,7 +451,7 @@ std::vector<Key<Task>> task_keys() {
           "[device] memory_objective asks for, of the policies that profile measured, otherwise D; D/H: H beside a job "
           "under D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H "
           "only for "
-          "the latter (tasks/README.md)",
+          "the latter (rtexec/docs/user-guide/memory-policies.md)",
           &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),

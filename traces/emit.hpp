@@ -1,5 +1,6 @@
 // Records what happens: one function per event of events.inc, the only way into LTTng, whose headers stay inside
-// traces/provider/ and traces/recording/. Fields, units and the moment of each event: traces/README.md.
+// traces/provider/ and traces/recording/. Fields, units and the moment of each event:
+// rtexec/docs/design/traces.md.
 //
 // With tracing off a call costs about 1 ns; with it on, the event is written to a ring buffer of the calling core: no
 // lock, no allocation, no system call. A full buffer loses the event and counts it (recording/session.hpp reports how

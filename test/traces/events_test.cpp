@@ -38,7 +38,7 @@ std::vector<std::string> split(const std::string& text, const std::string& by) {
 /// semicolons.
 std::map<std::string, Fields> of_readme() {
   std::map<std::string, Fields> all;
-  std::istringstream readme(rtexec::test::read_text("traces/README.md"));
+  std::istringstream readme(rtexec::test::read_text("rtexec/docs/design/traces.md"));
   const std::regex row(R"(\| ((?:`\w+`(?:, )?)+) \| ([^|]*) \|.*)"), remark(R"( \([^)]*\))");
   bool events = false;
   for (std::string line; std::getline(readme, line);) {
