@@ -1,19 +1,19 @@
 #!/bin/bash
-# What rtexec/sharing/daemon/README.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its driver.
+# What rtexec/docs/user-guide/sharing-a-gpu.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its driver.
 set -u
 . test/support/expect.bash
-readme=$(realpath rtexec/sharing/daemon/README.md)
+readme=$(realpath rtexec/docs/user-guide/sharing-a-gpu.md)
 enter "$1"
 tests=$folder/test/preload
 sed -n '/^```toml$/,/^```$/p' "$readme" | sed '/^```/d; s/"rtx"/"host"/; s/"3GiB"/"32MiB"/; s/"2GiB"/"16MiB"/; s/"64MiB"/"2MiB"/; s/"6ms"/"2ms"/g' > daemon.toml
-grep -q 'period = "200ms"' daemon.toml || { echo "the README has no such file"; bad=1; }
+grep -q 'period = "200ms"' daemon.toml || { echo "the page has no such file"; bad=1; }
 mkdir bin
 printf '#!/bin/bash\nexport LD_LIBRARY_PATH=%q\nexec timeout 400 %q 8 100000\n' "$tests" "$tests/sample_client" > bin/python3; chmod +x bin/python3
 # The program alone is to have the library before it: what starts it is bash, which has no device.
 ln -s "$folder/lib/librtexec-preload.so" .
 printf '%s\n' "cd $work" > first.sh
 sed -n '/^```sh$/,/^```$/p' "$readme" | sed '/^```/d; s|LD_PRELOAD=lib|LD_PRELOAD=./lib|; s|^rtexecd.*|timeout 500 &|' > commands
-[ "$(wc -l < commands)" = 4 ] || { echo "the README has other commands than this knows"; cat commands; bad=1; }
+[ "$(wc -l < commands)" = 4 ] || { echo "the page has other commands than this knows"; cat commands; bad=1; }
 { sed -n 1p commands; echo 'daemon=$!; for i in $(seq 600); do [ -S run/socket ] && break; sleep 0.1; done'
   sed -n 2p commands; echo 'client=$!; for i in $(seq 600); do rtexec ps --daemon run | grep -q " front " && break; sleep 0.1; done'
   # The client goes on until both commands have been there; what it finds wrong would have ended it before.
