@@ -1,5 +1,6 @@
 #!/bin/bash
-# What rtexec/docs/user-guide/sharing-a-gpu.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its driver.
+# What rtexec/docs/user-guide/sharing-a-gpu.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its
+# driver.
 set -u
 . test/support/expect.bash
 readme=$(realpath rtexec/docs/user-guide/sharing-a-gpu.md)
