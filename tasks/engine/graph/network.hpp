@@ -8,8 +8,8 @@
 //
 // Under M and H a network owns buffers that host and device share (managed or page-locked) for its constants, inputs
 // and outputs. The host does not access scratch, which is supplied as under D. The image of the constants is released
-// once they are in their buffer. Inputs and outputs of floats are used in place, unless they share memory with each
-// other. Those of other types, and linked ones, are converted to and from floats as under D.
+// once they are in their buffer. Inputs and outputs of float32 and of integers (on a GPU not uint8) are used in place,
+// unless they share memory with each other. Those of other types, and linked ones, are converted as under D.
 //
 // A network may be cut into segments. Buffers that live across a cut are in the carry (memory preserved across
 // preemption), which is supplied as scratch is. The first segment copies the inputs in, the last one copies the outputs

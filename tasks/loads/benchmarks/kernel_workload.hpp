@@ -2,11 +2,11 @@
 // that the host's caches are dirty and managed pages are on the host. The device part makes the policy's copies and
 // runs the kernels. The last CPU part reads the results into a checksum. So each job pays the costs of its policy.
 //
-// The arrays are the workload's own buffers, separate from the device's chunks: they are not swapped, and count against
-// no capacity. On a GPU copies and kernels form one graph in the compute stream, and copies compete with swapping for
-// the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to the device before
-// the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither side meets page
-// faults.
+// The arrays are the workload's own buffers, separate from the device's chunks: they are not swapped, and take of the
+// device's capacity. On a GPU copies and kernels form one graph in the compute stream, and copies compete with swapping
+// for the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to the device
+// before the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither side meets
+// page faults.
 //
 // On the host device M and H use ordinary memory, and the costs of policies are emulated (emulated_costs.hpp).
 // Threading and errors: as Workload.
