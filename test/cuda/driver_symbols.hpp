@@ -1,5 +1,5 @@
-// The functions of libcuda.so.1 that the simulated CUDA driver has. A program with a simulated driver calls them
-// directly.
+// The functions of libcuda.so.1 that the simulated CUDA driver implements. A program that links the simulated driver
+// calls them directly.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-/// FUNCTION(manner, member of the table of hal/cuda/driver.hpp, symbol): the functions that rtexec calls itself. The
-/// manner says how a function answers once the device is broken, or without a context.
+/// FUNCTION(manner, member of the table of hal/cuda/driver.hpp, symbol): the functions that rtexec itself calls. The
+/// manner says how the function answers on a broken device, or without a context.
 #define RTEXEC_TABLE_FUNCTIONS(FUNCTION)                             \
   FUNCTION(harmless, init, cuInit)                                   \
   FUNCTION(harmless, driver_version, cuDriverGetVersion)             \

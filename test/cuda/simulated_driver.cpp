@@ -1,5 +1,5 @@
-// The functions of the simulated CUDA driver. Comments say which of the helpers take the mutex; all others need it
-// held.
+// The functions of the simulated CUDA driver. Helpers that lock the mutex say so; all others need the caller to hold
+// it.
 #include "test/cuda/simulated_driver.hpp"
 
 #include <algorithm>
@@ -34,13 +34,13 @@ DevicePointer address(const void* pointer) { return reinterpret_cast<DevicePoint
 template <class All, class Object> bool has(const All& all, const Object* which) {
   return std::ranges::any_of(all, [&](const auto& each) { return each.get() == which; });
 }
-/// Takes the mutex.
+/// Destroys an object. Locks the mutex.
 template <class All, class Object> Code remove(All& all, Object* which) {
   const auto lock = locked();
   const auto count = std::erase_if(all, [&](const auto& each) { return each.get() == which; });
   return count == 1 ? Code::success : Code::invalid_handle;
 }
-/// Makes an object, and returns its handle.
+/// Adds an object and returns its handle.
 template <class Object> Object* add(std::vector<std::unique_ptr<Object>>& all, Object object = {}) {
   return all.emplace_back(std::make_unique<Object>(std::move(object))).get();
 }
@@ -50,7 +50,7 @@ template <class Object> Object* add(std::vector<std::unique_ptr<Object>>& all, O
 constexpr std::size_t page = 4096;
 std::size_t page_up(std::size_t size) { return (size + page - 1) / page * page; }
 
-/// Memory that ends, but for alignment to 256 bytes, where a page without access begins. Null: there is none.
+/// Allocates memory that ends, up to 256-byte alignment, at a page without access. Returns null if none is left.
 void* make_memory(std::size_t size) {
   size = (size + 255) / 256 * 256;
   const std::size_t whole = page_up(size);
@@ -72,18 +72,18 @@ void drop_unused(AllocationHandle handle) {
   (void)::close(chunk.file);
   driver().chunks.erase(found);
 }
-/// Null: there is none, or its handle is released.
+/// Returns the chunk, or null if there is none or its handle is released.
 Chunk* chunk_of(AllocationHandle handle) {
   const auto found = driver().chunks.find(handle);
   return found == driver().chunks.end() || found->second.released ? nullptr : &found->second;
 }
 
-/// True if some entry of an ordered map lies in the range, or overlaps it.
+/// True if an entry of an ordered map overlaps the range.
 template <class All> bool overlaps(All& all, Range range) {
   const auto next = all.lower_bound(range.begin);
   return holder(all, range.begin) != all.end() || (next != all.end() && next->first < range.begin + range.size);
 }
-/// True if the range is one or more whole mappings.
+/// True if the range consists of one or more whole mappings.
 bool is_mapped(Range range) {
   DevicePointer at = range.begin;
   const DevicePointer end = range.begin + range.size;
@@ -95,7 +95,7 @@ bool is_mapped(Range range) {
 }
 bool is_whole(std::size_t size) { return size > 0 && size % driver().granularity == 0; }
 
-/// True if every byte has memory with at least this access, or the range is no part of reserved addresses.
+/// True if every byte is mapped with at least this access, or the range overlaps no reserved addresses.
 bool is_accessible(Range range, AccessFlags least = AccessFlags::none) {
   if (!overlaps(driver().ranges, range)) return true;
   for (DevicePointer at = range.begin; at < range.begin + range.size;) {
@@ -113,7 +113,8 @@ std::int64_t clock_ns() {
       .count();
 }
 
-/// Checks that no capture forbids this call; a capture that does is broken. A synchronous driver has no such checks.
+/// Returns an error if a capture forbids this call, and invalidates that capture. A synchronous driver checks no
+/// captures.
 Code may_call(bool whole_context = false) {
   if (driver().ended) return deinitialised;
   if (!driver().asynchronous) return Code::success;
@@ -128,7 +129,8 @@ Code may_call(bool whole_context = false) {
   }
   return broke ? Code::capture_unsupported : Code::success;
 }
-/// Checks that the stream exists and no capture forbids work in it: the null stream waits for others.
+/// Returns an error if the stream does not exist or a capture forbids work in it. Work in the null stream waits for
+/// other streams.
 Code may_use(const StreamRecord* stream) {
   if (driver().ended) return deinitialised;
   if (stream == nullptr) return Code::invalid_handle;
@@ -141,7 +143,7 @@ Code may_use(const StreamRecord* stream) {
   }
   return code;
 }
-/// Checks for a call that waits for the stream, or queries it, and breaks its capture.
+/// Checks a call that waits for the stream or queries it. Such a call invalidates the stream's capture.
 Code may_wait_for(StreamRecord* stream) {
   if (const Code code = may_call(); code != Code::success) return code;
   if (const Code code = may_use(stream); code != Code::success) return code;
@@ -150,7 +152,7 @@ Code may_wait_for(StreamRecord* stream) {
   return Code::capture_unsupported;
 }
 
-/// Null: there is no such stream.
+/// Returns the stream, or null if there is none of this handle.
 StreamRecord* stream_of(Stream handle) {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   if (value == 0 || value == 1) return &driver().null_stream(context_number);
@@ -162,12 +164,12 @@ StreamRecord* stream_of(Stream handle) {
   return driver().streams.contains(handle) && !handle->ends ? handle : nullptr;
 }
 EventRecord& event_of(Event handle) {
-  // The behaviour of a driver with an event of a destroyed context is not known
+  // How a real driver treats an event of a destroyed context is not known.
   if (driver().destroyed_contexts.contains(handle->context)) std::abort();
   return *handle;
 }
 
-/// Puts work behind that of the stream, or into the graph that the stream records.
+/// Appends work to the stream, or to the graph if the stream is being captured.
 WorkPointer submit(StreamRecord& stream, Step run, WorkPointer also_after = nullptr) {
   auto work = std::make_shared<Work>(Work{std::move(run), {}, stream.captured != nullptr});
   if (stream.captured) {
@@ -190,7 +192,7 @@ WorkPointer submit(StreamRecord& stream, Step run, WorkPointer also_after = null
 void wait_for(Lock& lock, const WorkPointer work) {
   driver().changed.wait(lock, [&] { return !work || work->done; });
 }
-/// Waits for the streams of the current context; only_blocking: for those that the null stream waits for.
+/// Waits for the streams of the current context, or only for the blocking ones, for which the null stream waits.
 Code wait_for_all(Lock& lock, bool only_blocking = false) {
   std::vector<WorkPointer> last{driver().null_stream(context_number).last};
   for (const StreamRecord* stream : driver().streams) {
@@ -200,7 +202,7 @@ Code wait_for_all(Lock& lock, bool only_blocking = false) {
   return Code::success;
 }
 
-/// Runs work in the stream, at once if the driver is synchronous; releases the mutex.
+/// Runs work in the stream, at once if the driver is synchronous. Unlocks the mutex.
 template <class Run> Code execute(Lock& lock, StreamRecord& stream, Run run, WorkPointer also_after = nullptr) {
   if (!stream.captured && !driver().asynchronous) {
     ++stream.begun;
@@ -211,8 +213,8 @@ template <class Run> Code execute(Lock& lock, StreamRecord& stream, Run run, Wor
   lock.unlock();
   return Code::success;
 }
-/// The same, with its checks, for a thread that does not hold the mutex. A graph refuses to record ranges without
-/// memory.
+/// Like execute(), with its checks, for a thread that does not hold the mutex. Fails if a graph would record ranges
+/// without memory.
 template <class Run> Code enqueue(Stream handle, Run run, std::initializer_list<Range> named = {}) {
   if (current_device < 0) return Code::invalid_context;
   auto lock = locked();
@@ -236,7 +238,7 @@ Step copying(void* to, const void* from, std::size_t size) {
   return [=] { return std::memcpy(to, from, size), Code::success; };
 }
 
-/// Sets `count` values: takes the mutex when it runs.
+/// Returns a step that sets `count` values. The step locks the mutex when it runs.
 template <class Value> Step setting(DevicePointer to, Value value, std::size_t count) {
   return [=]() -> Code {
     if (const auto lock = locked(); !is_accessible({to, sizeof value * count}, AccessFlags::read_write))
@@ -244,7 +246,7 @@ template <class Value> Step setting(DevicePointer to, Value value, std::size_t c
     return std::fill_n(static_cast<Value*>(bytes(to)), count, value), Code::success;
   };
 }
-/// Allocates memory of a device or of the host; takes the mutex. `checked`: captures may forbid it.
+/// Allocates device or host memory. Locks the mutex. If `checked`, a capture may forbid the call.
 Code allocate(DevicePointer* pointer, Buffer buffer, bool checked = true) {
   if (pointer == nullptr || buffer.size == 0) return Code::invalid_value;
   const auto lock = locked();
@@ -278,7 +280,7 @@ class Arguments {
       copies_.emplace_back(from, from + sizes[i]);
     }
   }
-  /// The address of each.
+  /// Returns the address of each argument.
   std::vector<void*> addresses() {
     std::vector<void*> all;
     for (auto& copy : copies_) all.push_back(copy.data());
@@ -289,7 +291,8 @@ class Arguments {
   std::vector<std::vector<char>> copies_;
 };
 
-/// Executes the stream's work until its handle is destroyed and no work remains.
+/// Executes the stream's work until its handle is destroyed and no work remains. It is the main function of a stream's
+/// thread.
 void serve(StreamRecord* stream) {
   auto lock = locked();
   auto& changed = driver().changed;
@@ -326,7 +329,7 @@ SimulatedDriver::~SimulatedDriver() {
 API cuInit(unsigned) {
   if (driver().devices == 0) return Code::no_device;
   if (std::exchange(driver().initialised, true) || !driver().asynchronous) return Code::success;
-  // A real driver ends before its process does, and takes its time
+  // A real driver shuts down before its process ends, and that takes time.
   std::atexit([] {
     {
       const auto lock = locked();
@@ -370,7 +373,7 @@ API cuCtxSetCurrent(Context context) {
   context_number = number;
   return Code::success;
 }
-/// All work ends; mapped memory stays, as that of a real driver does.
+/// Ends all work. Mapped memory remains, as with a real driver.
 API cuDevicePrimaryCtxReset_v2(Ordinal) {
   auto lock = locked();
   wait_for_all(lock);
@@ -487,7 +490,7 @@ API cuMemFreeAsync(DevicePointer pointer, Stream handle) {
     const auto lock = locked();
     if (!driver().buffers.contains(pointer)) return Code::invalid_value;
     const StreamRecord* const stream = stream_of(handle);
-    if (stream != nullptr && stream->captured) return Code::success; // the graph's own memory
+    if (stream != nullptr && stream->captured) return Code::success; // the memory belongs to the graph
   }
   return enqueue(handle, [pointer] {
     const auto lock = locked();
@@ -528,7 +531,7 @@ API cuPointerGetAttributes(unsigned count, int* attributes, void** data, DeviceP
 API cuIpcGetMemHandle(void* handle, DevicePointer pointer) {
   const auto lock = locked();
   if (holder(driver().buffers, pointer) == driver().buffers.end())
-    return Code::invalid_value; // the answer of a driver for memory of chunks
+    return Code::invalid_value; // a real driver answers this for chunk memory
   std::memset(handle, 1, 64);
   return Code::success;
 }
@@ -541,14 +544,14 @@ API cuMemGetAllocationGranularity(std::size_t* size, const AllocationProperties*
 API cuMemCreate(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
                 unsigned long long) {
   if (!is_whole(size) || properties->type != 1 || properties->location.type != 1) return Code::invalid_value;
-  if ((properties->requested_handle_types & 8) != 0) return Code::not_permitted; // of a fabric, which is absent
+  if ((properties->requested_handle_types & 8) != 0) return Code::not_permitted; // fabric handles: there is no fabric
   const auto lock = locked();
   if (const Code code = may_call(); code != Code::success) return code;
   const int on = properties->location.id;
   if (!driver().take(on, size)) return Code::out_of_memory;
   const int file = ::memfd_create("chunk", MFD_CLOEXEC);
   if (file < 0 || ::ftruncate(file, static_cast<off_t>(size)) != 0) return Code::out_of_memory;
-  (void)!::pwrite(file, "\xcd", 1, 0); // new physical memory holds old data
+  (void)!::pwrite(file, "\xcd", 1, 0); // new physical memory contains old data
   driver().chunks[*handle = ++driver().last_handle] = {.file = file, .size = size, .device = on};
   return Code::success;
 }
@@ -640,7 +643,7 @@ API cuMemSetAccess(DevicePointer pointer, std::size_t size, const AccessDescript
 
 // ---- copies
 namespace {
-/// A device that does not protect read-only mappings writes through the chunk's file.
+/// Writes through the chunk's file: a device that does not protect read-only mappings allows the write.
 void write_anyway(DevicePointer to, const void* from, std::size_t size) {
   const auto lock = locked();
   const auto mapping = holder(driver().mappings, to);
@@ -676,7 +679,7 @@ API cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t size, Stream
   const char* point = "copy";
   bool there;
   {
-    // An address without device memory is taken for one of the host, and the copy finds nothing there
+    // The driver takes an address without device memory for a host address, and the copy fails there.
     const auto lock = locked();
     there = is_accessible({to, size}) && is_accessible({from, size});
     if (driver().mappings.contains(to)) point = "load";
@@ -709,7 +712,7 @@ API cuStreamWaitValue32_v2(Stream stream, DevicePointer at, std::uint32_t value,
 API cuMemsetD8_v2(DevicePointer to, unsigned char value, std::size_t count) {
   return enqueue(nullptr, setting(to, value, count));
 }
-/// A graph that records the fill checks its range at instantiation as well.
+/// Enqueues a fill. If a graph records it, instantiation checks the range again.
 API cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, Stream handle) {
   const Code code = enqueue(handle, setting(to, value, count), {{to, count}});
   const auto lock = locked();
@@ -842,7 +845,7 @@ API cuEventRecordWithFlags(Event event, Stream handle, unsigned flags) {
 }
 API cuEventRecord(Event event, Stream stream) { return cuEventRecordWithFlags(event, stream, 0); }
 namespace {
-/// After an event's wait or query: what was before it in its stream has ended.
+/// Notes, after waiting for an event or querying it, that all earlier work in its stream has ended.
 Code has_come(EventRecord& event, Lock& lock) {
   if (event.stream != nullptr) event.stream->waited = std::max(event.stream->waited.load(), event.behind);
   lock.unlock();
@@ -883,7 +886,7 @@ API cuGraphCreate(GraphHandle* graph, unsigned) {
   *graph = add(driver().graphs);
   return Code::success;
 }
-/// Adds the node behind all others.
+/// Adds a memset node that depends on all other nodes.
 API cuGraphAddMemsetNode(void** node, GraphHandle graph, void* const*, std::size_t, const FillParameters* fill,
                          Context) {
   const auto lock = locked();

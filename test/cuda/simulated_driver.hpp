@@ -26,7 +26,7 @@
 #include <thread>
 #include <vector>
 
-/// A function of the driver, which a shared object exports.
+/// Declares a driver function that the shared object exports.
 #define API extern "C" [[gnu::visibility("default")]] Code
 
 namespace rtexec::hal::cuda {
@@ -62,7 +62,8 @@ struct Capture {
   bool broken = false;
 };
 
-/// The device of the calling thread's context, or -1, and the number of this context: 0 is the primary context.
+/// The device of the calling thread's current context, or -1. `context_number` identifies this context; 0 is the
+/// primary context.
 extern thread_local int current_device;
 extern thread_local unsigned context_number;
 
@@ -76,7 +77,7 @@ struct StreamRecord {
   bool blocking = true; // waits for the null stream
   bool ends = false;    // its handle is destroyed; its work continues
   int priority = 0;
-  std::atomic<int> begun = 0, waited = 0; // pieces of work
+  std::atomic<int> begun = 0, waited = 0; // counts of pieces of work: begun, and known to have ended
   std::deque<WorkPointer> work;
   WorkPointer last;
   std::shared_ptr<Capture> captured;
@@ -89,7 +90,8 @@ struct EventRecord {
   std::shared_ptr<Capture> captured;
   std::atomic<bool> under_way = false; // the next query answers "not ready"
   std::atomic<std::int64_t> recorded_ns = 0;
-  StreamRecord* stream = nullptr; // as it was recorded last, when its stream had begun so many pieces of work
+  // The stream of the last recording, and the number of pieces of work it had begun then.
+  StreamRecord* stream = nullptr;
   int behind = 0;
 };
 
@@ -97,8 +99,8 @@ struct Chunk {
   int file = -1;
   std::size_t size = 0;
   int device = 0;
-  bool counted = true;   // as memory of this process
-  bool released = false; // its handle
+  bool counted = true;   // counts as memory of this process
+  bool released = false; // its handle is released
   int mappings = 0;
 };
 struct Mapping {
@@ -134,24 +136,24 @@ class SimulatedDriver {
   bool enforces_read_only = true;  // for copies into read-only mappings
   bool drops_launches = false;
   std::chrono::milliseconds instantiation{0}, end{0}; // the durations of an instantiation and of the driver's end
-  std::atomic<Duration> wake_up_delay = Duration(0);  // of a thread that waits for an event
+  std::atomic<Duration> wake_up_delay = Duration(0);  // of a thread that waits for an event to wake up
 
-  /// Memory of the device that is not free.
+  /// Returns the memory of the device that is in use, in bytes.
   [[nodiscard]] virtual std::size_t used(int device) const { return taken[static_cast<std::size_t>(device)]; }
-  /// `taken` has changed.
+  /// Called after `taken` has changed.
   virtual void has_changed() {}
   virtual Function find_kernel(const char* name) = 0;
-  /// The sizes of a kernel's arguments; ends with 0.
+  /// Returns the sizes of a kernel's arguments, terminated by 0.
   virtual const std::size_t* sizes_of(Function function) = 0;
   virtual void run(Function function, Dimensions grid, Dimensions block, void** arguments, Stream stream) = 0;
-  /// Called on the stream's thread: "kernel" when a kernel begins; "load" and "save" when half of a copy to or from
+  /// Called on the stream's thread with "kernel" when a kernel begins, "load" or "save" when half of a copy to or from
   /// mapped chunks is done, and "copy" for other copies.
   virtual void reached(const char*) {}
-  /// Called when work executes, with no lock held: "copy", "record" or "wait".
+  /// Called without a lock when work executes. The name is "copy", "record" or "wait".
   virtual void note(const char*, Stream, Range, Event) {}
-  /// True if the device breaks with this call.
+  /// True if this call breaks the device.
   virtual bool breaks() { return false; }
-  /// The fault of a broken device.
+  /// Returns the error code of a broken device.
   virtual Code fault() { return Code::success; }
 
   // ---- state
@@ -161,12 +163,12 @@ class SimulatedDriver {
   bool ended = false;
   int retained = 0;
   unsigned contexts = 1;
-  std::set<unsigned> destroyed_contexts; // with their streams and events
-  std::array<std::size_t, 8> taken{};    // bytes of each device
+  std::set<unsigned> destroyed_contexts; // their streams and events are destroyed too
+  std::array<std::size_t, 8> taken{};    // bytes in use on each device
   AllocationHandle last_handle = 0;
   std::map<DevicePointer, Buffer> buffers;
   std::map<DevicePointer, Range> ranges, registered;
-  /// Mapping and unmapping take no memory from the heap.
+  /// Pools for the nodes of the maps, so that mapping and unmapping do not allocate from the heap.
   std::pmr::monotonic_buffer_resource storage{1 << 20};
   std::pmr::unsynchronized_pool_resource nodes{&storage};
   std::pmr::map<DevicePointer, Mapping> mappings{&nodes};
@@ -177,8 +179,8 @@ class SimulatedDriver {
   std::vector<std::unique_ptr<GraphRecord>> graphs;
   std::vector<std::unique_ptr<GraphExecRecord>> executables;
   std::vector<std::unique_ptr<ModuleRecord>> modules;
-  std::atomic<Stream> launched_in = nullptr, graph_in = nullptr; // of the last launch
-  std::atomic<Event> recorded = nullptr, waited_for = nullptr;   // last
+  std::atomic<Stream> launched_in = nullptr, graph_in = nullptr; // by the last launch
+  std::atomic<Event> recorded = nullptr, waited_for = nullptr;   // the last events
 
   [[nodiscard]] std::size_t available(int device) const { return memory - std::min(memory, used(device)); }
   bool take(int device, std::size_t bytes) {
@@ -202,7 +204,7 @@ SimulatedDriver& simulated_driver();
 using Lock = std::unique_lock<std::mutex>;
 inline Lock locked() { return Lock(simulated_driver().mutex); }
 
-/// The entry of an ordered map whose range holds `pointer`, or the map's end.
+/// Returns the entry of an ordered map whose range contains `pointer`, or the map's end.
 template <class All> auto holder(All& all, DevicePointer pointer) {
   const auto after = all.upper_bound(pointer);
   if (after == all.begin()) return all.end();

@@ -1,5 +1,5 @@
-// Reaction time and data age from their definitions alone, of a history of jobs that is given in whole; and histories
-// of all that a chain may do within the periods and response bounds of its tasks.
+// Computes reaction time and data age from their definitions, for a complete history of jobs. Generates histories of
+// everything a chain may do within the periods and response bounds of its tasks.
 #pragma once
 
 #include "policies/chains/chain_bounds.hpp"
@@ -13,31 +13,32 @@
 namespace rtexec::test {
 
 struct ChainJob {
-  std::int64_t event = 0;   // that released it, where one did; the earliest possible
-  std::int64_t sampled = 0; // what it reads, of the first task where that has an input delay
+  std::int64_t event = 0;   // the earliest event that can have released it, if an event did
+  std::int64_t sampled = 0; // when its input was sampled, for a first task with an input delay
   std::int64_t release = 0;
   std::int64_t read = 0;
   std::int64_t write = 0;
 };
-using ChainHistory = std::vector<std::vector<ChainJob>>; // by task, in order
+using ChainHistory = std::vector<std::vector<ChainJob>>; // by task, in order of release
 
 struct Longest {
   std::int64_t reaction = -1, age = -1, reduced_age = -1;
 };
 
-/// What is counted from the first output on. `from_sampling`: from when was sampled what the first task reads.
+/// Returns the longest times, counted from the first output on. If `from_sampling`, times begin when the first task's
+/// input was sampled.
 [[nodiscard]] Longest longest_of(const ChainHistory& history, bool triggered, bool from_sampling = false);
-/// The same by policies::ChainTimes, which is told of each instant in order; `triggered` reactions, whose events it
-/// cannot know where a newer one took their place, are left out.
+/// Returns the same from policies::ChainTimes, which sees each instant in order. Leaves out `triggered` reactions: it
+/// cannot know an event that a newer one replaced.
 [[nodiscard]] Longest longest_by_stamps(const ChainHistory& history, bool from_sampling = false);
 
-/// Choices among 0 to n - 1, one after the other: all of them in turn, or at random.
+/// A sequence of choices among 0 to n - 1. It enumerates all of them, or draws them at random.
 class Choices {
  public:
   Choices() = default;
   explicit Choices(std::mt19937_64& random) : random_(&random) {}
   std::int64_t among(std::int64_t n);
-  /// Whether there are others; where choices are random there are.
+  /// Advances to the next sequence. Returns true if there is one; random sequences never end.
   bool next();
 
  private:
@@ -46,12 +47,13 @@ class Choices {
   std::size_t at_ = 0;
 };
 
-/// Jobs that are released up to `horizon`. `let`: outputs appear at the end of the response bound, inputs are read at
-/// releases. Nothing: the choices contradict a task that shuts the next one out.
+/// Generates the jobs released up to `horizon`. With `let` (logical execution time), outputs appear at the end of the
+/// response bound and inputs are read at releases. Returns nullopt if the choices contradict a task that shuts out the
+/// next one.
 [[nodiscard]] std::optional<ChainHistory> history_of(const std::vector<policies::ChainTask>& chain, bool let,
                                                      std::int64_t horizon, Choices& choices);
 
-/// One deliberate error.
+/// A deliberate error in the reference bound.
 enum class ChainFault {
   none,
   no_wait,
@@ -59,11 +61,11 @@ enum class ChainFault {
   sampled_at_once,
   no_output,
   shut_out_at_once,
-  no_delay,    // what is read was sampled at the release
-  quick_gate,  // a sample waits for half of its delay, and the gate holds nothing back
-  timer_waits, // samples of a timer wait for the delay alone
+  no_delay,    // a job's input was sampled at its release
+  quick_gate,  // a sample waits for half of its delay, and the gate delays no release
+  timer_waits, // a timer's samples wait for the input delay alone
 };
-/// The bound of the reaction time written down a second time; nothing: there is none.
+/// Computes the bound of the reaction time independently of policies/. Returns nullopt if there is no bound.
 [[nodiscard]] std::optional<std::int64_t> reference_reaction(const std::vector<policies::ChainTask>& chain,
                                                              ChainFault fault = ChainFault::none);
 

@@ -1,5 +1,5 @@
-// One core under SCHED_DEADLINE, in virtual time: implicit reservations, the kernel's wake-up rule, earliest deadline
-// first.
+// Simulates one core under SCHED_DEADLINE in virtual time: implicit-deadline reservations, the kernel's wake-up rule,
+// earliest deadline first.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -21,7 +21,7 @@ class ConstantBandwidthCore {
 
   void add(Nanos runtime, Nanos window) { servers_.push_back({.runtime = runtime, .window = window, .work = {}}); }
 
-  /// Work for a server, at `when`, not before what was simulated so far.
+  /// Adds work for a server at `when`, which must not be earlier than the simulated time.
   void arrive(std::size_t server, Nanos when, Nanos work) {
     advance(when);
     Server& its = servers_[server];
@@ -55,7 +55,7 @@ class ConstantBandwidthCore {
       if (each.throttled && each.deadline <= now_) each.replenish();
   }
 
-  /// Until all work is done.
+  /// Simulates until all work is done.
   void finish() {
     while (std::ranges::any_of(servers_, [](const Server& each) { return !each.work.empty(); }))
       advance(now_ + 1'000'000);
@@ -63,7 +63,7 @@ class ConstantBandwidthCore {
 
   [[nodiscard]] Nanos window(std::size_t server) const { return servers_[server].window; }
   [[nodiscard]] Nanos now() const { return now_; }
-  std::vector<End> ends; // in the order of time
+  std::vector<End> ends; // in order of time
 
  private:
   struct Work {
@@ -78,8 +78,7 @@ class ConstantBandwidthCore {
     bool throttled = false;
     std::deque<Work> work;
 
-    /// A new deadline when the old one has passed, or when the rest of the budget would exceed the bandwidth until
-    /// then.
+    /// Sets a new deadline if the old one has passed, or if the remaining budget would exceed the bandwidth until then.
     void wake_up(Nanos now) {
       if (deadline >= now && Wide{budget} * window <= Wide{deadline - now} * runtime) return;
       deadline = now + window;

@@ -1,4 +1,4 @@
-// Boards, tasks and sets for the tests of plans: small, and free of charges unless a test adds them.
+// Boards, tasks and sets for tests of plans. They are small and have no overheads unless a test adds them.
 #pragma once
 
 #include "policies/admission/admission.hpp"

@@ -1,5 +1,5 @@
-// The end-to-end analysis written down a second time, straight from the formulas and for small numbers, with switches
-// that break it: unbroken it must agree with policies/, broken it must be caught by the search for misses.
+// A second implementation of the end-to-end analysis, straight from the formulas, for small numbers. Switches break it
+// on purpose. Unbroken it must agree with policies/; broken the search for misses must catch it.
 #pragma once
 
 #include "policies/bounds/end_to_end.hpp"
@@ -17,12 +17,12 @@ struct Faults {
   bool one_job_less = false;     // a window of the device holds ceil instead of floor + 1 jobs
   bool first_job_only = false;   // no push-through by the task's own previous job
   bool suspension = false;       // the joint window leaves out the time on the device
-  bool stage_deadline = false;   // EDF: the device part is given the whole deadline
+  bool stage_deadline = false;   // EDF: the device part gets the whole deadline
   bool release_jitter = false;   // timers are exact
-  bool off_device = false;       // tasks that do not use the device bring only their first parts
+  bool off_device = false;       // tasks that do not use the device contribute only their first parts
 };
 
-/// Ends of the three parts after the nominal release.
+/// Bounds on the ends of the three parts, after the nominal release.
 struct ReferenceBounds {
   long long ready = 0, device_done = 0, done = 0;
   friend bool operator==(const ReferenceBounds&, const ReferenceBounds&) = default;
@@ -38,8 +38,8 @@ inline constexpr Time none = -1;
 
 inline Time ceiling(Time a, Time b) { return (a + b - 1) / b; }
 
-/// Least w with w = own + interference on the core, or none above the deadline. `third`: when the last parts above
-/// become ready.
+/// Returns the least w with w = own + interference on the core, or `none` if it exceeds the deadline. `third` holds
+/// when the last parts of the tasks above become ready.
 inline Time window(const StagedSet& set, std::size_t i, Time own, const std::vector<Time>& third,
                    const Faults& faults) {
   Time w = own;
@@ -89,7 +89,7 @@ inline std::optional<DeviceEnd> device_end(const StagedSet& set, std::size_t i, 
     end.after_release = std::max(end.after_release, ready[i] + early);
     end.after_request = std::max(end.after_request, job == 0 ? early : ready[i] + early);
     if (end.after_release > task.deadline) return std::nullopt;
-    // The busy period is over when all of it is done before the next job of the task can be requested.
+    // The busy period ends when all its work is done before the next job of the task can be requested.
     Time length = 0;
     for (Time before = none; before != length;) {
       before = length;
@@ -133,7 +133,7 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
 
 } // namespace reference
 
-/// Nothing: some deadline is not kept.
+/// Returns the bounds under static priority, or nullopt if some deadline is missed.
 [[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_static(const policies::StagedSet& set,
                                                                                   const Faults& faults = {}) {
   using namespace reference;
@@ -167,7 +167,7 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
   return bounds;
 }
 
-/// For the split in which task i's device part is to be done by device_done[i]; where that is 0, as late as its last
+/// Returns the bounds under EDF. Task i's device part must end by device_done[i], or, if that is 0, as late as its last
 /// part allows.
 [[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_edf(const policies::StagedSet& set,
                                                                                std::vector<long long> device_done,

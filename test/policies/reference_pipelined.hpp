@@ -1,6 +1,6 @@
-// The test of the pipelined rule written down a second time, for device parts alone, straight from the formulas and for
-// small numbers, with switches that break it: unbroken it must hold against the search for misses, broken it must be
-// caught by it.
+// A second implementation of the schedulability test of the rule `pipelined`, for device parts alone, straight from the
+// formulas and for small numbers. Switches break it on purpose. Unbroken the search for misses must not refute it;
+// broken it must.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -12,11 +12,11 @@
 namespace rtexec::test {
 
 struct PipelinedFaults {
-  bool staged_load = false; // the job that is staged when a busy period begins costs nothing
-  bool running_job = false; // the one that executes then costs nothing
-  bool pairing = false;     // every job costs max(C, o), as if each executed beside its own load
-  bool delay = false;       // every load is as if there was room for it
-  bool bypass = false;      // a job that bypasses costs its execution alone
+  bool staged_load = false; // the job staged when a busy period begins costs nothing
+  bool running_job = false; // the job executing when a busy period begins costs nothing
+  bool pairing = false;     // every job costs max(C, o), as if each executed during its own load
+  bool delay = false;       // every load proceeds as if it had free frames
+  bool bypass = false;      // a bypassing job costs only its execution
 };
 
 struct PipelinedTask {
@@ -27,7 +27,7 @@ struct PipelinedTask {
 };
 
 struct PipelinedSet {
-  std::vector<PipelinedTask> tasks; // the most urgent first, where the order is static
+  std::vector<PipelinedTask> tasks; // under static priority the most urgent first
   long long per_chunk = 1;          // alpha
   unsigned frames = 0;              // P
 };
@@ -41,7 +41,8 @@ inline Time jobs_due(const PipelinedTask& task, Time length) {
   return length < task.deadline ? 0 : (length - task.deadline) / task.period + 1;
 }
 
-/// Where frames are too few for k and another: what k executes after the frames beside it are full.
+/// Returns how long k still executes after the frames that its job leaves free are full. It is 0 if k and any other
+/// task fit into the frames together.
 inline Time delay(const PipelinedSet& set, std::size_t k, const PipelinedFaults& faults) {
   const PipelinedTask& task = set.tasks[k];
   unsigned other = 0;
@@ -51,7 +52,7 @@ inline Time delay(const PipelinedSet& set, std::size_t k, const PipelinedFaults&
   return over(task.device, set.per_chunk * (set.frames - task.chunks));
 }
 
-/// What of C_k lambda does not cover.
+/// Returns the part of C_k that lambda does not cover.
 inline Time exposed(const PipelinedSet& set, std::size_t k, Time lambda, const PipelinedFaults& faults) {
   return std::max(over(set.tasks[k].device, lambda), delay(set, k, faults));
 }
@@ -67,7 +68,7 @@ inline std::vector<Time> split_points(const PipelinedSet& set, const PipelinedFa
   return points;
 }
 
-/// e_i at `lambda`.
+/// Returns e_i for `lambda`.
 inline Time cost(const PipelinedSet& set, std::size_t i, Time lambda, const PipelinedFaults& faults) {
   const PipelinedTask& task = set.tasks[i];
   if (faults.pairing) return std::max(task.device, task.load);
@@ -75,8 +76,8 @@ inline Time cost(const PipelinedSet& set, std::size_t i, Time lambda, const Pipe
   return lambda + exposed(set, i, lambda, faults) + over(task.load, lambda);
 }
 
-/// B: the largest of a later `blocker` that is staged and any other task that executes, or none. A task that is the
-/// only one for which `in` holds does not.
+/// Returns B: the largest blocking by a staged task for which `later` holds together with another executing task, or by
+/// an executing task alone. A task for which alone `in` holds does not count as executing.
 inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults& faults, auto later, auto in) {
   int due = 0;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) due += in(i) ? 1 : 0;
@@ -120,7 +121,7 @@ inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>&
   });
 }
 
-/// Above it the inequality holds by its slope; nothing: for no lambda.
+/// Returns a length above which the inequality holds by its slope, or nullopt if no lambda has one.
 inline std::optional<Time> last_length(const PipelinedSet& set, const std::vector<Time>& points,
                                        const PipelinedFaults& faults) {
   std::optional<Time> least;
@@ -153,7 +154,7 @@ inline bool edf(const PipelinedSet& set, const PipelinedFaults& faults) {
   return true;
 }
 
-/// R_i, at most D_i; nothing: later than that, for every lambda.
+/// Returns R_i, at most D_i, or nullopt if this lambda gives no such bound.
 inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time lambda,
                                     const PipelinedFaults& faults) {
   const PipelinedTask& task = set.tasks[i];
@@ -168,7 +169,7 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
     blocked = blocking(
         set, lambda, faults, [&](std::size_t b) { return b > i; }, [&](std::size_t) { return set.tasks.size() == 1; });
   }
-  /// Beside the q jobs before
+  /// The cost of the job itself beyond that of the q jobs before it.
   const Time last = alone ? 0 : cost_of(i) - exposed(set, i, lambda, faults);
   Time most = 0;
   for (Time q = 0;; ++q) {
@@ -195,7 +196,7 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
 
 } // namespace pipelined
 
-/// Response bounds; nothing: some deadline is not kept.
+/// Returns response bounds, or nullopt if some deadline is missed.
 [[nodiscard]] inline std::optional<std::vector<long long>> reference_pipelined(const PipelinedSet& set, Order order,
                                                                                const PipelinedFaults& faults = {}) {
   using namespace pipelined;

@@ -1,5 +1,5 @@
-// The tests of the rule `segmented` written down a second time, straight from the formulas and for small numbers, with
-// switches that break them: unbroken they must hold against the search for misses, broken they must be caught by it.
+// A second implementation of the schedulability tests of the rule `segmented`, straight from the formulas and for small
+// numbers. Switches break it on purpose. Unbroken the search for misses must not refute it; broken it must.
 #pragma once
 
 #include "test/policies/segmented_set.hpp"
@@ -13,27 +13,28 @@ namespace rtexec::test {
 
 struct SegmentedFaults {
   bool express_below = false;  // express jobs wait for no segment of a level
-  bool express_later = false;  // nor for one of an express job that is due later, or less urgent
-  bool launch_ahead = false;   // a job lets others go first after every segment, committed or not
-  bool committed_tail = false; // what may be committed with the last segment cannot be preempted
+  bool express_later = false;  // express jobs do not wait for a segment of a later or less urgent express job
+  bool launch_ahead = false;   // a job yields after every segment, committed or not
+  bool committed_tail = false; // segments that may be committed with the last one count as preemptible
   bool level_below = false;    // a level waits for no segment below
-  bool flight_below = false;   // nor for chunks that are in flight below
-  bool above_due = false;      // jobs above count where they are due in the interval
-  bool above_jitter = false;   // jobs above ask when they are released
+  bool flight_below = false;   // a level does not wait for chunks in flight below
+  bool above_due = false;      // jobs above count only if they are due in the interval
+  bool above_jitter = false;   // jobs above have no jitter
   bool express_above = false;  // express jobs cost the levels nothing
   bool load_above = false;     // a job above costs no load
-  bool run_above = false;      // nor the segment below that it waits for
-  bool flight_above = false;   // nor the chunks in flight
-  bool restore = false;        // nor the loads of what it evicts
-  bool restore_once = false;   // only one level loads again
-  bool restore_start = false;  // what is loaded again costs nothing fixed
-  bool delay = false;          // every load is as if there was room for it
-  bool staged_load = false;    // the job that is staged when a busy period begins has its load behind it
-  bool running_job = false;    // the one that executes then costs nothing
-  bool rests = false;          // the one that executes then is of no task that is due, were there several
-  bool pairing = false;        // every job costs max(C, o)
-  bool bypass = false;         // a job that bypasses costs its execution alone
-  bool closed = false;         // jobs of the same instant do not go first
+  bool run_above = false;      // a job above does not wait for a segment below
+  bool flight_above = false;   // a job above does not wait for chunks in flight
+  bool restore = false;        // a job above does not make others reload evicted chunks
+  bool restore_once = false;   // only one level reloads
+  bool restore_start = false;  // reloading has no fixed costs
+  bool delay = false;          // every load proceeds as if it had free frames
+  bool staged_load = false;    // the job staged when a busy period begins has finished its load
+  bool running_job = false;    // the job executing when a busy period begins costs nothing
+  // The job executing when a busy period begins is never of a due task, even if several tasks are due.
+  bool rests = false;
+  bool pairing = false; // every job costs max(C, o)
+  bool bypass = false;  // a bypassing job costs only its execution
+  bool closed = false;  // jobs requested at the same instant do not go first
 };
 
 namespace segmented {
@@ -151,7 +152,7 @@ class Reference {
       if (part.level > level && part.o > 0) return flight_;
     return 0;
   }
-  /// w_u
+  /// Returns w_u.
   [[nodiscard]] Time hold(const Part& u, unsigned level) const {
     if (u.level == 0) return faults_.express_above ? 0 : u.C;
     return u.C + (faults_.load_above ? 0 : u.o) + (faults_.run_above ? 0 : run_below(u.level)) +
@@ -189,8 +190,8 @@ class Reference {
     if (faults_.bypass && part.o == 0) return part.C;
     return lambda + p(part, lambda) + q(part, lambda);
   }
-  /// B, with a b of those for which `later` holds, or without one. a is of any task, but for one that is the only one
-  /// for which `in` holds.
+  /// Returns B. Its b is a task for which `later` holds, or absent. Its a is any task except one for which alone `in`
+  /// holds.
   [[nodiscard]] Time blocking(unsigned level, Time lambda, auto later, auto in) const {
     const Time g = faults_.level_below ? 0 : run_below(level);
     const bool one = std::ranges::count_if(of_level(level), in) == 1 || faults_.rests;
@@ -238,7 +239,7 @@ class Reference {
     return least;
   }
   [[nodiscard]] Time express_blocking() const { return faults_.express_below ? 0 : run_below(0); }
-  /// The least t with h + A(t) <= t; more than L: later than that.
+  /// Returns the least t with h + A(t) <= t. A result above L means later than L.
   [[nodiscard]] Time done(unsigned level, Time L) const {
     const Time h = demanded(level, L);
     for (Time t = h;;) {
@@ -251,10 +252,10 @@ class Reference {
     return std::ranges::any_of(of_level(level), [&](std::size_t i) { return parts_[i].o > 0; });
   }
   struct Rate {
-    double use = 0;  // of each unit of time
-    double once = 0; // beside that
+    double use = 0;  // per unit of time
+    double once = 0; // independent of the length
   };
-  /// Of an interval in which all tasks are due
+  /// Returns the rate of work in an interval in which all tasks are due.
   [[nodiscard]] Rate rate(unsigned level, Time lambda) const {
     Rate rate;
     const bool swaps = loads(level);
@@ -275,7 +276,7 @@ class Reference {
     }
     return rate;
   }
-  /// By what is never due
+  /// Returns the blocking by tasks that are never due in the interval.
   [[nodiscard]] Time blocked(unsigned level, Time lambda) const {
     if (level == 0) return express_blocking();
     if (!loads(level)) return faults_.level_below ? 0 : run_below(level);
@@ -283,19 +284,19 @@ class Reference {
         level, lambda, [](std::size_t) { return false; }, [](std::size_t) { return true; });
   }
 
-  /// All L that matter; nothing: overloaded.
+  /// Returns all interval lengths L to test, or nullopt if the device is overloaded.
   [[nodiscard]] std::optional<std::vector<Time>> lengths_of(unsigned level) const {
     Time longest = 0;
     for (const std::size_t i : of_level(level)) longest = std::max(longest, parts_[i].d);
     std::optional<double> least;
     for (const Time lambda : lambdas(level))
       if (const Rate found = rate(level, lambda); found.use < 0.9999) {
-        // Beyond it no slack is less than the longest
+        // Beyond this length no slack is less than `longest`.
         const double end = (found.once + static_cast<double>(longest)) / (1 - found.use);
         least = std::min(least.value_or(end), end);
       }
     if (!least) return std::nullopt;
-    // Nor beyond the longest busy period, which bounds every t
+    // No t exceeds the longest busy period.
     const Time end = longest + std::min(static_cast<Time>(*least), busiest(level));
     std::vector<Time> list;
     for (const std::size_t i : of_level(level))
@@ -303,7 +304,7 @@ class Reference {
     return list;
   }
 
-  /// The longest busy period, by the lambda that takes least.
+  /// Returns the longest busy period, for the lambda that gives the smallest one.
   [[nodiscard]] Time busiest(unsigned level) const {
     const bool swaps = loads(level);
     std::optional<Time> best;
@@ -340,7 +341,7 @@ class Reference {
     return sum;
   }
 
-  /// R_i; nothing: later than d
+  /// Returns R_i, or nullopt if it exceeds d.
   [[nodiscard]] std::optional<Time> response(std::size_t i, Time lambda) const {
     const Part& own = parts_[i];
     const std::vector<std::size_t>& level = of_level(own.level);
@@ -397,14 +398,14 @@ class Reference {
   const CutSet& set_;
   const SegmentedFaults& faults_;
   std::vector<Part> parts_;
-  std::vector<std::vector<std::size_t>> levels_; // tasks of each
+  std::vector<std::vector<std::size_t>> levels_; // the tasks of each level
   std::vector<std::vector<Time>> lambdas_;
   Time flight_ = 0;
 };
 
 } // namespace segmented
 
-/// Bounds on the ends of jobs after their nominal releases; nothing: some deadline is not kept.
+/// Returns bounds on the ends of jobs after their nominal releases, or nullopt if some deadline is missed.
 [[nodiscard]] inline std::optional<std::vector<long long>> reference_segmented(const CutSet& set,
                                                                                const SegmentedFaults& faults = {}) {
   const segmented::Reference reference(set, faults);

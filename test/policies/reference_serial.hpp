@@ -1,5 +1,6 @@
-// The tests of the serial rules written down a second time, straight from the formulas and for small numbers, with
-// switches that break them: unbroken they must agree with policies/, broken the search for misses must catch them.
+// A second implementation of the schedulability tests of the serial rules, straight from the formulas and for small
+// numbers. Switches break it on purpose. Unbroken it must agree with policies/; broken the search for misses must catch
+// it.
 #pragma once
 
 #include "policies/device/device_set.hpp"
@@ -13,13 +14,13 @@ namespace rtexec::test {
 
 struct SerialFaults {
   bool blocking = false;       // nothing blocks
-  bool running_job = false;    // a blocking job does not wait for the one that executes
-  bool uncharged = false;      // rt_swap: what leaves for others is not charged, as published
+  bool running_job = false;    // a blocking job does not wait for the executing one
+  bool uncharged = false;      // rt_swap: swap-outs for other tasks are not charged, as in the publication
   bool swap_out = false;       // jobs cost O_in + C
-  bool one_chunk_less = false; // of each swap
-  bool first_job = false;      // each task has one job
+  bool one_chunk_less = false; // each swap moves one chunk less
+  bool first_job = false;      // each task has one job only
   bool lead = false;           // static priority: a job is not overtaken before its swap-in begins
-  bool deadlines = false;      // of later tasks are taken for periods
+  bool deadlines = false;      // deadlines of later tasks are taken for periods
 };
 
 namespace serial {
@@ -32,7 +33,7 @@ using policies::Volumes;
 struct Costs {
   std::vector<Time> in, out; // O_in, O_out by task
   std::vector<Time> block;   // by task
-  Time once = 0;             // in every interval
+  Time once = 0;             // once per interval
   [[nodiscard]] Time all(const DeviceSet& set, std::size_t i) const { return in[i] + out[i] + set.tasks[i].execution; }
 };
 
@@ -81,7 +82,8 @@ inline bool baker(const DeviceSet& set, const Costs& costs) {
   return true;
 }
 
-/// The longest time in which jobs of the first `count` tasks are pending, after a blocking; nothing: too long.
+/// Returns the longest time in which jobs of the first `count` tasks are pending after a blocking, or nullopt if it is
+/// too long.
 inline std::optional<Time> busy_period(const DeviceSet& set, const Costs& costs, std::size_t count, Time blocked) {
   Time length = 1;
   for (Time before = 0; before != length;) {
@@ -95,7 +97,7 @@ inline std::optional<Time> busy_period(const DeviceSet& set, const Costs& costs,
   return length;
 }
 
-/// After whatever best-effort tasks and moving chunks leave behind.
+/// Returns the longest busy period, with the blocking by best-effort tasks and moving chunks.
 inline std::optional<Time> longest_busy_period(const DeviceSet& set, const Costs& costs) {
   Time blocked = 0;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
@@ -132,7 +134,7 @@ inline bool demand(const DeviceSet& set, const Costs& costs, const SerialFaults&
   return true;
 }
 
-/// R of task i, at most D.
+/// Returns R of task i, at most D, or nullopt if it is longer.
 inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, std::size_t i,
                                     const SerialFaults& faults) {
   const DeviceTask& task = set.tasks[i];
@@ -165,14 +167,14 @@ inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, st
 
 } // namespace serial
 
-/// Whether Baker's or the demand test holds.
+/// True if Baker's test holds, or with `by_demand` the demand test.
 [[nodiscard]] inline bool reference_serial_edf(const policies::DeviceSet& set, const policies::Volumes& volumes,
                                                bool by_demand, const SerialFaults& faults = {}) {
   const serial::Costs costs = serial::costs_of(set, volumes, faults);
   return by_demand ? serial::demand(set, costs, faults) : serial::baker(set, costs);
 }
 
-/// Response bounds by task, of best-effort ones 0; nothing: some deadline is not kept.
+/// Returns response bounds by task, 0 for best-effort tasks, or nullopt if some deadline is missed.
 [[nodiscard]] inline std::optional<std::vector<policies::Nanos>> reference_serial_static(
     const policies::DeviceSet& set, const policies::Volumes& volumes, const SerialFaults& faults = {}) {
   const serial::Costs costs = serial::costs_of(set, volumes, faults);

@@ -1,7 +1,7 @@
-// One regulated core and a device, in steps of a microsecond, written from the rules of regulation and not from the
-// analysis: static priorities, a line of memory in each step at most, a budget in each period, the core held once it is
-// used up, and an adversary who chooses phases, latencies, where a part moves its lines, and what moves memory whenever
-// no part does.
+// Simulates one regulated core and a device in steps of a microsecond, from the rules of regulation and not from the
+// analysis. Priorities are static, and each step moves at most one line of memory. The core is held once it has used up
+// its budget of the period. An adversary chooses phases, latencies, the steps in which a part moves its lines, and the
+// background traffic.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace rtexec::policies::test {
 
-struct RegulatedTask { // in microseconds; the most urgent first
+struct RegulatedTask { // times in microseconds; the most urgent task first
   int period = 0;
   int before = 0, device = 0, after = 0;
   int lines_before = 0, lines_after = 0; // at most one in each microsecond
@@ -22,10 +22,10 @@ struct RegulatedTask { // in microseconds; the most urgent first
 struct RegulatedModel {
   int period = 0;  // of regulation
   int budget = 0;  // lines
-  int latency = 0; // of releases, of ticks, and from using a budget up to standing still
-  int tick = 0;    // execution of the regulating thread in each period
+  int latency = 0; // of releases and ticks, and from an exhausted budget until the core stands still
+  int tick = 0;    // execution time of the regulating thread in each period
   bool carry = true;
-  bool edf = false; // on the device
+  bool edf = false; // EDF on the device
 };
 
 class RegulatedCoreModel {
@@ -43,28 +43,29 @@ class RegulatedCoreModel {
     for (Job& job : jobs_) job.next = pick(0, 2 * model.period);
   }
 
-  /// The longest response of each task, until `end`.
+  /// Simulates until `end` and returns the longest response of each task.
   std::vector<int> run(int end) {
     for (now_ = 0; now_ < end; ++now_) step();
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (jobs_[i].stage != Stage::none) worst_[i] = std::max(worst_[i], end - jobs_[i].released);
     return worst_;
   }
-  /// The longest time from a release to the end of the first part.
+  /// Returns, by task, the longest time from a release to the end of the first part.
   [[nodiscard]] const std::vector<int>& ready() const { return ready_; }
   int holds = 0;
 
  private:
-  /// When releases come: at any time, when the core has just been held, or so that parts become ready then.
+  /// The adversary's timing of releases: any time, just after the core was held, or so that parts become ready just
+  /// then.
   enum class Ambush { none, held, soon };
   enum class Stage { none, released, before, waiting, device, after };
   struct Job {
     Stage stage = Stage::none;
     int next = 0;            // earliest release
-    int released = 0;        // nominal
-    int ready = 0;           // first part
-    int left = 0;            // of the part
-    std::vector<char> moves; // lines of its steps, the last one first
+    int released = 0;        // nominal release
+    int ready = 0;           // when the first part is ready
+    int left = 0;            // remaining time of the part
+    std::vector<char> moves; // lines that each of its steps moves, the last step first
   };
 
   int pick(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
@@ -73,7 +74,7 @@ class RegulatedCoreModel {
 
   std::vector<char> profile(int steps, int lines) {
     std::vector<char> moves(static_cast<std::size_t>(steps), 0);
-    std::fill_n(moves.begin(), lines, 1); // late, since the last step comes first
+    std::fill_n(moves.begin(), lines, 1); // moves the lines late, since the last step comes first
     const int shape = pick(0, 2);
     if (shape == 0) std::ranges::reverse(moves);
     if (shape == 1) std::ranges::shuffle(moves, random_);

@@ -1,4 +1,4 @@
-// Events and actions of the device scheduler in few words.
+// Short names for events and actions of the device scheduler.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"

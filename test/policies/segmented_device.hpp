@@ -1,5 +1,5 @@
 // A device under the rule `segmented` (policies/proofs/segmented.md), written for tests from the text of the rule:
-// plain, small, copied and compared as a whole. Time, lengths and victims are the caller's.
+// plain, small, copied and compared as a whole. The caller decides times, lengths and victims.
 #pragma once
 
 #include "test/policies/segmented_set.hpp"
@@ -10,16 +10,16 @@
 
 namespace rtexec::test {
 
-/// Deliberate errors of the rule.
+/// Deliberate errors in the rule.
 struct RuleFaults {
   bool back_fill = false;      // a lower level executes while the active one loads
-  bool loads_go_on = false;    // the loader goes on for a lower level while the active one has nothing to load
+  bool loads_go_on = false;    // the loader serves a lower level while the active one has nothing to load
   bool whole_jobs = false;     // express jobs wait for the end of a job
-  bool displaces = false;      // a more urgent job takes the stage from the one that has it
-  bool looks_past = false;     // jobs bypass that do not head their queue
+  bool displaces = false;      // a more urgent job displaces the staged one
+  bool looks_past = false;     // jobs bypass although they do not head their queue
   bool robs_current = false;   // a load evicts the begun job of its own level
-  bool stage_first = false;    // the staged job is loaded before what a begun one lacks
-  bool commits_always = false; // segments are committed whatever waits
+  bool stage_first = false;    // the staged job is loaded before the missing chunks of a begun one
+  bool commits_always = false; // segments are committed regardless of waiting jobs
   bool within_level = false;   // jobs of one level preempt each other
 };
 
@@ -29,7 +29,7 @@ class CutDevice {
   static constexpr int none = -1;
 
   struct Flight {
-    int task = none; // whose chunk it is
+    int task = none; // the task that owns the chunk
     int left = 0;
     bool out = false;
     friend bool operator==(const Flight&, const Flight&) = default;
@@ -41,33 +41,33 @@ class CutDevice {
   struct Counts {
     std::uint64_t preemptions = 0, restores = 0, stalls = 0;
   };
-  /// What the rule leaves open.
+  /// The choices that the rule leaves open.
   struct Choices {
     virtual ~Choices() = default;
     virtual int length_of_segment(int task, int segment) = 0;
     virtual int length_of_copy(int most) = 0;
-    /// Of tasks whose bit is set.
+    /// Returns the victim, a task whose bit is set in `tasks`.
     virtual int victim(const CutDevice& device, unsigned tasks) = 0;
     virtual void began([[maybe_unused]] int task, [[maybe_unused]] int segment) {}
   };
 
   CutDevice(const CutSet& set, const RuleFaults& faults);
 
-  /// Chunks of a task that are there before anything begins.
+  /// Makes `chunks` chunks of a task resident before anything begins.
   void fill(int task, int chunks) { resident_[at(task)] = static_cast<std::int8_t>(chunks); }
 
-  /// `urgency`: smaller first, in its class; then the lower index.
+  /// Requests a job. Within a class, smaller `urgency` goes first, then the lower index.
   void request(int task, long long urgency);
-  /// Begins whatever the rule begins now.
+  /// Begins everything that the rule begins now.
   void settle(Choices& choices);
 
-  /// Until something ends; at least 0; -1: nothing is under way.
+  /// Returns the time until something ends, at least 0, or -1 if nothing is under way.
   [[nodiscard]] int next_end() const;
   void advance(int time);
-  /// Whether something has had its time, and may end.
+  /// True if the operation has had its time and may end.
   [[nodiscard]] bool segment_is_due() const { return running_ != none && left_ == 0; }
   [[nodiscard]] bool copy_is_due(bool out) const;
-  /// The task whose job ended with it, or none; what was committed behind it begins.
+  /// Ends the segment and begins the one committed after it. Returns the task whose job ended with it, or `none`.
   int end_segment(Choices& choices);
   void end_copy(bool out);
 
@@ -78,7 +78,7 @@ class CutDevice {
   [[nodiscard]] int resident(int task) const { return resident_[at(task)]; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
-  /// Everything that can make a difference later, but for the order of urgencies.
+  /// Adds every part of the state that can make a difference later, except the order of urgencies.
   template <class Add> void describe(const Add& add) const;
 
  private:
@@ -89,15 +89,15 @@ class CutDevice {
   [[nodiscard]] int segments(int index) const { return static_cast<int>(task(index).segments.size()); }
 
   [[nodiscard]] bool more_urgent(int a, int b) const;
-  /// The most urgent unfinished job of a class that is neither begun in its level nor staged.
+  /// Returns the most urgent unfinished job of a class that is neither begun in its level nor staged.
   [[nodiscard]] int head(unsigned device_class, bool resident_only = false) const;
-  /// The smallest with an unfinished job; max_levels: none.
+  /// Returns the smallest level, from `from`, with an unfinished job, or max_levels if there is none.
   [[nodiscard]] unsigned active(unsigned from = 1) const;
   [[nodiscard]] int missing(int index) const; // and not in flight
   [[nodiscard]] bool complete(int index) const { return resident_[at(index)] == static_cast<int>(task(index).chunks); }
   [[nodiscard]] int free_frames() const;
 
-  /// Who would execute next, were the device free; current_ and staged_ are changed for it.
+  /// Returns the job to execute next if the device is free. Changes current_ and staged_ accordingly.
   int choose();
   int choose_in(unsigned level);
   bool begin_next(Choices& choices);
@@ -114,14 +114,14 @@ class CutDevice {
   const CutSet* set_;
   const RuleFaults* faults_;
   std::array<bool, max_tasks> pending_{};
-  std::array<std::int8_t, max_tasks> done_{};               // segments
-  std::array<std::int8_t, max_tasks> resident_{};           // chunks
-  std::array<std::int8_t, max_tasks> coming_{}, leaving_{}; // chunks
+  std::array<std::int8_t, max_tasks> done_{};               // completed segments
+  std::array<std::int8_t, max_tasks> resident_{};           // resident chunks
+  std::array<std::int8_t, max_tasks> coming_{}, leaving_{}; // chunks in flight
   std::array<long long, max_tasks> urgency_{};
   std::array<int, max_levels> current_{}, staged_{};
   int running_ = none, left_ = 0, committed_ = 0;
   Flights ins_, outs_;
-  // The load whose fixed costs have been paid
+  // The job whose load has paid its fixed costs.
   int loaded_for_ = none;
   bool started_ = false;
   unsigned victims_ = 0;

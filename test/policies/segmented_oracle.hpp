@@ -1,7 +1,7 @@
-// The rule of the device scheduler for classes and segments, written down a second time from its text and without
-// regard to the scheduler's code: no queues, nothing kept in order, every question asked anew of all jobs. It foretells
-// what the scheduler does because of an event, but for which slot and frame a chunk takes; of those it checks that they
-// are possible. It can be given errors, to see that comparing notices them.
+// A second implementation of the device scheduler's rule for classes and segments, from its text and without regard to
+// the scheduler's code. It has no queues, keeps nothing in order, and searches all jobs for every decision. It predicts
+// what the scheduler does after an event, except the slot and frame of a chunk; of those it checks that they are
+// possible. Deliberate errors in it show that the comparison notices errors.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -17,58 +17,58 @@ namespace rtexec::policies::test {
 /// Deliberate errors in the rule.
 enum class Fault {
   none,
-  // who executes
-  express_after_levels,   // express jobs only where no level has a job that could execute
-  express_between_jobs,   // a preempted job goes on before express jobs
+  // choice of the executing job
+  express_after_levels,   // express jobs execute only if no level has a job that could execute
+  express_between_jobs,   // a preempted job resumes before express jobs
   express_starts_again,   // a preempted express job begins with its first segment
-  lowest_level_first,     // the levels the other way round
+  lowest_level_first,     // levels in reverse order
   back_fill,              // a lower level executes while the active one loads
-  level_is_a_queue,       // a preempted job competes with the waiting ones of its level
-  resumed_without_chunks, // a preempted job goes on with a chunk missing
+  level_is_a_queue,       // a preempted job competes with the waiting jobs of its level
+  resumed_without_chunks, // a preempted job resumes with a chunk missing
   begun_without_chunks,   // a staged job begins with a chunk missing
   bypass_by_any,          // a job of a task with slots bypasses
-  bypass_from_behind,     // a job bypasses that is not the head
+  bypass_from_behind,     // a job bypasses that does not head its queue
   no_bypass,
   less_urgent_bypasses,
-  classes_as_ranks, // the rank decides among express jobs only where deadlines are equal
-  // who is staged
-  staged_while_active, // frozen levels stage nobody
-  stage_is_given_up,   // a staged job goes back where a more urgent one waits
-  // what moves
+  classes_as_ranks, // the rank decides among express jobs only if deadlines are equal
+  // choice of the staged job
+  staged_while_active, // frozen levels stage no job
+  stage_is_given_up,   // a staged job is unstaged if a more urgent one waits
+  // choice of the chunks to move
   staged_before_preempted, // the staged job's chunks come first
-  only_preempted,          // nothing for the staged job while another one is preempted
+  only_preempted,          // the staged job loads nothing while another one is preempted
   loads_for_frozen,        // frozen levels load too
-  rests_beside_express,    // nothing moves while an express job executes
+  rests_beside_express,    // no chunk moves while an express job executes
   two_in_flight,
-  saves_too_much, // what is being saved does not count as free
-  // whose chunk leaves
+  saves_too_much, // frames being saved do not count as free
+  // choice of the victim
   takes_from_executing,
-  takes_from_preempted, // of the own level
-  spares_frozen,        // nothing is taken from jobs that have a place of a frozen level
+  takes_from_preempted, // the preempted job of the own level
+  spares_frozen,        // frozen levels' jobs lose no chunks
   frozen_before_waiting,
-  preempted_before_staged, // of a frozen level
-  highest_level_first,     // of frozen levels and waiting jobs
+  preempted_before_staged, // in a frozen level
+  highest_level_first,     // among frozen levels and waiting jobs
   earliest_release_first,
-  // how far ahead
+  // how far segments are launched ahead
   launches_too_many,
-  launches_in_spite, // though another job would be chosen
-  launches_once,     // only where the job begins or goes on
+  launches_in_spite, // although another job would be chosen
+  launches_once,     // only when the job begins or resumes
   launches_for_withdrawn,
   // how jobs leave
-  withdrawn_goes_on, // to its last segment
-  leaves_under_way,  // while chunks move for it
+  withdrawn_goes_on, // a withdrawn job runs to its last segment
+  leaves_under_way,  // a job leaves while chunks move for it
   failure_is_ignored,
-  failure_of_the_active, // a failure concerns the staged job of the active level
+  failure_of_the_active, // a failure affects the staged job of the active level instead
   // how jobs stream
-  streams_between_segments, // nothing comes while the job executes
-  streams_last,             // the staged job's chunks come before those of the executing one
+  streams_between_segments, // no chunk arrives while the job executes
+  streams_last,             // the staged job's chunks come before those of the executing job
   begins_with_its_reads,    // a job begins before its ring is full
-  waits_for_the_ring,       // every segment begins only once the ring is full
-  goes_on_without,          // a segment begins without what it reads
-  keeps_what_was_read,      // to the end of the job
-  keeps_the_end,            // what a job had last stays when it leaves
+  waits_for_the_ring,       // every segment waits for a full ring
+  goes_on_without,          // a segment begins without the chunks that it reads
+  keeps_what_was_read,      // chunks stay after they are read, until the job ends
+  keeps_the_end,            // a job's last chunks stay when it leaves
   one_frame_more,
-  lands_all_the_same, // a chunk that nobody wants any more
+  lands_all_the_same, // a chunk that no job needs any more still becomes resident
   stream_cannot_fail,
   last,
 };
@@ -80,16 +80,16 @@ class SegmentedOracle {
     JobId id;
     Instant deadline;
     JobState place = JobState::waiting;
-    std::uint32_t done = 0; // segments
+    std::uint32_t done = 0; // completed segments
     bool withdrawn = false;
     bool failed = false;
   };
   struct Flight {
     Transfer transfer;
-    JobId job; // that it is for
+    JobId job; // the job for which it moves
     bool in = false;
   };
-  /// How often something happened.
+  /// How often each kind of event happened.
   struct Counts {
     std::uint64_t starts = 0, preemptions = 0, resumed = 0, ahead = 0, bypasses = 0;
     std::uint64_t restores = 0, from_frozen = 0, from_waiting = 0, beside_express = 0;
@@ -97,18 +97,18 @@ class SegmentedOracle {
     std::uint64_t streamed = 0, streamed_again = 0;
   };
 
-  /// The plan must outlive it, and changes as exchange() is told.
+  /// The plan must outlive the oracle. It may change only together with calls of exchange().
   SegmentedOracle(Plan& plan, Fault fault);
 
   [[nodiscard]] bool possible(const Event& event) const;
-  /// What is done because of a possible event. Transfers have no slot and frame.
+  /// Returns the actions that follow a possible event. Transfers have no slot and frame.
   List on(const Event& event);
   [[nodiscard]] bool exchangeable(std::uint32_t task, const DeviceScheduler::TaskParameters& with,
                                   std::size_t room) const;
   List exchange(std::uint32_t task, const DeviceScheduler::TaskParameters& with);
-  /// The same with slots and frames. What is impossible in them; null: nothing.
+  /// Carries out the same actions with slots and frames. Returns an impossible choice, or null if all are possible.
   [[nodiscard]] const char* carry_out(std::span<const Action> actions);
-  /// What is wrong in the state that the scheduler claims to be in; null: nothing.
+  /// Returns what is wrong in the state that the scheduler reports, or null if nothing is.
   [[nodiscard]] const char* wrong(const DeviceScheduler::State& claimed) const;
 
   [[nodiscard]] const std::vector<std::optional<Job>>& jobs() const { return jobs_; }
@@ -161,11 +161,11 @@ class SegmentedOracle {
   Plan& plan_;
   Fault fault_;
   mutable std::vector<std::optional<Job>> jobs_; // by task
-  std::uint32_t launched_ = 0;                   // of the job on the device
+  std::uint32_t launched_ = 0;                   // segments of the job on the device that are launched
   std::vector<Chunks> chunks_;                   // by task
   std::vector<std::vector<DeviceScheduler::Slot>> slots_;
   std::set<std::uint32_t> free_;
-  std::size_t free_frames_ = 0; // of them, those that on() has not given away
+  std::size_t free_frames_ = 0; // the free ones that on() has not assigned
   std::vector<Flight> flights_;
   std::vector<Instant> next_release_;
   std::vector<bool> stays_;

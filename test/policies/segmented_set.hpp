@@ -1,5 +1,5 @@
-// Tasks in classes and segments on a device that swaps, in small integer times: what the second writing, the search and
-// the enumeration of the rule `segmented` start from.
+// Tasks in classes and segments on a device that swaps, in small integer times. The second implementation, the search
+// and the enumeration of the rule `segmented` use them.
 #pragma once
 
 #include "policies/device/segmented_tests.hpp"
@@ -31,10 +31,10 @@ struct CutSet {
   unsigned launch_ahead = 0;
 };
 
-/// As plans have it.
+/// Returns the set in the form that plans use, with its charges.
 [[nodiscard]] policies::SegmentedSet charged(const CutSet& set);
 
-/// Bounds on the ends of jobs after their nominal releases, by task; empty: not proved.
+/// Returns bounds on the ends of jobs after their nominal releases, by task, or an empty list if they are not proved.
 [[nodiscard]] std::vector<long long> bounds_of(const CutSet& set);
 
 [[nodiscard]] std::string described(const CutSet& set);

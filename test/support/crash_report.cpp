@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t longest_name = 512;
 constexpr int longest_backtrace = 64;
 
-/// The name of the running test, with a line feed, padded by NUL; in the file of RTEXEC_RUNNING_TEST if that is set.
+/// The name of the running test, with a line feed and NUL padding. It is in the mapped file of RTEXEC_RUNNING_TEST if
+/// that is set.
 char own_name[longest_name];
 char* running = own_name;
 pid_t own_process = 0;
@@ -51,12 +52,12 @@ void report(int signal) {
     std::array<void*, longest_backtrace> frames{};
     ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), longest_backtrace), STDERR_FILENO);
   }
-  ::raise(signal); // with the default action, when this handler has returned
+  ::raise(signal); // takes the default action after this handler returns
 }
 
 void install_handlers() {
   std::array<void*, 1> frame{};
-  (void)::backtrace(frame.data(), 1); // loads what a later call needs, which a signal handler must not
+  (void)::backtrace(frame.data(), 1); // loads now what later calls need, because a signal handler must not load it
   static std::array<std::byte, 1 << 16> stack;
   const stack_t alternative{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
   ::sigaltstack(&alternative, nullptr);
@@ -79,7 +80,7 @@ class NameOfRunningTest : public testing::EmptyTestEventListener {
   }
 };
 
-/// Sanitizers have handlers of their own.
+/// Sanitizers install their own handlers.
 [[maybe_unused]] const bool installed = [] {
   running = map_name_file();
   own_process = ::getpid();

@@ -1,4 +1,4 @@
-// system/crash_report.sh runs it.
+// A test program that crashes on purpose, for system/crash_report.sh.
 #include <cstdlib>
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::array<unsigned char, 16> uuid{0x2a, 0x64, 0x22, 0xd0, 0x6c, 0xee, 0x41, 0xe0,
                                              0x8c, 0x08, 0xcb, 0x07, 0xd3, 0x05, 0xb8, 0x46};
 constexpr std::size_t page = 4096;
-constexpr std::size_t head = 84;      // of a packet
-constexpr std::size_t max_event = 14; // of an event's header
+constexpr std::size_t head = 84;      // bytes of a packet's header
+constexpr std::size_t max_event = 14; // maximum bytes of an event's header
 
 constexpr const char* preamble = R"(/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
@@ -112,7 +112,7 @@ std::string metadata(const std::vector<CtfChannel>& channels, std::int64_t clock
   return text;
 }
 
-/// LTTng packs its metadata too.
+/// Writes the metadata in packets, as LTTng does.
 void write_metadata(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
   const auto word = [&](std::uint32_t value) {
@@ -249,7 +249,7 @@ class CtfWriter::Stream {
   std::uint32_t id_, core_;
   std::vector<char> packet_;
   Output file_, index_;
-  std::size_t used_ = 0; // of the packet; 0: there is none
+  std::size_t used_ = 0; // bytes used in the packet; 0: no packet is open
   std::uint64_t begin_ = 0, last_ = 0, sequence_ = 0, discarded_ = 0, offset_ = 0;
 };
 

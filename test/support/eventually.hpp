@@ -6,7 +6,7 @@
 
 namespace rtexec::test {
 
-/// Waits until `condition` holds: half a minute, on a machine however busy.
+/// Waits until `condition` holds, at most half a minute, so that it works on a busy machine too.
 template <class Condition> testing::AssertionResult eventually(Condition condition) {
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::seconds(30); Clock::now() < end;

@@ -1,4 +1,4 @@
-// How a result fails.
+// Test helpers that check how a Result fails.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -9,10 +9,10 @@
 
 namespace rtexec::test {
 
-/// The error's text, or "none".
+/// Returns the error's text, or "none" if the result holds a value.
 template <class T> std::string problem(const Result<T>& result) { return result ? "none" : result.error().what; }
 
-/// With this code, and `part` in its text.
+/// Succeeds if the result failed with `code` and its text contains `part`.
 template <class T> testing::AssertionResult fails(const Result<T>& result, Errc code, std::string_view part) {
   if (result) return testing::AssertionFailure() << "it did not fail";
   if (result.error().code != code)

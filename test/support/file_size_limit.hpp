@@ -1,4 +1,4 @@
-// A disk that fills up, without one.
+// Simulates a disk that fills up.
 #pragma once
 
 #include <csignal>
@@ -6,8 +6,8 @@
 
 namespace rtexec::test {
 
-/// While it lives, each write of this process beyond that many bytes of a file fails with EFBIG, as on a full disk with
-/// ENOSPC.
+/// While an object lives, each write of this process beyond `bytes` of a file fails with EFBIG, as a write to a full
+/// disk fails with ENOSPC.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -1,4 +1,4 @@
-// Pictures as JPEG, as a camera makes them: by libjpeg, with memory of its own.
+// Encodes pictures as JPEG with libjpeg, in memory, as a camera does.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace rtexec::test {
 
 struct JpegShape {
   int width = 0, height = 0;
-  int across = 2, down = 2; // pixels to one of chroma
+  int across = 2, down = 2; // luma pixels per chroma pixel
   bool grey = false;
   bool progressive = false;
-  bool tables = true; // of Huffman
+  bool tables = true; // writes Huffman tables
   int quality = 90;
-  unsigned restart = 0; // blocks from one restart marker to the next
+  unsigned restart = 0; // blocks between restart markers
 };
 
-/// Of red, green and blue, or of one byte for each pixel.
+/// Encodes `pixels`: three bytes (red, green, blue) for each pixel, or one byte if the shape is grey.
 inline std::vector<std::byte> jpeg(std::span<const std::uint8_t> pixels, const JpegShape& shape) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};

@@ -1,11 +1,11 @@
-// A kernel that does nothing but write to memory.
+// A kernel that only writes to memory.
 #pragma once
 
 #include <rtexec/device.hpp>
 
 namespace rtexec::test {
 
-// Writes 1 to the word that it is given.
+// Writes 1 to the word at the address in its argument.
 inline constexpr char raise_word[] = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -19,7 +19,7 @@ inline constexpr char raise_word[] = R"(.version 6.0
 }
 )";
 
-/// Of one launch on `word`; `module`: loaded from `raise_word`.
+/// Captures a graph with one launch of the kernel on `word`. `module` must be loaded from `raise_word`.
 inline Result<GpuGraph> graph_that_raises(const std::byte* word, Gpu& gpu, const GpuModule& module) {
   const auto kernel = module.kernel("raise_word");
   if (!kernel) return Unexpected(kernel.error());

@@ -1,4 +1,4 @@
-// A task set resolved for a machine of a test's own.
+// Resolves a task set for a machine that the test describes.
 #pragma once
 
 #include "config/resolve.hpp"
@@ -8,7 +8,8 @@
 
 namespace rtexec::test {
 
-/// On `cores`. Where the board does not say otherwise, the threads of the device have cores of their own beside these.
+/// Resolves for a machine with the cores `cores`. Unless the board names others, the device's threads run on additional
+/// cores, 98 and 99.
 inline ResolvedSet resolved(TaskSet tasks, Board board, std::vector<unsigned> cores = {0}) {
   board.compute_core = board.compute_core.value_or(99);
   board.service_core = board.service_core.value_or(98);

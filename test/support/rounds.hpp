@@ -1,4 +1,4 @@
-// A random test repeats less often in a check than in check-all.
+// Reduces the rounds of random tests in `make check`, compared with `make check-all`.
 #pragma once
 
 #include "test/support/sanitized.hpp"
@@ -8,10 +8,11 @@
 
 namespace rtexec::test {
 
-/// Whether every case and every round is asked for, as by `make check-all`.
+/// True if all cases and all rounds are requested, as `make check-all` does.
 inline bool all_cases() { return std::getenv("RTEXEC_ALL_CASES") != nullptr; }
 
-/// Of `all` rounds, which `make check-all` makes, a quarter by `make check`, and a tenth under a sanitizer.
+/// Returns how many of `all` rounds to run: all under `make check-all`, a quarter under `make check`, a tenth under a
+/// sanitizer.
 template <class Count> Count rounds(Count all) {
   if (all_cases()) return all;
   return std::max<Count>(1, all / (sanitized ? 10 : 4));

@@ -1,4 +1,4 @@
-// Is this a build under a sanitizer?
+// Says whether this build runs under a sanitizer.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

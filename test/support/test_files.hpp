@@ -1,4 +1,4 @@
-// Files of a test.
+// Scratch folders and small files for tests.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace rtexec::test {
 
-/// A new folder in the system's folder for temporary files, removed with all in it at the end.
+/// A new folder in the system's folder for temporary files. The destructor removes it with its contents.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -16,7 +16,7 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// An absolute path is taken under the folder.
+  /// Returns the path of `name` in the folder. An absolute `name` is taken relative to the folder.
   [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const {
     return path_ / name.relative_path();
   }
@@ -25,10 +25,10 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Makes the folders above the file as well.
+/// Writes the file. Creates missing parent folders.
 void write_text(const std::filesystem::path& file, std::string_view text);
 
-/// Empty when there is no such file.
+/// Returns the file's text, or an empty string if the file does not exist.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
 } // namespace rtexec::test

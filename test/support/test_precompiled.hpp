@@ -1,4 +1,4 @@
-// The same for tests, with their library.
+// The precompiled header of tests: that of the product, with GoogleTest and GoogleMock.
 #pragma once
 
 #include "config/precompiled.hpp"

@@ -8,7 +8,7 @@
 
 namespace rtexec::test {
 
-/// Of the one that has this name; -1 where there is none.
+/// Returns the scheduling class of the thread of this name, or -1 if there is none.
 inline int class_of(const std::string& name) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream file(entry.path() / "comm");
@@ -18,7 +18,7 @@ inline int class_of(const std::string& name) {
   return -1;
 }
 
-/// Has this thread go before all without a priority, where it may, for as long as it lives.
+/// Raises the calling thread to SCHED_FIFO priority 70 while it lives, if the system permits it.
 class Urgent {
  public:
   Urgent() { static_cast<void>(::sched_setscheduler(0, SCHED_FIFO, &priority_)); }

@@ -17,10 +17,10 @@ struct Slot {
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> locks{0};
 };
-constexpr std::size_t slot_count = 1 << 17; // threads that a test program may start in all
+constexpr std::size_t slot_count = 1 << 17; // maximum number of threads that a test program starts in total
 Slot slots[slot_count];
 
-/// Takes a free slot for a thread that has none.
+/// Returns the slot of the thread, and takes a free one for a thread that has none.
 Slot& slot_of(int kernel_id) {
   for (std::size_t i = 0; i < slot_count; ++i) {
     Slot& slot = slots[(static_cast<std::size_t>(kernel_id) + i) % slot_count];
@@ -36,7 +36,7 @@ Slot& own_slot() {
   return *own;
 }
 
-/// Only the slot's own thread counts in it.
+/// Increments a counter of the calling thread's slot. No other thread writes to that slot.
 void count(std::atomic<std::uint64_t>& counter) {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -64,7 +64,7 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
 
 #ifdef RTEXEC_SANITIZED
 
-// Of sanitizer/allocator_interface.h, which g++ does not install.
+// From sanitizer/allocator_interface.h, which g++ does not install.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),
                                                          void (*released)(const volatile void*));
 

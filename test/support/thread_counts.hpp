@@ -1,6 +1,6 @@
-// Counts the heap allocations (malloc, calloc, realloc, new...) and mutex locks of each thread of a test program:
-// thread_counts.cpp replaces the functions. Under the sanitizers too, but for aligned_alloc and posix_memalign under
-// ThreadSanitizer.
+// Counts the heap allocations (malloc, calloc, realloc, new...) and mutex locks of each thread of a test program.
+// thread_counts.cpp replaces these functions, under the sanitizers too. ThreadSanitizer does not report aligned_alloc
+// and posix_memalign.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ struct ThreadCounts {
   std::uint64_t locks = 0;
 };
 
-/// Since the thread began. Any thread may ask, of a running thread or of one that ended.
+/// Returns the counts since the thread began. Any thread may call it, for a running thread or one that ended.
 [[nodiscard]] ThreadCounts counts_of(int kernel_id);
 
-/// Of the calling thread.
+/// Returns the number of heap allocations of the calling thread.
 [[nodiscard]] std::uint64_t allocations();
 
 } // namespace rtexec::test

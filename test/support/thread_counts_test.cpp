@@ -1,4 +1,5 @@
-// A counter that always says 0 would let every test pass that uses it: this one runs in each test program.
+// Tests the counters themselves. A counter stuck at 0 would make tests that rely on it pass, so this test is linked
+// into each test program.
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace rtexec::test {
 namespace {
 
-/// So that no allocation is optimised away.
+/// Keeps the compiler from optimising the allocation away.
 void* kept(void* block) {
   static void* volatile last;
   last = block;
@@ -20,7 +21,7 @@ void* kept(void* block) {
 }
 
 #ifdef __SANITIZE_THREAD__
-constexpr std::uint64_t ways = 5; // it does not tell of aligned_alloc
+constexpr std::uint64_t ways = 5; // ThreadSanitizer does not report aligned_alloc
 #else
 constexpr std::uint64_t ways = 6;
 #endif

@@ -38,12 +38,12 @@ template <class Enum> CtfField enumeration(const char* name) {
   return field;
 }
 
-/// One kind of record as an event.
+/// Describes how one kind of record is written as an event.
 struct Form {
   RecordKind kind;
   const char* name;
   Fields fields;
-  void (*fill)(const Record& record, Values& values); // in the order of the fields
+  void (*fill)(const Record& record, Values& values); // fills the values in the order of the event's fields
 };
 
 void of_job(const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number), ns(r.at)}; }
@@ -217,7 +217,7 @@ std::vector<Form> other_forms() {
   };
 }
 
-/// By kind.
+/// The forms, indexed by record kind.
 const std::array<Form, static_cast<std::size_t>(RecordKind::other)>& forms() {
   static const auto all = [] {
     std::array<Form, static_cast<std::size_t>(RecordKind::other)> by_kind;

@@ -1,4 +1,4 @@
-// Writes recordings of rtexec by hand: records of jobs, and the set-up of a run, as the provider's events.
+// Writes recordings of rtexec without running it: job records and a run's set-up, as events of the tracepoint provider.
 #pragma once
 
 #include "test/support/ctf_writer.hpp"
@@ -13,13 +13,13 @@ namespace rtexec::test {
 
 class TraceWriter {
  public:
-  /// As an older version, whose events of records lack the field `lacks`, the last one of each that has it.
+  /// Writes as an older version of rtexec does: each event of a record lacks its last field named `lacks`.
   TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {},
               std::string_view lacks = {});
 
-  /// The events of the set-up, at `time`, in stream setup_0.
+  /// Writes the events of the set-up at `time` into stream setup_0.
   void write(const traces::RunSetup& setup, Instant time);
-  /// At its time, in stream events_CORE; not of kind `other`.
+  /// Writes the record at its own time into stream events_CORE. The record must not be of kind `other`.
   void write(unsigned core, const traces::Record& record);
 
   static constexpr std::size_t setup_channel = 0, event_channel = 1;
