@@ -85,7 +85,7 @@ TEST_F(Priorities, ExplicitOnesMustBeGiven) {
 
 // ---- tests ----
 
-/// Every millisecond, and every four minutes: no interval matters that is longer than the device is ever busy.
+/// Two tasks with periods of 1 ms and four minutes. No interval longer than the device's longest busy period matters.
 TEST(Demand, PeriodsMayBeFarApart) {
   const TaskSet set = set_of({task_of("often", milliseconds(1), device_only(microseconds(100)), 0),
                               task_of("rare", std::chrono::minutes(4), device_only(microseconds(500)), 1)});
@@ -96,7 +96,8 @@ TEST(Demand, PeriodsMayBeFarApart) {
   EXPECT_EQ(plan.tasks[1].response_bound, microseconds(600) + core_parts);
 }
 
-/// The device is busy for 2 x 2.5 + 2 ms and 2 ms more: "often" is released every 10 ms, and asks up to 4 ms later.
+/// The device is busy for 2 x 2.5 + 2 ms and 2 ms more. Task "often" is released every 10 ms and requests the device up
+/// to 4 ms later.
 TEST(Demand, ABusyPeriodHoldsJobsThatWereReleasedBeforeIt) {
   const Wcet wcet{milliseconds(1), microseconds(2500), milliseconds(1)};
   const TaskSet set = set_of({task_of("often", milliseconds(10), {milliseconds(4), milliseconds(2), {}}, 0),
@@ -151,7 +152,7 @@ TEST_P(BothOrders, ADeviceOnlySetIsItsDeviceTest) {
                                    GetParam()))
                         .value();
   EXPECT_TRUE(plan.proved);
-  // A waits for b once; handing over costs a nanosecond
+  // Task a waits for task b once. A handover costs a nanosecond.
   EXPECT_LE(*plan.tasks[0].response_bound - milliseconds(9), Duration(4));
   EXPECT_LE(*plan.tasks[1].response_bound - milliseconds(GetParam() == Order::edf ? 20 : 9), Duration(8));
 }
@@ -298,7 +299,7 @@ TEST_P(BothOrders, TheLargestValuesAreRefusedNotWrapped) {
   for (const TestVerdict& test : plan.tests()) EXPECT_FALSE(test.proved) << test.name();
 }
 
-/// 1 - U below 1e-12: the instants to examine are too many, and it says so in reasonable time.
+/// 1 - U is below 1e-12, so too many instants must be examined. The test says so in reasonable time.
 TEST_P(BothOrders, AlmostFullUtilisationEndsSoon) {
   const Duration second = std::chrono::seconds(1);
   const Plan plan = plan_of(set_of({task_of("a", second, device_only(second / 2)),

@@ -29,9 +29,10 @@ Result<Plan> plan_of(const TaskSet& set, const Board& board) {
   return make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size()));
 }
 
-// ---- by hand ----
+// ---- values computed by hand ----
 
-/// One task on core 1 with 1000 lines in each millisecond; another core computes and serves.
+/// One task on core 1 with 1000 lines in each millisecond. Another core runs the compute engine and the service
+/// threads.
 class Charge : public testing::TestWithParam<Order> {
  protected:
   Charge() {
@@ -44,7 +45,7 @@ class Charge : public testing::TestWithParam<Order> {
     set = set_of({task_of("front", milliseconds(50), {milliseconds(2), milliseconds(6), milliseconds(3)}, 1)},
                  GetParam());
     set.tasks[0].traffic_before = Bytes{1500 * 64};
-    set.tasks[0].traffic_after = Bytes{2600 * 64 - 63}; // in part of a line too
+    set.tasks[0].traffic_after = Bytes{2600 * 64 - 63}; // the last line in part
     set.core_budgets = {{.core = 1, .budget = {64'000'000}}};
   }
   Plan plan() const { return plan_of(set, board).value(); }
@@ -61,7 +62,7 @@ class Charge : public testing::TestWithParam<Order> {
 };
 INSTANTIATE_TEST_SUITE_P(Admission, Charge, testing::Values(Order::edf, Order::static_priority));
 
-// 1000 lines take 50 us, so X = 1000 + 10 - 50; 200 lines are moved within the latency of 10 us; a tick takes 5 us.
+// 1000 lines take 50 us, so X = 1000 + 10 - 50. 200 lines move within the latency of 10 us. A tick takes 5 us.
 constexpr Duration stall = microseconds(960);
 constexpr Duration once = stall + microseconds(10) + Duration(50 + 1);
 constexpr Duration tick = microseconds(5);
@@ -85,7 +86,7 @@ TEST_P(Charge, ForgivenOvershootIsNotCharged) {
   EXPECT_EQ(bound(), milliseconds(2) + part + 3 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick);
   set.tasks[0].traffic_before = Bytes{1000 * 64};
   EXPECT_EQ(bound(), milliseconds(2) + 2 * part + 4 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick);
-  set.bandwidth.overshoot = Overshoot::carry; // nothing is late: no overshoot, but a line begun
+  set.bandwidth.overshoot = Overshoot::carry; // no event is late: no overshoot, except a line that has begun
   EXPECT_EQ(bound(), milliseconds(2) + 2 * part + 4 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick +
                          2 * Duration(51));
 }
@@ -127,7 +128,7 @@ TEST_P(Charge, OtherCoresPayNothing) {
   const Duration charged = bound();
   set.core_budgets[0].core = 0;
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11));
-  set.tasks[0].traffic_before.reset(); // nobody asks
+  set.tasks[0].traffic_before.reset(); // nothing needs it
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11));
   set.tasks[0].core = 0;
   set.core_budgets[0].core = 1;
@@ -143,7 +144,7 @@ TEST_P(Charge, BestEffortLimitsPromiseNothing) {
   greedy.criticality = Criticality::best_effort;
   set.tasks.push_back(greedy);
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11) + Duration(0));
-  set.core_budgets = {{.core = 0, .budget = {64'000'000}}}; // where no real-time task is
+  set.core_budgets = {{.core = 0, .budget = {64'000'000}}}; // a core without a real-time task
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11));
 }
 
@@ -156,7 +157,7 @@ TEST_P(Charge, HigherPrioritiesBringTheirLines) {
   EXPECT_GE(bound(), without + stall);
 }
 
-// ---- what is refused ----
+// ---- refusals ----
 
 TEST_P(Charge, TrafficMustBeKnown) {
   set.tasks[0].traffic_before.reset();
@@ -191,12 +192,12 @@ TEST_P(Charge, AClusterIsNoCore) {
   board.counters[0].cluster = true;
   board.counters[0].cores = {0, 1};
   EXPECT_THAT(refusal(), HasSubstr("the others can use the budget up"));
-  set.core_budgets[0].core = 0; // of the other core: both stand still
+  set.core_budgets[0].core = 0; // the other core's: then both stand still
   EXPECT_THAT(refusal(), HasSubstr("the others can use the budget up"));
   board.counters[0].cores = {1, 2};
   set.core_budgets[0].core = 1;
   EXPECT_THAT(refusal(), HasSubstr("service_core"));
-  set.bandwidth.event = "r18"; // counted by each core
+  set.bandwidth.event = "r18"; // an event that each core counts
   EXPECT_TRUE(plan().proved);
 }
 
@@ -274,7 +275,7 @@ struct RandomSet {
   std::vector<test::RegulatedTask> tasks;
 };
 
-/// What a deliberate error leaves out.
+/// The charge that a deliberate error leaves out.
 enum class Break { nothing, held_before, surcharge, ticks, overshoot, latency, own_lines };
 
 class RandomSets {
@@ -328,7 +329,7 @@ struct Bounds {
   bool proved = false;
 };
 
-/// A microsecond of the model is one; a line takes one.
+/// Applies the analysis to a random set. A microsecond of the model is one, and a line takes one.
 class Analysed {
  public:
   explicit Analysed(const RandomSet& set) : model_(set.model) {
@@ -394,7 +395,7 @@ class Analysed {
       core.stall = std::max(Nanos{0}, core.stall - 1000 * model_.latency);
       core.once = std::max(Nanos{0}, core.once - 1000 * model_.latency);
       break;
-    case Break::own_lines: // only those above use the budget up
+    case Break::own_lines: // only tasks above use up the budget
       for (StagedTask& task : set.tasks) task.lines_before = task.lines_after = 0;
       break;
     }
@@ -411,7 +412,7 @@ struct Found {
   double closest = 0; // response / bound
 };
 
-/// Random sets at the edge of what the bounds accept, each in `runs` simulated histories.
+/// Draws sets at the edge of what the bounds accept, and simulates each in `runs` histories.
 Found attack(Break broken, int wanted, int runs, unsigned seed) {
   RandomSets sets(seed);
   Found found;

@@ -1,4 +1,5 @@
-// The closed loop against a small plant: device executions get longer with the traffic that the limit lets through.
+// Tests the closed loop against a small platform model: device executions get longer with the traffic that the limit
+// lets through.
 #include "policies/bandwidth/bandwidth_budget.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -18,8 +19,8 @@ constexpr Bandwidth mb(std::uint64_t count) { return {count * 1'000'000}; }
 constexpr BandwidthLoop::Settings usual{
     .slowdown = 1.1, .start = mb(500), .floor = mb(10), .ceiling = mb(4000), .kinds = 2};
 
-/// Cores beside a device: an execution takes its undisturbed length, and `sensitivity` more for each GB/s of theirs,
-/// and noise.
+/// Models cores beside a device. An execution takes its undisturbed length, `sensitivity` more for each GB/s of the
+/// cores' traffic, and noise.
 struct Plant {
   struct Job {
     Duration undisturbed;
@@ -34,7 +35,7 @@ struct Plant {
   double stretched(std::size_t kind, Bandwidth limit) const {
     return 1 + jobs[kind].sensitivity * cores * std::min(static_cast<double>(limit.bytes_per_second), demand) / 1e9;
   }
-  /// Against the lowest limit: what the loop can know.
+  /// Returns the slowdown relative to the lowest limit, which is all that the loop can observe.
   double slowdown(std::size_t kind, Bandwidth limit) const {
     return stretched(kind, limit) / stretched(kind, usual.floor);
   }
@@ -43,19 +44,20 @@ struct Plant {
         stretched(kind, limit) * std::max(0.5, std::normal_distribution<double>(1, noise + 1e-12)(random));
     return Duration(static_cast<std::int64_t>(static_cast<double>(jobs[kind].undisturbed.count()) * factor));
   }
-  /// The limit under which a kind is slowed down just as much as wanted.
+  /// Returns the limit under which a kind has exactly the wanted slowdown.
   double ideal(std::size_t kind, double wanted) const { return (wanted - 1) * 1e9 / (jobs[kind].sensitivity * cores); }
 };
 
 struct Outcome {
-  double mean = 0;  // slowdown, by the plant
-  double above = 0; // part of the executions that were slowed down more than wanted, by the plant
+  double mean = 0; // slowdown, by the model
+  // The fraction of executions slowed down by more than wanted, by the model.
+  double above = 0;
   double worst = 0;
-  std::size_t longest = 0; // run of those
+  std::size_t longest = 0; // longest run of such executions
   double limit = 0;        // mean
 };
 
-/// Jobs of all kinds in turn. Slowdowns are the plant's own, without noise.
+/// Drives the loop with jobs of all kinds in turn. Slowdowns are the model's own, without noise.
 Outcome drive(BandwidthLoop& loop, Plant& plant, std::size_t executions, double wanted = usual.slowdown) {
   Outcome outcome;
   std::size_t run = 0;
@@ -91,7 +93,7 @@ TEST(BandwidthLoop, LearnsUnderTheFloorAndStartsThen) {
     EXPECT_TRUE(loop.learning());
   }
   EXPECT_EQ(loop.executed(0, 20ms), usual.start);
-  EXPECT_EQ(loop.undisturbed(0), 20ms + 10us); // the second shortest
+  EXPECT_EQ(loop.undisturbed(0), 20ms + 10us); // the second shortest execution
   EXPECT_FALSE(loop.learning());
 }
 
@@ -116,7 +118,7 @@ TEST(BandwidthLoop, ANewKindIsLearntUnderTheFloorToo) {
   const Bandwidth before = loop.limit();
   EXPECT_GT(before, usual.floor);
   EXPECT_EQ(loop.executed(1, 9ms), usual.floor);
-  EXPECT_EQ(loop.executed(1, 8ms), usual.floor); // may have begun before
+  EXPECT_EQ(loop.executed(1, 8ms), usual.floor); // it may have begun before the change
   for (unsigned n = 1; n < BandwidthLoop::learnt_from; ++n) EXPECT_EQ(loop.executed(1, 5ms), usual.floor);
   EXPECT_EQ(loop.executed(1, 5ms), before);
   EXPECT_EQ(loop.undisturbed(1), 5ms);
@@ -180,7 +182,7 @@ TEST(BandwidthLoop, ComesCloseToWhatIsWantedAndStaysBelow) {
     Plant plant = quiet_plant(sensitivity);
     drive(loop, plant, 400);
     const Outcome outcome = drive(loop, plant, 1000);
-    EXPECT_LE(outcome.worst, 1.099) << sensitivity; // room is left for noise
+    EXPECT_LE(outcome.worst, 1.099) << sensitivity; // the loop leaves room for noise
     EXPECT_GT(outcome.mean, 1.08) << sensitivity;
   }
 }
@@ -258,7 +260,7 @@ TEST(BandwidthLoop, AStepInLoadIsAnsweredAtOnce) {
   BandwidthLoop loop(usual);
   Plant plant = noisy_plant();
   drive(loop, plant, 500);
-  plant.jobs[0].sensitivity *= 5; // other traffic has come: everything weighs more
+  plant.jobs[0].sensitivity *= 5; // other traffic appears: every byte slows down more
   const Outcome step = drive(loop, plant, 100);
   EXPECT_LE(step.longest, 6u);
   EXPECT_LE(drive(loop, plant, 1000).mean, 1.1);
@@ -284,7 +286,7 @@ TEST(BandwidthLoop, GoesToTheFloorWhereEverythingIs) {
 }
 
 TEST(BandwidthLoop, ALateLimitOnlyCostsDepth) {
-  BandwidthLoop loop(usual); // each execution is still under the limit before
+  BandwidthLoop loop(usual); // the first execution still runs under the previous limit
   Plant plant = noisy_plant();
   Bandwidth before = loop.limit();
   double mean = 0, limit = 0;
@@ -312,7 +314,7 @@ TEST(BandwidthLoop, StaysWithinItsBoundsWhateverItIsTold) {
                                            .kinds = 1 + random() % 4};
     BandwidthLoop loop(settings), again(settings);
     for (int n = 0; n < 500; ++n) {
-      const std::size_t kind = random() % (settings.kinds + 1); // one that is not there, too
+      const std::size_t kind = random() % (settings.kinds + 1); // sometimes a kind that does not exist
       const Duration execution(static_cast<std::int64_t>(random() >> (random() % 64)));
       const Bandwidth limit = loop.executed(kind, execution);
       EXPECT_EQ(limit, again.executed(kind, execution));

@@ -1,5 +1,6 @@
-// Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and
-// the guarantees of policies/proofs/bandwidth.md.
+// Memory bandwidth budgets: Eq. (14), the rules with values computed by hand, and random histories against a second
+// implementation of the rules and against the guarantees of
+// policies/proofs/bandwidth.md.
 #include "policies/bandwidth/bandwidth_budget.hpp"
 #include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"
@@ -62,12 +63,12 @@ TEST(BandwidthLines, GoThereAndBackAndLoseLessThanALine) {
     if (lines > 1) { EXPECT_LE(bandwidth_of(lines, line, period), bandwidth); }
     const Lines back = lines_of(bandwidth_of(lines, line, period), line, period);
     EXPECT_LE(back, lines);
-    // The byte that was rounded off, in lines
+    // The byte that was rounded off, in lines.
     EXPECT_GE(back + 1 + static_cast<std::uint64_t>(period.count()) / (line.count * 1'000'000'000), lines);
   }
 }
 
-// ---- by hand ----
+// ---- values computed by hand ----
 
 struct Rules : BandwidthRules {
   Rules with_reclaim() const {
@@ -122,7 +123,7 @@ TEST(BandwidthRegulator, CarriesADebtOverAsManyPeriodsAsItTakes) {
   EXPECT_TRUE(r.state(0).held);
   EXPECT_EQ(r.state(0).debt, 130u);
   EXPECT_EQ(r.begin_period(0, 0, false), 0u);
-  EXPECT_EQ(r.begin_period(0, 5, false), 65u); // 5 lines were counted while it stood still
+  EXPECT_EQ(r.begin_period(0, 5, false), 65u); // the domain used 5 lines while it stood still
   EXPECT_EQ(r.state(0).debt, 0u);
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
 }
@@ -142,10 +143,10 @@ TEST(BandwidthRegulator, LimitsOnlyWhileTheDeviceWorks) {
   EXPECT_EQ(r.begin_period(0, 5000, true), 100u); // no debt
   EXPECT_EQ(r.used_up(0, 150, true), hold);
   EXPECT_EQ(r.begin_period(0, 150, false), unlimited);
-  EXPECT_EQ(r.state(0).debt, 50u); // waits
+  EXPECT_EQ(r.state(0).debt, 50u); // the debt waits
   EXPECT_EQ(r.begin_period(0, 7000, true), 50u);
   EXPECT_EQ(r.used_up(0, 50, true), hold);
-  EXPECT_EQ(r.used_up(0, 50, false), more(unlimited)); // the device works no more: it is let go
+  EXPECT_EQ(r.used_up(0, 50, false), more(unlimited)); // the device is idle: the domain runs without a limit
   EXPECT_FALSE(r.state(0).held);
   EXPECT_EQ(r.begin_period(0, 9000, true), 100u);
 }
@@ -156,7 +157,7 @@ TEST(BandwidthRegulator, CountsMissedPeriods) {
   EXPECT_EQ(r.begin_period(1, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 300, false, 3), 100u);
   EXPECT_EQ(r.begin_period(1, 350, false, 3), 50u);
-  EXPECT_EQ(r.begin_period(0, 0, false, 0), 100u); // as 1
+  EXPECT_EQ(r.begin_period(0, 0, false, 0), 100u); // the same as 1 period
 }
 
 TEST(BandwidthRegulator, TakesANewBudgetFromTheNextPeriodOn) {
@@ -174,7 +175,7 @@ TEST(BandwidthRegulator, TakesANewBudgetFromTheNextPeriodOn) {
 
 TEST(BandwidthRegulator, DonatesWhatIsPredictedNotToBeUsed) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
-  EXPECT_EQ(r.begin_period(0, 0, false), 100u); // nothing is known: nothing is donated
+  EXPECT_EQ(r.begin_period(0, 0, false), 100u); // nothing is predicted yet: nothing is donated
   EXPECT_EQ(r.begin_period(1, 0, false), 100u);
   EXPECT_EQ(r.used_up(1, 100, false), hold);
   EXPECT_EQ(r.begin_period(0, 20, false), 60u); // half of 100, half of 20
@@ -193,7 +194,7 @@ TEST(BandwidthRegulator, GivesADonorItsOwnBackAtOnce) {
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 20, false), 60u);
   EXPECT_EQ(r.begin_period(1, 100, false), 100u);
-  EXPECT_EQ(r.used_up(0, 62, false), more(38)); // up to 100, of which 62 are gone
+  EXPECT_EQ(r.used_up(0, 62, false), more(38)); // up to 100, of which 62 are used
   EXPECT_EQ(r.pool(), 0u);
   EXPECT_EQ(r.used_up(0, 100, false), hold);
   EXPECT_FALSE(r.state(0).mispredicted);
@@ -209,7 +210,7 @@ TEST(BandwidthRegulator, HoldsADonorWhoseLinesOthersTookAndDonatesLessAfterwards
   EXPECT_EQ(r.used_up(0, 75, false), hold);
   EXPECT_TRUE(r.state(0).mispredicted);
   EXPECT_EQ(r.begin_period(0, 75, false), 100u);
-  EXPECT_EQ(r.state(0).predicted, 125u); // its budget, and what it did not get once more
+  EXPECT_EQ(r.state(0).predicted, 125u); // its budget, plus the request that was not met
 }
 
 TEST(BandwidthRegulator, TakesNothingFromThePoolThatWouldNotLetItGoOn) {
@@ -237,7 +238,7 @@ TEST(BandwidthRegulator, APoolEndsWithItsPeriod) {
   EXPECT_EQ(r.begin_period(0, 0, false), 50u);
   EXPECT_EQ(r.begin_period(1, 100, false), 100u);
   EXPECT_EQ(r.pool(), 50u);
-  EXPECT_EQ(r.begin_period(1, 100, false), 100u); // the next one begins
+  EXPECT_EQ(r.begin_period(1, 100, false), 100u); // the next period begins
   EXPECT_EQ(r.pool(), 0u);
   EXPECT_EQ(r.used_up(0, 50, false), hold); // its period is over
   EXPECT_FALSE(r.state(0).mispredicted);
@@ -247,7 +248,7 @@ TEST(BandwidthRegulator, ADomainThatFellBehindJoinsTheOthers) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   for (int n = 0; n < 3; ++n) EXPECT_GE(r.begin_period(0, 0, false), 13u);
-  EXPECT_EQ(r.begin_period(1, 300, false), 0u); // three periods, but it told of one
+  EXPECT_EQ(r.begin_period(1, 300, false), 0u); // three periods, but the domain was notified of one
   EXPECT_GT(r.pool(), 0u);
   EXPECT_EQ(r.used_up(1, 0, false), more(25));
 }
@@ -293,8 +294,8 @@ TEST(BandwidthRegulator, DoesNotShareBeforeEveryDomainHasBegunThePeriod) {
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.used_up(1, 100, false), hold);
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
-  EXPECT_EQ(r.used_up(0, 100, false), hold); // 1 is held, but in the period before
-  r.set_budget(1, unlimited);                // driven no more
+  EXPECT_EQ(r.used_up(0, 100, false), hold); // domain 1 is held, but in the previous period
+  r.set_budget(1, unlimited);                // not regulated any more
   EXPECT_EQ(r.used_up(0, 100, false), (Answer{Kind::go_on, unlimited}));
 }
 
@@ -322,7 +323,7 @@ TEST(BandwidthRegulator, NeverWraps) {
 
 // ---- pauses ----
 
-/// After `periods` of nothing.
+/// Returns a regulator after `periods` periods without traffic.
 BandwidthRegulator quiet(BandwidthDomain domain, const BandwidthRules& rules = {}, int periods = 20) {
   BandwidthRegulator r(std::span(&domain, 1), rules);
   for (int i = 0; i <= periods; ++i) static_cast<void>(r.begin_period(0, 0, true));
@@ -332,7 +333,7 @@ BandwidthRegulator quiet(BandwidthDomain domain, const BandwidthRules& rules = {
 TEST(BandwidthRegulator, LeavesADomainAloneThatMovesLittle) {
   BandwidthRegulator r = quiet({.budget = 1000});
   EXPECT_EQ(r.pause(0, 16), 500u);
-  static_cast<void>(r.begin_period(0, 499, true, 16)); // 32 in each
+  static_cast<void>(r.begin_period(0, 499, true, 16)); // 32 in each period
   EXPECT_EQ(r.pause(0, 16), 500u);
   static_cast<void>(r.begin_period(0, 100, true));
   EXPECT_EQ(r.pause(0, 16), 0u) << "16 such periods would be more than half a budget";
@@ -355,7 +356,7 @@ TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
 TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
   BandwidthRegulator r = quiet({.budget = 1000});
   static_cast<void>(r.begin_period(0, 1600, false));
-  // The debt waits while no limit is in force
+  // The debt waits while no limit is in force.
   for (int i = 0; i < 20; ++i) static_cast<void>(r.begin_period(0, 0, false));
   EXPECT_EQ(r.begin_period(0, 0, true), 400u);
   EXPECT_EQ(r.state(0).debt, 0u);
@@ -373,8 +374,8 @@ TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
   const BandwidthDomain domain{.budget = budget, .always = true};
   for (int history = 0; history < 300; ++history) {
     BandwidthRegulator r(std::span(&domain, 1), {});
-    Lines moved = 0, base = 0, allowed = 0; // base: at the begin
-    std::uint64_t planned = 1, left = 0;    // periods until somebody looks
+    Lines moved = 0, base = 0, allowed = 0; // base: at the begin of the current period
+    std::uint64_t planned = 1, left = 0;    // periods until begin_period() is called
     std::uint64_t pauses = 0, cut_short = 0, holds = 0;
     for (int period = 0; period < 1000; ++period) {
       if (left == 0) {
@@ -416,21 +417,20 @@ TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
   }
 }
 
-// ---- a second writing of the rules ----
+// ---- a second implementation of the rules ----
 
-/// Keeps every period of every domain, and computes debts, predictions and the pool from them anew whenever they are
-/// asked for.
+/// Keeps every period of every domain. Computes debts, predictions and the pool from them anew at each query.
 class Ledger {
  public:
   struct Entry {
     Int number = 0;
     Int budget = 0;
-    bool limited = false; // when it began
+    bool limited = false; // limited when it began
     bool lifted = false;
     Int paid = 0, donated = 0, taken = 0;
     bool held = false, robbed = false;
     bool over = false;
-    Int used = 0, periods = 1; // once it is over
+    Int used = 0, periods = 1; // set once the period is over
   };
 
   Ledger(std::vector<BandwidthDomain> domains, const BandwidthRules& rules)
@@ -471,9 +471,9 @@ class Ledger {
     }
     const Int own = entry.budget - entry.paid;
     if (used >= given(d) && rules_.reclaim && entry.number == latest()) {
-      // First what it had donated
+      // First it gets back the lines that it donated.
       for (; given(d) < own && pool() > 0; ++entry.taken) {}
-      // Then what lets it go on
+      // Then it gets as many lines as it needs to continue.
       if (given(d) <= used && given(d) + pool() > used) {
         const Int target = used + (entry.budget + 3) / 4;
         for (; given(d) < target && pool() > 0; ++entry.taken) {}
@@ -567,9 +567,9 @@ class Ledger {
 
 // ---- random histories ----
 
-/// A few domains that move what they want and stop a little late, driven as rtexec/runtime/regulation drives them; with
-/// everything that can go wrong there: periods that are begun late or missed, questions too early or in the last
-/// instant of a period, new budgets, a device that stops in the middle.
+/// Simulates a few domains that move as much as they want and stop a little late, driven as rtexec/runtime/regulation
+/// drives them. It includes everything that can go wrong there: periods begun late or missed, questions too early or in
+/// the last instant of a period, new budgets, a device that stops in the middle.
 class History {
  public:
   struct Counts {
@@ -601,9 +601,9 @@ class History {
 
  private:
   struct Site {
-    bool pending = false; // a period that it has not begun has begun
+    bool pending = false; // a period has begun, but the domain has not begun it yet
     bool started = false;
-    bool resting = true; // it stands still, or has moved all that it wants
+    bool resting = true; // it stands still, or has moved all its wanted lines
     std::uint64_t missed = 0;
     Lines wanted = 0, moved = 0;
   };
@@ -628,7 +628,7 @@ class History {
     domains_[d].budget = budget;
   }
 
-  /// One thing that can happen; false: the period is over.
+  /// Does one thing that can happen. Returns false if the period is over.
   bool step() {
     std::vector<std::size_t> able;
     for (std::size_t d = 0; d < sites_.size(); ++d)
@@ -715,7 +715,7 @@ class History {
     EXPECT_NE(rules_.sharing, BandwidthSharing::none);
     ++counts_.shared;
     const bool begins = kind == Kind::new_period && ++new_periods_ < 3;
-    // By anyone: before that, it is still the old period that is shared
+    // Some domain must have begun the period: before that, domains still share the old period.
     const bool begun = std::ranges::any_of(sites_, current);
     for (std::size_t d = 0; d < sites_.size(); ++d) {
       Site& site = sites_[d];
@@ -811,7 +811,7 @@ TEST(BandwidthGuarantees, ATaskThatNeverHasEnoughGetsItsBudgetInTheLongRun) {
     for (int n = 0; n < 60; ++n) {
       const std::uint64_t periods = up_to(9) == 0 && moved.size() > 1 ? 1 + up_to(2) : 1;
       const bool in_force = up_to(2) > 0;
-      // It was given as much in each of those that were missed
+      // Each missed period had the same budget.
       if (periods > 1 && r.state(0).given != unlimited) {
         for (std::uint64_t more_periods = 1; more_periods < periods; ++more_periods) moved.push_back(budget);
         used += (periods - 1) * budget;
@@ -832,7 +832,7 @@ TEST(BandwidthGuarantees, ATaskThatNeverHasEnoughGetsItsBudgetInTheLongRun) {
   }
 }
 
-/// Some domains never want more than their budgets, others always do: are the first ever held while they want more?
+/// Returns how often a domain is held that never wants more than its budget, while others always want more.
 std::uint64_t modest_domains_held(const BandwidthRules& rules, std::uint64_t& mispredicted) {
   std::mt19937_64 random(5);
   const auto up_to = [&](Lines most) { return std::uniform_int_distribution<Lines>(0, most)(random); };

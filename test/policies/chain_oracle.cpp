@@ -12,7 +12,7 @@ namespace {
 
 using Release = policies::ChainTask::Release;
 
-/// The job of the first task that the output of `job`, of the task at `place`, was made of.
+/// Returns the job of the first task whose data the output of `job` contains; `job` is of the task at `place`.
 std::optional<std::size_t> origin(const ChainHistory& history, std::size_t place, std::size_t job) {
   for (; place > 0; --place) {
     const std::vector<ChainJob>& before = history[place - 1];
@@ -25,7 +25,7 @@ std::optional<std::size_t> origin(const ChainHistory& history, std::size_t place
   return job;
 }
 
-/// When an output appears that answers what this job of the first task has read.
+/// Returns when the first output appears that is based on the data read by `job` of the first task.
 std::optional<std::int64_t> answer(const ChainHistory& history, std::size_t job) {
   std::int64_t written = history[0][job].write;
   for (std::size_t place = 1; place < history.size(); ++place) {
@@ -75,7 +75,7 @@ Longest longest_by_stamps(const ChainHistory& history, bool from_sampling) {
     bool reads;
     const ChainJob* job;
   };
-  std::vector<Moment> moments; // at one instant down the chain, job by job
+  std::vector<Moment> moments; // at one instant in the order of the chain, job by job
   for (std::size_t place = 0; place < history.size(); ++place)
     for (const ChainJob& job : history[place]) {
       moments.push_back({job.read, place, true, &job});
@@ -114,7 +114,7 @@ bool Choices::next() {
 
 namespace {
 
-/// Reads and writes at once, or as late as may be, or reads at once and writes late. `free_at`: of the job before.
+/// Draws a job's read and write: both at once, both as late as possible, or an early read and a late write.
 ChainJob executed(std::int64_t release, const policies::ChainTask& task, bool let, Choices& choices) {
   ChainJob job{.event = release, .release = release, .read = release, .write = release + task.output};
   if (let) return job;
@@ -137,7 +137,7 @@ std::vector<std::int64_t> releases_of(const policies::ChainTask& task, std::int6
   return releases;
 }
 
-/// Through a gate.
+/// Returns the releases that a gate makes of the triggers.
 std::vector<std::int64_t> releases_by(const policies::ChainTask& task, const std::vector<std::int64_t>& triggers) {
   policies::SporadicGate gate{Duration(task.period)};
   std::vector<std::int64_t> releases;
@@ -161,7 +161,7 @@ std::vector<std::int64_t> releases_after(const policies::ChainTask& task, const 
   return releases_by(task, writes);
 }
 
-/// All of it, nothing, or half.
+/// Returns all of `most`, none of it, or half.
 std::int64_t share_of(std::int64_t most, Choices& choices) {
   const std::int64_t how = choices.among(3);
   return how == 0 ? most : how == 1 ? 0 : most / 2;
@@ -171,7 +171,7 @@ struct Samples {
   std::vector<std::int64_t> taken, seen;
 };
 
-/// At least a period apart, and seen within the delay, in order.
+/// Draws samples at least a period apart. Each is seen within the input delay, in order.
 Samples samples_of(const policies::ChainTask& task, std::int64_t horizon, Choices& choices) {
   Samples samples;
   for (std::int64_t at = -choices.among(2); at <= horizon; at += task.period + choices.among(2)) {
@@ -182,7 +182,7 @@ Samples samples_of(const policies::ChainTask& task, std::int64_t horizon, Choice
   return samples;
 }
 
-/// What the next job of the first task reads; all before it has been read by then.
+/// Chooses the sample that the next job of the first task reads. All earlier samples have been read by then.
 void take_sample(ChainJob& job, const std::vector<ChainJob>& before, const policies::ChainTask& task,
                  const Samples& samples, Choices& choices) {
   const std::int64_t last = before.empty() ? INT64_MIN : before.back().sampled;
@@ -192,7 +192,7 @@ void take_sample(ChainJob& job, const std::vector<ChainJob>& before, const polic
   }
   job.sampled = INT64_MIN;
   for (std::size_t k = 0; k < samples.taken.size() && samples.seen[k] <= job.read; ++k) {
-    if (samples.taken[k] > last && job.sampled <= last) job.event = samples.taken[k]; // the first one that is new
+    if (samples.taken[k] > last && job.sampled <= last) job.event = samples.taken[k]; // the first new sample
     job.sampled = samples.taken[k];
   }
   if (job.sampled == last) job.event = last;
@@ -239,14 +239,14 @@ std::optional<std::int64_t> reference_reaction(const std::vector<policies::Chain
   std::int64_t sum = (waits && fault != ChainFault::no_wait ? chain[0].period : 0) +
                      (fault == ChainFault::quick_gate && chain[0].release == Release::sporadic ? delay / 2 : delay);
   std::size_t root = 0;
-  std::int64_t since = 0; // from the root's release
+  std::int64_t since = 0; // time since the root's release
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const policies::ChainTask& task = chain[i];
     if (i > 0 && task.release == Release::sporadic) return std::nullopt;
     if (i > 0 && task.release == Release::timer && fault != ChainFault::sampled_at_once) {
       std::int64_t wait = task.period;
       if (chain[root].release == Release::timer) {
-        // The latest that the first release at or after the output may be
+        // The latest time until the first release at or after the output.
         const std::int64_t grain = std::gcd(chain[root].period, task.period);
         wait -= grain;
         while (fault != ChainFault::no_phase && (chain[root].offset + since + wait - task.offset) % grain != 0) ++wait;

@@ -1,4 +1,4 @@
-// Bounds of chains against histories of all that their tasks may do, and as plans carry them.
+// Tests bounds of chains against all histories of their tasks, and in plans.
 #include "policies/chains/chain_bounds.hpp"
 
 #include "test/policies/chain_oracle.hpp"
@@ -39,11 +39,11 @@ TEST(ChainBounds, OfOneTaskAreAPeriodAndAResponse) {
 }
 
 TEST(ChainBounds, OfSampledTimersUseTheirGrids) {
-  // The output comes 30 after the release, the next grid point at 40
+  // The output comes 30 after the release; the next grid point is at 40.
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(100, 20, 40)}}).reaction, 100 + 30 + 10 + 20);
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(100, 20)}}).reaction, 100 + 100 + 20);
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(50, 20)}}).reaction, 100 + 50 + 20);
-  // Of periods without a common divisor any phase may come
+  // With periods without a common divisor, any phase can occur.
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(101, 20)}}).reaction, 100 + 30 + 100 + 20);
 }
 
@@ -92,7 +92,7 @@ std::string described(const std::vector<ChainTask>& chain, bool let) {
   return text;
 }
 
-/// Every history of this chain, with the longest times of all.
+/// Tries every history of this chain and returns the longest times of all.
 Longest search(const std::vector<ChainTask>& chain, bool let, std::int64_t horizon) {
   const ChainBounds bounds = chain_bounds(chain);
   Longest longest;
@@ -180,7 +180,7 @@ TEST(ChainBounds, FromTheSamplingCountWhatLiesBeforeTheRelease) {
   EXPECT_EQ(timed.age, 7 + 100 + 50);
   EXPECT_EQ(timed.reduced_age, 7 + 50);
   EXPECT_EQ(timed.terms[0].waits, 107);
-  // The gate holds a sample back for no more than the jitter that its delay has room for
+  // The gate delays a sample by no more than the jitter that its delay has room for.
   const ChainBounds triggered = chain_bounds({{delayed(sporadic(100, 30), 7), after(100, 20)}});
   EXPECT_EQ(triggered.reaction, 7 + 50);
   EXPECT_EQ(triggered.age, std::nullopt);
@@ -256,7 +256,7 @@ TEST(ChainBounds, WithADeliberateErrorAreRefuted) {
   }
 }
 
-// ---- as plans carry them ----
+// ---- chains in plans ----
 
 Task free_task(std::string name, Duration period, Duration wcet, unsigned core) {
   return task_of(std::move(name), period, Wcet{wcet, 0ms, 0ms}, core);
@@ -285,7 +285,7 @@ TEST(PlannedChains, SumWhatTheirTasksArePromised) {
   const Plan plan = planned(set);
   ASSERT_TRUE(plan.proved);
   const PlannedChain& chain = plan.chains.at(0);
-  // 20 until sensed; 2 and one step of 10 ms between the grids after 50 - 10; likewise; and the last response
+  // 20 until sensed; 2 and one step of 10 ms between the grids after 50 - 10; likewise; and the last response.
   const Duration slack = 8ms; // to the next grid point of 10 ms after the sensor's output
   EXPECT_NEAR(static_cast<double>(chain.reaction->count()),
               static_cast<double>(Duration(20ms + 2ms + slack + 40ms + 5ms + 5ms + 10ms + 1ms).count()), 10);
@@ -304,7 +304,7 @@ TEST(PlannedChains, CountFromTheSamplingWhereTheFirstTaskHasAnInputDelay) {
   const PlannedChain without = planned(set).chains[0];
   EXPECT_EQ(without.input_delay, std::nullopt);
   set.tasks[0].input_delay = 8ms;
-  set.tasks[1].input_delay = 3ms; // no source stands before it in the chain
+  set.tasks[1].input_delay = 3ms; // no source precedes it in the chain
   const PlannedChain timed = planned(set).chains[0];
   EXPECT_EQ(timed.input_delay, 8ms);
   EXPECT_EQ(*timed.reaction, *without.reaction + 8ms);
@@ -316,7 +316,7 @@ TEST(PlannedChains, CountFromTheSamplingWhereTheFirstTaskHasAnInputDelay) {
   set.tasks[0].input_delay.reset();
   const Plan from_release = planned(set);
   EXPECT_EQ(from_release.chains[0].terms[0].waits, 20ms);
-  // Jitter of the source is no jitter behind the gate
+  // The source's jitter does not count behind the gate.
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(plan.tasks[i].response_bound, from_release.tasks[i].response_bound);
 }
 
@@ -352,7 +352,7 @@ TEST(PlannedChains, OfTasksReleasedByOthersWaitForNoPeriod) {
   }
   const PlannedChain chain = planned(set).chains[0];
   EXPECT_NEAR(static_cast<double>(chain.reaction->count()), 28e6, 10);
-  set.tasks[2].period = set.tasks[2].deadline = 30ms; // which the reader refuses
+  set.tasks[2].period = set.tasks[2].deadline = 30ms; // the reader would refuse this
   EXPECT_THAT(planned(set).chains[0].finding, HasSubstr("task 'act' has a longer period"));
 }
 
@@ -393,7 +393,7 @@ TEST(PlannedChains, LackABoundWhereATaskHasNoneOrComesWhenItLikes) {
   EXPECT_FALSE(planned(set).proved);
 }
 
-/// An input of each source, and a job only where it has something new.
+/// Makes an input from each source. A job runs only if its input has new data.
 TaskInput with_skip(SourceKind source, std::string from = {}, OnStale on_stale = OnStale::skip) {
   return {.tensor = {}, .source = source, .from = std::move(from), .on_stale = on_stale};
 }
@@ -402,7 +402,7 @@ TEST(PlannedChains, LackABoundWhereATaskHasNoJobWhileItsInputsHaveNothingNew) {
   for (const OnStale on_stale : {OnStale::skip, OnStale::miss}) {
     TaskSet set = three_tasks();
     set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0", on_stale)};
-    set.tasks[0].input_delay = 8ms; // of jobs that read; the others read nothing
+    set.tasks[0].input_delay = 8ms; // for jobs that read; the others do not read
     const PlannedChain chain = planned(set).chains[0];
     EXPECT_EQ(chain.reaction, std::nullopt);
     EXPECT_EQ(chain.age, std::nullopt);
@@ -411,7 +411,7 @@ TEST(PlannedChains, LackABoundWhereATaskHasNoJobWhileItsInputsHaveNothingNew) {
     EXPECT_FALSE(planned(set).proved);
   }
   TaskSet set = three_tasks();
-  set.tasks[1].inputs = {with_skip(SourceKind::task, set.tasks[2].name + "/y")}; // not of the one before
+  set.tasks[1].inputs = {with_skip(SourceKind::task, set.tasks[2].name + "/y")}; // not from the task before it
   EXPECT_EQ(planned(set).chains[0].reaction, std::nullopt);
 }
 
@@ -423,11 +423,11 @@ TEST(PlannedChains, KeepTheirBoundsWhereOnlyJobsWithoutNewsOfTheChainAreDropped)
   set.tasks[2].inputs = {with_skip(SourceKind::task, set.tasks[1].name)};
   EXPECT_EQ(planned(set).chains[0].reaction, without.reaction);
   EXPECT_EQ(planned(set).chains[0].age, without.age);
-  // Released by what comes
+  // Released by its inputs.
   set.tasks[0].trigger = Trigger::input;
   set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0")};
   EXPECT_TRUE(planned(set).chains[0].reaction);
-  set.tasks[0].inputs.push_back(with_skip(SourceKind::camera, "/dev/video1")); // which comes when it likes
+  set.tasks[0].inputs.push_back(with_skip(SourceKind::camera, "/dev/video1")); // its samples arrive at any time
   EXPECT_EQ(planned(set).chains[0].reaction, std::nullopt);
   set.tasks[0].trigger = Trigger::call;
   set.tasks[0].inputs = {with_skip(SourceKind::program)};

@@ -1,4 +1,4 @@
-// What admission charges where jobs execute beside each other, what it refuses, and how much memory it plans.
+// Tests the charges of admission for jobs that execute concurrently, its refusals, and how much memory it plans.
 #include "policies/scheduler/co_run.hpp"
 #include "policies/admission/sensitivity.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -24,7 +24,7 @@ Task co_running(const std::string& name, Duration period, Duration device, Durat
   return task;
 }
 
-/// A job of a, under M, and one of b, under D, may execute at once.
+/// A job of a, under M, and a job of b, under D, may execute concurrently.
 struct Pair {
   TaskSet set = set_of({co_running("a", 100ms, 20ms, 30ms, MemoryPolicy::managed, 10ms),
                         co_running("b", 200ms, 5ms, 10ms, MemoryPolicy::device)},

@@ -1,5 +1,5 @@
-// Jobs that execute beside each other: who goes with whom, and what the scheduler starts. The model states the rule a
-// second time; without co-running every decision is that of a scheduler that knows nothing of it.
+// Tests which jobs may execute concurrently, and which ones the scheduler starts. The model states the rule a second
+// time. Without co-running, every decision equals that of a scheduler without the feature.
 #include "policies/scheduler/co_run.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
@@ -45,7 +45,7 @@ Action starts(std::uint32_t task, MemoryPolicy as, bool beside = false) {
   return {.kind = Action::Kind::start_execution, .job = {task, 0}, .beside = beside, .as = as};
 }
 
-/// What is started when a job of task 2, which co-runs with none, ends and these wait, the first one most urgent.
+/// Returns the jobs started when a job of task 2, which never co-runs, ends while these wait, the most urgent first.
 List started(std::vector<Given> tasks) {
   const auto blocker = static_cast<std::uint32_t>(tasks.size());
   tasks.push_back({});
@@ -118,7 +118,7 @@ TEST(CoRun, WhatIsWithdrawnWhileItExecutesHoldsTheDevice) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), (List{{.kind = Action::Kind::start_execution, .job = {0, 1}}}));
 }
 
-/// The rule in its own words: jobs in a set, pairs by the policies' letters.
+/// Models the rule independently: jobs in a set, pairs by the letters of their policies.
 class Model {
  public:
   explicit Model(std::vector<Given> tasks) : tasks_(std::move(tasks)) {}

@@ -1,4 +1,4 @@
-// The tests of the device alone, side by side: RT-Swap's figure for the set that refutes it, and what each needs; and
+// Compares the tests of the device alone: RT-Swap's figure for the set that refutes it, the requirements of each, and
 // searched priorities.
 #include "policies/admission/admission.hpp"
 #include "policies/admission/comparison.hpp"
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr Nanos ms = 1'000'000;
 
-/// Whole numbers of chunks, 3 ms each way.
+/// A set whose chunks take 3 ms each way.
 DeviceSet serial_set(std::uint32_t overflow) {
   DeviceSet set{.tasks = {}, .overflow = overflow, .cost = {}};
   set.cost.in_per_chunk = set.cost.out_per_chunk = set.cost.drop_per_chunk = 3ms;
@@ -33,7 +33,7 @@ void add(DeviceSet& set, Nanos period, Nanos execution, std::uint32_t chunks, in
         {.period = period, .deadline = period, .execution = execution, .least = chunks, .most = chunks});
 }
 
-/// Accepted by RT-Swap's Eq. (3), and not kept by its scheduler.
+/// The first set that RT-Swap's Eq. (3) accepts although its scheduler misses a deadline.
 DeviceSet hole() {
   DeviceSet set = serial_set(21);
   add(set, 99'990'000, ms, 1);
@@ -42,7 +42,7 @@ DeviceSet hole() {
   add(set, 100'000 * ms, 10 * ms, 10, 3);
   return set;
 }
-/// The second one.
+/// The second such set.
 DeviceSet second_hole() {
   DeviceSet set = serial_set(11);
   add(set, 100 * ms, ms, 1);

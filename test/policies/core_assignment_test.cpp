@@ -1,5 +1,5 @@
-// Which cores tasks get that name none: what is kept, what stays free, and how often a plan is missed that some
-// placement would have.
+// Tests which cores the plan assigns to tasks that name none, what it keeps and leaves free, and how often it finds no
+// placement although one exists.
 #include "policies/bounds/core_assignment.hpp"
 
 #include "policies/admission/admission.hpp"
@@ -74,12 +74,12 @@ std::vector<Task> heavy(std::size_t count) {
   return tasks;
 }
 
-// ---- which cores ----
+// ---- chosen cores ----
 
 TEST(CoreAssignment, KeepsCoresThatTasksName) {
   TaskSet set = set_of(light(4));
   set.tasks[1].core = 3;  // the compute core
-  set.tasks[3].core = 77; // of another machine
+  set.tasks[3].core = 77; // a core of another machine
   for (const CoreAssignment& assignment : assignments(set, Machine({0, 1, 2, 3}, 3, 2))) {
     EXPECT_EQ(assignment[1], 3u);
     EXPECT_EQ(assignment[3], 77u);
@@ -125,13 +125,13 @@ TEST(CoreAssignment, TakesIsolatedCoresBeforeOthers) {
   machine.isolated = {2, 3, 4, 5};
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), machine)), ElementsAre(2, 2, 2));
   EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), machine)), ElementsAre(2, 3));
-  const Plan more = plan_of(set_of(heavy(5)), machine); // than there are of them
+  const Plan more = plan_of(set_of(heavy(5)), machine); // more than there are cores
   EXPECT_TRUE(more.proved);
   EXPECT_THAT(cores_of(more), UnorderedElementsAre(0, 1, 2, 3, 4));
   TaskSet set = set_of(light(2));
   set.tasks[0].criticality = Criticality::best_effort;
   EXPECT_THAT(cores_of(plan_of(set, machine)), ElementsAre(3, 2));
-  machine.isolated = {4, 5}; // which serve
+  machine.isolated = {4, 5}; // the cores of the service threads
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), machine)), ElementsAre(0, 0, 0));
 }
 
@@ -149,7 +149,7 @@ TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
 }
 
 TEST(CoreAssignment, ProvesWhatFitsOnlyWhenItIsBalanced) {
-  // On one core each of the pair would delay the other for too long; the core test alone does not see that.
+  // On one core, each task of the pair would delay the other for too long. The core test alone does not see that.
   TaskSet set = set_of({anywhere("a", 100ms, {20ms, 30ms, 20ms}), anywhere("b", 100ms, {20ms, 30ms, 20ms})});
   const Machine machine({0, 1, 2}, 2);
   const Plan plan = plan_of(set, machine);
@@ -180,9 +180,9 @@ TEST(CoreAssignment, OfASetThatDoesNotFitIsItsError) {
   EXPECT_EQ(refused.error().code, Errc::not_proved);
 }
 
-// ---- against all placements ----
+// ---- against trying all placements ----
 
-/// Whether some placement on `cores` is proved.
+/// True if some placement on `cores` is proved.
 bool some_placement(TaskSet set, const Machine& machine, std::span<const unsigned> cores, std::size_t from = 0) {
   if (from == set.tasks.size()) return plan_of(set, machine).proved;
   for (const unsigned core : cores) {
@@ -199,7 +199,7 @@ class TinySets : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> 
   TaskSet draw_set() {
     std::vector<Task> tasks;
     const auto n = draw(3, 5);
-    // Percent: reservations take room
+    // In percent. Reservations need additional room.
     const std::int64_t most = std::get<ThreadPolicy>(GetParam()) == ThreadPolicy::fifo ? 35 : 12;
     for (std::int64_t i = 0; i < n; ++i) {
       const Duration period = draw(10, 100) * 1ms;

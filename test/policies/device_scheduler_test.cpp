@@ -26,8 +26,8 @@ Plan plan_of(std::vector<unsigned> ranks) {
   return plan;
 }
 
-/// The rule of a plan without swapping, written down a second time: jobs in a set, the head searched for when the
-/// device falls free.
+/// A second implementation of the rule of a plan without swapping: jobs in a set; the head is searched for when the
+/// device becomes free.
 class Model {
  public:
   explicit Model(std::vector<unsigned> ranks) : ranks_(std::move(ranks)) {}
@@ -53,7 +53,7 @@ class Model {
       jobs_.erase(task);
       running_.reset();
       return next();
-    case Kind::segment_done: // each job is one
+    case Kind::segment_done: // each job is one segment
     case Kind::copied_in:    // nothing swaps
     case Kind::copied_out: break;
     }
@@ -188,8 +188,8 @@ TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
   }
 }
 
-/// Every state that three tasks can reach, and in each every event: as the model says, invariants kept, refusals
-/// without effect.
+/// Visits every state that three tasks can reach, with every event in each: the model agrees, invariants hold, refusals
+/// have no effect.
 TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
   std::vector<Event> events;
   for (std::uint32_t task = 0; task < 4; ++task)
@@ -221,8 +221,8 @@ TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
         if (seen.insert(print).second) open.push_back(std::move(next));
       }
     }
-    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not), and of the two others none, one or both (2
-    // numbers, 3 deadlines each) wish to, of which either is staged.
+    // The states: idle; or one of 3 tasks executes (2 numbers, withdrawn or not). Of the two others none, one or both
+    // have a request (2 numbers, 3 deadlines each), and either may be staged.
     EXPECT_EQ(seen.size(), 1u + 3 * 4 * (1 + 2 * 6 + 2 * 6 * 6));
   }
 }

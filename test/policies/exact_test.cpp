@@ -1,4 +1,4 @@
-// The device tests against the exact worst case of tiny sets.
+// Tests the device tests against the exact worst case of tiny sets.
 #include <rtexec/choices.hpp>
 #include "policies/device/device_demand.hpp"
 #include "policies/device/device_response.hpp"
@@ -18,8 +18,8 @@ using test::TinyTask;
 
 int draw(std::mt19937& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
-/// Non-preemptive static priority on the device alone: the response bounds are the exact worst cases, and a set is
-/// refused only where some schedule has a job that outlasts its period.
+/// Non-preemptive static priority on the device alone: the response bounds are the exact worst cases. A set is refused
+/// only if some schedule has a job that outlasts its period.
 TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
   std::mt19937 random(11);
   int accepted = 0;
@@ -60,8 +60,8 @@ TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
   EXPECT_GT(refused, 200);
 }
 
-/// The example by which Davis et al. refuted the older analysis: the second job of the lowest task is later than its
-/// first.
+/// The example by which Davis et al. refuted the older analysis: the second job of the lowest task has a longer
+/// response than its first.
 TEST(Exact, ALaterJobOfTheBusyPeriodCanBeTheWorst) {
   const std::vector<Load> higher{{5, 2, 0}, {7, 2, 0}};
   const DeviceResponse response = device_response({7, 2, 0}, higher, 0, 7);
@@ -73,8 +73,8 @@ TEST(Exact, ALaterJobOfTheBusyPeriodCanBeTheWorst) {
             response.from_release);
 }
 
-/// Non-preemptive EDF on the device alone: a set is accepted exactly when no schedule misses, and ends are never later
-/// than promised.
+/// Non-preemptive EDF on the device alone: a set is accepted exactly if no schedule misses a deadline, and no job ends
+/// after its bound.
 TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
   std::mt19937 random(12);
   int accepted = 0;
@@ -113,7 +113,7 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
   EXPECT_GT(refused, rtexec::test::rounds(80));
 }
 
-/// The device is never free before the last instant that can be looked at, and the demand is too much after it.
+/// The device is never free before the last instant that the test can examine, and its demand is too large after it.
 TEST(Exact, WhatIsBusyForLongerThanCanBeLookedAtIsNotProved) {
   const std::vector<DemandTask> tasks = {{24190129165580455, 24190129165580455, 12820768457757641},
                                          {18757939826436558, 18563453429462680, 4672602810765346},
@@ -127,7 +127,7 @@ TEST(Exact, WhatIsBusyForLongerThanCanBeLookedAtIsNotProved) {
   EXPECT_FALSE(analyse_demand(tasks, {{background}}).proved());
 }
 
-/// The longest time in which the device is never free, by trying all.
+/// Returns the longest time in which the device is never free, by trying all lengths.
 Nanos busy_period(const std::vector<DemandTask>& tasks, Nanos background) {
   for (Nanos length = 1;; ++length) {
     Nanos work = background;
@@ -136,7 +136,7 @@ Nanos busy_period(const std::vector<DemandTask>& tasks, Nanos background) {
   }
 }
 
-/// The slack that the walk finds, against every instant looked at.
+/// Compares the slack that the walk finds with that over all instants.
 TEST(Exact, SlackIsTheSmallestOverAllInstants) {
   std::mt19937 random(13);
   int settled = 0;
@@ -177,7 +177,7 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
   EXPECT_GT(settled, rtexec::test::rounds(200));
 }
 
-/// Three parts on one or two cores and the device, in order of priority.
+/// A set of tasks with three parts each, on one or two cores and the device, in order of priority.
 struct TinySet {
   StagedSet staged;
   std::vector<TinyTask> tasks;
@@ -241,7 +241,7 @@ TEST_P(ExactEndToEnd, BoundsCoverEverySchedule) {
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, ExactEndToEnd, testing::Values(Order::edf, Order::static_priority));
 
-/// Deliberately broken analyses claim bounds that some schedule exceeds: what BoundsCoverEverySchedule would see.
+/// A deliberately broken analysis claims bounds that some schedule exceeds, as BoundsCoverEverySchedule must notice.
 struct Broken {
   const char* name;
   Order order;

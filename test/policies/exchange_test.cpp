@@ -1,4 +1,4 @@
-// Places of the device scheduler whose tasks are exchanged while the others go on.
+// Tests the exchange of tasks in the device scheduler's slots while other tasks continue.
 #include "config/names.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
@@ -25,7 +25,7 @@ PlannedTask random_task(std::uint64_t most, Random& random) {
   return task;
 }
 
-/// Nothing is on the device at first, and no place has a client.
+/// Makes a plan in which the device is empty and no place has a client.
 Plan empty_plan(SwapPolicy policy, std::uint32_t frames, std::size_t places, unsigned copy_engines = 2) {
   return plan_of(policy, frames, std::vector<SwappingTask>(places), copy_engines);
 }
@@ -62,7 +62,7 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
     refused_ += device.refused;
   }
 
-  /// The client of `place` is no more: what it was doing has ended, its memory is nobody's, and so is the place.
+  /// Removes the client of `place`: ends its operations, then frees its memory and its place.
   void die(Watched& device, Plan& plan, std::uint32_t place) {
     const auto flight_of = [&](const auto& flights) {
       const auto flight = std::ranges::find_if(flights, [&](const auto& each) { return each.transfer.task == place; });
@@ -76,12 +76,12 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
       const auto running = device.book.running();
       if (const auto load = flight_of(device.book.loading())) {
         ASSERT_NO_FATAL_FAILURE(device.feed(copied_in(*load, true)));
-      } else if (const auto save = flight_of(device.book.saving())) { // for others, who do not suffer by it
+      } else if (const auto save = flight_of(device.book.saving())) { // for other jobs, which are not affected
         ++mid_save_;
         ASSERT_NO_FATAL_FAILURE(device.feed(copied_out(*save)));
       } else if (running && running->task == place) {
         ASSERT_NO_FATAL_FAILURE(device.feed(completion(place, running->number)));
-      } else { // its staged job stays until what others save for it has ended
+      } else { // its staged job stays until the saves for it by others have ended
         ASSERT_FALSE(device.book.saving().empty()) << "a job of a dead client stays";
         ASSERT_NO_FATAL_FAILURE(device.feed(copied_out(device.book.saving().front().transfer)));
       }
@@ -127,8 +127,8 @@ TEST_P(ExchangeUnder, RandomEventsExchangesAndDeathsKeepTheRules) {
   EXPECT_GE(std::min({mid_load_, mid_save_, running_, staged_, waiting_}), enough);
 }
 
-/// One that was built with its tasks, and one whose places came by exchanges, in some order, after other clients had
-/// been there; of the latter idle places are exchanged for what they are all the time.
+/// Compares a scheduler built with its tasks with one that got them by exchanges, in some order, after other clients.
+/// In the latter, idle places keep being exchanged for equal tasks.
 TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
@@ -167,7 +167,7 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(feed(scheduler, request(0, 1, 100)).size(), 3u);
   for (std::uint32_t slot = 0; slot < 4; ++slot) feed(scheduler, copied_in({0, slot, slot}));
   EXPECT_EQ(feed(scheduler, completion(0, 1)), List{});
-  // Another's job is saved for; the client that has everything gives two slots back instead
+  // A chunk is saved for another client's job. The client that owns all frames returns two slots instead.
   EXPECT_EQ(feed(scheduler, request(1, 1, 200)), (List{copy_out({1, 1}, {0, 0, 0}), copy_out({1, 1}, {0, 1, 1})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{fail(1, 1)});
@@ -178,7 +178,7 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{fail(1, 2)});
 }
 
-/// What moved for a job that did without concerns no other one.
+/// A job went on without a transfer that was under way for it. The transfer's failure fails no other job.
 TEST(Exchange, ANeedlessTransferFailsNobody) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
   for (std::uint32_t place = 0; place < 3; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
@@ -197,7 +197,7 @@ TEST(Exchange, ANeedlessTransferFailsNobody) {
   EXPECT_EQ(feed(scheduler, completion(0, 1)), List{start(2, 2)});
 }
 
-/// Its order among others changes when its job ends, whatever happens to its chunks.
+/// The task's urgency changes when its job ends, regardless of transfers of its chunks.
 TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
   for (std::uint32_t place = 0; place < 2; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
@@ -227,7 +227,7 @@ TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {
   EXPECT_EQ(scheduler.state().free, std::vector<std::uint32_t>{0});
 }
 
-/// Where everything fits, the most urgent job goes first whichever was staged.
+/// If everything fits, the most urgent job goes first, regardless of which job was staged.
 TEST(Exchange, WhatStaysIsNotOvertakenBecauseItIsNotStaged) {
   for (const bool stays : {false, true}) {
     DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 3, 3), 3);

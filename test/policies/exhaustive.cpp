@@ -15,7 +15,7 @@ enum class Stage : std::uint8_t { idle, before, queued, device, after };
 struct TaskState {
   int since = 0; // ticks since the last release, at most the period + 1
   Stage stage = Stage::idle;
-  int left = 0; // of the part
+  int left = 0; // remaining time of the part
 };
 
 using State = std::vector<TaskState>;
@@ -49,8 +49,8 @@ class Explorer {
     if (seen_.insert(key(state)).second) open_.push_back(std::move(state));
   }
 
-  /// The tasks whose parts execute: on each core the first one that can, and the one on the device. What has had all of
-  /// its time ends now, whoever has the core.
+  /// Returns the tasks whose parts execute: the first ready one on each core, and the one on the device. A part that
+  /// has had all of its time ends now, regardless of which task has the core.
   std::vector<std::size_t> executing(const State& state) const {
     std::vector<std::size_t> list;
     std::array<bool, 2> taken{};
@@ -73,7 +73,7 @@ class Explorer {
     return best;
   }
 
-  /// The part ends, now; what comes next begins.
+  /// Ends the part now, and begins the next one.
   void end_part(State state, std::size_t i) {
     TaskState& task = state[i];
     const bool asks = tasks_[i].device > 0;
@@ -93,7 +93,8 @@ class Explorer {
     visit(std::move(state));
   }
 
-  /// Everything that can happen next: a release, the end of an executing part (early or in time), a start, or a tick.
+  /// Adds everything that can happen next: a release, the end of an executing part (early or in time), a start, or a
+  /// tick.
   void expand(const State& state) {
     for (std::size_t i = 0; i < state.size(); ++i)
       if (state[i].stage == Stage::idle && state[i].since >= tasks_[i].period) release(state, i);

@@ -1,4 +1,4 @@
-// Memory objects in chunks of their own, and in one arena.
+// Compares memory objects with chunks of their own to memory objects in one arena.
 #include "test/bench/fragmentation.hpp"
 
 #include <gtest/gtest.h>

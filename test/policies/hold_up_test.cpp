@@ -1,4 +1,5 @@
-// Charges for a machine that stops (`hold_up` of a board): the same to each bound, whatever the number of device parts.
+// Tests the charges for platform stalls (`hold_up` of a board): each bound grows by the same amount, regardless of the
+// number of device parts.
 #include "policies/admission/admission.hpp"
 #include "policies/bounds/reservations.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -50,7 +51,7 @@ std::vector<Duration> bounds_of(const Plan& plan) {
   return bounds;
 }
 
-/// So many stops; the windows of reservations are searched in steps.
+/// Matches about `stops` stops, since the windows of reservations are searched in steps.
 auto about(int stops) { return testing::AllOf(testing::Gt(stops * stop - 20us), testing::Lt(stops * stop + 20us)); }
 
 class HoldUp : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
@@ -75,17 +76,17 @@ TEST_P(HoldUp, IsToldOf) {
   EXPECT_THAT(none.inequality + none.explanation, Not(HasSubstr("stop")));
 }
 
-/// The device alone is tested with requests that it has made late.
+/// The test of the device alone uses requests that a stall has delayed.
 TEST_P(HoldUp, CountsOnTheDeviceAlone) {
   const auto left = [&](Duration hold_up) {
     const Plan plan = plan_of(set(), board_that_stops(hold_up));
     return std::get<TimeBound>(plan.device_test.bound).left;
   };
-  if (std::get<Order>(GetParam()) == Order::edf) return; // there deadlines are shorter by it
+  if (std::get<Order>(GetParam()) == Order::edf) return; // under EDF deadlines are shorter by it instead
   EXPECT_EQ(left(stop), left(0us) + 2 * stop);
 }
 
-/// A core with two tasks: what one of them was held up for delays the other, under reservations.
+/// Two tasks share a core under reservations: a stall in one of them delays the other too.
 TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
   const auto lengthened = [&](std::vector<Task> tasks, std::size_t task) {
     TaskSet set = test::set_of(std::move(tasks), Order::static_priority);
@@ -98,7 +99,7 @@ TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
   EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), about(2));
 }
 
-/// With 0.5 ms, releases are charged as by one stop of 1 ms.
+/// A `hold_up` of 0.5 ms charges releases as one stop of 1 ms would. That is too little for the example.
 TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
   const test::TwoStops example;
   const auto bound_with = [&](Duration hold_up) {
@@ -109,7 +110,7 @@ TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
   EXPECT_LT(bound_with(500us), example.response_of_i);
 }
 
-/// So that what is late by a stop is done within the window that follows.
+/// Work that a stall has delayed must be done within the window that follows.
 TEST(HoldUpOfReservations, IsNoLongerThanTheWindowOfTheScheduler) {
   const auto window = [](Duration hold_up, const std::optional<Traffic>& traffic) {
     return scheduler_reservation(2, 10us, traffic, hold_up).window;
@@ -149,7 +150,7 @@ TEST(HoldUpOfAnyLength, IsCheckedAsChargesAre) {
   EXPECT_THAT(plan.error().what, HasSubstr("a charge of -1 ns is out of range"));
 }
 
-/// A longer one proves no more, and shortens no bound.
+/// A longer stall proves no more sets and shortens no bound.
 TEST(HoldUpOfRandomSets, OnlyLengthensBounds) {
   std::mt19937 random(3);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -165,9 +166,9 @@ TEST(HoldUpOfRandomSets, OnlyLengthensBounds) {
     const Plan with = plan_of(set, board_that_stops(draw(1, 800) * 1us));
     const Plan without = plan_of(set, board_that_stops(0us));
     EXPECT_TRUE(without.proved || !with.proved);
-    if (!with.proved || set.executive.threads == ThreadPolicy::deadline) continue; // windows are searched
+    if (!with.proved || set.executive.threads == ThreadPolicy::deadline) continue; // the windows are searched
     ++proved;
-    if (set.executive.order == Order::edf) continue; // so are splits
+    if (set.executive.order == Order::edf) continue; // the splits are searched
     for (std::size_t k = 0; k < with.tasks.size(); ++k)
       EXPECT_GT(*with.tasks[k].response_bound, *without.tasks[k].response_bound);
   }

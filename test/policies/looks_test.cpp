@@ -1,5 +1,5 @@
-// What release threads take of their cores while they look for messages of iceoryx: as much as a task with the looks
-// for jobs would, right above the one that looks.
+// Tests the charge for release threads that poll for iceoryx messages: as much as an additional task that polls would
+// take, directly above the task that polls.
 #include "policies/admission/admission.hpp"
 #include "policies/bounds/charges.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -35,7 +35,7 @@ StagedSet random_set(std::mt19937_64& random) {
   return set;
 }
 
-/// The same with a task of its own for each that looks, and where those of `set` are in it.
+/// Returns the set with an additional task for each one that polls, and the indices of the tasks of `set` in it.
 std::pair<StagedSet, std::vector<std::size_t>> with_tasks_that_look(const StagedSet& set) {
   std::pair<StagedSet, std::vector<std::size_t>> result{set, {}};
   result.first.tasks.clear();
@@ -118,7 +118,7 @@ Plan planned(const TaskSet& tasks, const Board& board) {
   return make_plan(resolved(tasks, board), std::vector<MemoryDemand>(tasks.tasks.size())).value();
 }
 
-/// 25 us of every 500 us: of a core that has 4 % left.
+/// Polling takes 25 us of every 500 us, on a core that has 4 % left.
 TEST(Looks, AreChargedToTheirCore) {
   Board board = board_of();
   board.context_switch = 10us;
@@ -133,11 +133,11 @@ TEST(Looks, AreChargedToTheirCore) {
   set.tasks[0].criticality = Criticality::best_effort; // without priority
   EXPECT_TRUE(planned(set, board).proved);
   set.tasks[0].criticality = Criticality::real_time;
-  set.tasks[0].inputs[0].source = SourceKind::camera; // whose driver wakes the thread
+  set.tasks[0].inputs[0].source = SourceKind::camera; // its driver wakes the thread
   EXPECT_TRUE(planned(set, board).proved);
 }
 
-/// Of two tasks that fit on one core but for the looks, the plan puts each on a core of its own.
+/// Two tasks fit on one core if polling is ignored. The plan puts each on a core of its own.
 TEST(Looks, CountWhereThePlanChoosesCores) {
   Task seen = fed(task_of("seen", 10ms, {4ms, 0ms, 0ms}), {SourceKind::iceoryx});
   Task other = task_of("other", 10ms, {5950us, 0ms, 0ms});

@@ -1,4 +1,4 @@
-// Guidelines by hand, and the exact choice against trying every combination.
+// Tests the guidelines with values computed by hand, and the exact choice against every combination.
 #include "policies/bounds/end_to_end.hpp"
 #include "policies/memory/memory_assignment.hpp"
 
@@ -70,9 +70,9 @@ TEST(Guideline2, ConvertsInTheOrderOfWhatItSaves) {
   EXPECT_THAT(guideline_policies(too_large), ElementsAre(D, M, M)) << "the next ones are tried";
 }
 
-// ---- the exact choice: what it is held against ----
+// ---- the exact choice: a second implementation ----
 
-/// All that a test may look at, in a row.
+/// Returns all numbers that a test may depend on, in a row.
 std::vector<std::int64_t> numbers(const MemoryOption& o) {
   return {static_cast<std::int64_t>(o.device.count),
           static_cast<std::int64_t>(o.shared.count),
@@ -94,8 +94,8 @@ Memory memory_of(std::span<const MemoryOption> options, bool unified) {
   return unified ? Memory(device + host + shared, 0) : Memory(device + shared, host);
 }
 
-/// The places of the options that count, by what they take. Where slack is not `monotone`, those that are no better
-/// than another one but have other times count as well, and stand behind.
+/// Returns the indices of the options that matter, in order of their memory. If slack is not `monotone`, options that
+/// are no better than another one but have other times also matter, and follow at the end.
 std::vector<std::size_t> that_count(const std::vector<MemoryOption>& options, bool unified, bool monotone) {
   const auto times = [](const MemoryOption& o) { return std::tuple(o.wcet.before, o.wcet.device, o.wcet.after); };
   std::vector<std::size_t> places, behind;
@@ -118,7 +118,7 @@ std::vector<std::size_t> that_count(const std::vector<MemoryOption>& options, bo
   return places;
 }
 
-/// Every combination once; the task that chooses first changes last.
+/// Visits every combination once. The task that chooses first changes last.
 void for_each_combination(const MemoryProblem& problem, bool monotone, const auto& visit) {
   std::vector<std::vector<std::size_t>> places;
   std::vector<std::size_t> order(problem.options.size());
@@ -163,7 +163,7 @@ std::vector<Wcet> times_of(std::span<const MemoryOption> combination) {
   return times;
 }
 
-/// By the slack first, if that is what counts.
+/// Returns the best combination by trying all. With `by_slack` the slack decides first.
 std::optional<Best> best_by_trying(const MemoryProblem& problem, const Admission& admission, bool by_slack) {
   std::optional<Best> best;
   for_each_combination(problem, !admission.bound, [&](const auto& chosen, std::span<const MemoryOption> combination) {
@@ -187,7 +187,7 @@ class Problems {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  /// D, M and H as they are: M and H hold what is exchanged once, and execute longer, mostly.
+  /// Draws typical options D, M and H: M and H hold exchanged data once, and mostly execute longer.
   MemoryProblem likely(std::int64_t tasks) {
     MemoryProblem problem{.options = {}, .unified = draw(0, 1) == 1};
     for (std::int64_t i = 0; i < tasks; ++i) {
@@ -203,7 +203,7 @@ class Problems {
     return problem;
   }
 
-  /// Hardly any numbers, so that nearly everything is equal to something.
+  /// Draws from very few numbers, so that many values are equal.
   MemoryProblem equal(std::int64_t tasks) {
     MemoryProblem problem{.options = {}, .unified = draw(0, 1) == 1};
     const std::int64_t memory = draw(0, 2), time = draw(0, 3);
@@ -223,7 +223,8 @@ class Problems {
 
 Nanos time_of(const Wcet& wcet) { return (wcet.before + wcet.device + wcet.after).count(); }
 
-/// What is left of `limit`, weights of tasks being 1, 2, 3, ... from the task `first` on.
+/// Returns a slack: the rest of `limit` after the weighted times. The tasks' weights are 1, 2, 3, ... from the task
+/// `first` on.
 SlackOf weighted(Nanos limit, std::size_t first = 0) {
   return [limit, first](std::span<const Wcet> times) {
     Nanos left = limit;
@@ -233,7 +234,7 @@ SlackOf weighted(Nanos limit, std::size_t first = 0) {
   };
 }
 
-/// The first of these that admits the times decides. Bounds are larger than need be, and glances still larger.
+/// The first of the ways that admits the times decides. Bounds are larger than necessary, and glances are still larger.
 Admission first_of(const std::vector<SlackOf>& ways) {
   const auto loose = [=](Nanos more) {
     return [=](std::size_t way, const TimesBetween& times, Nanos) -> std::optional<Nanos> {
@@ -252,7 +253,7 @@ Admission first_of(const std::vector<SlackOf>& ways) {
           .surely = [=](std::size_t way, std::span<const Wcet> longest) { return ways[way](longest).has_value(); }};
 }
 
-/// The least distance of a response to its deadline, on a device and two cores by static priority.
+/// Returns as slack the least distance of a response to its deadline, on a device and two cores by static priority.
 SlackOf response_times(const std::vector<Nanos>& periods) {
   StagedSet set{.tasks = {}};
   for (std::size_t i = 0; i < periods.size(); ++i)
@@ -303,7 +304,7 @@ void compare(MemoryProblem problem, const Admission& admission, Problems& proble
   ++(least ? counts.admitted : counts.refused);
 }
 
-/// With the shortest times that there are.
+/// Returns the slack at the shortest times of all options.
 Nanos min_weighted(const MemoryProblem& problem) {
   Nanos least = 0;
   for (std::size_t i = 0; i < problem.options.size(); ++i) {
@@ -349,7 +350,7 @@ TEST(MemoryAssignment, IsTheBestOfAllByResponseTimes) {
   EXPECT_GT(counts.refused, 10);
 }
 
-/// Slack that may grow with longer times, where a way before gives less.
+/// Slack may grow with longer times if an earlier way gives less.
 TEST(MemoryAssignment, IsTheBestOfAllWays) {
   Problems problems(4);
   Counts counts;
@@ -394,7 +395,7 @@ TEST(MemoryAssignment, OptionsThatNoOneNeedsChangeNoAmount) {
 MemoryOption option(std::uint64_t device, Duration time) { return {D, Bytes{device}, {}, {}, Wcet{.device = time}}; }
 
 TEST(MemoryAssignment, TiesGoToTheTaskWithMoreToGain) {
-  // One may be slow: the second saves as much as the third, and chooses before it
+  // One task may be slow. The second saves as much as the third, and chooses first.
   const MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)},
                                           {option(5, 1ns), option(2, 2ns)},
                                           {option(5, 1ns), option(2, 2ns)}}};
@@ -448,7 +449,7 @@ TEST(MemoryAssignment, TellsWhereItGaveUp) {
   const auto found = max_slack(problem, {.slack = left(60)});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->exact) << "all are fast";
-  // Some of what is left, whatever it is
+  // Any amount of the rest.
   for (std::size_t i = 0; i < 40; ++i) problem.options[i][1].device = Bytes{50 + i * i % 7};
   const auto half = min_memory(problem, {.slack = left(60)});
   ASSERT_TRUE(half);

@@ -1,4 +1,4 @@
-// Overheads and footprints of memory policies by hand, and fits of costs that were made up.
+// Tests overheads and footprints of memory policies by hand, and fits of invented costs.
 #include "policies/memory/memory_model.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr MemoryPolicy three[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 
-/// Of one memory; the device's cache writes 400 bytes back in the time of a flush.
+/// Costs of a unified memory. The device's cache writes back 400 bytes in the time of a flush.
 MemoryCosts unified() {
   MemoryCosts costs;
   costs.copy_start = 100ns;
@@ -115,7 +115,7 @@ TEST(MemoryModel, DHoldsTwiceWhatIsExchanged) {
 
 // ---- the fit ----
 
-/// Tasks of very different sizes; their launches write less and more than a cache of the device holds.
+/// Draws a task of any size. Its launches write less or more than a cache of the device holds.
 MemoryTraffic random_traffic(std::mt19937_64& random) {
   const auto size = [&] { return Bytes{std::uint64_t{1} << std::uniform_int_distribution<int>(8, 24)(random)}; };
   const auto count = [&](std::uint64_t most) { return std::uniform_int_distribution<std::uint64_t>(1, most)(random); };
@@ -132,7 +132,7 @@ MemoryTraffic random_traffic(std::mt19937_64& random) {
   return task;
 }
 
-/// Each policy on `tasks` random tasks, with errors of up to `noise` of the time.
+/// Returns measurements of each policy on `tasks` random tasks, with errors of up to `noise` of the time.
 std::vector<MemoryMeasurement> measured(const MemoryCosts& costs, int tasks, double noise, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<MemoryMeasurement> list;
@@ -229,7 +229,7 @@ TEST(MemoryFit, NoiseIsTheErrorThatItTells) {
       EXPECT_LT(found->held_out.mean, 9);
       EXPECT_GE(found->held_out.worst, found->held_out.mean);
       EXPECT_LT(found->held_out.worst, 40);
-      // Tasks of another seed are what was held out from this one.
+      // Tasks of another seed serve as the held-out set.
       double sum = 0;
       const auto others = measured(right, 200, 0, seed + 100);
       for (const MemoryMeasurement& other : others) {
@@ -272,7 +272,7 @@ TEST(MemoryFit, WhatNoMeasurementDependsOnStays) {
 }
 
 TEST(MemoryFit, IsNeverNegative) {
-  // Copies that take less the more they move, as noise may make it look
+  // Copies that take less time the more they move, as noise may suggest.
   std::vector<MemoryMeasurement> measurements;
   for (std::uint64_t i = 1; i < 9; ++i)
     measurements.push_back({MemoryPolicy::device,
@@ -285,7 +285,7 @@ TEST(MemoryFit, IsNeverNegative) {
   EXPECT_NEAR(static_cast<double>(found->costs.copy_start.count()), 9995, 10);
 }
 
-/// One addition of two arrays on an H200, in the milliseconds that were measured there.
+/// Additions of two arrays on an H200, in milliseconds measured there.
 TEST(MemoryFit, ExplainsAnH200) {
   struct Sum {
     std::uint64_t size; // of an array, in MB

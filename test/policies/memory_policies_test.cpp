@@ -1,5 +1,5 @@
-// Plans with memory policies that were chosen: against plans of every combination, and against make_plan alone. And
-// whether admission is monotone in execution times, on which the search rests.
+// Tests plans with chosen memory policies against plans of every combination, and against make_plan alone. Also tests
+// that admission is monotone in execution times, on which the search relies.
 #include "policies/admission/memory_policies.hpp"
 #include "policies/admission/admission.hpp"
 #include "policies/memory/plan_memory.hpp"
@@ -34,7 +34,7 @@ MeasuredPolicy measured(MemoryPolicy policy, std::uint64_t device, std::uint64_t
   return {policy, {.outside = chunk * device, .host = chunk * host, .objects = {}}, Wcet{.device = time}};
 }
 
-/// D, M and H of a task that exchanges `exchanged` chunks and has as many more for itself.
+/// Returns D, M and H of a task that exchanges `exchanged` chunks and has as many more for itself.
 std::vector<MeasuredPolicy> three(std::uint64_t exchanged, Duration d, Duration m, Duration h) {
   return {measured(D, 2 * exchanged, exchanged, d), measured(M, 2 * exchanged, 0, m),
           measured(H, exchanged, exchanged, h)};
@@ -100,7 +100,7 @@ TEST_F(MemoryPolicies, OneThatIsInNoPairIsNotSlow) {
 }
 
 TEST_F(MemoryPolicies, DeadlinesDecideWhoMayBeSlow) {
-  // Its own time and that of one job of the other, and a little for its parts on the core
+  // Its own time, that of one job of the other task, and a little for its parts on the core.
   tasks.tasks[0].deadline = 7ms + 1us;
   EXPECT_THAT(picked(), ElementsAre(2, 1)) << "the first saves more; M of the second saves memory of the host";
   tasks.tasks[0].deadline = 6ms + 1us;
@@ -187,7 +187,7 @@ Board random_board() {
   return board;
 }
 
-/// Near the edge of what is proved; now and then a task does without the device.
+/// Draws a set near the edge of what is proved. Some tasks do not use the device.
 TaskSet random_set(Random& random, Order order, ThreadPolicy threads, std::int64_t n) {
   std::vector<Task> tasks;
   const std::int64_t scale = threads == ThreadPolicy::deadline ? 100'000 : 100;
@@ -223,7 +223,7 @@ std::vector<MemoryDemand> random_memory(Random& random, const TaskSet& set, bool
 struct Kind {
   Order order = Order::edf;
   bool free_cores = false;
-  bool other_parts = false; // the options of a task differ in their CPU parts, too
+  bool other_parts = false; // the options of a task also differ in their CPU parts
 };
 
 std::string name_of(const testing::TestParamInfo<Kind>& info) {
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MemoryPoliciesOfRandomSets,
                                          Kind{Order::static_priority, true, true}),
                          name_of);
 
-/// D, M and H of each task, near what it takes.
+/// Draws D, M and H of each task, near its own times.
 Measured random_policies(Random& random, const TaskSet& tasks, bool other_parts) {
   Measured known;
   for (const Task& task : tasks.tasks) {
@@ -262,7 +262,7 @@ struct Best {
   std::optional<Duration> most;
 };
 
-/// Of what fits and is proved.
+/// Returns the best combination that fits and is proved.
 Best best_of_all_plans(const ResolvedSet& set, const Measured& known) {
   Best best;
   for (int code = 0; code < std::pow(3, known.size()); ++code) {
@@ -285,7 +285,7 @@ Best best_of_all_plans(const ResolvedSet& set, const Measured& known) {
   return best;
 }
 
-/// One to four tasks, and now and then up to eight.
+/// Tries one to four tasks, and sometimes up to eight.
 TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
   Random random(1);
   int proved = 0;
@@ -354,7 +354,7 @@ TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {
   EXPECT_GT(swapped, 30);
 }
 
-/// Whatever decides: priorities that are searched, cores that are chosen, reservations, chains.
+/// Compares with plans for every kind of decision: searched priorities, chosen cores, reservations, chains.
 TEST(ResidentAdmission, IsThatOfPlans) {
   Random random(4);
   int proved = 0, refused = 0;
@@ -399,8 +399,8 @@ TEST(ResidentAdmission, IsThatOfPlans) {
   EXPECT_FALSE(none.slack(never)) << "make_plan refuses it";
 }
 
-/// Of any times between two: no bound of what decides is less than the slack, and what is sure is proved. In half of
-/// the sets the CPU parts are the same in all questions.
+/// For any times between two limits, no bound of the deciding test is less than the slack, and what is surely proved is
+/// proved. In half of the sets the CPU parts are the same in all queries.
 TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
   Random random(5);
   int proved = 0, tight = 0, sure = 0, unsure = 0;
@@ -448,7 +448,7 @@ TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
         most = std::max(most, admission.bound(way, times, needed));
         glanced_again = std::max(glanced_again, admission.glance(way, times, needed));
         surely = surely || admission.surely_proves(way, longest);
-        if (surely) break; // none behind it decides
+        if (surely) break; // no later way decides
       }
       if (slack) {
         ASSERT_GE(most, slack);
@@ -494,7 +494,7 @@ TEST(WholeChunks, AddUpToTheDemandOfAPlan) {
     }
 }
 
-/// Of sets that are proved, how many are not any more when they take less time.
+/// Counts how many proved sets are not proved any more when they take less time.
 TEST(MonotoneAdmission, OfRandomSets) {
   for (const bool swapping : {false, true})
     for (const ThreadPolicy threads : {ThreadPolicy::fifo, ThreadPolicy::deadline})

@@ -1,4 +1,4 @@
-// Tasks that do not use the device: they are the affair of their cores alone.
+// Tests tasks that do not use the device: only their own cores matter.
 #include "policies/admission/admission.hpp"
 #include "policies/exact_arithmetic.hpp"
 #include "policies/admission/comparison.hpp"
@@ -27,7 +27,7 @@ constexpr Wcet off_device(Duration before, Duration after) { return {before, Dur
 struct Case {
   const char* name;
   Order order;
-  SwapPolicy policy; // none: everything fits
+  SwapPolicy policy; // `none`: everything fits
   ThreadPolicy threads = ThreadPolicy::automatic;
 };
 
@@ -35,7 +35,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return std::string(info.param.name) + (info.param.order == Order::edf ? "_edf" : "_static_priority");
 }
 
-/// Sets on cores 0 and 1, with memory that does not all fit where it is swapped.
+/// A set on cores 0 and 1. If its memory is swapped, it does not all fit.
 struct RandomSet {
   TaskSet tasks;
   Board board = board_of();
@@ -48,7 +48,7 @@ RandomSet random_set(std::mt19937& random, const Case& which) {
   set.tasks = set_of({}, which.order);
   set.tasks.executive.threads = which.threads;
   set.tasks.swap.policy = which.policy;
-  set.board.device = DeviceKind::cuda; // whose copy engines compute nothing
+  set.board.device = DeviceKind::cuda; // its copy engines need no core
   set.board.copy_engines = 2;
   set.board.compute_core = 8;
   set.board.service_core = 9;
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, OffDevice,
                                               ThreadPolicy::deadline}),
                          name_of);
 
-/// Whatever its priority, real-time or not.
+/// The task may have any priority, real-time or not.
 TEST_P(OffDevice, OneOnAnotherCoreChangesNoBoundOfTheDevice) {
   std::mt19937 random(31);
   int proved = 0;
@@ -130,7 +130,7 @@ TEST_P(OffDevice, OneOnAnotherCoreChangesNoBoundOfTheDevice) {
 class OffDeviceOrder : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(BothOrders, OffDeviceOrder, testing::Values(Order::edf, Order::static_priority));
 
-/// R = C + sum over what is above of ceil(R/T) C, whatever the device does.
+/// R = C + sum over the tasks above of ceil(R/T) C, regardless of the device.
 TEST_P(OffDeviceOrder, TheBoundIsThatOfTheCoreAlone) {
   std::mt19937 random(32);
   int proved = 0;
@@ -178,7 +178,7 @@ TEST_P(OffDeviceOrder, WithoutAnyOtherTheDeviceHasNothingToProve) {
   }
 }
 
-/// Beside a device part that is longer than its deadline, and blocks nobody who does not want the device.
+/// Another task's device part is longer than this task's deadline. It blocks no task that does not use the device.
 TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
   TaskSet set = set_of({task_of("net", milliseconds(100), {milliseconds(1), milliseconds(80), milliseconds(1)}),
                         task_of("control", milliseconds(5), off_device(milliseconds(1), milliseconds(1)))},
@@ -188,7 +188,7 @@ TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
   EXPECT_FALSE(make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>(2)).value().proved);
 }
 
-/// What it has on the device, where no job of it makes room or is made room for.
+/// The memory of the task stays on the device: none of its jobs needs room or is evicted.
 TEST_P(OffDeviceOrder, ItsMemoryStays) {
   TaskSet set = set_of({task_of("net", milliseconds(100), {{}, milliseconds(1), {}}),
                         task_of("control", milliseconds(50), off_device(milliseconds(1), milliseconds(1)))},

@@ -1,5 +1,5 @@
-// Without classes and segments the scheduler decides what it decided before it knew them: what it does in random
-// histories, folded into one number for each rule. The numbers are those of the scheduler of that time.
+// Checks that the scheduler without classes and segments decides as it did before it had them. Its actions in random
+// histories are folded into one number for each rule. The numbers were recorded with the scheduler of that time.
 #include "config/names.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
@@ -33,8 +33,8 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// A device that does what it is told, its reports in random order: with failures and withdrawals, or with tasks that
-/// are exchanged for others.
+/// A device that carries out its actions and reports in random order, either with failures and withdrawals or with
+/// tasks that are exchanged for others.
 class Device {
  public:
   Device(const Plan& plan, bool exchanges, Random& random, Digest& digest)
@@ -115,7 +115,7 @@ class Device {
       case Action::Kind::copy_out: outs_.push_back(action.transfer); break;
       case Action::Kind::drop:
       case Action::Kind::fail: jobs_[action.job.task].outstanding = false; break;
-      case Action::Kind::refuse: break; // an exchange while a job is outstanding, or a chunk moves
+      case Action::Kind::refuse: break; // an exchange while a job is outstanding or a chunk moves
       }
     }
   }

@@ -28,7 +28,7 @@ constexpr std::uint64_t mib = 1 << 20;
 
 Bytes chunks(std::uint64_t count) { return {count * chunk}; }
 
-/// A set with its board and its memory, and the plan that is made of it.
+/// A set with its board and its memory, and the plan made from it.
 struct Case {
   TaskSet set;
   Board board = board_of();
@@ -147,7 +147,7 @@ TEST(PlanMemory, MinAndMoVmmTakeTheSmallestChunks) {
   }
 }
 
-// ---- what does not fit ----
+// ---- sets that do not fit ----
 
 TEST(PlanMemory, WithoutSwappingAnOverflowIsRefused) {
   Case two(SwapPolicy::none);
@@ -320,7 +320,7 @@ TEST(PlanMemory, TheCostIsTheBoardsForThisChunkAndOverriddenKeyByKey) {
   two.make().value();
   EXPECT_EQ(std::tuple(swap.cost.in_per_chunk, swap.cost.out_per_chunk, swap.cost.drop_per_chunk, swap.cost.in_fixed,
                        swap.cost.out_fixed),
-            std::tuple(10ns, 30ns, 30ns, 4ns, 50ns)); // a copy is charged no less than a drop
+            std::tuple(10ns, 30ns, 30ns, 4ns, 50ns)); // a copy is charged at least as much as a drop
 }
 
 TEST(PlanMemory, TheCostsOfAnotherStoreDoNotCount) {
@@ -385,10 +385,10 @@ TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
   EXPECT_EQ(two.plan.swap->store, "/data/swap");
 }
 
-// ---- which slots ----
+// ---- choice of slots ----
 
-/// Task a: constants of 1 and 3 chunks, state of 2 and 4, and one whose last slot holds the end of a large and a small
-/// object.
+/// Task a has constants of 1 and 3 chunks, state of 2 and 4, and one whose last slot contains the ends of a large and a
+/// small object.
 Case ordered(SwapPolicy policy, SwapCandidates candidates) {
   Case two(policy);
   two.set.swap.candidates = candidates;
@@ -462,9 +462,9 @@ TEST(SwapVolumes, PaddingIsSwappedLast) {
   EXPECT_THAT(slots(two.plan.tasks[0]), ElementsAre(0, 1, 3));
 }
 
-// ---- how many ----
+// ---- number of slots ----
 
-/// The rule written down a second time: whether the memory of `plan`, whose slots are assigned, works out.
+/// A second implementation of the rule. Returns true if the memory of `plan`, whose slots are assigned, suffices.
 bool works(const Case& given) {
   const Plan& plan = given.plan;
   const SwapPlan& swap = *plan.swap;
@@ -494,14 +494,14 @@ bool works(const Case& given) {
   return true;
 }
 
-/// Whether `volumes` work, assigned to a copy.
+/// True if `volumes` work when assigned to a copy of the plan.
 bool works(Case given, const Volumes& volumes, std::uint32_t overflow) {
   if (std::accumulate(volumes.begin(), volumes.end(), 0u) < overflow) return false;
   assign_volumes(given.plan, given.set, volumes, overflow);
   return works(given);
 }
 
-/// Whether every job finds its chunks, promised or not.
+/// True if every job can load its chunks, whether or not it is proved.
 bool executes(const Case& given, const Volumes& volumes, std::uint32_t overflow) {
   const std::uint32_t all = std::accumulate(volumes.begin(), volumes.end(), 0u);
   return all >= overflow && std::ranges::max(volumes) <= all - overflow && volumes.size() == given.set.tasks.size();
@@ -512,7 +512,7 @@ std::uint32_t swappable(const Plan& plan, const Arena& arena) {
   return arena.constant + arena.state + (plan.shared_scratch ? 0 : arena.scratch + arena.padding);
 }
 
-/// All volumes that work, by trying all.
+/// Returns all volumes that work, by trying all.
 std::set<Volumes> all_that_work(const Case& given, std::uint32_t overflow) {
   std::set<Volumes> result;
   Volumes volumes(given.set.tasks.size());
@@ -608,7 +608,7 @@ TEST(SwapVolumes, WhatIsProposedWorksAndWhereAnythingWorksSomethingIsProposed) {
   EXPECT_GT(by_hand, 30);
 }
 
-/// RT-Swap, Tables III and IV: DenseNet 416, ResNet 256 and four ResNext 608, in chunks of 32 MB.
+/// The case study of RT-Swap, Tables III and IV: DenseNet 416, ResNet 256 and four ResNext 608, in chunks of 32 MB.
 Case case_study(SwapPolicy policy, std::uint64_t capacity) {
   Case six(policy);
   six.board.capacity = six.board.chunk = Bytes{32 * mib};
@@ -632,7 +632,7 @@ TEST(SwapVolumes, TheCaseStudysVolumesAreThoseOfThePaper) {
   EXPECT_EQ(six.make().value(), 62u) << "(52 + 46 + 4 * 183) chunks for 768";
   EXPECT_EQ(six.volumes(62).front(), (Volumes{0, 0, 21, 20, 21, 21}));
 
-  six = case_study(SwapPolicy::rt_swap, 24 * 32 + 8); // whose overflow is 1.7 GB, as there
+  six = case_study(SwapPolicy::rt_swap, 24 * 32 + 8); // its overflow is 1.7 GB, as in the paper
   EXPECT_EQ(six.make().value(), 54u);
   EXPECT_EQ(six.volumes(54).front(), (Volumes{0, 0, 18, 18, 18, 18})) << "Table IV: 576 MB each";
 }
@@ -641,7 +641,7 @@ TEST(SwapVolumes, BesideAnExecutionTheNextJobNeedsRoomToLand) {
   Case six = case_study(SwapPolicy::pipelined, 24 * 32);
   ASSERT_EQ(six.make().value(), 62u);
   const auto volumes = six.volumes(62);
-  // While 23 chunks are loaded, 63 ms go by: P - x_k >= 23, or two tasks fit into P.
+  // Loading 23 chunks takes 63 ms: P - x_k >= 23 must hold, or two tasks must fit into P.
   EXPECT_FALSE(works(six, {0, 0, 21, 20, 21, 21}, 62)) << "P = 21";
   EXPECT_TRUE(works(six, {0, 0, 31, 30, 31, 31}, 62)) << "P = 61: not two, but 30 can land beside 31";
   for (const Volumes& each : volumes) EXPECT_TRUE(works(six, each, 62));

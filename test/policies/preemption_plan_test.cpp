@@ -1,4 +1,5 @@
-// Plans of sets whose jobs are preempted on the device: when they are cut, into what, and with which memory.
+// Tests plans of sets whose jobs are preempted on the device: when they are cut, into which segments, and with which
+// memory.
 #include "policies/bounds/charges.hpp"
 #include "test/policies/plan_sets.hpp"
 
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 constexpr Nanos ms = 1'000'000;
 constexpr Bytes chunk{4096};
 
-/// A device part of equal layers, a chunk of which lives across each boundary.
+/// A device part of equal layers. A chunk is live across each boundary.
 LayeredTask layered_task(Duration wcet, std::uint32_t layers, Bytes live = chunk) {
   LayeredTask task;
   task.layers.times.assign(layers, wcet.count() / layers);
@@ -26,7 +27,7 @@ LayeredTask layered_task(Duration wcet, std::uint32_t layers, Bytes live = chunk
   return task;
 }
 
-/// A short task beside two that take longer than its period.
+/// A short task together with two that take longer than its period.
 struct Mixed {
   TaskSet tasks;
   Board board = test::board_of();
@@ -99,7 +100,7 @@ TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
 INSTANTIATE_TEST_SUITE_P(Orders, PreemptionPlans, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& each) { return each.param == Order::edf ? "edf" : "static_priority"; });
 
-/// What begins again after each segment takes time, which what the device has ahead does not.
+/// Resuming after each segment takes time, except for segments launched ahead.
 TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
   Mixed mixed(GetParam());
   for (unsigned i = 0; i < 70; ++i) {
@@ -142,7 +143,7 @@ TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
   EXPECT_EQ(mixed.plan()->launch_ahead, 2u);
 }
 
-/// The less urgent task's class goes first: its requests are counted with the jitter of its CPU part.
+/// The less urgent task's class goes first. Its requests are counted with the jitter of its CPU part.
 TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
   Mixed mixed(Order::static_priority);
   mixed.tasks.tasks[0].wcet = Wcet{0ns, 1ms, 0ns};
@@ -158,11 +159,11 @@ TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan);
   ASSERT_TRUE(plan->proved) << plan->end_to_end.explanation;
-  // Two requests of "slow" can come within its deadline less what it takes after them
+  // Two requests of "slow" can come within its deadline less its time after them.
   EXPECT_GE(*plan->tasks[0].response_bound, 80ms);
 }
 
-/// Two levels keep what lives between segments apart, one does not.
+/// Tasks of two levels keep the memory live between segments apart; tasks of one level share it.
 TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
   Mixed mixed;
   for (LayeredTask& each : mixed.layered) each.device_class = 1;
@@ -178,7 +179,7 @@ TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
   EXPECT_EQ(two->demand, chunk * 2);
 }
 
-/// What is kept between segments leaves less memory: others swap more.
+/// The memory live between segments leaves less for the rest: other tasks swap more.
 TEST(PreemptionPlan, SwapsForTheCarry) {
   Mixed mixed;
   mixed.board.capacity = chunk * 20;

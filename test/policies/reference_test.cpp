@@ -1,4 +1,4 @@
-// The analysis against its second, independent writing.
+// Tests the analysis against its second, independent implementation.
 #include "test/policies/reference_analysis.hpp"
 
 #include <gtest/gtest.h>

@@ -65,7 +65,7 @@ TEST(ReleaseGrid, CatchUpGivesEveryReleaseItsJobAndItsDeadline) {
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::wait, 1, 10));
   EXPECT_EQ(grid.after_wait(at(35)), decision(Kind::start, 1, 10));
-  EXPECT_EQ(grid.next(), at(20)); // past: asked for at once
+  EXPECT_EQ(grid.next(), at(20)); // in the past: released at once
   EXPECT_EQ(grid.at_release(true), decision(Kind::wait, 2, 20));
   EXPECT_EQ(grid.after_wait(at(37)), decision(Kind::start, 2, 20));
   EXPECT_EQ(grid.at_release(true), decision(Kind::wait, 3, 30));
@@ -177,14 +177,14 @@ TEST(WcetExceeded, OnlyStopEndsTheRun) {
   EXPECT_TRUE(ends_run(OnWcetExceeded::stop));
 }
 
-/// A history of jobs, each of which ends after a random time, and exceeds or not.
+/// A history of jobs, each of which ends after a random time and may exceed its WCET.
 struct RandomJobs {
   ReleaseGrid grid;
   std::mt19937 random;
   Instant ended{};
   bool exceeded = false;
 
-  /// The next job's nominal release; beside it, that of the job before and whether that one exceeded.
+  /// The next job's nominal release, that of the job before, and whether that one exceeded its WCET.
   struct Started {
     Instant nominal{}, before{};
     bool before_exceeded = false;

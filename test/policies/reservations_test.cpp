@@ -1,4 +1,4 @@
-// Reservations: what the plan chooses, and the cores and the compute engine under them, attacked in virtual time.
+// Tests reservations: the plan's choice, and attacks in virtual time on the cores and the compute engine under them.
 #include "policies/admission/admission.hpp"
 #include "policies/bounds/reservations.hpp"
 #include "test/policies/constant_bandwidth.hpp"
@@ -58,7 +58,7 @@ struct Arrival {
   Nanos work = 0;
 };
 
-/// Work for one server: in no window more than its runtime; in bursts, on the edge of the window, or spread.
+/// Draws work for one server: in no window more than its runtime; in bursts, on the edge of the window, or spread.
 std::vector<Arrival> arrivals_for(std::size_t server, Nanos runtime, Nanos window, Nanos horizon, Draw& draw) {
   std::vector<Arrival> arrivals;
   Nanos now = draw.between(0, window);
@@ -73,7 +73,7 @@ std::vector<Arrival> arrivals_for(std::size_t server, Nanos runtime, Nanos windo
   return arrivals;
 }
 
-/// How far the latest piece of work was beyond its window; at most 0 when the lemma holds.
+/// Returns by how much the latest piece of work exceeds its window. The result is at most 0 if the lemma holds.
 Nanos worst_excess(Nanos share_in_thousandths, unsigned seed) {
   Draw draw(seed);
   const Nanos n = draw.between(1, 5);
@@ -108,7 +108,7 @@ TEST(Reservations, TheAttackSeesACoreThatIsGivenAwayTwice) {
   EXPECT_GT(caught, 50);
 }
 
-// ---- what the plan chooses ----
+// ---- the plan's choice ----
 
 TaskSet random_set(Draw& draw) {
   std::vector<Task> tasks;
@@ -126,7 +126,7 @@ TaskSet random_set(Draw& draw) {
   return set_of(std::move(tasks), draw.one_in(2) ? Order::edf : Order::static_priority);
 }
 
-/// What the reservations take of a core, in nanoseconds of each second.
+/// Returns the reservations' share of a core, in nanoseconds per second.
 double share_of(const Plan& plan, const TaskSet& set, unsigned core) {
   const auto rate = [](const CpuReservation& each) {
     return 1e9 * static_cast<double>(each.runtime.count()) / static_cast<double>(each.window.count());
@@ -138,7 +138,7 @@ double share_of(const Plan& plan, const TaskSet& set, unsigned core) {
   return share;
 }
 
-/// Whether nobody but its task reserves a part of `core`; the scheduler is on core 0.
+/// True if only its own task reserves a part of `core`. The scheduler is on core 0.
 bool alone_on(const TaskSet& set, unsigned core) {
   const auto real_time = [&](const Task& task) {
     return task.core == core && task.criticality != Criticality::best_effort;
@@ -146,7 +146,7 @@ bool alone_on(const TaskSet& set, unsigned core) {
   return core != 0 && std::ranges::count_if(set.tasks, real_time) == 1;
 }
 
-/// From a part becoming ready to its end.
+/// Returns the time from a part becoming ready to its end.
 Nanos time_to_end(const TaskSet& set, unsigned core, const CpuReservation& part) {
   const Nanos window = part.window.count();
   return alone_on(set, core) ? std::min(window, part.runtime.count() + spare_runtime) : window;
@@ -191,8 +191,8 @@ TEST(Reservations, ProvedPlansKeepTheCapTheDeadlinesAndTheKernelsLimits) {
   EXPECT_GT(best_effort, 100);
 }
 
-/// Jobs of all tasks of one core under the planned reservations: releases, device and CPU times as bad as the bounds
-/// allow.
+/// Simulates jobs of all tasks of one core under the planned reservations, with the worst releases, device and CPU
+/// times that the bounds allow.
 void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
   ConstantBandwidthCore simulated;
   std::vector<Arrival> activations;
@@ -225,7 +225,7 @@ void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
       activate(server, released, work(before));
       // The release thread is woken once for nothing.
       activate(server, released + draw.between(1, period - jitter), spare_runtime / 2);
-      // However early or late the device is; where nobody else is on the core, in the order of the job's parts.
+      // The device is as early or late as possible. If the task is alone on the core, its parts keep their order.
       const Nanos earliest = alone_on(set, core) ? released - nominal + longest[server] : jitter + 1;
       activate(server + 1, nominal + end_points(earliest, task.device_done_by.count()), work(after));
     }
@@ -257,7 +257,7 @@ TEST(Reservations, ATaskAloneOnItsCoreDoesNotWaitForItsWindows) {
     return plan_of(set).tasks[0].response_bound;
   };
   for (const Order order : {Order::edf, Order::static_priority}) {
-    // Own parts, one part of the other, and on each core two wake-ups that have 50 us.
+    // Own parts, one part of the other task, and on each core two wake-ups that have 50 us.
     const auto alone = bound_of_first(2, order);
     ASSERT_TRUE(alone);
     EXPECT_GE(*alone, 100us + 8ms + 2ms + 2ms + 1ms);
@@ -270,7 +270,7 @@ TEST(Reservations, ATaskAloneOnItsCoreDoesNotWaitForItsWindows) {
 
 // ---- the compute engine ----
 
-/// The compute engine alone on its core; the kernel looks at its budget at ticks, and when it goes to sleep.
+/// Simulates the compute engine alone on its core. The kernel checks its budget at ticks, and when it goes to sleep.
 class Engine {
  public:
   Engine(Nanos tick, Nanos phase, const CpuReservation& reservation = slices)
@@ -280,7 +280,7 @@ class Engine {
 
   void idle(Nanos time) { now_ += time; }
 
-  /// How long the part takes.
+  /// Returns the time that the part takes.
   Nanos execute(Nanos part) {
     const Nanos begin = now_;
     skip_ticks();
@@ -352,7 +352,7 @@ TEST(Reservations, TheEnginePausesForATenthAndOnceForATick) {
   EXPECT_GT(worst, longest_tick); // the attack comes close
 }
 
-/// Executions of each task begin between its releases and its deadlines, one after the other.
+/// Executions of each task begin between its releases and its deadlines, one at a time.
 TEST(Reservations, TheEngineNeverPausesInAWindowWithRoomForWhatArrives) {
   Draw draw(8);
   int tried = 0, long_windows = 0;
@@ -389,7 +389,7 @@ TEST(Reservations, TheEngineNeverPausesInAWindowWithRoomForWhatArrives) {
 
 // ---- a scheduler that has a core of its own ----
 
-/// Eight tasks whose events come more often than thrice in a window that is five times their cost.
+/// Eight tasks. Each has more than three events in a window of five times their cost.
 TEST(Reservations, TheReservationOfALoneSchedulerHasRoomForAllItsEvents) {
   std::vector<Task> tasks;
   constexpr Duration period = 8ms;
@@ -405,7 +405,7 @@ TEST(Reservations, TheReservationOfALoneSchedulerHasRoomForAllItsEvents) {
   EXPECT_LE(scheduler.runtime, scheduler.window * 9 / 10);
 }
 
-/// What a late task asks of the service threads has no bound: no budget is thought to have room for it.
+/// The demand of a late task on the service threads has no bound, so no budget can have room for it.
 TEST(Reservations, WhatIsPromisedBesideALateTaskIsChargedForASchedulerThatDecidesInItsWindow) {
   const auto plan_with = [](Duration execution) {
     std::vector<Task> tasks{task_of("a", 200ms, {1ms, 40ms, 1ms}, 1), task_of("b", 200ms, {1ms, execution, 1ms}, 2)};

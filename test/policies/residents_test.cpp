@@ -1,5 +1,5 @@
-// What of the tasks' memory is on the device at the start: as tasks ask for it, from the plan to the scheduler's first
-// state.
+// Tests which task memory is on the device at the start, from the tasks' setting through the plan to the scheduler's
+// first state.
 #include "policies/admission/admission.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -49,7 +49,7 @@ class Residents : public testing::Test {
     return made.error().what;
   }
 
-  /// The chunks of each task that are on the device at the start.
+  /// Returns the number of chunks of each task that are on the device at the start.
   std::vector<unsigned> at_start(std::vector<std::optional<Bytes>> resident) {
     const DeviceScheduler scheduler(plan(std::move(resident)).value());
     const auto& state = scheduler.state();

@@ -1,5 +1,5 @@
-// Cuts against trying all of them, written a second time from the definitions; and sets of tasks against trying all
-// cuts of all of them.
+// Tests cut points against trying all of them, with a second implementation of the definitions. Also tests sets of
+// tasks against trying all cuts of all tasks.
 #include "policies/segments/segment_cuts.hpp"
 #include <rtexec/task_set.hpp>
 
@@ -19,15 +19,15 @@ using Random = std::mt19937;
 
 Nanos draw(Random& random, Nanos low, Nanos high) { return std::uniform_int_distribution<Nanos>(low, high)(random); }
 
-// ---- the definitions, once more ----
+// ---- a second implementation of the definitions ----
 
 enum class Mistake {
   none,
   no_overhead,        // in the time of a segment
   last_overhead_only, // of the segments of a run
-  one_segment_less,   // in a run
-  carry_at_cuts,      // tensors count where they cross, not for their whole lives
-  every_tensor,       // counts, whether it crosses a cut or not
+  one_segment_less,   // a run has one segment less
+  carry_at_cuts,      // live tensors count only where they cross a cut, not for their whole lives
+  every_tensor,       // every tensor counts, whether it crosses a cut or not
 };
 
 bool is_cut(const Cuts& cuts, std::size_t layer) { return std::ranges::binary_search(cuts, layer); }
@@ -89,10 +89,10 @@ std::vector<Cuts> all_cuts(const Layers& layers) {
   return all;
 }
 
-/// Overhead, number of cuts, carry.
+/// Overhead, number of cuts, bytes live across cuts.
 using Costs = std::tuple<Nanos, std::size_t, Bytes>;
 
-/// By trying all.
+/// Returns the Pareto front by trying all.
 std::vector<Costs> front_of(const Layers& layers, Nanos tolerance, unsigned launch_ahead,
                             Mistake mistake = Mistake::none) {
   std::vector<Costs> within;
@@ -114,7 +114,8 @@ std::vector<Costs> costs_of(const CutChoice& choice) {
 
 // ---- random networks ----
 
-/// A chain with skips. Some boundaries cannot be cut, some networks have one overhead, some none.
+/// Draws a chain with skip connections. Some boundaries cannot be cut. Some networks have one overhead everywhere, some
+/// have none.
 Layers network(Random& random, std::size_t count) {
   Layers layers;
   const Nanos overhead = draw(random, 0, 3), forbidden = draw(random, 0, 2) == 0 ? 6 : 0;
@@ -165,7 +166,7 @@ TEST(SegmentCuts, AreThoseOfTryingAll) {
   for (const auto& [mistake, times] : seen) EXPECT_GT(times, 50U) << "mistake " << static_cast<int>(mistake);
 }
 
-/// Fewest cuts with one overhead everywhere: as late as the tolerance allows.
+/// With one overhead everywhere, the fewest cuts are as late as the tolerance allows.
 TEST(SegmentCuts, OfOneOverheadAreAsFewAsCuttingLateMakes) {
   Random random(2);
   for (int round = 0; round < 300; ++round) {
@@ -193,7 +194,7 @@ TEST(SegmentCuts, AreNotMadeWhereTheWholeIsTolerated) {
   EXPECT_EQ(choose_cuts({}, 0, 0).ways.size(), 1U) << "no layers";
 }
 
-/// With the cubic search of all segments this would take minutes.
+/// With a cubic search of all segments this would take minutes.
 TEST(SegmentCuts, OfThousandsOfLayersAreFoundSoon) {
   Random random(6);
   constexpr std::size_t count = 3000;
@@ -223,7 +224,7 @@ TEST(SegmentCuts, NameTheLayersThatAreTooLong) {
   EXPECT_EQ(names({{6, 6}, {1}, {}}, 10, 1), (std::vector<std::uint32_t>{1})) << "committed behind the first";
 }
 
-/// No segment that is short enough holds a layer that is named, unless some do hold each.
+/// No segment that is short enough contains a named layer. If each layer fits into some segment, none is named.
 TEST(SegmentCuts, NameLayersThatNoSegmentHolds) {
   Random random(3);
   std::size_t named = 0;
@@ -257,7 +258,7 @@ TEST(SegmentCuts, IntoSoManySegmentsMakeTheLongestRunShortest) {
     Nanos shortest = unbounded;
     for (const Cuts& cuts : all_cuts(layers))
       if (cuts.size() < segments) shortest = std::min(shortest, run_of(layers, cuts, launch_ahead));
-    std::map<std::size_t, Bytes> least; // carry, by number of cuts
+    std::map<std::size_t, Bytes> least; // least bytes live across cuts, by number of cuts
     for (const Cuts& cuts : all_cuts(layers))
       if (cuts.size() < segments && run_of(layers, cuts, launch_ahead) == shortest) {
         const Bytes carry = carry_of(layers, cuts);
@@ -289,8 +290,8 @@ struct Timing {
   Nanos period = 1, deadline = 1;
 };
 
-/// Limited-preemptive EDF of tasks without chunks: for every L, jobs due within it and the longest run of a task that
-/// is due later. `timings` by rising deadline; those of tasks that have segments count.
+/// Tests limited-preemptive EDF of tasks without chunks: for every L, the jobs due within it and the longest run of a
+/// task due later. `timings` are in order of deadline; only those of tasks with segments count.
 bool admitted(std::span<const Timing> timings, SetSegments segments, unsigned launch_ahead) {
   for (Nanos window = 1; window <= 200; ++window) {
     if (window < timings.front().deadline) continue;
@@ -327,7 +328,7 @@ CutProblem cut_problem(Random& random) {
   return problem;
 }
 
-/// The least that the jobs of the first tasks leave of any window that is shorter than the next one's deadline.
+/// Returns the least time that the jobs of the first tasks leave in any window shorter than the next task's deadline.
 Nanos tolerance_of(std::span<const Timing> timings, SetSegments segments) {
   Nanos least = 1000;
   for (Nanos window = timings.front().deadline; window < timings[segments.size()].deadline; ++window) {
@@ -353,7 +354,8 @@ bool any_cuts_are_admitted(const CutProblem& problem, unsigned launch_ahead,
   return false;
 }
 
-/// By deadline, each with the least overhead that those before it tolerate: where any cuts are admitted, these are.
+/// Cuts by deadline, each with the least overhead that the tasks before it tolerate: if any cuts are admitted, these
+/// are.
 TEST(SegmentCuts, OfASetAreAdmittedWhereAnyAre) {
   Random random(5);
   std::size_t yes = 0, no = 0, cut = 0;

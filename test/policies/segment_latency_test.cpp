@@ -1,5 +1,5 @@
-// Bounds of jobs in segments where a machine takes its time: whatever ends is decided upon later, and what is decided
-// begins later still, each by at most what the board says. The decisions are those of the scheduler core.
+// Tests bounds of jobs in segments on a machine with latencies. Each end is noticed late, and each action begins late,
+// by at most the board's limits. The decisions are those of the scheduler core.
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/plan_sets.hpp"
 #include "test/support/rounds.hpp"
@@ -20,13 +20,13 @@ Nanos draw(std::mt19937_64& random, Nanos from, Nanos to) {
   return std::uniform_int_distribution<Nanos>(from, to)(random);
 }
 
-/// A device that executes what it was given in turn, and whose ends and beginnings are late.
+/// A device that executes its submitted segments in order. Its ends and beginnings are late.
 class SlowMachine {
  public:
   SlowMachine(const Plan& plan, Nanos dispatch, Nanos cut, std::mt19937_64& random)
       : plan_(plan), core_(plan), dispatch_(dispatch), cut_(cut), random_(random) {}
 
-  /// By how much a response exceeds its bound at most, of so many jobs of each task.
+  /// Simulates `jobs` jobs of each task. Returns by how much a response exceeds its bound at most.
   Nanos worst_excess(std::uint64_t jobs) {
     for (std::uint32_t task = 0; task < plan_.tasks.size(); ++task) {
       Nanos release = draw(random_, 0, 3) == 0 ? draw(random_, 0, plan_.tasks[task].period.count()) : 0;
@@ -49,7 +49,7 @@ class SlowMachine {
  private:
   struct Happening {
     Nanos at = 0;
-    int order = 0; // of what happens at once: ends, requests, beginnings
+    int order = 0; // order of simultaneous events: ends, requests, beginnings
     Event::Kind kind{};
     JobId job{};
     std::uint32_t segment = 0;
@@ -74,7 +74,8 @@ class SlowMachine {
                                 .now = now,
                                 .deadline = now + task.device_done_by,
                                 .segment = of.segment})) {
-      if (action.kind != Action::Kind::start_execution) worst_ = unbounded; // refused: still at work on the job before
+      // refused: the device still executes the previous job
+      if (action.kind != Action::Kind::start_execution) worst_ = unbounded;
       else
         for (std::uint32_t behind = 0; behind <= action.committed; ++behind) {
           given_.push_back({action.job, action.segment + behind, now_ + late()});
@@ -94,7 +95,7 @@ class SlowMachine {
     free_ = end + (last ? 0 : cut_);
     if (!given_.empty()) queue_.push({std::max(free_, given_.front().from), 2, {}, {}, 0});
     const auto kind = last ? Event::Kind::execution_done : Event::Kind::segment_done;
-    told_ = std::max(told_, end + late()); // one after the other
+    told_ = std::max(told_, end + late()); // one at a time
     queue_.push({told_, 0, kind, next.job, next.segment});
     if (last) worst_ = std::max(worst_, end + dispatch_ - releases_[next.job.task] - task.response_bound->count());
   }
@@ -105,7 +106,7 @@ class SlowMachine {
   std::mt19937_64& random_;
   std::priority_queue<Happening> queue_;
   std::deque<Given> given_;
-  std::vector<Nanos> releases_; // by task: of its last job
+  std::vector<Nanos> releases_; // by task: the release of its last job
   Nanos now_ = 0, free_ = 0, told_ = 0, worst_ = std::numeric_limits<Nanos>::min();
 };
 
@@ -114,7 +115,8 @@ struct Case {
   Nanos dispatch = 0, cut = 0;
 };
 
-/// A proved set in segments; absent: what was drawn is none. `charged`: of the dispatch, so much in percent.
+/// Draws a set in segments. Returns nullopt if it is not proved. `charged`: the charged percentage of the dispatch
+/// time.
 std::optional<Case> any_case(std::mt19937_64& random, std::uint32_t launch_ahead, Nanos charged = 100) {
   Case result{.plan = {}, .dispatch = draw(random, 10'000, 1'500'000)};
   result.cut = draw(random, 0, std::min<Nanos>(result.dispatch, 200'000));

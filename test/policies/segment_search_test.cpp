@@ -1,4 +1,4 @@
-// What the search for classes, volumes and cuts comes up with.
+// Tests the results of the search for classes, volumes and cuts.
 #include "policies/device/segment_search.hpp"
 #include "policies/device/volume_search.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanos ms = 1'000'000;
 
-/// One to three short tasks beside longer ones that are cut, of whose memory a part is missing.
+/// Draws one to three short tasks and longer ones that are cut. The fraction `missing` of their memory does not fit.
 LayeredSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missing) {
   const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
   LayeredSet set;
@@ -83,7 +83,8 @@ TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
   }
 }
 
-/// Everything resident: limited preemption alone decides, and nearly every set that the device has time for is proved.
+/// Everything is resident: limited preemption alone decides. Nearly every set that does not overload the device is
+/// proved.
 TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
   std::mt19937_64 random(27);
   int possible = 0, proved = 0;
@@ -101,7 +102,7 @@ TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
   EXPECT_GE(proved, possible * 99 / 100) << possible;
 }
 
-// ---- beside all choices ----
+// ---- against all choices ----
 
 std::vector<Cuts> all_cuts(const Layers& layers) {
   std::vector<Cuts> all;
@@ -113,7 +114,7 @@ std::vector<Cuts> all_cuts(const Layers& layers) {
   return all;
 }
 
-/// Whether some choice for the tasks from `task` on is proved; `preemption` has those before.
+/// True if some choice for the tasks from `task` on is proved. `preemption` contains the choices of the tasks before.
 bool any_is_proved(const LayeredSet& set, Order order, Preemption& preemption, std::size_t task = 0) {
   if (task == set.tasks.size())
     return fits(set.device, preemption.volumes) && test_preemption(set, order, preemption).proved;
@@ -132,7 +133,7 @@ bool any_is_proved(const LayeredSet& set, Order order, Preemption& preemption, s
   return false;
 }
 
-/// Two or three tasks of up to three layers and four chunks, not all of which fit.
+/// Draws two or three tasks of up to three layers and four chunks, which do not all fit.
 LayeredSet tiny_set(std::mt19937_64& random) {
   const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
   LayeredSet set;
@@ -159,7 +160,8 @@ LayeredSet tiny_set(std::mt19937_64& random) {
   return set;
 }
 
-/// Of 3,000 sets for each order it missed 19 of 1,533 and 18 of 1,532 that some preemption proves; here of 300 each.
+/// Of 3,000 sets for each order, the search missed 19 of 1,533 and 18 of 1,532 that some preemption proves. This test
+/// draws 300 sets for each.
 TEST(SegmentSearch, MissesLittleOfWhatAnyDivisionProves) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     std::mt19937_64 random(28);

@@ -14,7 +14,7 @@ void CutDevice::request(int index, long long urgency) {
   pending_[at(index)] = true;
   done_[at(index)] = 0;
   urgency_[at(index)] = urgency;
-  if (loaded_for_ == index) loaded_for_ = none; // of the job before
+  if (loaded_for_ == index) loaded_for_ = none; // for the previous job
 }
 
 void CutDevice::settle(Choices& choices) {
@@ -25,7 +25,7 @@ void CutDevice::settle(Choices& choices) {
   }
 }
 
-// ---- who executes ----
+// ---- choice of the executing job ----
 
 bool CutDevice::more_urgent(int a, int b) const {
   return std::pair(urgency_[at(a)], a) < std::pair(urgency_[at(b)], b);
@@ -89,14 +89,14 @@ void CutDevice::begin_segment(int index, Choices& choices) {
   choices.began(index, done_[at(index)]);
 }
 
-/// Whether the rule would choose the job again now.
+/// True if the rule would choose the job again now.
 bool CutDevice::would_go_on(int index) const {
   const int express = head(0);
   if (level_of(index) == 0) return express == index;
   return express == none && active() == level_of(index);
 }
 
-// ---- what is loaded ----
+// ---- choice of chunks to load ----
 
 bool CutDevice::stage() {
   bool changed = false;

@@ -1,6 +1,6 @@
-// The tests of the rule `segmented` against the exact worst case of tiny sets: no schedule exceeds a bound.
-// RTEXEC_SEGMENTED_SETS=20000 policies-tests --gtest_filter='*SegmentedExact*' tries more, RTEXEC_SEGMENTED_SEED
-// others.
+// Tests the rule `segmented` against the exact worst case of tiny sets: no schedule exceeds a bound. To try more sets:
+// RTEXEC_SEGMENTED_SETS=20000 policies-tests --gtest_filter='*SegmentedExact*'; RTEXEC_SEGMENTED_SEED selects other
+// sets.
 #include "test/policies/reference_segmented.hpp"
 #include "test/policies/segmented_exhaustive.hpp"
 #include "test/support/rounds.hpp"

@@ -13,11 +13,11 @@ using Time = long long;
 
 constexpr Time longest_period = 28;
 
-/// Victims by a list, so that every list can be tried.
+/// Chooses victims from a list, so that every list can be tried.
 class Script : public CutDevice::Choices {
  public:
   explicit Script(const CutSet& set) : set_(set) {}
-  /// The next list; false: there is none.
+  /// Advances to the next list. Returns false if there is none.
   bool next() {
     while (!list_.empty() && ++list_.back().chosen == list_.back().of) list_.pop_back();
     place_ = 0;
@@ -106,7 +106,7 @@ class Explorer {
     if (seen_.insert(key(node)).second) open_.push_back(std::move(node));
   }
 
-  /// What `change` leads to, with every list of victims.
+  /// Visits the states that `change` leads to, with every list of victims.
   template <class Change> void follow(const Node& node, const Change& change) {
     Script script(set_);
     do {
@@ -153,7 +153,7 @@ class Explorer {
     } while (only_waits(node));
     visit(std::move(node));
   }
-  /// Nothing can happen but time, and time changes something.
+  /// True if only time can pass, and its passing changes the state.
   [[nodiscard]] bool only_waits(const Node& node) const {
     if (due(node.device)) return false;
     for (std::size_t i = 0; i < tasks(); ++i)

@@ -123,7 +123,7 @@ List SegmentedOracle::exchange(std::uint32_t task, const DeviceScheduler::TaskPa
 void SegmentedOracle::ended_segment(Job& job) {
   ++job.done;
   if (!has(Fault::keeps_what_was_read)) give_back(job.id.task);
-  if (job.done < launched_) { // the next one executes already
+  if (job.done < launched_) { // the next one already executes
     const bool again = is_chosen_again(job) || has(Fault::launches_in_spite);
     if (again && !has(Fault::launches_once) && (!job.withdrawn || has(Fault::launches_for_withdrawn))) launch(job);
     return;
@@ -157,7 +157,8 @@ void SegmentedOracle::ended_transfer(const Event& event) {
   }
 }
 
-/// What a stream does not want: it wants what its next segments read, as far as its ring goes.
+/// Returns the chunks that a stream does not need. It needs the chunks that its next segments read, as far as its ring
+/// goes.
 void SegmentedOracle::give_back(std::uint32_t task) {
   if (!plan_.tasks[task].stream || (!jobs_[task] && has(Fault::keeps_the_end))) return;
   auto& slots = slots_[task];
@@ -184,7 +185,7 @@ SlotRange SegmentedOracle::wanted(std::uint32_t task) const {
   return {begin, std::min(slots, begin + stream->ring + (has(Fault::one_frame_more) ? 1 : 0))};
 }
 
-/// Jobs that will not execute any more, or not go on, leave once nothing moves for them.
+/// Removes jobs that will not begin or continue, once no chunk moves for them.
 void SegmentedOracle::let_go() {
   for (auto& job : jobs_) {
     if (!job || will_execute(&*job) || job->place == JobState::device) continue;
@@ -210,7 +211,7 @@ void SegmentedOracle::settle() {
   while (move()) {}
 }
 
-/// (E)
+/// Rule (E).
 bool SegmentedOracle::execute() {
   if (on_device()) return false;
   Job* job = chosen();
@@ -227,7 +228,7 @@ bool SegmentedOracle::execute() {
   return true;
 }
 
-/// The next one on the device, were that free.
+/// Returns the next job for the device, if the device were free.
 SegmentedOracle::Job* SegmentedOracle::chosen() const {
   Job* express = head(0);
   const bool express_first = !has(Fault::express_after_levels);
@@ -260,7 +261,7 @@ SegmentedOracle::Job* SegmentedOracle::chosen_of(std::uint32_t level) const {
   return will_execute(staged) && whole ? staged : nullptr; // (E2)
 }
 
-/// Whether the job on the device would be chosen, were it not there.
+/// True if the job on the device would be chosen again if it were not there.
 bool SegmentedOracle::is_chosen_again(Job& job) const {
   job.place = class_of(job) == 0 ? JobState::waiting : JobState::preempted;
   const Job* next = chosen();
@@ -268,7 +269,7 @@ bool SegmentedOracle::is_chosen_again(Job& job) const {
   return next == &job;
 }
 
-/// The job's next segments, of which one executes at once.
+/// Launches the job's next segments. One of them executes at once.
 void SegmentedOracle::launch(Job& job) {
   const bool streams = plan_.tasks[job.id.task].stream.has_value();
   const std::uint32_t ahead = (streams ? 0 : plan_.launch_ahead) + (has(Fault::launches_too_many) ? 1 : 0);
@@ -282,7 +283,7 @@ void SegmentedOracle::launch(Job& job) {
   launched_ = until;
 }
 
-/// (S)
+/// Rule (S).
 bool SegmentedOracle::stage() {
   for (std::uint32_t level = 1; level <= lowest_level(); ++level) {
     if (has(Fault::staged_while_active) && active_level() != level) continue;
@@ -299,7 +300,7 @@ bool SegmentedOracle::stage() {
   return false;
 }
 
-/// (C) One transfer.
+/// Rule (C): begins one transfer.
 bool SegmentedOracle::move() {
   const Job* device = on_device();
   if (has(Fault::rests_beside_express) && device && class_of(*device) == 0) return false;
@@ -307,7 +308,7 @@ bool SegmentedOracle::move() {
   return std::ranges::any_of(jobs, [&](const Job* job) { return move_for(*job); });
 }
 
-/// For whom the loader works, mostly for one.
+/// Returns the jobs for which the loader works, usually one.
 std::vector<SegmentedOracle::Job*> SegmentedOracle::targets() const {
   std::vector<Job*> jobs;
   const auto active = active_level();
@@ -368,7 +369,7 @@ std::optional<std::uint32_t> SegmentedOracle::victim_for(const Job& job) const {
   return best;
 }
 
-/// Whether `other` keeps its chunks when some are sought for `target`.
+/// True if `other` keeps its chunks when `target` needs frames.
 bool SegmentedOracle::protects(const Job& target, const Job& other) const {
   const bool same_level = class_of(target) == class_of(other);
   switch (other.place) {
@@ -380,7 +381,7 @@ bool SegmentedOracle::protects(const Job& target, const Job& other) const {
   return false;
 }
 
-/// Whether a chunk of task `a` leaves rather than one of `b`.
+/// True if a chunk of task `a` is evicted rather than one of `b`.
 bool SegmentedOracle::prefers(std::uint32_t a, std::uint32_t b) const {
   const auto order = [&](std::uint32_t task) {
     const auto& job = jobs_[task];
@@ -398,7 +399,7 @@ bool SegmentedOracle::prefers(std::uint32_t a, std::uint32_t b) const {
   return (one.place == JobState::staged) != has(Fault::preempted_before_staged);
 }
 
-// ---- questions ----
+// ---- queries ----
 
 std::uint32_t SegmentedOracle::lowest_level() const {
   std::uint32_t last = 1;

@@ -1,4 +1,4 @@
-// Classes, segments and launch-ahead of the device scheduler.
+// Tests classes, segments and launch-ahead of the device scheduler.
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/segmented_oracle.hpp"
@@ -18,9 +18,9 @@ using namespace policies::test;
 using Kind = Event::Kind;
 using JobState = SegmentedOracle::JobState;
 
-// ---- any history ----
+// ---- random histories ----
 
-/// Lets a task stream that has `ring` swap slots: through as many frames, what each of its segments reads.
+/// Makes a task stream if it has `ring` swap slots: its segments' chunks pass through as many frames.
 void let_stream(PlannedTask& task, std::uint32_t ring, Random& random) {
   const auto up_to = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
   Stream stream{.ring = ring, .reads = {}};
@@ -64,7 +64,7 @@ Plan random_segmented_plan(Random& random) {
   return plan;
 }
 
-/// A scheduler and the oracle in one history.
+/// Runs a scheduler and the oracle through one history.
 class History {
  public:
   History(std::uint64_t seed, Fault fault)
@@ -79,7 +79,7 @@ class History {
         moves_(1 + random_() % 8),
         fails_(random_() % 2 == 0 ? 0 : 1 + random_() % 20) {}
 
-  /// Until something is wrong.
+  /// Feeds random events until something is wrong.
   void live(int events) {
     while (wrong.empty() && events-- > 0) {
       now_ += random_() % 4;
@@ -88,7 +88,7 @@ class History {
     }
   }
 
-  /// Nothing but ends, without failure, until every job has left.
+  /// Feeds only ends, without failures, until every job has left.
   void end() {
     fails_ = asks_ = withdraws_ = 0;
     std::size_t most = 8 * (plan_.tasks.size() + 1) * (plan_.swap->frames + 8);
@@ -103,11 +103,11 @@ class History {
 
   [[nodiscard]] const SegmentedOracle::Counts& counts() const { return oracle_.counts(); }
 
-  std::string wrong; // empty: nothing
+  std::string wrong; // empty if nothing is wrong
   std::uint64_t refused = 0;
 
  private:
-  static constexpr std::uint64_t device = 4; // weight of its reports
+  static constexpr std::uint64_t device = 4; // weight of the device's reports
 
   Event sensible() {
     for (;;) {
@@ -128,13 +128,13 @@ class History {
     }
   }
 
-  /// Where it fails, in the middle.
+  /// Returns the end of a segment. A failure comes in the middle of the job.
   Event end_of(const SegmentedOracle::Job& job, bool fails) const {
     if (fails || job.done + 1 == plan_.tasks[job.id.task].segments) return completion(job.id.task, job.id.number);
     return segment_done(job.id.task, job.id.number, job.done);
   }
 
-  /// Close to what is possible, but mostly not it.
+  /// Returns an event that is similar to possible ones, but usually impossible.
   Event senseless() {
     const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
     const auto* on = oracle_.on_device();
@@ -227,7 +227,7 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
     seen.streamed += counts.streamed;
     seen.streamed_again += counts.streamed_again;
   }
-  // That it was worth the while.
+  // Checks that each kind of event happened often enough.
   EXPECT_GE(std::min({seen.starts, seen.preemptions, seen.resumed, seen.ahead, seen.bypasses, refused}), 1000u);
   EXPECT_GE(std::min(seen.streamed, seen.streamed_again), 1000u);
   EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_express}), 100u);
@@ -246,7 +246,7 @@ TEST(SegmentedScheduler, EachErrorInTheRuleIsNoticed) {
   }
 }
 
-// ---- by hand ----
+// ---- values by hand ----
 
 struct SegmentedTask {
   std::uint32_t device_class = 1;
@@ -298,7 +298,7 @@ TEST(SegmentedScheduler, WithinALevelNoJobPreemptsAnother) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{start(0, 0)});
 }
 
-/// Two tasks that fill the device, each for itself. The one of level 2 is preempted after its first segment.
+/// Two tasks, each of which fills the device. The one of level 2 is preempted after its first segment.
 DeviceScheduler with_a_preempted_job() {
   DeviceScheduler scheduler(plan_of(2, {{1, 1, 2}, {2, 2, 2}}));
   feed(scheduler, request(1, 0, 100));
@@ -310,7 +310,7 @@ DeviceScheduler with_a_preempted_job() {
   return scheduler;
 }
 
-/// And the one of level 1 has had the device since then.
+/// The same, and the job of level 1 has had the device since then.
 DeviceScheduler with_a_job_to_restore() {
   DeviceScheduler scheduler = with_a_preempted_job();
   for (std::uint32_t slot = 0; slot < 2; ++slot)
@@ -376,8 +376,8 @@ TEST(SegmentedScheduler, ChunksMoveBesideExpressJobs) {
   EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), List{copy_in({2, 0}, {2, 0, 0})});
 }
 
-/// A chunk that leaves for a job of level 2 is wanted by one of level 1 meanwhile, which gets its frame; then all
-/// begins anew.
+/// A chunk leaves for a job of level 2. Meanwhile a job of level 1 needs a frame and gets that one; then loading begins
+/// anew.
 TEST(SegmentedScheduler, WhatIsUnderWayForAFrozenLevelEndsForTheOneAbove) {
   DeviceScheduler scheduler(plan_of(2, {{1, 1, 1}, {2, 1, 2}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{copy_out({1, 0}, {0, 0, 0})});

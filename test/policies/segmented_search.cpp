@@ -19,7 +19,7 @@ long long draw(Random& random, long long low, long long high) {
   return std::uniform_int_distribution<long long>(low, high)(random);
 }
 bool one_in(Random& random, long long n) { return draw(random, 1, n) == 1; }
-/// Small numbers as likely as large ones.
+/// Draws on a logarithmic scale: small numbers are as likely as large ones.
 long long draw_log(Random& random, double low, double high) {
   return static_cast<long long>(
       std::exp(std::uniform_real_distribution<double>(std::log(low), std::log(high))(random)));
@@ -59,8 +59,8 @@ class Simulation : private CutDevice::Choices {
  private:
   struct Task {
     Time nominal = 0;  // of the last release
-    Time asks = never; // when its next job is requested, if nothing happens before
-    bool held = false; // until the ambush
+    Time asks = never; // when its next job is requested if nothing triggers it before
+    bool held = false; // held back until the ambush
   };
 
   std::vector<std::size_t> shuffled() {
@@ -72,7 +72,7 @@ class Simulation : private CutDevice::Choices {
 
   // ---- releases ----
 
-  /// Some tasks go on, one of the others begins when all of them may, and those wait for something to begin.
+  /// Lets some tasks continue. One of the others begins when all of them may, and the rest wait for something to begin.
   void calm() {
     ambush_ = false;
     waiting_for_ = static_cast<int>(draw(random_, 0, static_cast<Time>(tasks_.size()) - 1));
@@ -89,7 +89,7 @@ class Simulation : private CutDevice::Choices {
     until_ = all + 2 * longest_;
   }
 
-  /// The next request of a task that has no job.
+  /// Plans the next request of a task that has no job.
   void plan(std::size_t i) {
     Task& task = tasks_[i];
     if (device_.unfinished(static_cast<int>(i))) return;
@@ -114,7 +114,7 @@ class Simulation : private CutDevice::Choices {
     device_.settle(*this);
   }
 
-  /// Whoever was held and may ask now does so, in any order, or the least urgent first.
+  /// Requests jobs of all held tasks that may request now, in any order or the least urgent first.
   void spring() {
     sprung_ = false;
     if (ambush_ && !one_in(random_, 2)) return;
@@ -185,7 +185,7 @@ class Simulation : private CutDevice::Choices {
                    std::to_string(bounds_[i]) + "\n" + described(set_);
   }
 
-  // ---- what the rule leaves open ----
+  // ---- the choices that the rule leaves open ----
 
   int length(long long most) { return static_cast<int>(early_ ? draw(random_, most > 0 ? 1 : 0, most) : most); }
   int length_of_segment(int task, int segment) override {
@@ -200,7 +200,7 @@ class Simulation : private CutDevice::Choices {
       sprung_ = true;
   }
 
-  /// The most harmful: of begun jobs, of staged ones, or of either; those of the nearest level first, or of any.
+  /// Chooses the most harmful victim: begun jobs, staged jobs, or either; those of the nearest level first, or any.
   int victim(const CutDevice& device, unsigned tasks) override {
     unsigned harmed = 0;
     for (unsigned level = 1; level < CutDevice::max_levels && (harmed == 0 || spreads_); ++level) {
@@ -221,7 +221,7 @@ class Simulation : private CutDevice::Choices {
   std::vector<Task> tasks_;
   Attack attack_;
   Time now_ = 0, until_ = 0, longest_ = 0;
-  int at_once_ = 0; // steps
+  int at_once_ = 0; // steps at one instant
   bool early_ = false, ambush_ = false, rush_ = false, sprung_ = false, spreads_ = false;
   enum class Harm { any, begun, staged, both } harm_{};
   int waiting_for_ = 0, trigger_ = 0;
@@ -307,7 +307,7 @@ CutSet at_the_edge(CutSet set, const CutTest& test, Random& random) {
     accepts(accepted);
   };
   narrow(high / 2, high, 8, all);
-  // Where there is room for all, the first that gets a shorter deadline is alone at the edge.
+  // If there is room for all, the first task that gets a shorter deadline is alone at the edge.
   const bool roomy = one_in(random, 2);
   if (roomy) all(high * static_cast<double>(draw(random, 1, 4)));
   for (Time tries = roomy ? 0 : draw(random, 0, 4); tries > 0; --tries) {

@@ -1,6 +1,6 @@
-// No job under the rule `segmented` ends after its bound, however it is attacked; and the search sees deliberate errors
-// of the tests and of the rule. RTEXEC_SEGMENTED_SETS=100000 policies-tests --gtest_filter='*SegmentedSearch*' searches
-// longer, RTEXEC_SEGMENTED_SEED elsewhere.
+// Tests that no job under the rule `segmented` ends after its bound under any attack, and that the search detects
+// deliberate errors of the tests and of the rule. To search longer: RTEXEC_SEGMENTED_SETS=100000 policies-tests
+// --gtest_filter='*SegmentedSearch*'; RTEXEC_SEGMENTED_SEED selects other sets.
 #include "test/policies/reference_segmented.hpp"
 #include "test/policies/segmented_search.hpp"
 #include "test/support/rounds.hpp"
@@ -25,7 +25,7 @@ struct Found {
 
 constexpr std::uint64_t jobs_of_a_set = 500;
 
-/// Until a bound is exceeded, or so many sets were attacked.
+/// Searches until a bound is exceeded or `sets` sets were attacked.
 Found search(const CutTest& test, const RuleFaults& faults, Order order, std::uint64_t sets, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Found found;
@@ -67,7 +67,7 @@ constexpr Order edf = Order::edf, fixed = Order::static_priority;
 
 struct Error {
   const char* name;
-  Order order{}; // under which it is seen soonest
+  Order order{}; // the order under which it is detected soonest
   SegmentedFaults test{};
   RuleFaults rule{};
 };
@@ -106,7 +106,7 @@ TEST_P(SegmentedSearchSees, TheError) {
   EXPECT_TRUE(found.all.exceeded) << found.sets << " sets";
 }
 
-/// A job that is due may execute when several tasks are due: 0 has waited for two others, and when it begins, one more
+/// A due job may be executing although several tasks are due. Job 0 has waited for two others; when it begins, one more
 /// is staged before 1 and 2 come. Both and its next job are due 150 later, when 46 + 25 + 2 x 25 + 46 are not done.
 TEST(SegmentedSearch, SeesThatAJobThatIsDueExecutes) {
   const auto task = [](long long period, long long execution) {

@@ -1,4 +1,5 @@
-// The tests of the rule `segmented` against their second writing, against `pipelined`, and by hand.
+// Tests the schedulability tests of the rule `segmented` against their second implementation, against `pipelined`, and
+// with values computed by hand.
 #include "policies/device/segmented_tests.hpp"
 
 #include "policies/device/device_tests.hpp"
@@ -117,7 +118,7 @@ TEST_P(SegmentedReferenceSees, TheBrokenTest) {
 
 // ---- one level ----
 
-/// Tasks that are not cut.
+/// Draws tasks that are not cut.
 CutSet one_level(Draw& draw, Order order) {
   CutSet set = random_set(draw, order);
   unsigned most = 0, all = 0;
@@ -133,7 +134,7 @@ CutSet one_level(Draw& draw, Order order) {
   return set;
 }
 
-/// As DeviceTest::pipelined has it; empty: not proved.
+/// Returns the bounds of DeviceTest::pipelined, or an empty list if they are not proved.
 std::vector<long long> pipelined_bounds(const CutSet& set) {
   DeviceSet device{.tasks = {},
                    .overflow = 0,
@@ -171,9 +172,10 @@ TEST_P(SegmentedOrders, OneLevelIsPipelined) {
   EXPECT_GT(proved, 4000);
 }
 
-// ---- by hand ----
+// ---- values computed by hand ----
 
-/// 2 segments of 3 at level 1 beside 4 of 10 at level 2 that both load, and an express job of 1.
+/// A task of 2 segments of 3 at level 1 and one of 4 segments of 10 at level 2, which both load, and an express job of
+/// 1.
 CutSet by_hand(Order order) {
   return {.tasks = {{.period = 50, .deadline = 50, .device_class = 0, .segments = {1}},
                     {.period = 200, .deadline = 200, .device_class = 1, .chunks = 2, .segments = {3, 3}},
@@ -190,21 +192,21 @@ TEST(Segmented, HoldsByHand) {
   const SegmentedAnalysis analysis(charged(by_hand(Order::edf)));
   EXPECT_EQ(analysis.hold(0, 1), 1);
   EXPECT_EQ(analysis.hold(0, 2), 1);
-  // C 6, o 1 + 2 x 3, a segment of 10, a chunk in flight 1 + 2, and loading again 2 x 3 + 2 x 1
+  // C is 6, o is 1 + 2 x 3, a segment takes 10, a chunk in flight 1 + 2, and reloading 2 x 3 + 2 x 1.
   EXPECT_EQ(analysis.hold(1, 2), 6 + 7 + 10 + 3 + 8);
 }
 
 TEST(Segmented, ResponsesByHand) {
   const SegmentedAnalysis analysis(charged(by_hand(Order::static_priority)));
   EXPECT_EQ(analysis.response(0).from_release, 10 + 1);
-  // The segment and the chunk, its load and execution, and express jobs at 0 until its last segment begins
+  // The segment and the chunk, its load and execution, and express jobs at 0 until its last segment begins.
   EXPECT_EQ(analysis.response(1).from_release, 10 + 3 + 7 + 6 + 1);
-  // Alone on its level: its load and execution, one hold, and express jobs at 0 and 50
+  // Alone on its level: its load and execution, one hold, and express jobs at 0 and 50.
   EXPECT_EQ(analysis.response(2).from_release, 10 + 40 + 34 + 2);
 }
 
-/// A task without room for a load beside it delays that load, and is not refused.
-/// The busy period of the level below is 105 + 142, and 54 more to its end: by then a second job above has come.
+/// A task that leaves no free frames for a load delays that load, but is not refused. The busy period of the level
+/// below is 105 + 142, and its end is 54 later. By then a second job above has come.
 TEST(Segmented, JobsAboveComeWhileTheLastOneBelowEnds) {
   SegmentedSet set;
   set.tasks.push_back({.part = {.period = 250, .deadline = 249, .cost = 97, .load = 12},
@@ -231,7 +233,7 @@ TEST(Segmented, LoadsWaitForTheEndOfAJobWithoutRoom) {
   EXPECT_EQ(load_delay(5, 3, 3, 5, 3), 0);
   EXPECT_EQ(load_delay(40, 3, 3, 3, 3), 40);
   EXPECT_EQ(load_delay(40, 0, 3, 3, 3), 0);
-  // Nothing is hidden beside an execution that delays all loads.
+  // An execution that delays all loads hides no load.
   for (const Overlap& overlap : overlaps({{40, 10, 40}, {6, 4, 0}}, {})) EXPECT_GE(overlap.tasks[0].cost, 50);
 }
 

@@ -1,4 +1,5 @@
-// How far sets are from the edge: by hand, by scanning the whole grid, and by planning again with what was reported.
+// Tests how far sets are from the edge: by hand, by scanning the whole grid, and by planning again with the reported
+// values.
 #include "policies/admission/sensitivity.hpp"
 #include "test/policies/plan_sets.hpp"
 
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr Bytes chunk{4096};
 
-/// A set with everything that plans are made of.
+/// A set with all inputs of a plan.
 struct Scene {
   TaskSet tasks;
   Board board = board_of();
@@ -39,7 +40,7 @@ Scene scene_of(std::vector<Task> tasks, Order order = Order::edf) {
   return scene;
 }
 
-/// Three tasks of four chunks each in `capacity` chunks.
+/// Three tasks of four chunks each, in `capacity` chunks.
 Scene swapping(std::uint64_t capacity, Duration period = 20ms) {
   Scene scene = scene_of({task_of("a", period, {.device = 1ms}), task_of("b", 2 * period, {.device = 2ms}),
                           task_of("c", 3 * period, {.device = 2ms})});
@@ -54,7 +55,7 @@ Scene swapping(std::uint64_t capacity, Duration period = 20ms) {
   return scene;
 }
 
-// ---- the changes, in words of their own ----
+// ---- a second implementation of the changes ----
 
 Duration scaled(Duration time, double factor) {
   return Duration(std::llround(std::ceil(static_cast<double>(time.count()) * factor - 1e-6)));
@@ -96,7 +97,7 @@ bool proved_with(Scene scene, const Change& change, double factor) {
   return scene.proved();
 }
 
-/// Both neighbours are what they are called, and neighbours.
+/// Checks that the two values of the edge are proved and not proved, and adjacent on the grid.
 void expect_edge(const Scene& scene, const Edge<Factor>& edge, const Change& change, const std::string& what) {
   SCOPED_TRACE(what);
   if (edge.proved) { EXPECT_TRUE(proved_with(scene, change, edge.proved->value())); }
@@ -124,7 +125,7 @@ void expect_edges(const Scene& scene) {
   if (room.bandwidth) expect_edge(scene, *room.bandwidth, copies, "bandwidth");
 }
 
-// ---- by hand ----
+// ---- values computed by hand ----
 
 TEST(Sensitivity, OfOneTaskIsWhatItsDeadlineLeaves) {
   const Sensitivity room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
@@ -255,7 +256,7 @@ TEST(Sensitivity, TakesCostsOfTheSetForCostsOfTheBoard) {
 
 // ---- by scanning ----
 
-/// The last step of the grid on the way up (+1) or down (-1) before the first that is not proved.
+/// Returns the last step of the grid on the way up (+1) or down (-1) before the first one that is not proved.
 double scan(const Scene& scene, const Change& change, int direction) {
   double last = 1;
   for (int step = 1; step < 4608; ++step) {

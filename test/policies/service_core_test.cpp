@@ -1,5 +1,5 @@
-// What the scheduler's thread takes of its core: the charge for its decisions, against a core in steps of a microsecond
-// on which each decision takes its time, and against histories of late jobs.
+// Tests the scheduler thread's use of its core. The charge for its decisions is compared with a core simulated in steps
+// of a microsecond, on which each decision takes its time, and with histories of late jobs.
 #include "policies/bounds/charges.hpp"
 #include "policies/scheduler/release_grid.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -17,18 +17,18 @@ using Random = std::mt19937;
 
 int draw(Random& random, int low, int high) { return std::uniform_int_distribution(low, high)(random); }
 
-// ---- the core of the scheduler, and a device ----
+// ---- a model of the scheduler's core and a device ----
 
 constexpr int decision = 5; // us, without context switches
 
 struct ModelTask { // in microseconds; the most urgent first
   int period = 0;
   int before = 0, device = 0, after = 0;
-  bool here = false;         // on the scheduler's core, otherwise on one of its own
+  bool here = false;         // on the scheduler's core, otherwise on a core of its own
   long long device_done = 0; // relative deadline of the device part, in ns
 };
 
-/// EDF on the device. Releases come at any time, in bursts or as soon as they may.
+/// EDF on the device. Releases come at any time, in bursts or as early as possible.
 class ServiceCoreModel {
  public:
   ServiceCoreModel(std::vector<ModelTask> tasks, unsigned seed) : tasks_(std::move(tasks)), random_(seed) {
@@ -38,7 +38,7 @@ class ServiceCoreModel {
     full_ = draw(random_, 0, 1) == 0;
   }
 
-  /// The longest response of each task.
+  /// Simulates until `end` and returns the longest response of each task.
   std::vector<int> run(int end) {
     for (now_ = 0; now_ < end; ++now_) step();
     return worst_;
@@ -97,7 +97,7 @@ class ServiceCoreModel {
     jobs_[*executing_].left = length(tasks_[*executing_].device);
   }
 
-  /// One microsecond of the core.
+  /// Executes one microsecond of the core.
   void execute() {
     if (deciding_ > 0) {
       --deciding_;
@@ -129,11 +129,11 @@ class ServiceCoreModel {
   std::vector<int> worst_;
   bool bursts_ = false, full_ = false;
   int now_ = 0;
-  int deciding_ = 0; // what is left of decisions
+  int deciding_ = 0; // remaining time of decisions
   std::optional<std::size_t> executing_, ended_;
 };
 
-/// Some tasks on core 0 and some short ones elsewhere, all by falling urgency.
+/// Draws some tasks on core 0 and some short ones elsewhere, in order of falling urgency.
 TaskSet random_set(Random& random) {
   std::vector<Task> tasks;
   const int here = draw(random, 1, 3), elsewhere = draw(random, 1, 5);
@@ -167,7 +167,7 @@ struct Attacked {
   int sets = 0, refuted = 0;
 };
 
-/// Sets that are proved where the scheduler runs on `service_core`, while in truth it runs on core 0.
+/// Draws sets that are proved with the scheduler on `service_core`, and simulates them with the scheduler on core 0.
 Attacked attack(unsigned service_core) {
   Attacked found;
   Random random(5);
@@ -192,13 +192,13 @@ Attacked attack(unsigned service_core) {
 TEST(ServiceCore, NoBoundIsExceededWhereDecisionsTakeTime) { EXPECT_EQ(attack(0).refuted, 0); }
 TEST(ServiceCore, WithoutTheChargeBoundsAreExceeded) { EXPECT_GT(attack(98).refuted, 50); }
 
-// ---- how many jobs are decided upon ----
+// ---- the number of jobs that need decisions ----
 
 struct UnderWay {
   Instant begin{}, end{};
 };
 
-/// Of a best-effort task: parts of any length, and threads that get their core at any time.
+/// Draws jobs of a best-effort task: parts of any length, and threads that get their core at any time.
 std::vector<UnderWay> history(OnOverrun policy, Duration period, Random& random) {
   const auto some = [&](Duration most) { return Duration(draw(random, 0, static_cast<int>(most.count()))); };
   ReleaseGrid grid(policy, period, Instant{});
@@ -220,7 +220,7 @@ std::vector<UnderWay> history(OnOverrun policy, Duration period, Random& random)
   return jobs;
 }
 
-/// The most jobs that are under way in any half-open window of this length.
+/// Returns the maximum number of jobs under way in any half-open window of this length.
 int max_in(const std::vector<UnderWay>& jobs, Duration window) {
   std::size_t most = 0;
   for (const UnderWay& first : jobs)

@@ -32,20 +32,20 @@ TEST(SporadicGate, DelaysWhatComesTooEarlyAndKeepsOne) {
   gate.trigger(at(8));
   EXPECT_EQ(gate.next(), at(13));
   EXPECT_EQ(gate.dropped(), 1u);
-  gate.release(at(14)); // others held it up
+  gate.release(at(14)); // the job before it delayed it
   gate.trigger(at(15));
   EXPECT_EQ(gate.next(), at(24));
 }
 
-/// Where jobs of the head come at least a period apart and end within their response bound, each of the `k`-th ends
-/// releases one job, within the sum of the bounds before it; and no trigger is dropped.
+/// Jobs of the head come at least a period apart and end within their response bound. Then each end of the `k`-th task
+/// releases one job, within the sum of the bounds before it, and no trigger is dropped.
 TEST(SporadicGate, HasNoReleaseLaterThanTheResponsesBeforeIt) {
   std::mt19937_64 random(1);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
   for (int set = 0; set < 2000; ++set) {
-    std::vector<std::int64_t> nominal; // of the head
+    std::vector<std::int64_t> nominal; // releases of the head
     std::int64_t period = draw(2, 20);
     for (std::int64_t now = 0, job = 0; job < 50; ++job, now += period + draw(0, 1) * draw(0, 9))
       nominal.push_back(now);
@@ -71,8 +71,8 @@ TEST(SporadicGate, HasNoReleaseLaterThanTheResponsesBeforeIt) {
   }
 }
 
-/// Of a source that samples at least a period apart and whose samples are seen with delays from `least` to `most`: each
-/// releases a job, or has its place taken, within `most` of its sampling, and waits no longer than the jitter.
+/// A source samples at least a period apart, and samples are seen with delays from `least` to `most`. Each sample
+/// releases a job, or is replaced by a newer one, within `most` of its sampling, and waits no longer than the jitter.
 TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
   std::mt19937_64 random(3);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
@@ -104,7 +104,7 @@ TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
   EXPECT_EQ(longest_share, 100);
 }
 
-/// With the policies on overruns behind it, whatever triggers come and however late jobs are.
+/// Any triggers may come, and jobs may be late by any amount. Each overrun policy follows the gate.
 TEST(SporadicGate, KeepsReleasesAPeriodApartBehindAnReleaseGrid) {
   std::mt19937_64 random(2);
   for (const OnOverrun policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase}) {

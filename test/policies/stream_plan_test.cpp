@@ -1,4 +1,4 @@
-// Where jobs are cut whose constants are streamed, and through how many frames these go.
+// Tests where jobs with streamed constants are cut, and through how many frames the constants pass.
 #include "policies/segments/stream_plan.hpp"
 #include "test/policies/plan_sets.hpp"
 
@@ -75,7 +75,7 @@ TEST(StreamPlan, TheRingIsAsSmallAsExecutionsAllow) {
 
 constexpr Bytes chunk{4096};
 
-/// A task of 16 layers of 10 ms that read a chunk each, beside a short one.
+/// A task of 16 layers of 10 ms, each of which reads a chunk, together with a short task.
 struct Streaming {
   TaskSet tasks;
   Board board = test::board_of();

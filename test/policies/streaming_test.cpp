@@ -1,6 +1,6 @@
-// Streams on a simulated device: engines that a load uses as well, express work between layers, more urgent levels that
-// hold the job and take frames, early ends; no bound is exceeded, and wrong ones are. And choices of resident chunks
-// against trying all.
+// Tests streams on a simulated device: engines shared with a load, express work between layers, more urgent levels that
+// hold the job and take frames, early ends. No job exceeds a bound, and deliberately wrong bounds are exceeded. Choices
+// of resident chunks are compared with trying all.
 #include "policies/segments/streaming.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ bool one_in(Random& random, Nanos n) { return draw(random, 1, n) == 1; }
 
 // ---- random streams ----
 
-/// A layer may read the last chunk of the one before.
+/// Draws layers. A layer may read the last chunk of the previous one.
 std::vector<StreamLayer> network(Random& random, Nanos count, Nanos max_chunks, Nanos max_time = 20) {
   std::vector<StreamLayer> layers;
   std::uint32_t chunk = 0;
@@ -37,18 +37,18 @@ std::vector<StreamLayer> network(Random& random, Nanos count, Nanos max_chunks, 
   return layers;
 }
 
-/// What a device and its engines may do to a stream.
+/// Everything that a device and its engines may do to a stream.
 struct Situation {
   std::vector<StreamLayer> layers;
   std::uint32_t ring = 1;
   unsigned engines = 1;
-  unsigned depth = 1; // operations in flight, of each engine
+  unsigned depth = 1; // operations in flight on each engine
   Nanos in = 1, out = 1, copy = 1;
-  Nanos begin = 0;  // of copies of the stream, after others
+  Nanos begin = 0;  // delay of the stream's copies behind others
   Nanos fixed = 0;  // phi of the load
   Nanos chunks = 0; // of the load
   Nanos free = 0;   // frames for it
-  Nanos staged = 0; // when it begins
+  Nanos staged = 0; // when the load begins
   struct Work {
     Nanos at, length;
     std::uint32_t from_ring = 0, from_load = 0; // frames that it takes
@@ -97,13 +97,13 @@ Situation situation(Random& random) {
 
 // ---- the device ----
 
-/// What came of one situation.
+/// The outcome of one situation.
 struct Outcome {
   Nanos end = 0, loaded = 0; // of the job, and of the load
-  // Of what came before these ends:
+  // Work that came before these ends:
   Nanos express = 0, held_job = 0, held_load = 0;
   Nanos taken_job = 0, taken_load = 0; // frames
-  Nanos needed_job = 0;                // of them, those whose chunks were still to be read
+  Nanos needed_job = 0;                // of these frames, those with chunks still to be read
   Nanos holds_job = 0, holds_load = 0;
 };
 
@@ -133,7 +133,7 @@ class Device {
       if (held_) next = std::min(next, std::max(now_ + 1, release_));
       if (express_ < s_.express.size()) next = std::min(next, std::max(now_ + 1, s_.express[express_].at));
       if (now_ < s_.staged) next = std::min(next, s_.staged);
-      now_ = next; // something does happen
+      now_ = next; // some event is due
     }
   }
 
@@ -145,7 +145,7 @@ class Device {
     Nanos end;
     std::uint32_t chunk = 0;
   };
-  /// A frame of the ring that a hold took, with the chunk that was in it, or none that is still to be read.
+  /// A frame of the ring that a hold took, with the chunk that was in it, or none if no chunk is still to be read.
   struct Lost {
     std::uint32_t chunk = 0;
     bool needed = false;
@@ -155,7 +155,7 @@ class Device {
   [[nodiscard]] bool busy() const { return busy_until_ >= 0; }
   Nanos takes(Nanos most) { return s_.worst || one_in(random_, 2) ? most : draw(random_, 0, most); }
 
-  /// Whether anything changed.
+  /// Takes one step. Returns true if anything changed.
   bool decide() { return finish() || arrive() || move() || execute(); }
 
   bool finish() {
@@ -193,7 +193,8 @@ class Device {
     }
   }
 
-  /// A more urgent level stops device and loader of this one, until its work is done and nothing is in flight.
+  /// Lets a more urgent level stop the device and the loader of this level until its work is done and nothing is in
+  /// flight.
   bool arrive() {
     if (!held_ && hold_ < s_.holds.size() && s_.holds[hold_].at <= now_ && restoring_ == 0 && lost_.empty()) {
       held_ = true;
@@ -234,7 +235,7 @@ class Device {
     return next_ < chunks_ && (next_ < s_.ring || readers_[next_ - s_.ring] < layer_);
   }
 
-  /// One operation more on an engine: restores first, then the stream, then the load.
+  /// Begins one more operation on an engine: restores first, then the stream, then the load.
   bool move() {
     if (held_) return false;
     auto &ins = engines_[0], &outs = engines_[s_.engines - 1];
@@ -298,7 +299,7 @@ class Device {
   const Situation& s_;
   Random& random_;
   Nanos now_ = 0;
-  // The job
+  // The job.
   std::size_t layer_ = 0;
   std::uint32_t chunks_ = 0, next_ = 0; // the next chunk to copy
   std::vector<std::size_t> readers_;
@@ -306,13 +307,13 @@ class Device {
   Nanos busy_until_ = -1;
   std::size_t express_ = 0;
   bool express_runs_ = false;
-  // The load
+  // The load.
   Nanos missing_, free_, leaving_ = 0, in_place_ = 0;
   bool loaded_ = false;
-  // Engines: both are the first one, if there is one
+  // The engines. If there is only one, both kinds of copies use the first.
   std::array<std::deque<Operation>, 2> engines_;
-  Target target_ = Target::none; // of the last operation, since the last hold
-  // Holds
+  Target target_ = Target::none; // of the last operation since the last hold
+  // The holds.
   std::size_t hold_ = 0;
   bool held_ = false;
   Nanos since_ = 0, release_ = 0;
@@ -322,22 +323,22 @@ class Device {
   Outcome outcome_;
 };
 
-// ---- bounds, and wrong ones ----
+// ---- bounds, and deliberately wrong ones ----
 
 enum class Mistake {
   none,
   nothing_in_flight,
-  one_in_flight, // where there are several
+  one_in_flight, // one operation in flight, although there may be several
   no_fixed_in_flight,
-  one_fixed_in_flight, // where operations take turns
+  one_fixed_in_flight, // one fixed cost in flight, although operations take turns
   no_begin,
   one_frame_more,
   first_reader_frees,
-  copies_are_free,   // to the load
-  no_resume,         // of the load
-  one_copy_less,     // in S
-  no_restore,        // of frames that holds took
-  restore_of_needed, // chunks alone
+  copies_are_free,   // copies cost the load nothing
+  no_resume,         // the load has no cost of resuming
+  one_copy_less,     // S has one copy less
+  no_restore,        // no restores of frames that holds took
+  restore_of_needed, // restores only of chunks that are still needed
   no_express,
   no_hold,
   count
@@ -375,7 +376,7 @@ Bounds bounds(const Situation& s, const Outcome& outcome, Mistake mistake) {
               restores(outcome.taken_load, outcome.taken_load, outcome.holds_load)};
 }
 
-/// RTEXEC_STREAMS=5000000 for more of them than usual.
+/// RTEXEC_STREAMS=5000000 tries more streams than usual.
 TEST(Streaming, NeverTakesLongerThanItsBounds) {
   const char* asked = std::getenv("RTEXEC_STREAMS");
   const std::uint64_t streams = asked == nullptr ? 200'000 : std::strtoull(asked, nullptr, 10);
@@ -411,10 +412,10 @@ TEST(Streaming, NeverTakesLongerThanItsBounds) {
     EXPECT_GE(exceeded[mistake], 5U) << "mistake " << mistake;
 }
 
-// ---- times by hand ----
+// ---- times computed by hand ----
 
-/// Four layers of 10 with a chunk each, a ring of two, copies of 6 that begin 1 + 2 after the end of a layer at most:
-/// chunk 2 is there at 10 + 3 + 6 = 19, in time for layer 2; chunk 3 at 20 + 3 + 6 = 29.
+/// Four layers of 10 with a chunk each, in a ring of two. Copies take 6 and begin at most 1 + 2 after the end of a
+/// layer. Chunk 2 is there at 10 + 3 + 6 = 19, in time for layer 2; chunk 3 at 20 + 3 + 6 = 29.
 TEST(Streaming, CopiesHideBehindLayers) {
   const std::vector<StreamLayer> layers{{10, 0, 1}, {10, 1, 2}, {10, 2, 3}, {10, 3, 4}};
   const StreamCosts costs{.copy = 6, .begin = 1, .resume = 4, .in_flight = 2};
@@ -460,7 +461,7 @@ StreamCosts random_costs(Random& random) {
           .in_flight = draw(random, 0, 20)};
 }
 
-/// With the best of all choices of `resident` chunks.
+/// Returns the time with the best of all choices of `resident` chunks.
 Nanos shortest(const std::vector<StreamLayer>& layers, const StreamCosts& costs, std::uint32_t ring,
                std::uint32_t resident) {
   const std::uint32_t chunks = layers.back().end;
@@ -532,7 +533,7 @@ TEST(Streaming, TakesTheLeastMemory) {
   EXPECT_GT(decided, 200U);
 }
 
-/// Where not every choice is looked at, it is told how much shorter another could be.
+/// If not every choice is examined, the result says how much shorter another one could be.
 TEST(Streaming, OfManyChunksTellsHowGoodItsChoiceIs) {
   Random random(4);
   double worst = 0, sum = 0;

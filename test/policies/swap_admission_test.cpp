@@ -1,5 +1,5 @@
-// Admission of sets that swap: charges and bounds by hand, the counter-example to RT-Swap's test, and the formulas of
-// the pipelined rule against their second writing.
+// Tests admission of sets that swap: charges and bounds computed by hand, the counter-example to RT-Swap's test, and
+// the formulas of the pipelined rule against their second implementation.
 #include "policies/admission/admission.hpp"
 #include "policies/bounds/charges.hpp"
 #include "policies/device/overlap.hpp"
@@ -46,7 +46,7 @@ Board board_of(unsigned copy_engines = 1, SwapCost swap_cost = cost) {
   return board;
 }
 
-// ---- charges, for volumes that are given ----
+// ---- charges for given volumes ----
 
 struct Assigned {
   TaskSet tasks;
@@ -99,7 +99,7 @@ TEST(SwapCharges, ExchangesAreSerialAndBlock) {
   EXPECT_EQ(named.set.tasks[0].device, (out + in + 10) * ms);
   EXPECT_EQ(named.set.tasks[0].lead, out * ms);
   EXPECT_EQ(named.set.tasks[0].load, 0);
-  // Max(O_in + C, C_1 + C_2) + max O_out, with five operations
+  // Max(O_in + C, C_1 + C_2) + max O_out, with five operations.
   EXPECT_EQ(named.set.background, (in + 40 + 4 * 5 + 5 * 3) * ms);
   pair.tasks.tasks[0].wcet->device = 39ms;
   EXPECT_EQ(charged(pair).set.background, (39 + 40 + 4 * 5 + 5 * 3) * ms);
@@ -144,7 +144,7 @@ TEST(SwapCharges, BestEffortTasksBlockWithTheirLoads) {
 }
 
 TEST(SwapCharges, WithoutRoomBesideAJobLoadsAreDelayed) {
-  Assigned pair = assigned(SwapPolicy::pipelined); // three frames beside a job's own: 33 ms
+  Assigned pair = assigned(SwapPolicy::pipelined); // three frames beyond a job's own: 33 ms
   const auto delay_of = [&](std::size_t task) { return charged(pair).set.tasks[task].delay; };
   pair.tasks.tasks[1].wcet->device = 33ms;
   EXPECT_EQ(delay_of(1), 0);
@@ -159,7 +159,7 @@ TEST(SwapCharges, WithoutRoomBesideAJobLoadsAreDelayed) {
   pair.plan.swap->frames = 7;
   pair.tasks.tasks[1].criticality = Criticality::best_effort;
   EXPECT_EQ(charged(pair).set.background_delay, 2 * ms);
-  pair.plan.swap->policy = SwapPolicy::rt_swap; // nothing is loaded beside an execution
+  pair.plan.swap->policy = SwapPolicy::rt_swap; // nothing is loaded during an execution
   EXPECT_EQ(charged(pair).set.background_delay, 0);
 }
 
@@ -172,7 +172,7 @@ TEST(SwapCharges, CopyEnginesNeedACoreBesideAnEngineThatComputes) {
   const auto obstacle = charged(pair, board).obstacle;
   ASSERT_TRUE(obstacle);
   EXPECT_THAT(told(*obstacle, charged(pair, board)).explanation, HasSubstr("service_core"));
-  board.device = DeviceKind::cuda; // its thread sleeps meanwhile,
+  board.device = DeviceKind::cuda; // its thread sleeps while the device computes,
   EXPECT_FALSE(charged(pair, board).obstacle);
   Assigned spinning = pair;
   spinning.tasks.device.completion = Completion::spin; // or spins
@@ -223,7 +223,7 @@ TEST(SwapCharges, ALoadThatCpuPartsStretchTooFarToTellHasNoBound) {
   EXPECT_EQ(charged(set, board).set.tasks.front().load, unbounded) << "a million jobs later it may end";
 }
 
-/// Three tasks with two chunks each: there is room for two of them.
+/// Three tasks with two chunks each. Two of them fit.
 struct Trio {
   TaskSet tasks =
       test::set_of({device_only("a", 200ms, 20ms), device_only("b", 300ms, 30ms, 1), device_only("c", 400ms, 40ms, 2)});
@@ -287,12 +287,12 @@ TEST_P(EveryOrder, APipelinedSetIsPromisedWithItsVolumes) {
   }
 }
 
-/// Static priority. Loads: o = 2 + 2 x 3 + 5 + 2 x 6 = 25 ms. With lambda = 25 ms: e = 25, 30, 40; task c is staged
-/// while b executes when a is requested: B = 30 + (40 - 25), and a's own load is hidden but for lambda: 45 + 25 + 20.
+/// Static priority. Loads: o = 2 + 2 x 3 + 5 + 2 x 6 = 25 ms. With lambda = 25 ms: e = 25, 30, 40. Task c is staged
+/// while b executes when a is requested: B = 30 + (40 - 25). Task a's own load is hidden except lambda: 45 + 25 + 20.
 TEST(SwapAdmission, AResponseBoundByHand) {
   const Plan plan = Trio(SwapPolicy::pipelined, Order::static_priority).plan();
   EXPECT_EQ(test_named(plan, "end-to-end").proved, true);
-  EXPECT_EQ(plan.tasks[0].response_bound, 90ms + 2ns); // and a nanosecond on the core before and after
+  EXPECT_EQ(plan.tasks[0].response_bound, 90ms + 2ns); // 2 ns: its parts on the core
 }
 
 /// EDF. With lambda = 25 ms, a demands 25 + 20 ms, and is blocked by 45 ms.
@@ -304,15 +304,15 @@ TEST(SwapAdmission, ADeadlineByHand) {
   EXPECT_FALSE(trio.plan().proved);
 }
 
-/// rt-swap: B = (40 + 30) + 2 x 5 + 7 x 3 = 101 ms. While b's swap-out (19 ms) lasts, the second job of a comes and
-/// goes before it: 101 + 19 + 2 x 53 (a: 19 + 14 + 20), then b's swap-in and execution, 14 + 30.
+/// rt-swap: B = (40 + 30) + 2 x 5 + 7 x 3 = 101 ms. During b's swap-out (19 ms) the second job of a comes and overtakes
+/// it: 101 + 19 + 2 x 53 (a: 19 + 14 + 20), then b's swap-in and execution, 14 + 30.
 TEST(SwapAdmission, ASwapOutIsOvertaken) {
   Trio trio(SwapPolicy::rt_swap, Order::static_priority);
   trio.tasks.tasks[0].period = trio.tasks.tasks[0].deadline = 170ms;
   EXPECT_EQ(trio.plan().tasks[1].response_bound, 270ms + 2ns);
 }
 
-/// A task keeps its promise where one below has none, unless late tasks move chunks on its core.
+/// A task keeps its bound if only one below it has none, unless late tasks move chunks on its core.
 TEST(SwapAdmission, PromisesDownToTheFirstFailure) {
   Trio trio(SwapPolicy::pipelined, Order::static_priority);
   trio.tasks.tasks[0].period = trio.tasks.tasks[0].deadline = 5s;
@@ -388,7 +388,7 @@ TEST(SwapAdmission, WhatMissesUnderRtSwapIsNotPromised) {
   const Plan plan = make_plan(test::resolved(set, board), memory).value();
   EXPECT_FALSE(plan.proved);
   const TestVerdict demand = test_named(plan, "demand");
-  // Due by 139.99999 ms, blocked by 70 ms
+  // Due by 139.99999 ms, blocked by 70 ms.
   EXPECT_EQ(times_of(demand).left - times_of(demand).right,
             (1ms + 6ms) + 500us + 7 * 10ms + (40ms + 30ms) - 139'999'990ns);
   EXPECT_THAT(demand.explanation, HasSubstr("work that began before blocks for 70ms"));
@@ -416,7 +416,7 @@ TEST_P(EveryOrder, UnderReservationsCopyEnginesHaveTheirOwn) {
   EXPECT_TRUE(plan.proved) << test_named(plan, "end-to-end").explanation;
   ASSERT_TRUE(plan.services && plan.services->copy);
   EXPECT_EQ(plan.services->copy->runtime, 15ms);
-  // 3 events for each task, at most 3 chunks in and 5 out in each window of 1.175 ms or more, and the spare
+  // 3 events for each task, at most 3 chunks in and 5 out in each window of 1.175 ms or more, and the spare.
   EXPECT_GE(plan.services->scheduler.runtime, 50us + (9 + 3 + 5) * 25us);
   EXPECT_GE(plan.services->scheduler.window, 5 * plan.services->scheduler.runtime);
 
@@ -426,8 +426,8 @@ TEST_P(EveryOrder, UnderReservationsCopyEnginesHaveTheirOwn) {
   EXPECT_EQ(fits.services->scheduler.runtime, 9ms) << "it has a core of its own";
 }
 
-/// 2 ms and twice 2 ms, 150 us to begin and for each of two victims: 6.45 ms. The scheduler's window comes before; its
-/// events, three for each of two jobs of each task, and CPU parts on the service core interrupt.
+/// 2 ms and twice 2 ms, and 150 us to begin and for each of two victims: 6.45 ms. The scheduler's window comes first.
+/// Its events, three for each of two jobs of each task, and CPU parts on the service core interrupt the load.
 TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
   Reserved3 trio(Order::edf);
   const Plan plan = trio.plan();
@@ -442,8 +442,8 @@ TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
   EXPECT_EQ(load(), apart + 2 * 2 * 20'001 - 2 * 2);
 }
 
-/// Two tasks of three chunks and 40 ms each, at 11 ms a chunk, in four frames: beside a job there is room for one
-/// chunk.
+/// Two tasks of three chunks and 40 ms each, at 11 ms a chunk, in four frames: one frame is free for loads during a
+/// job.
 TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
   const auto planned = [](Duration period, std::uint64_t frames, SwapPolicy policy) {
     TaskSet set = test::set_of({device_only("a", period, 40ms), device_only("b", period, 40ms, 1)}, GetParam());
@@ -454,7 +454,7 @@ TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
     return make_plan(test::resolved(set, board_of()), std::vector{memory, memory}).value();
   };
   const auto told_of = [](const Plan& plan) { return test_named(plan, "end-to-end").explanation; };
-  // o = 5 + 3 x 11, delay = 40 - 11: of each job max(40, 38 + 29) at the best lambda
+  // o = 5 + 3 x 11, delay = 40 - 11: each job costs max(40, 38 + 29) at the best lambda.
   const Plan tight = planned(300ms, 4, SwapPolicy::pipelined);
   EXPECT_TRUE(tight.proved) << told_of(tight);
   EXPECT_THAT(told_of(tight), HasSubstr("a load beside a job of task 'a' may wait for up to 29ms for its frames"));
@@ -467,8 +467,8 @@ TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
   EXPECT_THAT(told_of(refused), HasSubstr("[swap] policy = \"serial\" needs less room"));
 }
 
-/// Under reservations executions are charged 18 ms more, so that (M) fails for volumes that have room for the measured
-/// ones. RT-Swap's case study.
+/// Under reservations, executions are charged 18 ms more. Then (M) fails for volumes that would suffice for the
+/// measured ones. The set is RT-Swap's case study.
 TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
   constexpr Bytes mebibyte{std::uint64_t{1} << 20};
   TaskSet set = test::set_of({});
@@ -510,7 +510,7 @@ TEST_P(EveryOrder, ReservationsOfTheServiceCoreLeaveLessForTasks) {
 
 TEST_P(EveryOrder, AnEngineThatUsesUpItsReservationPromisesNothing) {
   Reserved3 trio(GetParam());
-  trio.board.device = DeviceKind::host; // copies by itself
+  trio.board.device = DeviceKind::host; // the host device copies with the CPU
   const Plan plan = trio.plan();
   EXPECT_FALSE(plan.proved);
   EXPECT_THAT(test_named(plan, "end-to-end").explanation, HasSubstr("copies by itself"));
@@ -524,7 +524,7 @@ TEST_P(EveryOrder, AnEngineThatUsesUpItsReservationPromisesNothing) {
   EXPECT_THAT(test_named(trio.plan(), "end-to-end").explanation, HasSubstr("larger chunk"));
 }
 
-// ---- against the second writing ----
+// ---- against the second implementation ----
 
 class Draw {
  public:
@@ -573,7 +573,7 @@ std::vector<DemandTask> demand_tasks(const Reference& set) {
   return tasks;
 }
 
-/// Response bounds of device parts that are requested at their release.
+/// Returns response bounds of device parts that are requested at their release.
 std::optional<std::vector<long long>> static_bounds(const Reference& set) {
   StagedSet staged;
   for (const auto& task : set.tasks)
@@ -637,7 +637,7 @@ INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceSees,
                                          Broken{"delay", {.delay = true}}),
                          [](const auto& broken) { return std::string(broken.param.name); });
 
-/// Where no load is delayed verdicts and bounds are those of the test without delays.
+/// If no load is delayed, verdicts and bounds equal those of the test without delays.
 TEST(PipelinedReference, WhereThereIsRoomNoDelayIsCharged) {
   Draw draw(35);
   int with_room = 0;
@@ -672,8 +672,8 @@ TEST_P(PipelinedReferenceSees, TheBrokenTest) {
   }
 }
 
-/// For a given number of jobs the least sum of e over all lambda is that of as many of the largest C's and o's: the
-/// worst pairing of executions with loads.
+/// For a given number of jobs, the least sum of e over all lambda is that of as many of the largest C's and o's. This
+/// is the worst pairing of executions with loads.
 TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
   Draw draw(34);
   for (int i = 0; i < 3'000; ++i) {
@@ -695,17 +695,17 @@ TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
       for (std::size_t k = 0; k < parts.size(); ++k) sum += jobs[k] * overlap.tasks[k].cost;
       least = std::min(least, sum);
     }
-    // Loads beyond the longest execution are not among the lambdas: there e only grows with lambda.
+    // Loads longer than the longest execution are not among the lambdas: there e only grows with lambda.
     ASSERT_EQ(least, expected) << i;
   }
 }
 
-/// Never above what best-effort tasks that are tasks of the set, but never due, would block.
+/// The blocking by best-effort tasks is at most that of tasks of the set that are never due.
 TEST(Overlap, BestEffortTasksCountAsLessUrgent) {
   const std::vector<DevicePart> parts{{10, 25}, {20, 0}};
   for (const Overlap& overlap : overlaps(parts, {30, 40})) {
     ASSERT_EQ(overlap.tasks.size(), 2u);
-    const Nanos lambda = overlap.tasks[1].lead; // that of a task without a load
+    const Nanos lambda = overlap.tasks[1].lead; // the lead of a task without a load
     EXPECT_EQ(overlap.background,
               std::max(lambda, Nanos{30}) + std::max(30 - lambda, Nanos{0}) + std::max(40 - lambda, Nanos{0}));
     EXPECT_EQ(overlap.tasks[0].blocking,
@@ -715,7 +715,8 @@ TEST(Overlap, BestEffortTasksCountAsLessUrgent) {
 
 // ---- size ----
 
-/// As many tasks as the memory of a GPU may serve, far from the edge and beyond it: the search for volumes ends soon.
+/// The largest number of tasks that a GPU's memory may serve, far from the edge and beyond it: the search for volumes
+/// ends soon.
 TEST_P(EveryOrder, FortyTasksAreExamined) {
   const Board board = board_of(2, {.chunk = chunk,
                                    .in_per_chunk = 1400us,

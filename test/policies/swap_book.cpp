@@ -37,7 +37,7 @@ bool Book::possible(const Event& event) const {
   case Event::Kind::job_requested: return task < jobs_.size() && !jobs_[task];
   case Event::Kind::job_withdrawn:
     return task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job && !jobs_[task]->withdrawn;
-  case Event::Kind::segment_done: return false; // each job is one
+  case Event::Kind::segment_done: return false; // each job is one segment
   case Event::Kind::execution_done: return running_ == event.job;
   case Event::Kind::copied_in: return std::ranges::count(ins_, event.transfer, &Flight::transfer) > 0;
   case Event::Kind::copied_out: return std::ranges::count(outs_, event.transfer, &Flight::transfer) > 0;
@@ -76,7 +76,7 @@ void Book::exchanged(std::uint32_t task, bool stays, std::span<const Action> act
   follow(actions, claimed);
 }
 
-/// What was done because of something that has happened.
+/// Enters the actions that followed an event.
 void Book::follow(std::span<const Action> actions, const State& claimed) {
   staged_before_ = staged_;
   const auto& staged = claimed.levels[1].staged;
@@ -383,8 +383,9 @@ bool Book::has_flight(JobId id) const {
   return std::ranges::count(ins_, id, &Flight::job) + std::ranges::count(outs_, id, &Flight::job) > 0;
 }
 
-/// lru: whose last execution is oldest. Else: whose next release is latest; if all have a job that waits, the least
-/// urgent one's task, under rt-swap only if it is less urgent than `job`. Never a running or staged one.
+/// Returns the victim for a job, never a task whose job is running or staged. Under lru it is the task with the oldest
+/// last execution, otherwise the one with the latest next release. If all have a waiting job, it is the least urgent
+/// one's task, under rt-swap only if less urgent than `job`.
 std::optional<std::uint32_t> Book::victim_for(JobId job) const {
   std::optional<std::uint32_t> best;
   const auto better = [&](std::uint32_t a, std::uint32_t b) {

@@ -1,7 +1,7 @@
-// A device with swapping, kept from events and actions alone: which frame stands where, what is in flight, which jobs
-// are outstanding. It knows what is possible, and notices what must never happen under the plan's rule
-// (device_scheduler.hpp). Written without regard to the scheduler's code: no counters, no lists kept in order;
-// everything is looked for again.
+// A model of a device with swapping, kept from events and actions alone: which chunk is in which frame, what is in
+// flight, which jobs are outstanding. It knows what is possible, and detects violations of the plan's rule
+// (device_scheduler.hpp). It is written without regard to the scheduler's code: no counters, no ordered lists;
+// everything is searched again.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -19,38 +19,40 @@ class Book {
     JobId id;
     Instant deadline;
     bool withdrawn = false;
-    bool failed = false; // a transfer for it
+    bool failed = false; // a transfer for it failed
     bool loaded = false; // rt-swap: its swap-in has begun
   };
   struct Flight {
     Transfer transfer;
-    JobId job;             // that it is for
-    bool needless = false; // perhaps: an exchange since then may have freed what it was to free
+    JobId job; // the job for which it moves
+    // Perhaps needless: a later exchange may have freed the frame that it was to free.
+    bool needless = false;
   };
-  /// How often something happened.
+  /// How often each kind of event happened.
   struct Counts {
     std::uint64_t starts = 0, bypasses = 0, drops = 0, fails = 0;
     std::uint64_t ins = 0, outs = 0, both_ways = 0, outs_for_others = 0, waiting_victims = 0, held_back = 0;
   };
 
-  /// The plan must outlive the book, and may change only as exchanged() is told.
-  /// At first the frames hold the first tasks' chunks, or none where they are not `filled`.
+  /// The plan must outlive the book, and may change only together with calls of exchanged(). At first the frames hold
+  /// the first tasks' chunks, or none if not `filled`.
   explicit Book(const Plan& plan, bool filled = true);
 
-  /// Whether the device can report `event` now.
+  /// True if the device can report `event` now.
   [[nodiscard]] bool possible(const Event& event) const;
-  /// Enters a possible event, what was done because of it, and the state that the scheduler claims to be in then.
+  /// Enters a possible event, the actions that followed, and the state that the scheduler then reports.
   void enter(const Event& event, std::span<const Action> actions, const DeviceScheduler::State& claimed);
-  /// Whether `task` can be exchanged now for one with so many slots: it has no job, and none of its chunks moves, or it
-  /// has as many.
+  /// True if `task` can be exchanged now for one with `slots` slots: it has no job, and either none of its chunks moves
+  /// or it has as many slots.
   [[nodiscard]] bool exchangeable(std::uint32_t task, std::size_t slots) const;
-  /// The plan's `task` has become another one: what was done because of that, and the state that is claimed then.
+  /// Enters that the plan's `task` was replaced, the actions that followed, and the state that the scheduler then
+  /// reports.
   void exchanged(std::uint32_t task, bool stays, std::span<const Action> actions,
                  const DeviceScheduler::State& claimed);
-  /// The first thing that was wrong; null: nothing.
+  /// Returns the first error found, or null if there is none.
   [[nodiscard]] const char* wrong() const { return wrong_; }
 
-  /// No job is outstanding, and nothing is in flight.
+  /// True if no job is outstanding and nothing is in flight.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] const std::optional<JobId>& running() const { return running_; }
   [[nodiscard]] const std::optional<Job>& job(std::uint32_t task) const { return jobs_[task]; }
@@ -101,7 +103,7 @@ class Book {
   [[nodiscard]] Job* find(JobId id);
   [[nodiscard]] bool is_outstanding(JobId id) { return find(id) != nullptr; }
   [[nodiscard]] bool more_urgent(JobId a, JobId b) const;
-  /// The most urgent job, of those neither running nor `other` for which `suits` holds.
+  /// Returns the most urgent job for which `suits` holds, except the running job and `other`.
   template <class Suits>
   [[nodiscard]] std::optional<JobId> most_urgent(const std::optional<JobId>& other, Suits suits) const;
   [[nodiscard]] std::optional<JobId> most_urgent_but(const std::optional<JobId>& other) const;
@@ -122,7 +124,7 @@ class Book {
   SwapPolicy policy_ = SwapPolicy::none;
   std::vector<std::optional<Job>> jobs_; // by task
   std::optional<JobId> running_;
-  std::optional<JobId> staged_, staged_before_; // as the scheduler claims, after the event and before it
+  std::optional<JobId> staged_, staged_before_; // as the scheduler reports it, after the event and before it
   std::vector<std::vector<Residence>> residences_;
   struct Owner {
     std::uint32_t task = 0;

@@ -1,4 +1,4 @@
-// The tests of a device that swaps against the exact worst case of tiny sets: no schedule of the real scheduler ever
+// Tests the bounds of a device that swaps against the exact worst case of tiny sets: no schedule of the real scheduler
 // exceeds a bound.
 #include "test/policies/tiny_devices.hpp"
 

@@ -22,7 +22,7 @@ constexpr std::uint32_t none = 255;
 
 Instant at(std::int64_t now) { return Instant{Duration(now)}; }
 
-/// All slots of a task are of one class, so that it does not matter which of them move.
+/// All slots of a task have one class, so that it does not matter which of them move.
 Plan plan_of(const TinySwapSet& set) {
   Plan plan;
   plan.swap = SwapPlan{.policy = set.policy,
@@ -43,16 +43,16 @@ Plan plan_of(const TinySwapSet& set) {
 
 struct Flight {
   policies::Transfer transfer;
-  std::uint32_t job = 0; // the task it is for
+  std::uint32_t job = 0; // the task for which it moves
   int left = 0;
 };
 
 struct TaskState {
   int since = 0; // ticks since the last release, at most the period + 1
   bool outstanding = false;
-  std::int64_t next_release = 0; // the order of these matters,
-  std::int64_t last_start = 0;   // and under lru that of these
-  // Of a fixed cost that was paid: the task whose job it was, while that is outstanding
+  std::int64_t next_release = 0; // the order of these values matters,
+  std::int64_t last_start = 0;   // and under lru the order of these
+  // The task whose outstanding job has already paid a fixed cost of this one.
   std::uint32_t loaded_for = none, taken_for = none;
 };
 
@@ -62,8 +62,8 @@ struct Node {
   std::vector<Flight> ins, outs; // both in `ins` with one copy engine
   std::int64_t now = 1'000'000;
   std::int64_t starts = 0;
-  int left = 0;                // of the execution
-  std::uint32_t operation = 0; // chunks of a swap operation to begin
+  int left = 0;                // remaining time of the execution
+  std::uint32_t operation = 0; // chunks of a swap operation that has not begun
 };
 
 class Explorer {
@@ -110,7 +110,7 @@ class Explorer {
   }
   std::vector<Flight>& outs_of(Node& node) const { return set_.copy_engines == 1 ? node.ins : node.outs; }
 
-  /// Everything that can make a difference later, relative to now.
+  /// Returns every part of the state that can make a difference later, relative to now.
   std::string key(const Node& node) const {
     std::string key;
     const auto add = [&](std::int64_t value) { key.push_back(static_cast<char>(value)); };
@@ -149,7 +149,7 @@ class Explorer {
     return key;
   }
 
-  /// Nothing but time can go on: no release is possible, and nothing has ended or may end.
+  /// True if only time can pass: no release is possible, and nothing has ended or may end.
   bool only_waits(const Node& node) const {
     if (set_.early) return false;
     for (std::size_t i = 0; i < node.tasks.size(); ++i)
@@ -167,7 +167,7 @@ class Explorer {
     if (seen_.insert(key(node)).second) open_.push_back(std::move(node));
   }
 
-  /// Releases and ends of what is done, each first; then time goes on.
+  /// Adds releases and ends, each as the first event; then lets time pass.
   void expand(Node node) {
     for (std::uint32_t i = 0; i < node.tasks.size(); ++i)
       if (!node.tasks[i].outstanding && node.tasks[i].since >= set_.tasks[i].period) release(node, i);
@@ -185,7 +185,7 @@ class Explorer {
     task.since = 0;
     task.outstanding = true;
     task.next_release = node.now + set_.tasks[i].period;
-    // Of an older job of the task.
+    // An older job of the task had paid it.
     for (TaskState& each : node.tasks) {
       if (each.loaded_for == i) each.loaded_for = none;
       if (each.taken_for == i) each.taken_for = none;
@@ -221,7 +221,7 @@ class Explorer {
     visit(std::move(node));
   }
 
-  /// False: some job outlasts its period.
+  /// Advances the time by a tick. Returns false if some job outlasts its period.
   bool tick(Node& node) {
     ++node.now;
     if (node.left > 0) --node.left;
@@ -260,7 +260,7 @@ class Explorer {
     if (flights.size() == 1) begin_transfer(node, flights.front());
   }
 
-  /// As the scheduler sees it once the first chunk has begun.
+  /// Begins an operation, as the scheduler sees it once the first chunk has begun.
   void begin_operation(Node& node, const Action& action, bool in) {
     const auto& state = node.scheduler.state();
     const auto count = [&](std::uint32_t task, Residence residence) {
@@ -272,7 +272,7 @@ class Explorer {
                         : std::min(missing - static_cast<std::uint32_t>(state.free.size()),
                                    count(action.transfer.task, Residence::resident) + 1) -
                               1;
-    if (!in) node.tasks[action.transfer.task].taken_for = none; // each operation begins anew
+    if (!in) node.tasks[action.transfer.task].taken_for = none; // each operation starts anew
   }
 
   void begin_transfer(Node& node, Flight& flight) {

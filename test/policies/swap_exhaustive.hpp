@@ -1,5 +1,5 @@
-// The exact worst case of a tiny device that swaps, by visiting every state that the real DeviceScheduler can reach
-// under any sporadic releases: chunk by chunk, in integer time, with every order of what happens at one instant.
+// Finds the exact worst case of a tiny device that swaps. It visits every state that the real DeviceScheduler can reach
+// under any sporadic releases: chunk by chunk, in integer time, with every order of simultaneous events.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -14,7 +14,7 @@ struct TinySwapTask {
   int done_by = 0; // deadline of the device part; orders jobs of one rank
   int device = 0;
   int chunks = 0;
-  bool constant = false; // its chunks are dropped, and not copied out
+  bool constant = false; // its chunks are dropped, not copied out
   int rank = 0;          // smaller first
 };
 
@@ -25,19 +25,20 @@ struct TinySwapSet {
   int copy_engines = 1;
   int in = 1, out = 1, drop = 0; // of one chunk
   int in_fixed = 0;              // of each load
-  /// Of each victim of a load; of each swap-out where operations are not preempted
+  /// Fixed cost of each victim of a load, or of each swap-out if operations are not preempted.
   int out_fixed = 0;
   bool early = false; // executions and transfers may take less
 };
 
 struct SwapExploration {
-  /// Response of each task; `period + 1` where a job can outlast the next release: then the others are lower estimates
+  /// The worst response of each task. A value of `period + 1` means that a job can outlast the next release; the others
+  /// are then lower estimates.
   std::vector<int> worst;
   std::size_t states = 0;
-  bool complete = false; // false: there are more states than were allowed
+  bool complete = false; // false: there were more than max_states states
 };
 
-/// Begins with frames filled in every order of the tasks.
+/// Explores from frames filled in every order of the tasks.
 [[nodiscard]] SwapExploration explore(const TinySwapSet& set, std::size_t max_states);
 
 } // namespace rtexec::test

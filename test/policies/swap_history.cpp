@@ -97,7 +97,7 @@ std::optional<Event> Environment::possible(Choice choice) {
   return std::nullopt;
 }
 
-/// Close to what is possible, but not it.
+/// Returns an event that is similar to a possible one, but impossible.
 std::optional<Event> Environment::senseless() {
   const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
   const JobId job{little(tasks_), number_ - little(3)};

@@ -1,5 +1,5 @@
-// Random plans with swapping, and what may happen to a device that runs one: a history for the scheduler and for its
-// book, which is kept beside it.
+// Random plans with swapping, and random events of a device that runs one. They form a history for the scheduler and
+// for its book.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -21,7 +21,7 @@ struct SwappingTask {
   unsigned rank = 0;
 };
 
-/// Periods and device deadlines are 1000 ns.
+/// Makes a plan in which all periods and device deadlines are 1000 ns.
 Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<SwappingTask>& tasks,
              unsigned copy_engines = 2);
 
@@ -29,14 +29,14 @@ Plan random_plan(SwapPolicy policy, Random& random);
 
 DeviceScheduler::TaskParameters parameters_of(const PlannedTask& task, bool stays = false);
 
-/// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that
-/// make no sense.
+/// Generates events of a device: requests, withdrawals, ends in every possible order, failures, and nonsensical
+/// reports.
 class Environment {
  public:
   Environment(const Plan& plan, const Book& book, Random& random);
-  /// Some event, mostly a possible one.
+  /// Returns some event, mostly a possible one.
   Event any();
-  /// An end, without failure; none where nothing goes on.
+  /// Returns the end of something without failure, or nullopt if nothing is under way.
   std::optional<Event> end();
 
  private:
@@ -54,7 +54,7 @@ class Environment {
   std::uint64_t number_ = 3;
 };
 
-/// One scheduler, its book, and a twin that hears of possible events only: that it does the same shows that equal
+/// A scheduler, its book, and a twin that gets possible events only. Equal behaviour of the twin shows that equal
 /// histories give equal actions, and that a refused event leaves no trace.
 class Watched {
  public:
@@ -62,7 +62,7 @@ class Watched {
       : book(plan), scheduler_(plan, slots), twin_(plan, slots) {}
 
   void feed(const Event& event);
-  /// `plan`, which is the book's, has `with` in place of `task` where that is possible. At most `most` slots are.
+  /// Replaces `task` of the book's plan by `with` if that is possible and needs at most `most` slots.
   void exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, bool stays, std::size_t most);
   [[nodiscard]] const DeviceScheduler::State& state() const { return scheduler_.state(); }
 

@@ -16,11 +16,11 @@ namespace {
 using namespace policies::test;
 using Kind = Event::Kind;
 
-// ---- any history ----
+// ---- random histories ----
 
 class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
  protected:
-  /// A random plan and `events` random events, then nothing but ends, until every job has left.
+  /// Feeds `events` random events to a random plan, then only ends until every job has left.
   void live_through(std::uint64_t seed, int events) {
     Random random(seed);
     const Plan plan = random_plan(GetParam(), random);
@@ -30,7 +30,7 @@ class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
 
     std::size_t chunks = plan.swap->frames, most = plan.swap->frames;
     for (const PlannedTask& task : plan.tasks) chunks += task.swap_slots.size();
-    // Each job executes once, and each of its chunks comes once, for another's
+    // Each job executes once, and each of its chunks is loaded once and saved once for another's.
     most += plan.tasks.size() + 2 * chunks;
     while (const auto event = environment.end()) {
       ASSERT_NO_FATAL_FAILURE(device.feed(*event)) << "at the end";
@@ -75,7 +75,7 @@ TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
     ASSERT_NO_FATAL_FAILURE(live_through(seed, events)) << "seed " << seed;
     left -= events;
   }
-  // That it was worth the while.
+  // Checks that each kind of event happened often enough.
   const bool pipelined = GetParam() == SwapPolicy::pipelined || GetParam() == SwapPolicy::none;
   const bool serial = GetParam() == SwapPolicy::serial;
   const bool rt_swap = !pipelined && !serial && GetParam() != SwapPolicy::lru;
@@ -104,8 +104,8 @@ TEST(SwapScheduler, TheFramesHoldTheFirstTasksAtFirst) {
   EXPECT_TRUE(scheduler.state().free.empty());
 }
 
-/// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken; swapping for the next one is
-/// hidden behind an execution.
+/// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken. Swapping for the next one
+/// overlaps an execution.
 TEST(SwapScheduler, RtSwapDoesNotSwapForNothing) {
   DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {1}, {1}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
@@ -130,8 +130,8 @@ TEST(SwapScheduler, PipelinedLetsAJobThatNeverSwapsBypassInTheSameHistory) {
   EXPECT_EQ(feed(scheduler, completion(2, 0)), (List{copy_out({1, 0}, {2, 0, 0})}));
 }
 
-/// The paper's Fig. 6(b): a swap-in waits until its job heads the queue, so a job that needs none is blocked once only;
-/// 6(c): then it is not overtaken.
+/// The paper's Fig. 6(b): a swap-in waits until its job heads the queue, so a job without a swap-in is blocked only
+/// once. Fig. 6(c): then it is not overtaken.
 TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
   DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {0}, {1}, {1}, {0}}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{start(0, 0)});
@@ -147,8 +147,8 @@ TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
   EXPECT_EQ(feed(scheduler, completion(3, 0)), List{start(4, 1)});
 }
 
-/// The hole in RT-Swap's rule: chunks are saved for a job that is far from the head, and a more urgent one that comes
-/// then waits for all of them, with the device idle.
+/// The hole in RT-Swap's rule: chunks are saved for a job far from the head. A more urgent job that comes then waits
+/// for all of them, with the device idle.
 TEST(SwapScheduler, RtSwapSavesForAJobThatIsNotTheHead) {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {1}, {0}, {0}, {2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
@@ -168,9 +168,9 @@ TEST(SwapScheduler, SerialDoesNotInTheSameHistory) {
   EXPECT_EQ(feed(scheduler, request(4, 0, 9000)), List{});
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out({1, 0}, {0, 0, 0})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in({1, 0}, {1, 0, 0})}));
-  EXPECT_EQ(feed(scheduler, completion(2, 0)), List{}); // task 1's job is staged: nobody goes before it
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), List{}); // task 1's job is staged: no job overtakes it
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{start(1, 0)});
-  // It heads the queue
+  // It heads the queue.
   EXPECT_EQ(feed(scheduler, completion(1, 0)), (List{start(3, 0), copy_out({4, 0}, {1, 0, 0})}));
 }
 
@@ -230,7 +230,7 @@ TEST(SwapScheduler, OnlyTheHeadBypasses) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{start(1, 0)});
 }
 
-/// Tasks 0, 1 and 2 execute in this order, and task 1's next job comes last.
+/// Executes tasks 0, 1 and 2 in this order. Task 1's next job comes last.
 void execute_three(DeviceScheduler& scheduler) {
   for (const auto& [task, deadline] : {std::pair(0u, 5000), {1u, 9000}, {2u, 7000}}) {
     EXPECT_EQ(feed(scheduler, request(task, 0, deadline)), List{start(task, 0)});
@@ -297,7 +297,7 @@ TEST(SwapScheduler, AWithdrawnStagedJobLeavesWhenNothingMovesForIt) {
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), List{drop(1, 0)});
 }
 
-/// Task 0 executes, task 2's job is staged and ready, and a chunk is saved for task 3's.
+/// Task 0 executes, task 2's job is staged and ready, and a chunk is saved for task 3's job.
 DeviceScheduler saving_beside_a_ready_job() {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{0}, {2}, {1}, {1}}));
   feed(scheduler, request(0, 0, 100));
@@ -320,7 +320,7 @@ TEST(SwapScheduler, AFailedSwapOutDoesNotConcernAnotherReadyJob) {
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
 }
 
-/// One operation is not preempted, though nobody needs it any more.
+/// An operation is not preempted, even if no job needs it any more.
 TEST(SwapScheduler, RtSwapEndsASwapOutWhoseJobIsWithdrawn) {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {2}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out({1, 0}, {0, 0, 0})}));
@@ -331,7 +331,7 @@ TEST(SwapScheduler, RtSwapEndsASwapOutWhoseJobIsWithdrawn) {
 
 // ---- in time ----
 
-/// Executes jobs and moves chunks on a virtual clock, each for as long as it may take.
+/// Executes jobs and moves chunks on a virtual clock, each for its maximum time.
 class VirtualDevice {
  public:
   VirtualDevice(const Plan& plan, std::vector<Duration> executions, Duration chunk)
@@ -341,7 +341,7 @@ class VirtualDevice {
     agenda_.emplace(when, Event{Kind::job_requested, {task, 0}, when, when + deadline});
   }
 
-  /// When each task's job ends.
+  /// Returns when each task's job ends.
   std::map<std::uint32_t, Instant> run() {
     while (!agenda_.empty()) {
       const auto [now, event] = *agenda_.begin();
@@ -378,7 +378,7 @@ class VirtualDevice {
 };
 
 /// The counter-example to RT-Swap's Eq. (2). Task 0 is L2, whose chunks are on the device; 1 is c, 2 to 9 are m1 to m8,
-/// 10 is L1, 11 is L3. Returns by how much each job is late (where negative: early).
+/// 10 is L1, 11 is L3. Returns the lateness of each job, negative if it is early.
 std::map<std::uint32_t, Duration> lateness_in_the_hole(SwapPolicy policy, unsigned copy_engines) {
   using std::chrono::microseconds;
   using std::chrono::milliseconds;

@@ -1,5 +1,5 @@
-// Random task sets: drawn from the ranges that they are asked from, the same for the same seed, nested, and as chunks
-// what plans make of them.
+// Tests random task sets: drawn from the requested ranges, equal for equal seeds, nested, and with the chunks that
+// plans use.
 #include "policies/device/task_generator.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TaskSource own_source() {
   return source;
 }
 
-/// Two networks; the low resolutions of the first need 100 MiB, the high ones of the second 1100 MiB.
+/// Two networks. The low resolutions of the first need 100 MiB, the high ones of the second 1100 MiB.
 TaskSource network_source() {
   TaskSource source;
   source.period = {3s, 5s};
@@ -90,7 +90,7 @@ TEST(TaskGenerator, DrawsWithinTheRanges) {
     }
 }
 
-/// Shares of 20000 periods in the four quarters of the range, on the scale of the distribution.
+/// Returns the shares of 20000 periods in the four quarters of the range, on the scale of the distribution.
 std::array<double, 4> quarters_of(Distribution distribution) {
   TaskSource source = own_source();
   source.periods = distribution;
@@ -108,7 +108,7 @@ std::array<double, 4> quarters_of(Distribution distribution) {
 
 TEST(TaskGenerator, PeriodsAreUniformOnTheirScale) {
   for (const Distribution distribution : {Distribution::uniform, Distribution::log_uniform})
-    EXPECT_THAT(quarters_of(distribution), Each(AllOf(Ge(0.235), Le(0.265)))); // 5 standard deviations
+    EXPECT_THAT(quarters_of(distribution), Each(AllOf(Ge(0.235), Le(0.265)))); // within 5 standard deviations
 }
 
 TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
@@ -119,7 +119,8 @@ TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
           utilisation, 1e-6);
 }
 
-/// Shares of one are uniform on the simplex: of three, each is below 1/2 in 3/4 of all cases and below 1/4 in 7/16.
+/// Shares of a total of one are uniform on the simplex: of three, each is below 1/2 in 3/4 of all cases and below 1/4
+/// in 7/16.
 TEST(TaskGenerator, UUniFastIsEvenAmongAllShares) {
   constexpr int draws = 20'000;
   std::mt19937_64 random(1);
@@ -171,7 +172,7 @@ TEST(TaskGenerator, NetworksAndResolutionsAreDrawnEvenly) {
   EXPECT_THAT(shares, Each(AllOf(Ge(0.235), Le(0.265))));
 }
 
-/// Row after row one more, and nothing else changes.
+/// Each row raises one more resolution and changes nothing else.
 TEST(TaskGenerator, ResolutionsAreRaisedOneByOne) {
   for (std::size_t high = 0; high <= 6; ++high) {
     const auto tasks = generate(network_source(), {.tasks = 6, .high = high}, 1, 5);
@@ -244,7 +245,8 @@ TEST(TaskGenerator, MixedSetsAreNestedToo) {
 
 // ---- chunks ----
 
-/// In chunks of 64 MiB: 2 not swappable, of 3.5 swappable 1.5 constants; and the larger one 1, 4, 1.
+/// Two tasks, in chunks of 64 MiB: the first has 2 not swappable and 3.5 swappable, of which 1.5 constants. The larger
+/// one has 1, 4, 1.
 std::vector<GeneratedTask> two_tasks() {
   return {
       {.period = 4s, .need = {.execution = 10ms, .footprint = mib(352), .swappable = mib(224), .constants = mib(96)}},
@@ -275,14 +277,14 @@ TEST(TaskGenerator, ClassesShareTheLargestScratch) {
   const DeviceSet set = set_with(MemoryModel::classes, mib(64));
   EXPECT_THAT(max_of_each(set), ElementsAre(2, 1));
   EXPECT_EQ(set.tasks[0].constants, 2U);
-  // Constants, what is not swappable, scratch, less the capacity
+  // Constants, memory that is not swappable, and scratch, less the capacity.
   EXPECT_EQ(set.overflow, 2U + 1 + 2 + 1 + 3 - 1);
   EXPECT_EQ(set_with(MemoryModel::one_process, mib(64)).overflow, 2U + 1 + 2 + 3 - 1);
 }
 
 TEST(TaskGenerator, NothingIsMissingWhereAllFits) { EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U); }
 
-/// Six and five chunks.
+/// Sets of six and five chunks.
 TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
   const auto overflow = [](double reduced) {
     return device_set_of(two_tasks(), {.reduced = reduced, .chunk = mib(64)}, MemoryModel::state, 2, Order::edf)

@@ -17,7 +17,7 @@ constexpr Nanos longest_period = 24;
 
 int draw(std::mt19937_64& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
-/// Every chunk that may be swapped is, and of one class for each task.
+/// Draws a set in which every swappable chunk is swapped, with one class for each task.
 DeviceSet random_set(std::mt19937_64& random, const DeviceWay& way) {
   DeviceSet set{
       .tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .rule = policies::rule_of(way.policy), .cost = {}};
@@ -88,7 +88,7 @@ std::optional<TinyPromise> random_tiny(std::mt19937_64& random, const DeviceWay&
       task.deadline = std::clamp<Nanos>(task.deadline * eighths / 8, 1, task.period);
       if (task.period > longest_period) return std::nullopt;
     }
-    DeviceSet charged = set; // as plans have it: a copy out costs no less than a drop
+    DeviceSet charged = set; // as plans charge it: a copy out costs at least as much as a drop
     charged.cost.out_per_chunk = std::max(set.cost.out_per_chunk, set.cost.drop_per_chunk);
     const policies::DeviceVerdict verdict = policies::test_device(charged, way.test, way.order, volumes);
     if (verdict.proved) return promise_of(set, way, verdict, early);

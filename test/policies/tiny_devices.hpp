@@ -1,4 +1,4 @@
-// Random tiny sets that a test of the device alone just accepts, for the exploration of every schedule.
+// Draws tiny sets that a test of the device alone just accepts, for the exploration of every schedule.
 #pragma once
 
 #include "policies/device/device_tests.hpp"
@@ -12,7 +12,7 @@
 
 namespace rtexec::test {
 
-/// A test, and the rule under which it promises.
+/// A schedulability test, and the swap rule for which it gives bounds.
 struct DeviceWay {
   SwapPolicy policy{};
   policies::DeviceTest test{};
@@ -22,10 +22,10 @@ struct DeviceWay {
 
 struct TinyPromise {
   TinySwapSet set;
-  std::vector<std::optional<int>> bounds; // by task; absent: it is not real-time
+  std::vector<std::optional<int>> bounds; // by task; nullopt: it is not real-time
 };
 
-/// Nothing: this one is not accepted at any scale that is tiny.
+/// Returns nullopt if the drawn set is not accepted at any tiny scale.
 [[nodiscard]] std::optional<TinyPromise> random_tiny(std::mt19937_64& random, const DeviceWay& way);
 
 [[nodiscard]] std::string described(const TinyPromise& promise, const SwapExploration& found);

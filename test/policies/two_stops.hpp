@@ -1,6 +1,6 @@
-// Two stops of the machine, each in the span of one job: the first makes a more urgent job late until it meets the
-// second job, the second lets the next one of the more urgent task in as well. Shows why releases are charged as 2 S
-// later (policies/proofs/hold-ups.md).
+// An example with two platform stalls, each within one job. The first makes a more urgent job so late that it meets the
+// second job; the second stall lets that task's next job in as well. It shows why releases are charged as 2 S later
+// (policies/proofs/hold-ups.md).
 #pragma once
 
 #include "test/policies/plan_sets.hpp"
@@ -15,7 +15,7 @@ struct TwoStops {
 
   TaskSet tasks = set_of({task_of("j", 9099 * us, {2 * ms, us, us}), task_of("i", 40 * ms, {5 * ms, us, us})},
                          Order::static_priority);
-  Duration response_of_i = 10'104 * us; // in what follows
+  Duration response_of_i = 10'104 * us; // response of task i under the releases and stops below
 
   struct Release {
     Duration at, latency;

@@ -1,5 +1,5 @@
-// The choice of volumes against trying all of them, and of theorem1's against an own search; the demand test without
-// swaps against schedcat's.
+// Tests the choice of volumes against trying all of them, and theorem1's choice against an independent search. Tests
+// the demand test without swaps against schedcat's.
 #include "policies/device/device_tests.hpp"
 #include "policies/device/volume_search.hpp"
 #include "test/policies/reference_serial.hpp"
@@ -99,9 +99,9 @@ struct Case {
 
 class VolumesOfSerialTests : public testing::TestWithParam<Case> {};
 
-/// "The first one is proved, if any is"; and of theorem1 the sum is the least. Filling the longest periods first is
-/// best where what is swapped costs by the chunk; a task that begins to swap may block for longer at once, pay fixed
-/// costs, or turn drops into copies: then a few are missed.
+/// "The first one is proved, if any is"; for theorem1 the sum is the least. To fill the longest periods first is best
+/// if swapping costs by the chunk. A task that begins to swap may at once block for longer, pay fixed costs, or turn
+/// drops into copies: then a few volumes are missed.
 TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
   const auto& [name, test, traits] = GetParam();
   Random random(31);
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Serial, VolumesOfSerialTests,
                                          Case{"rta_best_effort", DeviceTest::rta, {.best_effort = true}}),
                          [](const auto& each) { return std::string(each.param.name); });
 
-/// Of what any volumes prove; (M) alone misses many of these.
+/// Counts sets that any volumes prove. With (M) alone many of these are missed.
 TEST(VolumesOfPipelined, TightOnesProveWhatHasNoRoomForLoads) {
   Random random(37);
   int provable = 0, roomy = 0, found = 0, beyond = 0;
@@ -187,7 +187,8 @@ TEST(VolumesOfPipelined, TightOnesProveWhatHasNoRoomForLoads) {
   EXPECT_LE((provable - found) * 100, provable * 3) << found << " of " << provable << ", " << roomy << " with room";
 }
 
-/// For test/system/theorem1.sh: sets, and the sums of the volumes chosen for them, where RTEXEC_THEOREM1_FILE says.
+/// Writes sets, and the sums of the volumes chosen for them, into the file RTEXEC_THEOREM1_FILE for
+/// test/system/theorem1.sh.
 TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
   const char* file = std::getenv("RTEXEC_THEOREM1_FILE");
   if (file == nullptr) GTEST_SKIP() << "test/system/theorem1.sh asks for it";
@@ -200,7 +201,7 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
         .tasks = {},
         .overflow = 0,
         .cost = {.in_per_chunk = Duration(draw(random, 0, 6000)), .out_per_chunk = Duration(draw(random, 0, 6000))}};
-    // Percent of the periods at which all jobs with all chunks would fill the device
+    // In percent of the periods at which all jobs with all chunks would fill the device.
     const int slack = draw(random, 80, 400);
     const std::uint32_t chunks = draw(random, 0, 1) == 0 ? 80 : 10;
     std::uint32_t all = 0, largest = 0;
@@ -216,7 +217,7 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
     }
     for (DeviceTask& task : set.tasks)
       task.period = task.deadline = std::max<Nanos>(1, work * slack / 100 * draw(random, 30, 100) / 100);
-    // Seldom too many
+    // Rarely too many.
     set.overflow = static_cast<std::uint32_t>(draw(random, 1, static_cast<int>(std::max(1U, all - largest + 1))));
     const std::vector<Volumes> found = volumes_for(set, DeviceTest::theorem1, Order::edf);
     const bool proved = !found.empty() && test_device(set, DeviceTest::theorem1, Order::edf, found.front()).proved;
@@ -229,7 +230,7 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
   }
 }
 
-/// The serial tests agree with a second writing of their formulas, by either rule.
+/// The serial tests agree with a second implementation of their formulas, by either rule.
 TEST(SerialTests, AgreeWithAReference) {
   Random random(32);
   int agreed[2] = {0, 0};
@@ -254,7 +255,7 @@ TEST(SerialTests, AgreeWithAReference) {
       ASSERT_EQ(verdict.responses, *bounds) << described(set) << text_of(volumes);
     } else {
       const bool holds = test::reference_serial_edf(set, volumes, test == DeviceTest::demand);
-      // Rounding
+      // Rounding errors.
       if (test == DeviceTest::baker && verdict.left > 1'000'000'000 - 10 && verdict.left < 1'000'000'000 + 10) continue;
       ASSERT_EQ(verdict.proved, holds) << to_string(test) << " " << described(set) << text_of(volumes);
     }
@@ -263,7 +264,7 @@ TEST(SerialTests, AgreeWithAReference) {
   EXPECT_GT(std::min(agreed[0], agreed[1]), 3000);
 }
 
-// ---- the demand test without swaps, as schedcat has it ----
+// ---- the demand test without swaps, as in schedcat ----
 
 /// QPA (Zhang, Burns 2009) with the arrival blocking of non-preemptive jobs (Baruah 2006), after schedcat's qpa.cpp and
 /// qpa_msrp.cpp with one processor and no resources but the processor: in integers and fractions.
@@ -278,7 +279,7 @@ class Schedcat {
     for (const DeviceTask& task : tasks) busy_ += all_ / task.period * task.execution;
   }
 
-  /// Of a second writing: it accepts a full device, for which demand has no horizon.
+  /// True if the second implementation accepts a fully utilised device, for which demand has no horizon.
   [[nodiscard]] bool full() const { return busy_ >= all_; }
 
   [[nodiscard]] bool schedulable() const {
@@ -315,7 +316,7 @@ class Schedcat {
     return length;
   }
 
-  /// max over i of D - T, and of sum of (T - D) U / (1 - U), rounded up.
+  /// Returns the maximum of D - T over all i and of sum of (T - D) U / (1 - U), rounded up.
   Nanos zhang_burns() const {
     Wide sum = 0;
     for (const DeviceTask& task : tasks_) sum += (task.period - task.deadline) * (all_ / task.period) * task.execution;
