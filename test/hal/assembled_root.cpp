@@ -20,7 +20,7 @@ std::vector<std::string> columns_of(const std::string& line) {
   return columns;
 }
 
-/// One path for each name between braces.
+/// Returns one path for each name between the braces.
 std::vector<std::string> paths_of(const std::string& pattern) {
   const auto begin = pattern.find('{'), end = pattern.find('}');
   if (begin == pattern.npos) return {pattern};

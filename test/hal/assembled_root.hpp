@@ -1,5 +1,5 @@
-// A tree of test/hal/roots/assembled.table in a folder of its own: what a board's kernel shows under /proc and /sys, as
-// public sources tell it.
+// Assembles a tree of test/hal/roots/assembled.table in a folder: the files under /proc and /sys of a board's kernel,
+// according to public sources.
 #pragma once
 
 #include "hal/machine_files.hpp"
@@ -22,7 +22,7 @@ class AssembledRoot {
   [[nodiscard]] std::string read(const std::filesystem::path& file) const;
   void write(const std::filesystem::path& file, std::string_view content) const;
   void remove(const std::filesystem::path& file) const;
-  /// Of every file, by its path under the root.
+  /// Returns the contents of every file, by its path under the root.
   [[nodiscard]] std::map<std::string, std::string> contents() const;
 
  private:

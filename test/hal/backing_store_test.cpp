@@ -1,4 +1,4 @@
-// One set of rules for every backing store, and what goes wrong with files.
+// One set of rules for every backing store, and errors of files.
 #include "test/hal/device_rule_tests.hpp"
 #include "test/hal/failing_system.hpp"
 #include "test/hal/forwarding_device.hpp"
@@ -21,10 +21,10 @@ namespace rtexec::hal::test {
 namespace {
 
 constexpr Bytes page{4096};
-constexpr Bytes large{(4 << 20) + 4096}; // travels in parts, more than are under way at once, the last one odd
+constexpr Bytes large{(4 << 20) + 4096}; // moves in parts, more than may be in flight, the last one of an odd size
 constexpr int parts = 8, depth = 4;
 
-/// A host device that says whether the host sees its window, and whose copies can be watched and made to fail.
+/// A host device for which a test chooses whether the host sees its window. Its copies can be watched and made to fail.
 class WatchedDevice final : public ForwardingDevice {
  public:
   WatchedDevice(std::size_t chunks, Bytes chunk, bool host_sees_window)
@@ -61,7 +61,7 @@ class WatchedDevice final : public ForwardingDevice {
 
   std::atomic<int> copies = 0;
   std::atomic<int> begins = 0, ends = 0;                    // halves of copies
-  int failing_copy = 0, failing_begin = 0, failing_end = 0; // from 1
+  int failing_copy = 0, failing_begin = 0, failing_end = 0; // counted from 1
   void (*on_copy)() = nullptr;
   bool allows_pinning = true;
   int pinned = 0;
@@ -70,7 +70,7 @@ class WatchedDevice final : public ForwardingDevice {
   DeviceCapabilities capabilities_;
 };
 
-/// A system that is always as `change` makes it.
+/// While it lives, the system is modified by `change`.
 class Without {
  public:
   explicit Without(void (*change)(System&))
@@ -102,7 +102,7 @@ void no_direct(System& system) {
     return (flags & O_DIRECT) != 0 ? refuse(EINVAL) : linux_system().set_status_flags(file, flags);
   };
 }
-void no_direct_reads(System& system) { // the flag is taken, and each transfer then refused
+void no_direct_reads(System& system) { // the flag is accepted, but each transfer then fails
   system.pread = [](int file, void* to, std::size_t size, off_t offset) -> ssize_t {
     return (::fcntl(file, F_GETFL) & O_DIRECT) != 0 ? refuse(EINVAL) : linux_system().pread(file, to, size, offset);
   };
@@ -114,17 +114,17 @@ void neither(System& system) {
 
 // ---- disks with poll queues ----
 
-/// A file of the kernel's with one number.
+/// Returns a kernel-like file that contains one number.
 int tells(const char* number) {
   const int file = ::memfd_create("says", MFD_CLOEXEC);
   if (::pwrite(file, number, std::strlen(number), 0) < 0) return -1;
   return file;
 }
-const char* poll_queues = "1\n"; // what io_poll says
+const char* poll_queues = "1\n"; // the contents of io_poll
 bool on_partition = false;
 std::atomic<int> polled_rings, open_rings;
 
-/// Rings on this disk that are polled work as others do.
+/// Makes rings on this disk poll, although it works as any other does.
 void poll_queue(System& system) {
   system.open = [](const char* path, int flags) {
     const std::string_view name(path);
@@ -146,9 +146,9 @@ void poll_queue(System& system) {
     linux_system().ring_close(ring);
   };
 }
-constexpr Bytes longest_polled{64 * 4096}; // the power of two within what this disk says
+constexpr Bytes longest_polled{64 * 4096}; // the largest power of two within this disk's limit
 
-/// Different for each seed, in every word.
+/// Returns contents that differ in every word for each seed.
 Contents contents_of(unsigned seed, Bytes size) {
   Contents contents(size.count);
   std::uint64_t word = seed * 0x9e3779b97f4a7c15U + 1;
@@ -159,7 +159,7 @@ Contents contents_of(unsigned seed, Bytes size) {
   return contents;
 }
 
-/// Counts what is done beside a transfer.
+/// Counts the work done during a transfer.
 struct Counted {
   int times = 0;
   Status answer = {};
@@ -198,7 +198,7 @@ struct Bench {
     return std::memcmp(frames[frame], contents.data(), contents.size()) == 0;
   }
   [[nodiscard]] bool holds(std::size_t frame, unsigned seed) const { return holds(frame, contents_of(seed, chunk)); }
-  /// What `stored` holds, brought to the last frame.
+  /// Copies the stored chunk into the last frame. Returns true if it holds the contents of `seed`.
   [[nodiscard]] bool stores(std::size_t stored, unsigned seed) {
     std::memset(frames.back(), 0xff, chunk.count);
     return load(stored, frames.size() - 1) && holds(frames.size() - 1, seed);
@@ -218,9 +218,9 @@ struct Kind {
   const char* name;
   Bytes chunk;
   bool host_sees_window = true;
-  std::optional<HostMemoryKind> host = std::nullopt; // a file, where there is none
+  std::optional<HostMemoryKind> host = std::nullopt; // nullopt: a file
   void (*without)(System&) = nullptr;
-  const char* folder = nullptr; // of the file; the system's for temporary files, where there is none
+  const char* folder = nullptr; // for the file; null: the system's folder for temporary files
   friend std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 };
 
@@ -282,7 +282,7 @@ TEST_P(StoreRules, WhatDoesNotFitIsBadInput) {
   EXPECT_TRUE(bench.holds(0, Contents(bench.chunk.count)));
 }
 
-// A long random history against a model of two lists.
+// Compares a long random history with a model of two lists.
 TEST_P(StoreRules, AnyHistoryAgreesWithTheModel) {
   std::vector<unsigned> stored(chunks), framed(bench.frames.size());
   std::mt19937 random(7);
@@ -345,7 +345,7 @@ TEST_P(StoreRules, WhatIsDoneBesideIsDoneOnceAndItsErrorIsTold) {
   EXPECT_EQ(store().failure(), "");
 }
 
-/// All that is announced, then all transfers, one that was not announced in between: on the engine's thread.
+/// Announces transfers, then executes them on the engine's thread, with an unannounced one in between.
 TEST_P(StoreRules, AnnouncedTransfersAreThoseThatWereAskedFor) {
   for (std::size_t stored = 0; stored < chunks; ++stored)
     ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
@@ -393,7 +393,7 @@ TEST_P(StoreRules, AnnouncedTransfersTellTheErrorOfWhatIsDoneBeside) {
   EXPECT_TRUE(bench.stores(1, 1));
 }
 
-/// More than may be begun at once, and what is not there.
+/// Announces more than may be begun at once, and transfers that do not exist.
 TEST_P(StoreRules, AnyAnnouncementIsTaken) {
   for (std::size_t stored = 0; stored < chunks; ++stored)
     ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
@@ -429,7 +429,7 @@ TEST_P(StoreRules, TransfersNeitherAllocateNorFault) {
     const auto transfers = [&]() noexcept -> Status {
       Status outcome;
       for (std::size_t round = 0; round < 9 && outcome; ++round) {
-        if (round == 1) before = spent(); // code and stack of the first are there
+        if (round == 1) before = spent(); // code and stack of the first transfer are resident
         if (round % 2 == 0) announce(round);
         outcome = kind == EngineKind::copy_in ? store().load(round % chunks, bench.frames[round % 2], {})
                                               : store().save(round % chunks, bench.frames[round % 2], {});
@@ -649,7 +649,7 @@ TEST(FileStoreFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_open_fails<&System::pwrite>(EIO, Errc::io_error, "dmesg", 2);
 }
 
-/// Of a store on a machine in which what `change` says does not work.
+/// Returns the fallback of a store on a machine changed by `change`.
 std::string fallback_without(void (*change)(System&), bool host_sees_window = true) {
   const Without without(change);
   Bench bench(page, host_sees_window);
@@ -659,7 +659,7 @@ std::string fallback_without(void (*change)(System&), bool host_sees_window = tr
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// Without anything replaced: why this machine does not give the store what it wants, or nothing.
+/// Returns why this machine does not give the store all it needs, without modifications, or an empty text.
 std::string why_less() {
   static const std::string text = [] {
     Bench bench(page);
@@ -703,7 +703,7 @@ TEST(FileStoreFallback, EachIsSaidOnceWithItsReason) {
   }
 }
 
-// ---- polled ----
+// ---- polled transfers ----
 
 class FileStorePolled : public testing::Test {
  protected:
@@ -751,7 +751,7 @@ TEST_F(FileStorePolled, NobodyAsksADiskWithoutThem) {
   EXPECT_EQ(polled_rings, 0);
 }
 
-/// What a store says, and holds, on a machine that refuses to poll as `change` says.
+/// Checks what a store reports and stores on a machine that refuses to poll because of `change`.
 void expect_interrupts(void (*change)(System&), std::string_view reason) {
   {
     const Without without(change);
@@ -774,7 +774,7 @@ void expect_interrupts(void (*change)(System&), std::string_view reason) {
 
 TEST_F(FileStorePolled, FallsBackWhereItIsRefusedAndSaysWhy) {
   expect_interrupts(
-      [](System& system) { // no kernel but a recent one answers so, to the first read
+      [](System& system) { // only recent kernels answer the first read like this
         poll_queue(system);
         system.ring_poll = [](io_uring* ring, io_uring_cqe** completion) {
           const int outcome = linux_system().ring_poll(ring, completion);
@@ -885,12 +885,13 @@ TEST(FileStoreFallback, ChunksCreatedLaterWorkUnregistered) {
   EXPECT_EQ(std::memcmp(from, to, page.count), 0);
 }
 
-// ---- errors on the way ----
+// ---- errors of transfers ----
 
-/// What the kernel is made to answer to transfers, by io_uring or without. One at a time.
+/// Changes the kernel's results of transfers, through io_uring or not. One instance at a time.
 class Disturbed {
  public:
-  /// Of a transfer that moved `moved` bytes; from 1. A negative error number, or fewer bytes.
+  /// Returns the result of transfer `number` (from 1), which moved `moved` bytes: a negative error number, or fewer
+  /// bytes.
   using Answer = long (*)(int number, long moved);
   explicit Disturbed(Answer answer, bool ring, bool polled = false)
       : override_((prepare(answer, ring, polled), table_)) {}
@@ -1148,7 +1149,7 @@ TEST(FileStore, TransfersTakeTheRegisteredFileAndMemory) {
        {std::pair(page, true), std::pair(page, false), std::pair(large, true), std::pair(large, false)}) {
     Bench bench(chunk, seen);
     bench.open_file(2);
-    if (chunk > page && !bench.store->fallback().empty()) continue; // so much cannot be registered here
+    if (chunk > page && !bench.store->fallback().empty()) continue; // this machine cannot register so much
     registered = 0;
     for (std::size_t frame = 0; frame < bench.frames.size(); ++frame)
       EXPECT_TRUE(bench.load(1, frame) && bench.save(0, frame));

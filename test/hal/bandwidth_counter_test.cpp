@@ -1,4 +1,4 @@
-// Counters by stand-in events that every machine has, and what happens where the kernel refuses them.
+// Tests counters with stand-in events that every machine has, and the behaviour when the kernel refuses them.
 #include "hal/bandwidth_counter.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/thread.hpp"
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 CounterEvent page_faults() { return *find_event("page-faults"); }
 
-/// Pages of its own, each of which faults once in turn.
+/// Pages that each fault once, in turn.
 class Pages {
  public:
   Pages()
@@ -48,7 +48,7 @@ class Pages {
   std::size_t next_ = 0;
 };
 
-/// Runs `body` on the first core, which is the one that the counters of these tests count.
+/// Runs `body` on the first core, which the counters of these tests count.
 template <class Body> void on_core(unsigned core, Body body) {
   auto thread = Thread::start({.name = "test", .core = core, .reservation = {}}, body);
   ASSERT_TRUE(thread) << thread.error().what;
@@ -74,7 +74,7 @@ TEST(CounterEvents, AreFoundByName) {
   EXPECT_EQ(find_event("r17")->config, 0x17u);
 }
 
-/// A PMU under a root of its own, as a driver publishes it.
+/// A PMU under a scratch root, as a driver publishes it.
 class Pmu {
  public:
   Pmu(const std::string& name, const std::string& type) : folder_("sys/bus/event_source/devices/" + name) {
@@ -103,7 +103,7 @@ TEST(CounterEvents, OfOtherPmusAreFoundUnderTheRoot) {
   EXPECT_THAT(absent.error().what, HasSubstr("no PMU \"other_pmu\""));
 }
 
-/// NVIDIA's PMUs outside of the cores publish no cpumask: the board says where they count.
+/// NVIDIA's uncore PMUs publish no cpumask: the board says on which core they count.
 TEST(CounterEvents, AreOpenedOnTheCoreOfTheirDriverElseOfTheBoard) {
   const Pmu pmu("l3_pmu", "12");
   EXPECT_EQ(find_event("l3_pmu/0x1", pmu.machine(), 0)->counted_on, 0u);
@@ -124,7 +124,7 @@ TEST(CounterEvents, AreMadeOfTheFieldsOfTheirDriver) {
     EXPECT_EQ(find_event(name, pmu.machine()).error().code, Errc::bad_input) << name;
 }
 
-/// A field that is not there is that of a driver which knows one unit only.
+/// A missing field means that the driver has only one unit.
 TEST(CounterEvents, OfAUnitThatTheDriverDoesNotHaveAreRefused) {
   const Pmu pmu("carmel_pmu", "11");
   pmu.set("format/event", "config:0-11");
@@ -147,7 +147,7 @@ TEST(CounterEvents, OfUnknownNameNameThoseThatAreKnown) {
 TEST(CounterProbe, CountsAKnownSweepAndIsToldOfItsOverflow) {
   for (const bool whole_core : {true, false}) {
     auto probe = probe_counter(page_faults(), Bytes{4096}, a_core(), whole_core);
-    for (int again = 0; again < 20 && probe && probe->accuracy >= 1.5; ++again) // others only add to what is counted
+    for (int again = 0; again < 20 && probe && probe->accuracy >= 1.5; ++again) // other activity only adds to the count
       probe = probe_counter(page_faults(), Bytes{4096}, a_core(), whole_core);
     if (!probe && probe.error().code == Errc::refused) GTEST_SKIP() << probe.error().what;
     ASSERT_TRUE(probe) << probe.error().what;
@@ -174,7 +174,7 @@ TEST(CounterProbe, DoesNotBelieveAnEventThatOpensOnly) {
   EXPECT_THAT(probe->what, HasSubstr("it opens, but does not count"));
 }
 
-/// As Orin's scf_pmu does.
+/// A system whose PMU cannot sample, as Orin's scf_pmu.
 const System& refuses_to_sample() {
   static System silent;
   silent = linux_system();
@@ -224,7 +224,7 @@ TEST(CoreCounter, TellsWhenTheBudgetIsUsedUp) {
   });
 }
 
-/// A budget counts from where it was given, not from the event after. What others do on the core counts too.
+/// A budget counts from the moment it is set, not from the next event. Other activity on the core counts too.
 TEST(CoreCounter, CountsEachBudgetFromItsStart) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
@@ -240,7 +240,7 @@ TEST(CoreCounter, CountsEachBudgetFromItsStart) {
   });
 }
 
-/// A display reads it beside the thread that regulates.
+/// A display reads the counter concurrently with the regulating thread.
 TEST(CoreCounter, IsCountedByOtherThreadsToo) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   std::atomic<bool> over{false};
@@ -265,7 +265,7 @@ TEST(CoreCounter, IsCountedByOtherThreadsToo) {
   EXPECT_GE(counter.count()->reads, 50 * 30u);
 }
 
-/// aarch64 can miss one outright (rr#3607).
+/// aarch64 can lose an overflow (rr#3607).
 TEST(CoreCounter, FindsAnOverflowThatTheKernelLost) {
   static System deaf;
   deaf = linux_system();
@@ -338,7 +338,7 @@ TEST(Hold, EndsWithThePeriodOrBefore) {
   });
 }
 
-/// What threads do under a budget that is given anew `periods` times: the touches that each period let through.
+/// Runs threads under a budget that is set `periods` times. Returns the number of touches in each period.
 std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::uint64_t budget, int periods,
                                               int threads) {
   std::atomic<std::uint64_t> touched{0};
@@ -359,7 +359,7 @@ std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::ui
   std::uint64_t before = 0;
   for (int period = 0; period < periods; ++period) {
     EXPECT_EQ(counter.wait(now() + 10s).wake, BandwidthCounter::Wake::overflow);
-    // All have stopped themselves when nothing is touched any more.
+    // All threads are stopped when the number of touches no longer changes.
     std::uint64_t last = touched.load();
     for (;;) {
       std::this_thread::sleep_for(300us);
@@ -378,7 +378,7 @@ std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::ui
 
 CounterSettings of_threads() {
   CounterSettings result = settings(CounterBackEnd::thread);
-  result.period = 1min; // a thread waits for its next budget as long as this test likes
+  result.period = 1min; // a thread waits for its next budget as long as this test needs
   return result;
 }
 
@@ -399,7 +399,7 @@ TEST(ThreadCounter, SharesOneBudgetBetweenThreads) {
   EXPECT_LE(sum, 10u * 400u) << "each of the threads may be a quarter of an even share beyond it";
 }
 
-/// Before Linux 5.13 there is no SIGTRAP from counters.
+/// Before Linux 5.13 counters cannot send SIGTRAP.
 TEST(ThreadCounter, WorksByAnOrdinarySignalOnAnOldKernel) {
   if (rtexec::test::sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   static System old;
@@ -424,7 +424,7 @@ TEST(ThreadCounter, GoesOnWhenNobodyGivesBudgetsAnyMore) {
   std::thread greedy([&] {
     Pages pages;
     ASSERT_TRUE(counter.join());
-    pages.touch(100); // more than the budget: it is held here
+    pages.touch(100); // more than the budget: it is stopped here
     counter.leave();
   });
   greedy.join();
@@ -441,7 +441,7 @@ TEST(ThreadCounter, GivesItsPlaceBack) {
     }).join();
 }
 
-// ---- the choice ----
+// ---- choice of the back end ----
 
 Board board_of(std::vector<CounterFacts> counters) {
   Board board;
@@ -511,8 +511,8 @@ TEST(CounterChoice, PollsAPmuThatRefusesToTellOfOverflows) {
   EXPECT_TRUE(open_counter(choices->front().settings));
 }
 
-/// PMUs outside of the cores as NVIDIA's: without a cpumask, asked on one core only, a unit for each cluster. What they
-/// count is emulated by the time of the unit's core, which grows with a sweep; elsewhere they open, and count nothing.
+/// A machine with uncore PMUs like NVIDIA's: no cpumask, queried on one core only, a unit for each cluster. The time of
+/// the unit's core, which grows during a sweep, emulates the count. On other cores events open but count nothing.
 struct UncoreMachine {
   UncoreMachine() {
     pmu.set("format/event", "config:4-15");
@@ -532,7 +532,7 @@ struct UncoreMachine {
   static inline System table;
   static inline std::vector<unsigned> clusters; // one core in each
   static inline std::uint64_t sleeping = 99;
-  static inline bool visited = false; // opens only for who runs on the core
+  static inline bool visited = false; // opens only for a thread that runs on the core
   Pmu pmu{"carmel_pmu", "11"};
 };
 

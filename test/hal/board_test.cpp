@@ -1,4 +1,4 @@
-// What a machine has of what its board's file says, on trees that were assembled for four boards.
+// Tests which parts of its board's file a machine has, on trees assembled for four boards.
 #include "hal/bandwidth_counter.hpp"
 #include "hal/board/board_findings.hpp"
 #include "test/hal/assembled_root.hpp"
@@ -171,7 +171,7 @@ TEST(BoardProbe, TellsAHotPart) {
   EXPECT_THAT(gpu->state, HasSubstr("96.0 C, throttled from 95.5 C"));
 }
 
-/// Zones and rails are numbered anew with every release.
+/// Zones and rails have different numbers in every release.
 TEST(BoardFiles, AreFoundByTheirLabels) {
   const AssembledRoot root("xavier-r35");
   const auto rail = [&] {
@@ -217,7 +217,7 @@ TEST(BoardFiles, HaveANumberOrNone) {
   EXPECT_FALSE(value("5"));
 }
 
-/// What the board's file asks of the PMUs is what the drivers have.
+/// The PMU settings of the board's file equal those of the drivers.
 TEST(BoardCounters, AreThoseOfTheDrivers) {
   const auto config_on = [](const char* tree, const char* board, unsigned core) {
     const AssembledRoot root(tree);

@@ -1,4 +1,4 @@
-// The kernel's command line that boards ask for.
+// Tests the kernel command line that boards require.
 #include "hal/board/board_findings.hpp"
 #include "test/support/expected_result.hpp"
 

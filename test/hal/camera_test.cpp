@@ -1,4 +1,4 @@
-// Cameras against a V4L2 driver in software: what is agreed on, which frame is the newest, and what goes wrong.
+// Tests cameras with a simulated V4L2 driver: negotiation, choice of the newest frame, and errors.
 #include "hal/camera.hpp"
 #include "hal/linux/probe.hpp"
 #include "test/hal/fake_camera.hpp"
@@ -37,7 +37,7 @@ std::unique_ptr<Camera> started(const CameraWanted& wanted = small) {
   return camera;
 }
 
-/// The newest frame, which must be there.
+/// Returns the newest frame, which must exist.
 CameraFrame newest(Camera& camera) {
   const auto found = camera.newest();
   EXPECT_TRUE(found && *found) << (found ? "nothing new" : name(found.error()));
@@ -59,7 +59,7 @@ auto refuses(const CameraWanted& wanted, Errc code, std::string_view part) {
   return fails(Camera::open(FakeCamera::path, wanted), code, part);
 }
 
-// ---- what is agreed on ----
+// ---- negotiation ----
 
 TEST(CameraFormat, IsTheFirstThatItHasUnlessOneIsAskedFor) {
   FakeCamera fake;
@@ -144,7 +144,7 @@ TEST(CameraFormat, TwelveBitsAPixelHaveTheirColoursBehindTheFirstPlane) {
   EXPECT_EQ(newest(*camera).bytes.size(), 100u * 72u);
 }
 
-// ---- what does not open ----
+// ---- cameras that do not open ----
 
 TEST(CameraOpen, SaysWhatToDo) {
   FakeCamera fake;
@@ -221,7 +221,7 @@ TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
   EXPECT_EQ(fake.queued(), Camera::min_buffers);
 }
 
-// ---- which frame ----
+// ---- choice of the frame ----
 
 TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
   FakeCamera fake;
@@ -232,7 +232,7 @@ TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
   EXPECT_TRUE(shows(frame, 2));
   EXPECT_EQ(frame.bytes.size(), 64u * 48u * 3u);
   EXPECT_TRUE(nothing_new(*camera));
-  fake.make_frames(20); // nobody gives buffers back: the camera may write to those that it has
+  fake.make_frames(20); // no buffer is returned: the camera may write to those that it has
   EXPECT_TRUE(shows(frame, 2));
   const CameraFrame next = newest(*camera);
   EXPECT_TRUE(shows(next, 5)); // three buffers were free
@@ -244,7 +244,8 @@ TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
   EXPECT_EQ(camera->counts().lost, 17u);
 }
 
-/// However seldom somebody looks, within what was said when it was opened: nobody else gives buffers back meanwhile.
+/// A slow reader also gets the newest frame, as long as it reads within the limit given when the camera was opened.
+/// Only its own reads return buffers.
 TEST(CameraNewest, IsTheLastOneOfASlowReaderToo) {
   for (const int frames : {1, 3, 4, 10, 25, 29}) {
     FakeCamera fake;
@@ -283,7 +284,7 @@ TEST(CameraNewest, HasAsManyBuffersAsTheReaderNeedsOrTheDriverHas) {
   EXPECT_EQ(buffers(200ms), 9u) << "as of 30 Hz";
 }
 
-/// What it cannot hold is lost, and counted; the next look finds all buffers free.
+/// Frames beyond the buffers are lost, and counted. The next read finds all buffers free.
 TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
   FakeCamera fake;
   fake.max_buffers = 10;
@@ -298,7 +299,7 @@ TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
   EXPECT_EQ(camera->counts().lost, 20u);
 }
 
-/// Of a driver without a usable clock, a frame that may have lain in a full queue is as old as the last look.
+/// If the driver has no usable clock, a frame that may have waited in a full queue counts as old as the last read.
 TEST(CameraNewest, IsNotMadeYoungerThanItMayBe) {
   FakeCamera fake;
   fake.flags = V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN;
@@ -403,9 +404,9 @@ TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
   fake.make_frames(1);
   EXPECT_TRUE(shows(newest(*camera), 0));
   fake.make_frames(2);
-  fake.fail(VIDIOC_QBUF, EIO); // the buffer of frame 1 is not taken back
+  fake.fail(VIDIOC_QBUF, EIO); // the buffer of frame 1 is not accepted
   EXPECT_TRUE(shows(newest(*camera), 2));
-  EXPECT_TRUE(nothing_new(*camera)); // now it is
+  EXPECT_TRUE(nothing_new(*camera)); // now it is accepted
   EXPECT_EQ(fake.queued(), Camera::min_buffers - 1);
   EXPECT_EQ(camera->counts().failures, 2u);
   fake.spoil = [](v4l2_buffer& buffer) { buffer.index = 77; };
@@ -446,8 +447,8 @@ TEST(CameraNewest, AfterAnotherStartBeginsAnew) {
   EXPECT_EQ(camera->counts().passed_over, 0u);
 }
 
-/// Against a model: whatever a camera does, every frame that it took is answered with, passed over, broken or lost, and
-/// every buffer is the camera's or the reader's.
+/// Compares with a model: whatever a camera does, every frame is returned, passed over, broken or lost, and every
+/// buffer belongs to the camera or the reader.
 TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     std::mt19937 random(seed);
@@ -473,7 +474,7 @@ TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
       last = (*found)->sequence;
     }
     fake.spoil = nullptr;
-    (void)camera->newest(); // errors that were left over
+    (void)camera->newest(); // remaining errors
     (void)camera->newest();
     (void)camera->newest();
     fake.make_frames(1);
@@ -545,7 +546,7 @@ TEST(CameraAwait, GoesOnAfterSignalsAndTellsOfFailures) {
   };
   EXPECT_EQ(awaited(EINTR, POLLIN), Wake::frame);
   EXPECT_EQ(calls, 2);
-  EXPECT_EQ(awaited(0, POLLERR), Unexpected(Errc::io_error)); // as of a queue that failed: newest() says it too
+  EXPECT_EQ(awaited(0, POLLERR), Unexpected(Errc::io_error)); // the error of a failed queue; newest() reports it too
   EXPECT_EQ(awaited(ENOMEM, 0), Unexpected(Errc::io_error));
   EXPECT_EQ(awaited(0, POLLERR | POLLHUP), Unexpected(Errc::device_lost));
 }
@@ -554,7 +555,7 @@ TEST(CameraAwait, AndNewestNeitherAllocateNorLock) {
   FakeCamera fake;
   const auto camera = started();
   fake.make_frames(4);
-  // What the driver in software allocates and locks is not the camera's.
+  // Allocations and locks of the simulated driver do not count as the camera's.
   static System table;
   table = sys();
   static const System through = table;
@@ -607,7 +608,7 @@ TEST(CameraProbe, ListsCamerasAndTheirFormats) {
   EXPECT_EQ(cameras()[0].state, "none");
 }
 
-// ---- a driver of the kernel: vivid, v4l2loopback ----
+// ---- kernel drivers: vivid, v4l2loopback ----
 
 TEST(CameraOfThisMachine, GivesFramesWithTheirTimes) {
   std::string path;

@@ -1,4 +1,4 @@
-// Clocks that are locked and given back, on trees that were assembled for four boards; a process that ends at any call.
+// Tests locking and restoring of clocks, on trees assembled for four boards, with a process that ends at any call.
 #include "hal/board/clock_lock.hpp"
 #include "test/hal/assembled_root.hpp"
 #include "test/hal/failing_system.hpp"
@@ -21,8 +21,8 @@ using test::AssembledRoot;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Files as the kernel's: what is not written whole is not written. From one change on nothing is done any more, as for
-/// a process that was killed there; a file of ours may be torn by it.
+/// Simulates the kernel's files: a partial write has no effect. From a chosen change on, nothing takes effect, as for a
+/// process killed there; it may leave a file of ours truncated.
 class Kernel {
  public:
   static constexpr int never = 1 << 20;
@@ -81,7 +81,7 @@ class ClockLockOf : public testing::TestWithParam<Tree> {
     return ClockLock::take(find_hardware(board, machine), machine, folder.path());
   }
   [[nodiscard]] bool state_is_there() const { return std::filesystem::exists(folder / "clocks"); }
-  /// All of the tree but for the line's end, which files of the kernel have and those that were written do not.
+  /// Returns the tree without line ends: the kernel's files have them, written files do not.
   [[nodiscard]] std::map<std::string, std::string> contents() const {
     auto all = root.contents();
     for (auto& [file, text] : all)
@@ -131,7 +131,7 @@ TEST_P(ClockLockOf, LocksCoresGpuAndMemoryAndGivesThemBack) {
   EXPECT_FALSE(state_is_there());
 }
 
-/// The property that everything else is for.
+/// The main property, for which all others exist.
 TEST_P(ClockLockOf, GivesEverythingBackWhereverItsProcessEnds) {
   Kernel kernel;
   int changes = 0;
@@ -248,7 +248,7 @@ TEST(ClockLock, KeepsTheMemoryBelowItsCap) {
   EXPECT_EQ(root.read("/sys/kernel/debug/bpmp/debug/clk/emc/rate"), "1331200000");
 }
 
-/// As the two cores of a cluster of Xavier: what one is given, the other one has.
+/// As in a cluster of Xavier, two cores share their settings.
 TEST(ClockLock, GivesBackWhatCoresShare) {
   Kernel kernel;
   const AssembledRoot root("xavier-r35");
@@ -291,7 +291,7 @@ TEST(ClockLock, ForgetsAStateFileThatIsNotWhole) {
   const AssembledRoot root("tx2-r32");
   const auto before = root.contents();
   const rtexec::test::ScratchFolder folder;
-  // The end's line break is nothing that it lacks.
+  // A missing final line break is no damage.
   for (std::size_t size = 0; size + 1 < state_of_one.size(); ++size) {
     const std::string text = state_of_one.substr(0, size);
     rtexec::test::write_text(folder / "clocks", text);

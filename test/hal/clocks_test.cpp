@@ -1,4 +1,4 @@
-// Clocks of cores from an assembled tree, those of a GPU from a library that is played.
+// Tests clocks of cores with an assembled tree, and those of a GPU with a simulated library.
 #include "hal/clocks.hpp"
 #include "hal/cuda/management.hpp"
 #include "hal/open/gpu_state.hpp"
@@ -39,7 +39,7 @@ TEST(CoreClock, IsNotKnownWithoutCpufreq) {
   EXPECT_EQ(CoreClock(3, root.path()).read(), std::nullopt);
 }
 
-// ---- a GPU's ----
+// ---- clocks of a GPU ----
 
 struct Played {
   int users = 0;

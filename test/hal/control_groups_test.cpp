@@ -1,4 +1,4 @@
-// Limits of control groups, by fake trees of both versions.
+// Tests limits of control groups with fake trees of both versions.
 #include "hal/control_groups.hpp"
 
 #include "hal/open/available_memory.hpp"
@@ -55,7 +55,7 @@ TEST_F(ControlGroups, OfVersion2LimitMemoryAndProcessorTime) {
 
 TEST_F(ControlGroups, OfVersion1LimitMemoryAndProcessorTime) {
   write("/proc/self/cgroup", "5:cpuset,memory:/m\n3:cpu,cpuacct:/c\n0::/");
-  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"); // none
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"); // no limit
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "4096");
   write("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "8192");
   write("/sys/fs/cgroup/memory/m/memory.usage_in_bytes", "4096");
@@ -77,7 +77,7 @@ TEST_F(ControlGroups, MemoryThatLockingTakesIsWhatCanBeUsedAndIsNotResident) {
         "Size:               4096 kB\nRss:                   0 kB\nVmFlags: mr mw me\n"
         "c000-d000 rw-p 00000000 00:00 0 [heap]\n"
         "Size:                  8 kB\nRss:                   8 kB\nVmFlags: rd wr mr mw me\n"
-        "e000-f000 rw-p 00000000 00:00 0 \n" // the shadow of a sanitizer
+        "e000-f000 rw-p 00000000 00:00 0 \n" // shadow memory of a sanitizer
         "Size:         1048576000 kB\nRss:                  16 kB\nVmFlags: rd wr mr mw me nr dd nh\n");
   EXPECT_EQ(unlocked_memory(machine), Bytes{20 << 10});
   EXPECT_GT(unlocked_memory(Machine()), Bytes{0}) << "of this process";

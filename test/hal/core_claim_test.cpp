@@ -44,7 +44,7 @@ TEST_F(CoreClaims, ExcludeTheNextOneUntilTheyEnd) {
     EXPECT_TRUE(fails(refused, Errc::refused, "core 2:"));
     EXPECT_THAT(refused.error().what,
                 HasSubstr("process " + std::to_string(::getpid()) + " of user " + std::to_string(::geteuid())));
-    // A refused claim holds nothing.
+    // A refused claim holds no core.
     EXPECT_TRUE(CoreClaim::take(third, root_));
   }
   EXPECT_TRUE(CoreClaim::take(overlapping, root_));
@@ -77,7 +77,7 @@ TEST_F(CoreClaims, EndWithTheProcessThatIsKilled) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(CoreClaim::take(overlapping, root_));
-  EXPECT_TRUE(CoreClaim::take(overlapping, user_)); // what it told of itself stands for nothing any more
+  EXPECT_TRUE(CoreClaim::take(overlapping, user_)); // the stale entry of the first claim has no effect any more
 }
 
 TEST_F(CoreClaims, ForAnInquiryAreWaitedFor) {
@@ -100,14 +100,14 @@ TEST_F(CoreClaims, OfRootHoldForEveryUserAndThoseOfAUserForNobodyElse) {
   const auto of_root = CoreClaim::take(third, root_);
   ASSERT_TRUE(of_root) << of_root.error().what;
   EXPECT_TRUE(fails(CoreClaim::take(overlapping, other_user_), Errc::refused, "core 3:"));
-  EXPECT_TRUE(CoreClaim::take(first, root_)); // nobody keeps root from running
+  EXPECT_TRUE(CoreClaim::take(first, root_)); // root may always run
 }
 
 TEST_F(CoreClaims, FilesThatSomebodyElseMayWriteOrLockAreRefused) {
   ASSERT_TRUE(CoreClaim::take(first, root_));
   struct stat status {};
   ASSERT_EQ(::stat((folder_ / "root" / "core-1").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777u, 0600u); // who cannot open it cannot lock it
+  EXPECT_EQ(status.st_mode & 0777u, 0600u); // a user who cannot open it cannot lock it
   ASSERT_EQ(::chmod((folder_ / "root").c_str(), 0777), 0);
   EXPECT_TRUE(fails(CoreClaim::take(first, root_), Errc::refused, "alone can write to"));
   ASSERT_EQ(::symlink((folder_ / "root").c_str(), (folder_ / "link").c_str()), 0);

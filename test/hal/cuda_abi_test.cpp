@@ -1,4 +1,4 @@
-// Our declarations of the driver's ABI against NVIDIA's, where a CUDA toolkit is installed: the compiler is the test.
+// Tests our declarations of the driver's ABI against NVIDIA's at compile time, if a CUDA toolkit is installed.
 #if __has_include(<cuda.h>)
 
 #include "hal/cuda/driver.hpp"
@@ -78,7 +78,7 @@ SAME(graph_upload, cuGraphUpload);
 static_assert(event_record_external == CU_EVENT_RECORD_EXTERNAL);
 #endif
 #if CUDA_VERSION < 13000
-SAME(prefetch_async, cuMemPrefetchAsync); // since then the name is that of another function
+SAME(prefetch_async, cuMemPrefetchAsync); // newer versions use this name for another function
 #endif
 #if CUDA_VERSION >= 12000
 SAME(graph_instantiate, cuGraphInstantiate);

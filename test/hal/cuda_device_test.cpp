@@ -1,5 +1,4 @@
-// The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device
-// breaks.
+// Tests the CUDA device on the simulated driver: the rules of every device, and failures of calls or of the device.
 #include "hal/open/open_device.hpp"
 #include "test/hal/device_rule_tests.hpp"
 #include "test/hal/digest_kernel.hpp"
@@ -238,7 +237,7 @@ TEST(CudaDevice, PrefetchesNothingElse) {
   EXPECT_EQ(device->prefetch(buffer.device, buffer.size, Side::host, EngineKind::compute).error(), Errc::device_fault);
 }
 
-/// Boards whose host and GPU may not use managed memory at the same time.
+/// Boards on which host and GPU may not use managed memory concurrently.
 TEST(CudaDevice, PrefetchesNothingWherePagesDoNotMoveByFaults) {
   const FakeCudaDriver driver({.concurrent_managed = false});
   const auto device = open_cuda();
@@ -337,15 +336,15 @@ TEST(CudaDigests, ErrorsOfLaunchAndWaitAreReturned) {
   EXPECT_EQ(result, (Digest{3, 4}));
 }
 
-// ---- copies and what runs beside ----
+// ---- copies and concurrent work ----
 
-/// A device with one chunk, and what its driver had been called for when the copy's neighbour ran.
+/// A device with one chunk, and the driver's call counts when the copy's concurrent work ran.
 struct BesideCopies {
   FakeCudaDriver driver;
   std::unique_ptr<CudaDevice> device = open_cuda();
   Chunk chunk = device->create_chunks(1).value().front();
   Contents host = Contents(chunk_of_tests.count, std::byte{6});
-  Status outcome; // of the neighbour
+  Status outcome; // of the concurrent work
   int ran = 0, copies = 0, waits = 0;
 
   Status copy() {
@@ -411,7 +410,7 @@ TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
   for (std::size_t i = 0; i < 2 * Device::copies_at_once; ++i) {
     ASSERT_TRUE(test.begin());
     begun.push_back(test.driver.last_recorded());
-    if (i == 0) continue; // one stays begun
+    if (i == 0) continue; // one copy stays under way
     ASSERT_TRUE(test.end());
     EXPECT_EQ(test.driver.last_waited_for(), begun[i - 1]);
     EXPECT_NE(test.driver.last_waited_for(), begun[i]);
@@ -518,7 +517,7 @@ TEST(CudaDevice, EveryCallEntersTheContextByItself) {
   const auto chunks = device->create_chunks(1).value();
   Contents host(100, std::byte{3}), back(100);
   std::size_t good = 0;
-  auto thread = Thread::start({}, [&] { // that never entered it
+  auto thread = Thread::start({}, [&] { // a thread that never entered the context
     const auto range = device->reserve(chunk_of_tests);
     good += range && device->map(*range, 0, chunks[0], Access::read_write);
     good += device->copy(range->base, host.data(), Bytes{100}).has_value();
@@ -539,7 +538,7 @@ struct StoreArguments {
   int value = 0;
 };
 
-/// A graph that stores 42 in a buffer, by a kernel.
+/// A graph whose kernel stores 42 in a buffer.
 struct Storing {
   FakeCudaDriver driver;
   std::unique_ptr<CudaDevice> device;
@@ -603,12 +602,12 @@ TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
     storing.driver.delay_wake_ups(delay);
     Duration passed{}, executed{};
     EXPECT_TRUE(on_engine(storing.device->engine(EngineKind::compute), [&]() noexcept -> Status {
-      for (int job = 0; job < 2; ++job) { // the second one has nothing of the first
+      for (int job = 0; job < 2; ++job) { // the second job is not affected by the first
         storing.device->begin_execution(Company::alone);
         const Instant begin = now();
         for (int graph = 0; graph < 2; ++graph)
           if (const Status ran = storing.device->run(storing.graph); !ran) return ran;
-        while (now() - begin < 2 * delay + own) {} // what is no graph counts whole
+        while (now() - begin < 2 * delay + own) {} // time without a graph counts in full
         passed = now() - begin;
         executed = storing.device->executed(passed);
       }
@@ -654,7 +653,7 @@ TEST(CudaGraphs, EachHasItsOwnBeginAndEnd) {
   EXPECT_TRUE(storing.run());
 }
 
-/// Each waits for what was begun first, not for what follows it.
+/// Each wait covers the work begun first, not the work after it.
 TEST(CudaGraphs, FollowEachOtherAndAreWaitedForOneByOne) {
   Storing storing;
   CudaDevice& device = *storing.device;
@@ -859,9 +858,9 @@ TEST(CudaDeviceFaults, ACopyIntoAReadOnlyMappingIsRefusedAndEndsNothing) {
   EXPECT_FALSE(mapped.device->fault());
 }
 
-// ---- each call at each place ----
+// ---- failure of each call in turn ----
 
-/// The life of a device, until something fails.
+/// Runs the life of a device until something fails.
 Result<> live() {
   const auto typed = [](const Status& status) {
     return status ? Result<>() : fail(status.error(), "a real-time call");
@@ -889,7 +888,7 @@ Result<> live() {
   TRY(memory);
   TRY(device.pin(memory->base(), page_size()));
   TRY(device.unpin(memory->base()));
-  TRY(device.pin(memory->base() + page_size().count, page_size())); // left to the device's end
+  TRY(device.pin(memory->base() + page_size().count, page_size())); // left to the device's destructor
   std::vector<Buffer> buffers;
   for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
     const auto buffer = device.allocate(kind, Bytes{1000});
@@ -955,7 +954,7 @@ template <class Judge> Sweep fail_each_call(Code code, Judge judge) {
       EXPECT_FALSE(outcome.error().what.empty());
       judge(outcome.error());
     }
-    // A driver that does not take something back has it still.
+    // If the driver fails to release an object, it still has it.
     if (!gives_back(failed)) { EXPECT_EQ(driver.objects(), FakeCudaObjects()); }
     EXPECT_TRUE(eventually([&] { return held().threads == before.threads; }));
   }
@@ -1020,7 +1019,7 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
   EXPECT_EQ((*some)->capacity(), Bytes{10 << 20});
 }
 
-/// What the board's file says is of the whole card, and other processes may have some of it.
+/// The board's file gives the memory of the whole card, of which other processes may use some.
 TEST(OpenCudaDevice, TakesWhatIsFreeOfWhatTheBoardHas) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
   for (const auto& [board, taken] :

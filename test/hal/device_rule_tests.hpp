@@ -1,9 +1,9 @@
 // The rules that every Device keeps. A back end is a type with `static Bytes chunk()` and
-// `static Result<std::unique_ptr<Device>> open(std::size_t chunks)`; its tests say
+// `static Result<std::unique_ptr<Device>> open(std::size_t chunks)`. Its tests contain
 //   INSTANTIATE_TYPED_TEST_SUITE_P(NAME, DeviceRules, BackEnd);
-// It may have: `struct Environment`, which lives around the device; `static std::string why_not()`, why this machine
-// has no such device (empty: it has); `static constexpr bool driver_allocates`, where allocations of a driver cannot be
-// told from ours. Device memory is touched by Device::copy on a copy engine only, never through a pointer.
+// It may have `struct Environment`, which lives around the device; `static std::string why_not()`, the reason why this
+// machine has no such device (empty: it has one); and `static constexpr bool driver_allocates`, true if a driver's
+// allocations cannot be told from ours. Only Device::copy on a copy engine touches device memory, never a pointer.
 #pragma once
 
 #include "test/hal/hal_support.hpp"
@@ -101,7 +101,8 @@ template <class BackEnd> class DeviceRules : public testing::Test {
     return buffer.value_or(Buffer{});
   }
 
-  /// Whether it has one. Where the thread of an engine keeps its core, it has not.
+  /// Starts the secondary compute engine. Returns false if the device has none, as one whose engine thread is pinned to
+  /// its core.
   bool start_beside() {
     const auto started = device->start_beside();
     EXPECT_TRUE(started || started.error().code == Errc::refused) << problem(started);
@@ -161,7 +162,7 @@ TYPED_TEST_P(DeviceRules, RangesAreWholeChunksAndDoNotOverlap) {
   EXPECT_TRUE(fails(this->device->reserve(Bytes{0}), Errc::bad_input, "no bytes"));
 }
 
-TYPED_TEST_P(DeviceRules, AddressesAreNoMemory) { // far more may be reserved than there is capacity
+TYPED_TEST_P(DeviceRules, AddressesAreNoMemory) { // far more addresses than the capacity may be reserved
   const auto range = this->reserve(this->capacity * 1000);
   const auto chunks = this->create(1);
   const std::size_t last = this->capacity * 1000 - 1;
@@ -243,11 +244,11 @@ TYPED_TEST_P(DeviceRules, ReleaseUnmapsAndIsFinal) {
   EXPECT_EQ(this->read(this->device->window(chunks[0])), this->pattern(6)) << "the chunk lives on";
 }
 
-// A long random history against a model of three maps.
+// Compares a long random history with a model of three maps.
 TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
   const auto chunks = this->create(4);
   const std::vector<AddressRange> ranges{this->reserve(3), this->reserve(2)};
-  std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, Access>> mapped; // range, slot -> chunk
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, Access>> mapped; // (range, slot) -> chunk
   std::vector<unsigned> contents(chunks.size());                                        // seeds
   std::mt19937 random(20);
   unsigned last_seed = 0;
@@ -287,7 +288,7 @@ TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
 }
 
 TYPED_TEST_P(DeviceRules, EnginesAreThreeOrFourAndWorkAtOnce) {
-  // Each kind waits inside its work until all are there: they could not be, on fewer threads.
+  // Each kind of engine waits inside its work until all are there. This is impossible on fewer threads.
   struct Meeting {
     int size = 0;
     std::atomic<int> present = 0;
@@ -359,7 +360,8 @@ TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
   };
   Part first{.device = *this->device, .partner = nullptr}, second{.device = *this->device, .partner = &first};
   first.partner = &second;
-  // The second one begins and ends within the first, and would spoil what that one measures, were it the same.
+  // The second one begins and ends within the first. If they shared state, the second would spoil the first one's
+  // measurement.
   const auto submit = [&](EngineKind kind, Part& part, Status (*run)(void*) noexcept) {
     return this->device->engine(kind).submit(
         {.run = run, .done = [](void*, Status, Instant, Instant) noexcept {}, .context = &part});
@@ -514,7 +516,7 @@ TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
   const auto window = [&](std::size_t i) { return this->device->window(chunks[i]); };
   Contents back(this->chunk.count), last = back;
   const Status copied = on_engine(this->device->engine(EngineKind::copy_in), [&]() noexcept -> Status {
-    for (int round = 0; round < 3; ++round) { // the ring goes round
+    for (int round = 0; round < 3; ++round) { // the ring wraps around
       for (const std::size_t i : {0u, 1u, 2u})
         if (auto begun = this->device->begin_copy(window(i), sources[(i + unsigned(round)) % 3].data(), this->chunk);
             !begun)
@@ -526,7 +528,7 @@ TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
         if (back != sources[(i + unsigned(round)) % 3]) return Unexpected(Errc::corrupted);
       }
     }
-    // Out, and the next one begins while one is begun.
+    // Copies out, and begins the next copy while one is under way.
     if (auto begun = this->device->begin_copy(back.data(), window(0), this->chunk); !begun) return begun;
     if (auto begun = this->device->begin_copy(last.data(), window(3), this->chunk); !begun) return begun;
     if (auto ended = this->device->end_copy(); !ended) return ended;
@@ -610,7 +612,7 @@ TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
       << "of two chunks";
 }
 
-// In both halves: at one position, both are permutations of words.
+// Checks both halves: at a single position, both are permutations of words.
 TYPED_TEST_P(DeviceRules, ADigestChangesWithEveryBit) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(1);
@@ -638,7 +640,7 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWithEveryBit) {
   EXPECT_EQ(this->digest(base, this->chunk), before);
 }
 
-// Each half by itself.
+// Checks each half by itself.
 TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(1);
@@ -672,7 +674,7 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
     const std::size_t j = (i + 1 + random() % (words.size() - 1)) % words.size();
     std::swap(swapped[i], swapped[j]);
     EXPECT_TRUE(differ(digest_with(swapped), before)) << i << " and " << j;
-    // What a plain sum of words would not see.
+    // A change that a plain sum of words would miss.
     swapped = words;
     ++swapped[i];
     --swapped[j];
@@ -762,10 +764,10 @@ TYPED_TEST_P(DeviceRules, PinnedMemoryIsCopiedAndUnpinnedOnce) {
   EXPECT_TRUE(fails(this->device->pin(base + page.count + 1, page), Errc::bad_input, "whole pages"));
   EXPECT_TRUE(fails(this->device->pin(base + page.count, Bytes{page.count - 1}), Errc::bad_input, "whole pages"));
   EXPECT_TRUE(fails(this->device->pin(base + page.count, Bytes{0}), Errc::bad_input, "whole pages"));
-  this->device.reset(); // unpins what is left, before the memory goes
+  this->device.reset(); // unpins the rest before the memory is freed
 }
 
-// ---- the rest ----
+// ---- other rules ----
 
 TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
   if constexpr (requires { TypeParam::driver_allocates; })

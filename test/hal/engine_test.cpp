@@ -17,12 +17,12 @@ std::unique_ptr<EngineThread> start_engine() {
   return engine ? std::move(*engine) : nullptr;
 }
 
-/// Work that records what happens to it, and can be held up.
+/// Work that records what happens to it, and can be blocked.
 struct Recorded {
-  Signal* gate = nullptr; // waited for in run
+  Signal* gate = nullptr; // run waits for it
   bool has_begin = false;
   int begins = 0;
-  std::string* log = nullptr; // of all pieces; this one is `letter`
+  std::string* log = nullptr; // the log of all pieces; this one adds `letter`
   char letter = ' ';
   Status outcome_of_run;
   int runs = 0;
@@ -58,7 +58,7 @@ struct Recorded {
               self.begin = from;
               self.end = until;
               self.position = *self.completed;
-              ++*self.completed; // the last access: the test may go on
+              ++*self.completed; // the last access: the test may continue
             },
         .context = this,
     };
@@ -88,14 +88,14 @@ TEST(Engine, RunsEachPieceOnceInOrderOfSubmission) {
   }
 }
 
-/// Pieces of which the first is held up until all are submitted.
+/// Pieces of which the first is blocked until all are submitted.
 struct HeldUp {
   std::atomic<std::size_t> completed = 0;
   std::string log;
   Signal gate;
   std::vector<Recorded> pieces;
 
-  /// One for each letter; capitals have a begin.
+  /// Makes one piece for each letter. Capitals have a begin function.
   explicit HeldUp(const std::string& letters) : pieces(letters.size()) {
     for (std::size_t i = 0; i < letters.size(); ++i) {
       pieces[i].completed = &completed;
@@ -137,7 +137,7 @@ TEST(Engine, WhatHasBegunRunsThoughTheEngineEnds) {
   work.gate.raise();
   ASSERT_TRUE(eventually([&] { return work.pieces[1].started.value() == 1; })); // and C has begun
   auto release = Thread::start({}, [&] {
-    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has most likely begun
+    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has probably begun
     gate.raise();
   });
   ASSERT_TRUE(release);
@@ -200,7 +200,7 @@ TEST(Engine, ItsEndFinishesWhatRunsAndCancelsWhatWaits) {
   for (auto& piece : pieces) ASSERT_TRUE(engine->submit(piece.work()));
   ASSERT_TRUE(eventually([&] { return pieces[0].started.value() == 1; }));
   auto release = Thread::start({}, [&] {
-    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has most likely begun
+    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has probably begun
     gate.raise();
   });
   ASSERT_TRUE(release);

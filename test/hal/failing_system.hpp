@@ -1,4 +1,4 @@
-// A system of which one call fails: which, when, and how. The others reach the kernel.
+// A system of which one call fails: the test chooses which, when, and how. All others reach the kernel.
 #pragma once
 
 #include "hal/system.hpp"
@@ -9,7 +9,8 @@
 
 namespace rtexec::hal::test {
 
-/// The real system, but the `nth` (from 1) use of the function at `Member` fails with `error`. One at a time.
+/// The real system, except that the `nth` (from 1) use of the function at `Member` fails with `error`. One instance at
+/// a time.
 template <auto Member> class Failing;
 
 template <class Return, class... Arguments, Return (*System::*Member)(Arguments...)> class Failing<Member> {

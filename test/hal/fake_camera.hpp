@@ -1,7 +1,7 @@
-// A V4L2 driver in software behind the table of system calls, for tests of all rooms: one camera, /dev/video7, whose
-// frames come as its virtual time passes, and which misbehaves on demand. A frame's bytes are its sequence number (the
-// lower eight bits) all over, or as `paint` makes them. Files, mappings and waiting are real; one at a time. Any thread
-// may call it.
+// A simulated V4L2 driver behind the table of system calls, for tests of all components. Its one camera, /dev/video7,
+// delivers frames as its virtual time passes, and misbehaves on demand. Each byte of a frame is its sequence number
+// (the lower eight bits), or `paint` fills the frame. Files, mappings and waiting are real. One instance at a time. Any
+// thread may call it.
 #pragma once
 
 #include "hal/system.hpp"
@@ -34,26 +34,26 @@ class FakeCamera {
   static constexpr const char* path = "/dev/video7";
   static constexpr std::size_t buffer_space = 1 << 20;
 
-  // what it is; set before it is opened
+  // properties of the camera; set before it is opened
   std::uint32_t capabilities = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_STREAMING;
   std::vector<std::uint32_t> formats{V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_RGB24};
-  std::uint32_t width = 0, height = 0; // 0: as asked
+  std::uint32_t width = 0, height = 0; // 0: as requested
   std::uint32_t stride = 0;            // 0: no gaps
-  std::uint32_t image_size = 0;        // 0: stride times lines
+  std::uint32_t image_size = 0;        // 0: stride times the number of lines
   std::uint32_t field = V4L2_FIELD_NONE;
-  std::optional<std::uint32_t> answers_format{}; // whatever is asked
+  std::optional<std::uint32_t> answers_format{}; // regardless of the requested format
   std::uint32_t max_buffers = 32;
   bool sets_rate = true;
   v4l2_fract interval{.numerator = 1, .denominator = 30};
   std::optional<v4l2_fract> only_interval{};
 
-  // how it makes frames; set at any time
+  // how it makes frames; may change at any time
   std::uint32_t flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
   std::function<void(v4l2_buffer&)> spoil; // called with each frame before it is ready
   std::function<void(std::span<std::byte>)> paint;
   std::atomic<bool> gone{false};
 
-  // what was seen
+  // observed calls
   int opened = 0, streaming = 0;
 
   FakeCamera() : override_((install(this), table_)) {}
@@ -61,22 +61,23 @@ class FakeCamera {
   FakeCamera(const FakeCamera&) = delete;
   FakeCamera& operator=(const FakeCamera&) = delete;
 
-  /// The next `times` calls of this request (VIDIOC_...; 0: opening) fail with `error`; less than 0: all from now on.
+  /// Makes the next `times` calls of this request (VIDIOC_...; 0: opening) fail with `error`, or all from now on if
+  /// `times` is negative.
   void fail(unsigned long request, int error, int times = 1) {
     const std::lock_guard lock(mutex_);
     failures_.push_back({request, error, times});
   }
 
-  /// Frames that nobody has a buffer for count in the sequence, and are lost.
+  /// Makes frames. Those without a free buffer count in the sequence and are lost.
   void make_frames(int count) {
     const std::lock_guard lock(mutex_);
     for (; count > 0; --count) make_frame();
   }
 
-  /// The camera leaves out so many numbers.
+  /// Skips `numbers` sequence numbers.
   void skip(std::uint32_t numbers) { sequence_ += numbers; }
 
-  /// Of the next frame.
+  /// Returns the time of the next frame.
   [[nodiscard]] Instant time() const { return time_; }
   void set_time(Instant time) { time_ = time; }
   [[nodiscard]] std::size_t queued() const { return queued_.size(); } // buffers that wait for a frame
@@ -276,10 +277,11 @@ class FakeCamera {
 
   std::mutex mutex_;
   int file_ = -1, memory_ = -1;
-  char* space_ = nullptr; // of the buffers, as the camera writes them
+  char* space_ = nullptr; // the buffers as the camera writes them
   v4l2_pix_format picture_{};
   std::vector<v4l2_buffer> buffers_;
-  std::vector<std::uint32_t> queued_; // with room for all: nothing is allocated on a real-time thread
+  // Preallocated for all buffers, so that a real-time thread does not allocate.
+  std::vector<std::uint32_t> queued_;
   std::vector<v4l2_buffer> ready_;
   std::vector<Failure> failures_;
   std::uint32_t sequence_ = 0;

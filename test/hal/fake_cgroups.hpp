@@ -1,5 +1,5 @@
-// A cgroup file system in a folder: what the kernel does when folders are made and files written there, as far as a
-// partition sees it. One at a time.
+// A cgroup file system in a folder. It acts as the kernel does when folders are made and files are written, as far as a
+// partition can observe it. One instance at a time.
 #pragma once
 
 #include "test/support/test_files.hpp"
@@ -21,20 +21,20 @@ class FakeCgroups {
   ~FakeCgroups();
 
   [[nodiscard]] const std::filesystem::path& root() const { return folder_.path(); }
-  // Files and groups are named from the top of the hierarchy.
+  // Files and groups are named relative to the top of the hierarchy.
   [[nodiscard]] std::string read(const std::string& file) const;
   void write(const std::string& file, const std::string& text);
   void make_group(const std::string& name) { populate(top_ / name); }
   [[nodiscard]] bool has(const std::string& name) const { return std::filesystem::exists(top_ / name); }
 
-  /// Every file with its text.
+  /// Returns every file with its text.
   [[nodiscard]] std::map<std::string, std::string> snapshot() const;
 
   int fail_at = 0;                  // the n-th mkdir or write fails with EACCES
   int changes = 0;                  // mkdirs and writes so far
-  std::string invalid;              // v2: the reason why a partition is not valid
-  bool threads_stay = false;        // a move of a thread is taken, and nothing happens
-  std::vector<std::string> journal; // "file=text" of each write, under the top
+  std::string invalid;              // v2: the reason why a partition is invalid
+  bool threads_stay = false;        // moving a thread succeeds, but has no effect
+  std::vector<std::string> journal; // "file=text" of each write, relative to the top
 
  private:
   void populate(const std::filesystem::path& group);

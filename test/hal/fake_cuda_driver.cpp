@@ -27,11 +27,11 @@ namespace {
 
 constexpr std::size_t functions = sizeof(Driver) / sizeof(void*);
 
-/// How a broken device, and a thread without context, answer.
+/// How a function answers on a broken device, or without a context.
 enum class Manner {
-  harmless,   // as always
-  gives_back, // does its part, and reports the fault
-  works,      // the fault, or that there is no context
+  harmless,   // as usual
+  gives_back, // releases the object, and reports the fault
+  works,      // reports the fault, or the missing context
 };
 
 } // namespace
@@ -99,7 +99,7 @@ class FakeCudaDriver::State final : public SimulatedDriver {
   FakeCudaProperties properties;
   std::mutex injection; // protects the members up to `work`
   std::array<int, functions> called{};
-  std::size_t fail_position = functions; // any
+  std::size_t fail_position = functions; // `functions`: any function
   int fail_in = 0;
   Code fail_code = Code::success;
   int failed_position = -1;
@@ -118,7 +118,7 @@ namespace {
 
 FakeCudaDriver::State* in_force = nullptr;
 
-/// NVML's answer.
+/// Answers as NVML does.
 Code free_without_context(std::size_t* bytes, Ordinal device) {
   const auto lock = locked();
   return *bytes = in_force->available(device), Code::success;

@@ -1,4 +1,4 @@
-// Is there a GPU, for tests that need a real one?
+// Says whether the machine has a GPU, for tests that need a real one.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -7,8 +7,8 @@
 
 namespace rtexec::hal::test {
 
-/// Empty where the machine has an NVIDIA GPU that this process may use; otherwise why not. Makes no context. It is
-/// asked once: a test may have put a driver in software in its place later.
+/// Returns an empty text if the machine has an NVIDIA GPU that this process may use, otherwise the reason. Makes no
+/// context. The result is cached, because a test may later replace the driver by the simulated one.
 [[nodiscard]] inline const std::string& why_no_gpu() {
   static const std::string why = []() -> std::string {
     const auto driver = cuda::open_driver();

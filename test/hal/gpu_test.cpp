@@ -1,4 +1,5 @@
-// The CUDA device on a real GPU, where there is one: the rules of every device, and what only hardware can show.
+// Tests the CUDA device on a real GPU, if there is one: the rules of every device, and properties that only hardware
+// can show.
 #include "test/hal/device_rule_tests.hpp"
 #include "test/hal/gpu.hpp"
 
@@ -43,7 +44,7 @@ constexpr char copy_word[] = R"(
 }
 )";
 
-/// A device whose kernel copies a word from `from` to `to`: two chunks, mapped read-write and read-only.
+/// A device whose kernel copies a word from `from` to `to`. Both are chunks, mapped read-write and read-only.
 struct WordCopier {
   std::unique_ptr<CudaDevice> device;
   GpuModule module;
@@ -202,7 +203,7 @@ TEST_F(GpuTest, TheMemoryOfItsContextIsPlausible) {
   EXPECT_GE(use->own, use->context + copier.device->chunk_size() * 3);
 }
 
-/// Writes by a kernel through a read-only mapping and says on stderr what came of it; 0 where all was as it should be.
+/// Writes through a read-only mapping with a kernel, and prints the result to stderr. Returns 0 if all was as expected.
 int write_to_constants() {
   WordCopier copier;
   if (const auto ready = copier.set_up(); !ready) {
@@ -223,7 +224,7 @@ int write_to_constants() {
   return 0;
 }
 
-// In a process of its own: the context, and with it every test after this one, would be lost.
+// Runs in a child process: the fault destroys the context, and would break every later test.
 TEST(GpuDeathTest, AKernelThatWritesToConstantsIsCaughtAndTheProcessLivesOn) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   if (const auto why = why_no_gpu(); !why.empty()) GTEST_SKIP() << why;

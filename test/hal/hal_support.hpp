@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers shared by the tests of hal/.
 #pragma once
 
 #include "hal/system.hpp"
@@ -15,7 +15,7 @@ namespace rtexec::hal::test {
 
 using namespace rtexec::test;
 
-/// What this process holds of the kernel: leaks show here.
+/// Kernel objects that this process holds, to detect leaks.
 struct Held {
   std::size_t files = 0;
   std::size_t device_mappings = 0;
@@ -28,7 +28,7 @@ struct Held {
 };
 [[nodiscard]] Held held();
 
-/// Is a real-time class allowed here? Otherwise the reason.
+/// Returns an empty text if this process may use the real-time class, otherwise the reason.
 [[nodiscard]] std::string why_no_fifo();
 [[nodiscard]] std::string why_no_deadline();
 

@@ -70,7 +70,7 @@ TEST(HostDevice, ImpossibleSizesAreBadInput) {
 void touch_to_read(std::byte* address) { (void)*static_cast<volatile std::byte*>(address); }
 void touch_to_write(std::byte* address) { *static_cast<volatile std::byte*>(address) = std::byte{1}; }
 
-// A sanitizer reports the same fault as an error of its own, hence no exit status.
+// A sanitizer reports the fault as an error of its own, so the test expects no exit status.
 TEST(HostDeviceDeathTest, AnAccessToMemoryThatIsSwappedOutFaults) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Mapped mapped(Access::read_write);
@@ -87,7 +87,7 @@ TEST(HostDeviceDeathTest, AWriteToAReadOnlyMappingFaults) {
   Mapped mapped(Access::read);
   touch_to_read(mapped.range.base);
   EXPECT_DEATH(touch_to_write(mapped.range.base), "");
-  touch_to_write(mapped.device->window(mapped.chunk)); // the window stays writable
+  touch_to_write(mapped.device->window(mapped.chunk)); // the window remains writable
 }
 
 TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
@@ -97,7 +97,7 @@ TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
   EXPECT_EXIT(touch_to_write(mapped.range.base), testing::KilledBySignal(SIGSEGV), "");
 }
 
-/// Of the calling thread.
+/// Returns the number of page faults of the calling thread.
 long fault_count() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
@@ -166,13 +166,13 @@ TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
   for (Remapper& each : remappers) {
     while (each.ended.value() == 0) each.ended.wait(0);
     EXPECT_EQ(each.failed, 0);
-    if (!sanitized) { // whose shadow memory faults
+    if (!sanitized) { // its shadow memory faults
       EXPECT_LT(each.faults, 16) << "of " << rounds * static_cast<int>(pages) << " pages";
     }
   }
 }
 
-/// What the device found out about huge pages: whether it has them.
+/// True if the device found that it can use huge pages.
 bool has_huge_pages(const HostDevice& device) {
   const auto& findings = device.capabilities().findings;
   const auto found = std::ranges::find_if(findings, [](const auto& each) { return each.contains("pages of 2 MiB"); });
@@ -227,7 +227,7 @@ TEST(HostDeviceFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "a thread's stack", 2);
   expect_open_fails<&System::thread_create>(EAGAIN, Errc::refused, "\"compute\"");
   expect_open_fails<&System::thread_create>(EAGAIN, Errc::refused, "\"copy-out\"", 3);
-  expect_open_fails<&System::fallocate>(ENOSPC, Errc::out_of_memory, "allocating"); // of the probe
+  expect_open_fails<&System::fallocate>(ENOSPC, Errc::out_of_memory, "allocating"); // by the probe
 }
 
 TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
@@ -237,7 +237,7 @@ TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
     {
       const Failing<&System::mmap> failing(ENOMEM, nth);
       const auto device = HostDevice::open(page * 4, page);
-      if (failing.calls() < nth) break; // it needs no more than this
+      if (failing.calls() < nth) break; // no more calls are needed
       if (device) {                     // a probe may fail: then its capability is missing
         EXPECT_FALSE((*device)->capabilities().remap_under_load) << "mmap " << nth;
       }
@@ -348,13 +348,13 @@ TEST(HostDevice, ItsEndGivesEverythingBack) {
   EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
 }
 
-// ---- what is executed ----
+// ---- execution times ----
 
 struct Execution {
   Duration passed{0}, executed{0};
 };
 
-/// Of `work` on the compute engine, whose core is `core`.
+/// Returns the execution of `work` on the compute engine, whose core is `core`.
 template <class Function> Execution execute_on(HostDevice& device, unsigned core, Function work) {
   Engine& engine = device.engine(EngineKind::compute);
   ThreadSettings settings;
@@ -373,7 +373,7 @@ template <class Function> Execution execute_on(HostDevice& device, unsigned core
   return execution;
 }
 
-/// Wants its core for most of the time.
+/// Uses its core for most of the time.
 class Hog {
  public:
   Hog(unsigned core, int fifo_priority) {
@@ -402,7 +402,7 @@ TEST(HostDevice, WhatOthersTakeOfItsCoreIsNotExecuted) {
   const unsigned core = Machine().online_cores().back();
   for (const int priority : {0, 1}) {
     const Hog hog(core, priority);
-    if (!hog.runs()) continue; // it has no right to the priority
+    if (!hog.runs()) continue; // it may not use the priority
     const auto execute = [&] {
       return execute_on(*device, core, [&] {
         const Duration end = execution_time() + work;
@@ -410,7 +410,7 @@ TEST(HostDevice, WhatOthersTakeOfItsCoreIsNotExecuted) {
       });
     };
     Execution found = execute();
-    // A machine that stands still for a moment only adds to it.
+    // A platform stall only adds to the time.
     for (int again = 0; again < 20 && found.executed >= work * 11 / 10; ++again) found = execute();
     EXPECT_GE(found.executed, work);
     EXPECT_LT(found.executed, work * 11 / 10) << "priority " << priority;
@@ -471,7 +471,7 @@ TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
   EXPECT_EQ(refusal(100), "");
   group("/sys/fs/cgroup/a/b", "max", "4096");
   EXPECT_EQ(refusal(100), "");
-  group("/sys/fs/cgroup/a", "81920", "40960"); // of the group above
+  group("/sys/fs/cgroup/a", "81920", "40960"); // a limit of the parent group
   EXPECT_NE(refusal(11).find("the tasks: 44.0 KiB are needed, 40.0 KiB are available to this process (the limit in "
                              "/sys/fs/cgroup/a/memory.max is 80.0 KiB)"),
             std::string::npos)
@@ -480,7 +480,7 @@ TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
   write_text(root / "/sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 8192\nactive_file 1\n");
   EXPECT_EQ(refusal(12), "");
   EXPECT_NE(refusal(13), "");
-  group("/sys/fs/cgroup/memory/old/one", "4096", "8192"); // lowered below what is used
+  group("/sys/fs/cgroup/memory/old/one", "4096", "8192"); // below the memory in use
   EXPECT_NE(refusal(1).find("/sys/fs/cgroup/memory/old/one/memory.limit_in_bytes"), std::string::npos) << refusal(1);
 }
 

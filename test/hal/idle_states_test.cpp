@@ -43,12 +43,12 @@ TEST(ShallowIdle, FailuresAreReportedAndNothingLeaks) {
   static System other = linux_system();
   other.open = [](const char*, int flags) { return ::open("/dev/zero", flags & ~O_CREAT); };
   {
-    const SystemOverride override(other); // takes the value, and reads back 0: in force
+    const SystemOverride override(other); // the write succeeds and 0 is read back: in force
     EXPECT_TRUE(ShallowIdle::hold());
   }
   other.open = [](const char*, int) { return ::open("/dev/null", O_RDWR | O_CLOEXEC); };
   {
-    const SystemOverride override(other); // takes the value, and reads back nothing
+    const SystemOverride override(other); // the write succeeds, but nothing is read back
     EXPECT_TRUE(fails(ShallowIdle::hold(), Errc::refused, "after 0 us was written"));
   }
   other.write = [](int, const void*, std::size_t) -> ssize_t {

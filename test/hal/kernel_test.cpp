@@ -1,4 +1,4 @@
-// What a kernel was built and booted with, from files of a root.
+// Tests what a kernel was built and booted with, from files of a root.
 #include "hal/kernel.hpp"
 #include "hal/board/board_findings.hpp"
 #include "test/hal/assembled_root.hpp"
@@ -22,7 +22,7 @@ using testing::IsEmpty;
 class Kernel : public testing::Test {
  protected:
   void file(const std::string& path, const std::string& content) const { write_text(root / path, content + "\n"); }
-  /// As the kernel packs it: by the gzip of this machine.
+  /// Writes the configuration compressed by this machine's gzip.
   void packed_config(const std::string& content) const {
     file("/proc/config", content);
     const std::string folder = (root / "proc").string();
@@ -48,7 +48,7 @@ TEST_F(Kernel, ConfigurationIsPackedOrBesideTheKernel) {
   EXPECT_TRUE(KernelConfig::of(machine)->has("A")) << "the other one is read";
 }
 
-/// A file's last newline is cut where it is read: that of a packed one may be a part of it.
+/// Reading a file removes its last newline. The last byte of a compressed file may be equal to one.
 TEST_F(Kernel, EveryPackedConfigurationIsWhole) {
   for (int size = 0; size < 300; ++size) {
     packed_config("CONFIG_B=y\n" + std::string(static_cast<std::size_t>(size), 'a'));

@@ -141,7 +141,7 @@ TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
   EXPECT_THAT(Machine(root.path()).isolated_cores(), ElementsAre(3));
 }
 
-/// With isolcpus a process begins on the other cores, and may be pinned to the isolated ones all the same.
+/// With isolcpus a process begins on the other cores. It may nevertheless be pinned to the isolated ones.
 TEST(Machine, IsolatedCoresMayBeUsedUnlessSomethingElseKeepsThem) {
   const ScratchFolder root;
   const Machine machine(root.path());

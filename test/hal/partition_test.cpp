@@ -80,7 +80,7 @@ TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
   EXPECT_EQ(fake.snapshot(), clean);
 }
 
-/// Where a partition's lock goes.
+/// Makes the folder of a partition's lock.
 void make_lock_folder(const FakeCgroups& fake) {
   std::filesystem::create_directories(fake.root() / "run/rtexec");
   std::filesystem::permissions(fake.root() / "run/rtexec", std::filesystem::perms(0755));
@@ -146,7 +146,7 @@ TEST(PartitionV2, APartitionThatIsNotValidGivesTheKernelsReason) {
 class BothVersions : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Cgroup, BothVersions, testing::Values(1, 2));
 
-// The property that matters most: whichever step fails, everything is as it was before.
+// The main property: whichever step fails, everything is restored.
 TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
   int failures = 0;
   for (int nth = 1; nth < 100; ++nth) {
@@ -154,7 +154,7 @@ TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
     const auto before = fake.snapshot();
     fake.fail_at = nth;
     const auto partition = make(fake, {1, 2});
-    if (partition) break; // it needs no more steps than this
+    if (partition) break; // no more steps are needed
     ++failures;
     EXPECT_THAT(problem(partition), HasSubstr("Permission denied"));
     EXPECT_EQ(fake.snapshot(), before) << "step " << nth;
@@ -236,13 +236,13 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
   const Machine machine;
   const auto cores = machine.online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
-  // Of another program
+  // Of another program.
   if (const auto partition = machine.partition({cores.back()}); !partition) GTEST_SKIP() << partition.error().what;
   ThreadSettings settings;
   settings.name = "pinned";
   settings.core = cores.back();
   settings.reservation = Reservation{1ms, 50ms, 100ms};
-  // Without a limit for real-time threads the kernel's admission is off, and pins them anywhere.
+  // Without a limit for real-time threads the kernel has no admission control, and threads can be pinned anywhere.
   const bool admission = machine.read("/proc/sys/kernel/sched_rt_runtime_us").value_or("") != "-1";
   const auto refused_without_one = [&] {
     return !admission || fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition");

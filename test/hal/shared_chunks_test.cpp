@@ -1,4 +1,4 @@
-// Chunks that processes hand to each other: on the host device, and on NVIDIA's driver in software.
+// Tests chunks that processes pass to each other, on the host device and on the simulated NVIDIA driver.
 #include "hal/shared_chunks.hpp"
 #include "hal/cuda/driver.hpp"
 #include "test/hal/failing_system.hpp"
@@ -30,7 +30,7 @@ Board board_of(DeviceKind kind) {
   return board;
 }
 
-/// A chunk as another process maps it, by a descriptor of its own.
+/// A chunk as another process maps it, through its own descriptor.
 class Mapped {
  public:
   explicit Mapped(int descriptor)
@@ -52,7 +52,7 @@ class SharedChunksOf : public testing::TestWithParam<DeviceKind> {
   FakeCudaDriver driver_;
 };
 
-// A client that truncates its chunk would take it from whoever gets it next.
+// A client that truncates its chunk would take it from the next client.
 TEST(SharedHostChunks, StayAsLongAsTheyAre) {
   const auto chunks = share_chunks(board_of(DeviceKind::host), 2, chunk);
   ASSERT_TRUE(chunks) << chunks.error().what;
@@ -100,7 +100,8 @@ TEST(SharedCudaChunks, LeaveNothingBehindWhereOneFails) {
   for (const bool at_export : {false, true}) {
     FakeCudaDriver driver;
     if (at_export) driver.fail<&cuda::Driver::export_handle>(cuda::Code::not_supported, 2);
-    else driver.fail<&cuda::Driver::create>(cuda::Code::out_of_memory, 3); // the first one wants a context
+    // the first call creates memory for a context
+    else driver.fail<&cuda::Driver::create>(cuda::Code::out_of_memory, 3);
     const auto chunks = share_chunks(board_of(DeviceKind::cuda), 3, chunk);
     ASSERT_FALSE(chunks);
     EXPECT_EQ(chunks.error().code, at_export ? Errc::unsupported : Errc::out_of_memory) << chunks.error().what;

@@ -24,7 +24,7 @@ TEST(Signal, WaitReturnsAtOnceWhenItWasRaisedBefore) {
 TEST(Signal, NoWakeUpIsMissed) {
   constexpr std::uint32_t rounds = sanitized ? 5'000 : 50'000;
   Signal ping, pong;
-  std::uint32_t plain = 0; // handed to and fro: the thread sanitizer checks the ordering
+  std::uint32_t plain = 0; // passed back and forth: the thread sanitizer checks the ordering
   const auto wait_for = [](const Signal& signal, std::uint32_t value) {
     while (signal.value() < value) signal.wait(value - 1);
   };

@@ -1,4 +1,4 @@
-// What is stolen of cores, from an assembled tree; what a thread has had of its core beside others.
+// Tests the stolen time of cores, with an assembled tree, and the time that a thread had of its core.
 #include "hal/stolen_time.hpp"
 #include "hal/thread.hpp"
 #include "test/support/test_files.hpp"
@@ -63,7 +63,7 @@ TEST(StolenTime, OfThisMachineIsReadWithoutAnError) {
   EXPECT_GE(stolen.read()[0].time, before);
 }
 
-// ---- what a thread has had of its core ----
+// ---- a thread's time on its core ----
 
 TEST(ThreadUse, WhatOthersTookIsNotUsedWhereTheThreadNeverWaited) {
   const ThreadUse begin{.processor = 3ms, .waits = 7};
@@ -78,7 +78,7 @@ TEST(ThreadUse, ToSleepIsToWaitAndToComputeIsNot) {
   const ThreadUse computed = thread_use();
   EXPECT_GE(computed.processor - begin.processor, 3ms);
   EXPECT_EQ(computed.waits, begin.waits);
-  sleep_until(now() + 100ms); // not over before it begins
+  sleep_until(now() + 100ms); // the interval must not end before it begins
   EXPECT_GT(thread_use().waits, computed.waits);
 }
 

@@ -24,7 +24,7 @@ ThreadSettings named(const std::string& name) {
   return settings;
 }
 
-/// As the kernel tells another thread, not as the thread's own calls do.
+/// The thread's settings as the kernel shows them to another thread, not as the thread's own calls return them.
 struct Observed {
   int policy = -1;
   int priority = -1;
@@ -117,7 +117,7 @@ TEST(Thread, GetsItsReservation) {
   EXPECT_EQ(found->policy & ~SCHED_RESET_ON_FORK, 6);
 }
 
-/// As drivers do, inside of calls.
+/// Drivers create threads inside of calls.
 TEST(Thread, AReservationAllowsToMakeThreads) {
   if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
   auto settings = named("parent");
@@ -159,7 +159,7 @@ TEST(Apply, ReplacesWhatWasInForce) {
   deadline.reservation = Reservation{100us, 100ms, 100ms};
   std::vector<Observed> found;
   std::vector<std::string> errors;
-  // A SCHED_DEADLINE thread cannot be pinned: apply() has to leave that class first
+  // A SCHED_DEADLINE thread cannot be pinned: apply() must leave that class first.
   auto thread = Thread::start(deadline, [&] {
     for (const auto& settings : {fifo, named("third")}) {
       if (auto applied = apply(settings); !applied) errors.push_back(applied.error().what);
@@ -256,7 +256,7 @@ TEST(Thread, MovesAndJoins) {
 
 // ---- injected faults ----
 
-/// A start with every setting, so that every call is made.
+/// Starts a thread with every setting, so that every call is made.
 Result<Thread> start_fully() {
   auto settings = named("full");
   settings.core = Machine().online_cores().front();
@@ -277,7 +277,7 @@ void expect_start_fails(int error, const std::string& part, Errc code = Errc::re
 
 TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
-  (void)start_fully(); // so that the C library's own first-time costs are behind us
+  (void)start_fully(); // so that the C library's one-time costs are paid
   expect_start_fails<&System::mmap>(ENOMEM, "a thread's stack", Errc::out_of_memory);
   expect_start_fails<&System::mmap>(EAGAIN, "ulimit -l", Errc::out_of_memory);
   expect_start_fails<&System::mprotect>(ENOMEM, "guard page");
@@ -290,7 +290,8 @@ TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_start_fails<&System::sched_getaffinity>(EINVAL, "reading back pinning");
   expect_start_fails<&System::sched_setattr>(
       EPERM, "setting SCHED_FIFO 20 for thread \"full\" failed: Operation not permitted");
-  // Who may is told of the kernel's groups, who may not of limits and capabilities.
+  // A thread with the capability gets a hint about kernel groups; one without it gets a hint about limits and
+  // capabilities.
   const bool may = has_capability(CAP_SYS_NICE);
   expect_start_fails<&System::sched_setattr>(EPERM, may ? "kernel.sched_rt_runtime_us=-1" : "setcap cap_sys_nice");
   expect_start_fails<&System::sched_setattr>(EPERM, may ? "cpu.rt_runtime_us" : "/etc/security/limits.d/");
@@ -347,7 +348,7 @@ TEST(SleepUntil, RestartsWhenTheCallIsInterrupted) {
 
 // ---- memory lock ----
 
-TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a process of its own: the lock stays
+TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a child process: the lock persists
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto attempt = [] {
     const auto locked = lock_memory();

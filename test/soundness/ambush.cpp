@@ -16,7 +16,7 @@ namespace {
 using simulator::chance;
 using simulator::draw;
 
-/// What some tasks hold when the run begins, in random turn.
+/// Fills the frames at the begin of the run with chunks of some tasks, in random order.
 void fill_frames(Plan& plan, Random& random) {
   if (!plan.swap) return;
   std::vector<std::size_t> order(plan.tasks.size());
@@ -34,7 +34,7 @@ void fill_frames(Plan& plan, Random& random) {
 constexpr Instant last{std::chrono::hours(24 * 365 * 20)}; // of a run
 constexpr Instant after_all = last + Duration(1);
 
-/// Chooses releases, and how much of the most that is allowed is taken.
+/// Chooses releases, and which fraction of each allowed maximum is used.
 class Rounds {
  public:
   Rounds(const Claim& claim, Random& random, std::uint64_t jobs)
@@ -58,13 +58,13 @@ class Rounds {
     prepare();
   }
 
-  /// Whether all releases were chosen.
+  /// True if all releases were chosen.
   [[nodiscard]] bool over() const { return left_ == 0; }
-  /// Whether executions are chosen.
+  /// True if execution times are chosen.
   [[nodiscard]] bool executions() const { return early_ || claim_.pause > Duration(0); }
   [[nodiscard]] bool early() const { return early_; }
 
-  /// With phases and choices of this run.
+  /// Returns the regulated cores with the phases and choices of this run.
   std::vector<simulator::CoreRegulation> regulated() {
     for (simulator::CoreRegulation& each : regulated_) {
       each.greedy = chance(random_, 75);
@@ -74,7 +74,7 @@ class Rounds {
     return regulated_;
   }
 
-  /// Absent: of a task that waits for something to begin.
+  /// Returns the next release, or nullopt if the task waits for another job to begin.
   std::optional<Instant> release(std::uint32_t task, Instant earliest) {
     if (left_ == 0) return after_all;
     TaskRounds& own = tasks_[task];
@@ -98,7 +98,7 @@ class Rounds {
     if (claim_.tasks.tasks[task].input_delay) return seen(task, earliest, Instant{Duration(at)});
     return Instant{Duration(at)};
   }
-  /// Those that wait come when a part or a transfer begins, at the latest when the job ends that they wait for.
+  /// Releases waiting tasks when a part or a transfer begins, at the latest when the job for which they wait ends.
   void see(const simulator::Step& step) {
     using Kind = simulator::Step::Kind;
     if (!bait_) return;
@@ -108,7 +108,7 @@ class Rounds {
     if (baited && step.kind == Kind::completion) spring(100);
     else if (begins && (sprung_ || baited) && chance(random_, 30)) spring(80);
   }
-  /// When what a job of the task reads was sampled, that is released at `nominal`.
+  /// Returns when the input of the job released at `nominal` was sampled.
   Instant sampled(std::uint32_t task, Instant nominal) {
     Source& source = sources_[task];
     const Duration delay = *claim_.tasks.tasks[task].input_delay;
@@ -128,7 +128,7 @@ class Rounds {
   Duration execution_beside(policies::JobId job, policies::JobId other) {
     return portion(claim_.longest_beside(job.task, other.task), tasks_[job.task].early_percent);
   }
-  /// As soon as one is allowed to come: at once, when tasks meet, or at random.
+  /// Chooses the next platform stall: as soon as one is allowed, when all tasks are released, or at random.
   std::optional<simulator::MachineStop> stop(Instant now) {
     if (now < next_stop_) return std::nullopt;
     const std::int64_t at = now.time_since_epoch().count();
@@ -153,22 +153,22 @@ class Rounds {
  private:
   struct TaskRounds {
     int round = 0;
-    std::int64_t lead = 0; // before the meeting
-    bool waits = false;    // for something to begin
-    bool comes = false;    // it has begun
-    int early_percent = 0; // of its parts that take less than their WCET
+    std::int64_t lead = 0; // ns before the common release
+    bool waits = false;    // waits for another job to begin
+    bool comes = false;    // that job has begun
+    int early_percent = 0; // percentage of its parts that take less than their WCET
   };
 
-  /// Where the values of a task come from, with what it has sampled.
+  /// The source of a task's input, with its samples.
   struct Source {
     explicit Source(Duration period) : gate(period) {}
     policies::SporadicGate gate;
-    Instant last = Instant{} - std::chrono::hours(24);     // sample
-    std::deque<std::pair<Instant, Instant>> released = {}; // job, and what it reads
+    Instant last = Instant{} - std::chrono::hours(24);     // the last sample
+    std::deque<std::pair<Instant, Instant>> released = {}; // the release of a job, and the sample that it reads
   };
 
-  /// A source that samples a period apart or more, each sample seen within the delay: the release of the next job, near
-  /// `at` if it may be then.
+  /// Draws a sample of a source that samples at least a period apart. Each sample is seen within the delay. Returns the
+  /// next job's release, near `at` if possible.
   Instant seen(std::uint32_t task, Instant earliest, Instant at) {
     Source& source = sources_[task];
     const Duration period = claim_.tasks.tasks[task].period, most = *claim_.tasks.tasks[task].input_delay;
@@ -183,7 +183,8 @@ class Rounds {
     return release;
   }
 
-  /// Of the engine while it executes for so long: some is kept for later, or all of it taken.
+  /// Returns the engine's pause within an execution of this length: all that is allowed, a part or none. The rest is
+  /// saved for later.
   Duration pause(Duration execution) {
     if (claim_.pause == Duration(0)) return Duration(0);
     const Duration most = pause_left_ + std::max(Duration(0), execution) / 9;
@@ -201,7 +202,8 @@ class Rounds {
     return {Duration(begin), length};
   }
 
-  /// The next instant from `at` on at which the lines of some core are used up, if they are as soon as they can.
+  /// Returns the next instant from `at` on at which some core has used up its lines, if it moves them as fast as
+  /// possible.
   std::int64_t used_up(std::int64_t at) {
     const auto& each =
         regulated_[static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(regulated_.size()) - 1))];
@@ -230,14 +232,14 @@ class Rounds {
       }
   }
 
-  /// Begins another round, after the end of the last one. Tasks that are not yet through with that join late.
+  /// Begins another round after the end of the last one. Tasks that are still busy with the last one join late.
   void prepare() {
     ++round_;
     const auto any = [&] {
       return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(tasks_.size()) - 1));
     };
     const std::size_t first = any(), staged = any();
-    // One task comes when the first job ends, and all others at the meeting
+    // Either one task is released when the first job ends and all others at the meeting, or all at the meeting.
     const bool alone = chance(random_, 20);
     const std::size_t latecomer = any();
     const bool evictors = !alone && chance(random_, 50);
@@ -266,7 +268,7 @@ class Rounds {
       const std::int64_t period = claim_.tasks.tasks[i].period.count();
       const bool evicts = evictors && chance(random_, 40);
       tasks_[i].waits = tasks_[i].comes = false;
-      // The device is asked after its first part
+      // The task requests the device after its first part.
       const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0;
       std::int64_t lead = -draw(random_, 0, 2);
       if (aimed && chance(random_, 70)) {
@@ -288,7 +290,7 @@ class Rounds {
   Random& random_;
   std::vector<TaskRounds> tasks_;
   std::vector<Source> sources_; // by task
-  std::vector<bool> on_grid_;   // releases are not chosen
+  std::vector<bool> on_grid_;   // true: the task's releases are not chosen
   std::uint64_t left_;          // jobs to be released
   std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
   bool early_ = false, aims_ = false, springs_ = false;
@@ -333,7 +335,7 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   std::vector<std::optional<policies::JobId>> begun(claim.tasks.tasks.size());
   options.observe = [&](const simulator::Step& step) {
     rounds.see(step);
-    if (!rounds.over()) chains.see(step); // then grids end
+    if (!rounds.over()) chains.see(step); // after that, grids end
     if (step.kind == simulator::Step::Kind::execution_start) begun[step.job.task] = step.job;
     const bool comes_in =
         step.kind == simulator::Step::Kind::transfer_begin && step.action.kind == policies::Action::Kind::copy_in;

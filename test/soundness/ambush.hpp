@@ -1,6 +1,6 @@
-// One long run in which jobs are ambushed again and again: in each round all tasks meet while one job executes, or is
-// about to be loaded, and another is staged; then they come as often as they may. Cheap: many rounds for each set, none
-// of them improved.
+// Simulates one long run in which jobs are ambushed again and again. In each round all tasks are released together
+// while one job executes, or is about to be loaded, and another is staged; then they are released as often as allowed.
+// It is cheap: many rounds for each set, without improving any of them.
 #pragma once
 
 #include "test/soundness/subjects.hpp"
@@ -12,14 +12,14 @@
 namespace rtexec::soundness {
 
 struct Ambush {
-  std::uint64_t jobs = 0;      // that were completed
-  std::uint64_t preempted = 0; // how often one left the device between two segments
-  std::uint64_t restored = 0;  // chunks that were copied in for jobs that had begun
+  std::uint64_t jobs = 0;      // completed jobs
+  std::uint64_t preempted = 0; // how often a job left the device between two segments
+  std::uint64_t restored = 0;  // chunks copied in for jobs that had begun
   std::optional<simulator::BrokenBound> broken;
-  std::string broken_chain; // which bound of which; empty: none
+  std::string broken_chain; // the chain and its exceeded bound; empty: none
 };
 
-/// Of about `jobs` jobs, with random contents of the frames at the start. `observe`: of every step, or none.
+/// Runs about `jobs` jobs, with random contents of the frames at the start. Calls `observe`, if set, for every step.
 [[nodiscard]] Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
                             const std::function<void(const simulator::Step&)>& observe = {});
 

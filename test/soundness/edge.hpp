@@ -1,5 +1,4 @@
-// What subjects of the device alone are made of: a set at the edge of what a test accepts, as a claim for the
-// simulator.
+// Builds subjects that test the device alone: a set at the edge of what a test accepts, as a claim for the simulator.
 #pragma once
 
 #include "policies/device/device_set.hpp"
@@ -12,10 +11,10 @@
 
 namespace rtexec::soundness {
 
-/// Scales of periods and deadlines: `whole` changes none.
+/// Scales of periods and deadlines. The scale `whole` changes nothing.
 inline constexpr std::int64_t shortest = 8, longest = 160, whole = 64;
 
-/// The smallest scale between these at which something is accepted; few steps.
+/// Finds, in few steps, the smallest scale between `least` and `most` at which the test accepts.
 template <class Accepted, class Try>
 std::optional<Accepted> at_the_edge(std::int64_t least, std::int64_t most, Try accepted_at) {
   std::optional<Accepted> best;
@@ -33,15 +32,15 @@ std::optional<Accepted> at_the_edge(std::int64_t least, std::int64_t most, Try a
 
 void scale(policies::DeviceTask& task, std::int64_t by);
 
-/// With costs as they are charged.
+/// Returns the set with the costs that plans charge.
 [[nodiscard]] policies::DeviceSet charged(policies::DeviceSet set);
 
 struct Promise {
   policies::Volumes volumes;
-  std::vector<policies::Nanos> bounds; // by task; empty: the deadlines
+  std::vector<policies::Nanos> bounds; // by task; empty: the deadlines are the bounds
 };
 
-/// Each task on a core of its own, with a part on the device alone.
+/// Makes a claim in which each task has a core of its own and only a part on the device.
 [[nodiscard]] Claim claim_of(const policies::DeviceSet& set, const Promise& promise, const Way& way);
 
 } // namespace rtexec::soundness

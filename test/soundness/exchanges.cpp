@@ -24,11 +24,11 @@ using simulator::chance;
 using simulator::draw;
 using simulator::Random;
 
-constexpr std::int64_t unit = 1000; // against it, the shortest parts on a core are nothing
+constexpr std::int64_t unit = 1000; // so long that the shortest parts on a core do not matter
 constexpr std::uint32_t places = 7;
 constexpr int rounds = 10;
 
-/// At which a change may come about, before or after the dispatcher is told.
+/// The moments at which the set may change, before or after the dispatcher is notified.
 enum class Moment : std::uint8_t { request, grant, load_begin, load_end, save_end, done };
 constexpr auto moments = static_cast<std::int64_t>(Moment::done) + 1;
 
@@ -37,51 +37,51 @@ struct Armed {
   bool before = false;
   std::int64_t countdown = 0;
   Instant from{};
-  bool comes = false; // somebody, and nothing else happens
+  bool comes = false; // a client connects, and nothing else happens
 };
 
-/// What a newcomer would like, but for its period.
+/// The wishes of a newcomer, except its period.
 struct Wish {
   Duration wcet{0};
   std::uint32_t slots = 0;
-  std::int64_t percent = 100; // D of T
+  std::int64_t percent = 100; // deadline D in percent of T
   Duration gap{0};
   std::optional<int> priority;
 };
 
 struct Seat {
-  std::uint64_t life = 0; // of the client that is there; 0: nobody
-  bool dying = false;     // its process is to end
-  bool greedy = false;    // without a declaration, it executes all the same
+  std::uint64_t life = 0; // identifies the connected client; 0: none
+  bool dying = false;     // its process will end
+  bool greedy = false;    // has no declaration, but executes
   std::optional<config::ClientDeclaration> declared;
   unsigned rank = 0;
-  bool excepted = false;           // its next jobs may be passed by those that were pending at a change
-  std::optional<Instant> passed{}; // the release of one that may have been; it goes on within its gap, perhaps
-  bool restores = false;           // it is told its own contract when the change has come about
-  bool loaded = false;             // something for its job
-  bool lingers = false;            // it goes on within its gap
-  bool renewed = false;            // its job waits for its declaration's change
-  bool held = false;               // its job waits for what becomes of its declaration
-  std::uint64_t unjudged = 0;      // the job whose own lateness is no news
-  std::uint64_t undeclared = 0;    // the job that it had when it declared itself
-  std::optional<policies::JobId> taken_for{}; // the last chunk of it
-  // The job that is outstanding, or the last one
+  bool excepted = false;           // jobs pending at a change may overtake its next jobs
+  std::optional<Instant> passed{}; // the release of a job that may have been overtaken; it may continue within its gap
+  bool restores = false;           // gets its own contract back when the change has taken effect
+  bool loaded = false;             // a chunk was loaded for its job
+  bool lingers = false;            // it continues within its gap
+  bool renewed = false;            // its job waits for the change of its declaration
+  bool held = false;               // its job waits for the answer to its declaration
+  std::uint64_t unjudged = 0;      // the job whose own lateness does not count
+  std::uint64_t undeclared = 0;    // the job outstanding when it declared itself
+  std::optional<policies::JobId> taken_for{}; // the job for which its last chunk was taken
+  // The outstanding job, or the last one.
   std::uint64_t job = 0;
   bool outstanding = false, executes = false;
-  std::uint64_t execution = 0; // number of it: another one where it was interrupted
+  std::uint64_t execution = 0; // the number of its execution; an interruption begins a new one
   Instant release{}, due{}, earliest{}, granted{}, ends{};
   int round = 0;
-  bool parked = false; // it asks again in the next round
+  bool parked = false; // its next request comes in the next round
 };
 
 struct Move {
   std::uint32_t place = 0, slot = 0, frame = 0;
   bool in = false;
-  bool first = false; // that a victim loses for a job
+  bool first = false; // the first chunk that a victim loses for a job
 };
 struct Engine {
   std::deque<Move> queue;   // the first one is under way
-  std::uint64_t number = 0; // of what is under way
+  std::uint64_t number = 0; // of the move under way
   Instant ends{};
 };
 
@@ -104,7 +104,7 @@ class World final : public daemon::Outlet {
                      .frames_outlive_clients = !separate_},
                     *this) {}
 
-  /// False: too few were admitted.
+  /// Connects the clients. Returns false if too few were admitted.
   bool begin() {
     for (std::size_t i = 0; i < wishes_.size(); ++i)
       static_cast<void>(come(wishes_[i], i + 1 == wishes_.size() ? 0 : draw(random_, 20, 200)));
@@ -129,7 +129,7 @@ class World final : public daemon::Outlet {
     return result_;
   }
 
-  // ---- outlet: what follows happens after it, at the same time ----
+  // ---- outlet: consequences happen after the call, at the same time ----
 
   void command(std::uint32_t place, const protocol::Entry& entry) noexcept override {
     if (entry.kind == static_cast<std::uint16_t>(EntryKind::hurry) || seats_[place].dying) return;
@@ -161,7 +161,7 @@ class World final : public daemon::Outlet {
  private:
   // ---- the server ----
 
-  /// Whoever is not answered waits.
+  /// Disconnects a client, or waits until its declaration is answered.
   void leave(std::uint32_t place) {
     if (asks_) return at(answered_, [this, place] { leave(place); });
     look_for_quiet();
@@ -182,7 +182,7 @@ class World final : public daemon::Outlet {
     for (std::uint32_t place = 0; place < places; ++place) all += clients_.at(place) ? clients_.at(place)->slots : 0;
     return all;
   }
-  /// Asks again when it is told to.
+  /// A request that is repeated when the server says so.
   using Asked = std::function<daemon::Admitted<>()>;
   bool apply(Asked what) {
     const auto admitted = what();
@@ -196,7 +196,7 @@ class World final : public daemon::Outlet {
   void apply_again() {
     for (Asked& what : std::exchange(again_, {})) static_cast<void>(apply(std::move(what)));
   }
-  /// As soon as it may be admitted, or some time later.
+  /// Repeats a request as soon as it may be admitted, or some time later.
   void look_who_asks_again() {
     if (again_.empty() || asks_ || over_) return;
     if (quiet_ != dispatcher_.quiet_instants() ? chance(random_, 60) : chance(random_, 3)) apply_again();
@@ -225,7 +225,7 @@ class World final : public daemon::Outlet {
       *each *= unit;
     return test::charged(cost);
   }
-  /// Of all slots some are missing, in most sets.
+  /// Draws the number of frames: fewer than all slots in most sets.
   std::uint32_t random_frames() {
     std::uint32_t all = 0, largest = 1;
     for (const Wish& wish : wishes_) {
@@ -257,7 +257,7 @@ class World final : public daemon::Outlet {
   [[nodiscard]] std::size_t here() const {
     return static_cast<std::size_t>(std::ranges::count_if(seats_, [](const Seat& seat) { return seat.life != 0; }));
   }
-  /// A random one of those that `fits`.
+  /// Returns a random place for which `fits` holds, if any.
   template <class Fits> std::optional<std::uint32_t> any(Fits fits) {
     std::vector<std::uint32_t> some;
     for (std::uint32_t place = 0; place < places; ++place)
@@ -275,7 +275,7 @@ class World final : public daemon::Outlet {
             .gap = wish.gap,
             .priority = wish.priority};
   }
-  /// Everybody else included.
+  /// Connects and declares a client in `clients`. Admission checks all others too.
   static daemon::Admitted<std::uint32_t> admitted(ClientAdmission& clients, const Wish& wish, Duration period) {
     const auto place = clients.connect({"client", {}}, wish.slots);
     if (!place) return place;
@@ -283,11 +283,12 @@ class World final : public daemon::Outlet {
       return Unexpected(declared.error());
     return place;
   }
-  /// The period with which it is admitted, in 16ths of what it needs for itself; 0: the shortest one that is tried.
+  /// Returns a period with which the client is admitted: `scale` 16ths of its time alone, or, if `scale` is 0, the
+  /// shortest one tried.
   std::optional<Duration> period_for(const Wish& wish, std::int64_t scale) {
     const Duration alone = wish.wcet + (cost_.in_per_chunk + cost_.out_per_chunk) * wish.slots + cost_.in_fixed;
     ClientAdmission everybody = clients_;
-    if (chance(random_, 50)) everybody.quiet(); // then it is told to ask again, perhaps
+    if (chance(random_, 50)) everybody.quiet(); // then the server may ask it to try again
     const auto fits = [&](std::int64_t sixteenths) {
       ClientAdmission trial = everybody;
       return admitted(trial, wish, alone * sixteenths / 16).has_value();
@@ -338,7 +339,7 @@ class World final : public daemon::Outlet {
     seat.round = round_;
     seats_[place] = seat;
   }
-  /// It takes some time, in which what it asks for waits.
+  /// Declares a client. The answer takes some time, during which its requests wait.
   bool declare() {
     const auto place = any([](const Seat& seat) { return !seat.declared; });
     if (!place || asks_) return false;
@@ -385,7 +386,7 @@ class World final : public daemon::Outlet {
     seat.release = now_;
     seat.earliest = now_ + seat.declared->period;
   }
-  /// Often one that executes, and as far as it may.
+  /// Lets a client grow as far as it may, often one that executes.
   bool grow() {
     auto place = any([](const Seat& seat) { return seat.executes; });
     if (!place || chance(random_, 50)) place = any([](const Seat&) { return true; });
@@ -445,7 +446,7 @@ class World final : public daemon::Outlet {
     seats_[place].execution = was.execution + 1;
   }
 
-  /// The first that is possible.
+  /// Makes the first change that is possible.
   void change() {
     if (asks_ || over_) return;
     const std::int64_t first = kind_of_change();
@@ -458,8 +459,8 @@ class World final : public daemon::Outlet {
     ++result_.changes;
     if (chance(random_, 50)) later_change();
   }
-  /// Where there is a mistake, most often of the kind that it is made with: come below 4, grow, come without a
-  /// declaration, declare, go from 8 on.
+  /// Draws a kind of change. With a mistake, it is mostly the kind that the mistake affects. Below 4: connect; then
+  /// grow, connect without a declaration, declare; from 8: disconnect.
   std::int64_t kind_of_change() {
     if (chance(random_, 70)) switch (mistake_) {
       case Mistake::returns_at_once: return 4;
@@ -470,7 +471,7 @@ class World final : public daemon::Outlet {
       }
     return draw(random_, 0, 9);
   }
-  /// Who goes is often followed soon, where jobs are outstanding.
+  /// Schedules the next change. A departure with outstanding jobs is often followed soon.
   void later_change() {
     if (chance(random_, 70)) {
       armed_.push_back({.at = chance(random_, 70) ? Moment::request : Moment::grant,
@@ -497,7 +498,7 @@ class World final : public daemon::Outlet {
     for (const std::uint32_t place : changes) {
       Seat& seat = seats_[place];
       const Contract& contract = clients_.at(place)->contract;
-      if (seat.life == 0 || seat.dying) continue; // nobody, of whom the admission hears later
+      if (seat.life == 0 || seat.dying) continue; // it left; admission is notified later
       if (way_.order == Order::static_priority && (!dispatcher_.occupied(place) || seat.rank != contract.task.rank))
         seat.excepted = true;
       seat.rank = contract.task.rank;
@@ -505,7 +506,7 @@ class World final : public daemon::Outlet {
       else if (mistake_ != Mistake::old_ranks || place == subject) tell_one(place, contract, place == subject);
     }
   }
-  /// Where the mistake is one of times, only the world keeps periods.
+  /// Returns the contract for the dispatcher. If the mistake is one of times, only this simulation enforces periods.
   Contract told(Contract contract) const {
     if (mistake_ == Mistake::returns_at_once || mistake_ == Mistake::released_before) contract.period = Duration(0);
     return contract;
@@ -527,7 +528,7 @@ class World final : public daemon::Outlet {
       if (mistake_ == Mistake::returns_at_once) return_at_once(place, next), seat.unjudged = seat.job;
       else seat.release = std::max(now_, seat.earliest);
       seat.earliest = seat.release + contract.period;
-      seat.undeclared = 0; // it goes on as one that has
+      seat.undeclared = 0; // its job continues as one of a declared client
       ++seat.execution;
     }
     if (!dispatcher_.change(place, next, interrupt, now_)) broken(place, "its change is refused");
@@ -536,7 +537,7 @@ class World final : public daemon::Outlet {
     next.task.device_done_by = std::max(Duration(0), seats_[place].due - now_);
     seats_[place].restores = true;
   }
-  /// After its job.
+  /// Restores the client's own contract after its job.
   void restore(std::uint32_t place) {
     if (!seats_[place].dying && !dispatcher_.change(place, told(clients_.at(place)->contract), false, now_))
       broken(place, "its change is refused");
@@ -565,7 +566,7 @@ class World final : public daemon::Outlet {
       later(place, when, [this, place] { ask(place); });
     }
   }
-  /// As soon as it may, or when all meet.
+  /// Schedules the next request, as early as allowed or when all clients meet.
   void ask_next(std::uint32_t place) {
     Seat& seat = seats_[place];
     const bool declared = seat.declared.has_value();
@@ -687,7 +688,7 @@ class World final : public daemon::Outlet {
     if (response > bound) broken(place, "response " + to_string(response) + ", bound " + to_string(bound));
   }
 
-  /// Of all who are there.
+  /// Returns the longest WCET of all connected clients.
   [[nodiscard]] Duration longest_wcet() const {
     Duration longest{0};
     for (std::uint32_t place = 0; place < places; ++place)
@@ -697,8 +698,8 @@ class World final : public daemon::Outlet {
 
   // ---- chunks ----
 
-  /// Whether a chunk that leaves is the first of its task's for a job: that is known of a staged one, and else by
-  /// what was ordered before.
+  /// True if a chunk that leaves is the task's first for a job. For a staged job this is known; otherwise the earlier
+  /// orders tell.
   bool begins_victim(std::uint32_t place) {
     const bool staged = way_.policy == SwapPolicy::pipelined || way_.policy == SwapPolicy::lru;
     const auto& state = dispatcher_.state();
@@ -750,7 +751,7 @@ class World final : public daemon::Outlet {
   // ---- time ----
 
   void at(Instant when, std::function<void()> what) {
-    // What comes at the same time comes in random turn
+    // Events of the same time come in random order.
     agenda_.insert(chance(random_, 50) ? agenda_.upper_bound(when) : agenda_.lower_bound(when),
                    std::pair(when, std::move(what)));
   }
@@ -786,14 +787,14 @@ class World final : public daemon::Outlet {
       moved_.reset();
   }
 
-  /// All jobs end, if they do.
+  /// Lets all jobs end, if they do.
   void run_out() {
     over_ = true;
     for (const Seat& seat : seats_)
       if (seat.declared) longest_ = std::max(longest_, seat.declared->period);
     run_until(now_ + 30 * longest_);
   }
-  /// Another round, and when the set changes in it.
+  /// Begins another round, and chooses when the set changes in it.
   void prepare() {
     ++round_;
     longest_ = Duration(unit);
@@ -814,7 +815,7 @@ class World final : public daemon::Outlet {
         const Duration around{draw(random_, -shortest.count(), shortest.count())};
         at(meeting_ + (chance(random_, 50) ? around : Duration(draw(random_, -1, 1))), [this] { change(); });
       } else {
-        const bool late = mistake_ == Mistake::returns_at_once; // when it has executed most
+        const bool late = mistake_ == Mistake::returns_at_once; // when it has executed most of its time
         armed_.push_back({.at = late ? Moment::done : static_cast<Moment>(draw(random_, 0, moments - 1)),
                           .before = late || chance(random_, 50),
                           .countdown = draw(random_, 0, 4),
@@ -824,7 +825,7 @@ class World final : public daemon::Outlet {
     for (std::uint32_t place = 0; place < places; ++place)
       if (std::exchange(seats_[place].parked, false)) ask_next(place);
   }
-  /// What happens at it.
+  /// Removes and returns the armed change that is due at the moment, if any.
   [[nodiscard]] std::optional<Armed> due(Moment moment, bool before) {
     for (auto each = armed_.begin(); each != armed_.end(); ++each) {
       if (each->at != moment || each->before != before || each->from > now_ || each->countdown-- > 0) continue;
@@ -838,14 +839,14 @@ class World final : public daemon::Outlet {
   void passes(Moment moment, bool before) {
     if (const auto what = due(moment, before)) happens(*what);
   }
-  /// Within what the dispatcher does: after it.
+  /// Handles a moment within a call of the dispatcher: the change comes after the call.
   void inner(Moment moment) {
     auto what = due(moment, true);
     if (!what) what = due(moment, false);
     if (what) agenda_.emplace_hint(agenda_.lower_bound(now_), now_, [this, it = *what] { happens(it); });
   }
 
-  // ---- what is said ----
+  // ---- output ----
 
   void entry(std::uint32_t place, EntryKind kind, const Move& move, std::uint64_t job) {
     dispatcher_.take(place,
@@ -889,7 +890,7 @@ class World final : public daemon::Outlet {
   SwapCost cost_;
   Duration best_effort_wcet_{0};
   std::uint32_t frames_ = 0;
-  bool separate_ = false; // each client makes its own chunks
+  bool separate_ = false; // true: each client makes its own chunks
   ClientAdmission clients_;
   Dispatcher dispatcher_;
 
@@ -899,20 +900,21 @@ class World final : public daemon::Outlet {
   Instant now_{std::chrono::seconds(1)};
   std::uint64_t lives_ = 0;
   Instant executed_until_{};          // by a process that counts as ended
-  std::uint64_t quiet_ = 0;           // instants that clients_ knows of
-  bool swapped_ = false;              // slots did not fit, since a quiet instant
-  bool resident_ = false;             // the bounds in force are of slots that fit
-  bool over_ = false;                 // nothing changes any more
-  std::vector<Asked> again_;          // who were told to ask again
-  std::optional<std::uint32_t> asks_; // who waits for an answer to its declaration
-  Instant answered_{};                // which comes then
-  std::optional<Duration> moved_;     // how long chunks did, since the device was idle
+  std::uint64_t quiet_ = 0;           // quiet instants reported to clients_
+  bool swapped_ = false;              // slots did not fit at some time since a quiet instant
+  bool resident_ = false;             // the bounds in force are for slots that all fit
+  bool over_ = false;                 // no more changes
+  std::vector<Asked> again_;          // requests that the server wants repeated
+  std::optional<std::uint32_t> asks_; // the client that waits for an answer to its declaration
+  Instant answered_{};                // when that answer comes
+  std::optional<Duration> moved_;     // time for which chunks moved since the device was idle
   Move last_ordered_{};
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> pending_; // jobs, when the set was changed last
-  Duration before_{0};                                           // that the next newcomer was released before it comes
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> pending_; // jobs outstanding at the last change of the set
+  // how long before its arrival the next newcomer is released
+  Duration before_{0};
   int round_ = 0, gaps_ = 0, early_ = 0;
   Instant meeting_{}, end_{};
-  Duration longest_{unit}; // period
+  Duration longest_{unit}; // longest period
   std::vector<Armed> armed_;
   Exchanged result_;
 };

@@ -1,13 +1,13 @@
 // check-soundness: random sets that the admission tests just accept run in the simulator under adversarial releases,
-// execution and transfer times; tiny ones under every release pattern. No job may respond later than it is promised.
-// Then the same for tests that are broken deliberately, each of which must be refuted. Exits 1 where a promise was
-// broken, or an error was not seen; 2 where what it was asked for makes no sense.
+// execution and transfer times. Tiny sets run under every release pattern. No job may exceed its response bound.
+// Then deliberately broken tests are attacked in the same way, and each must be refuted. Exits 1 if a bound was
+// exceeded or a deliberate error was not detected, and 2 if the arguments make no sense.
 //
-// SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: at least so many; SOUNDNESS_SEED=, SOUNDNESS_THREADS=.
-// SOUNDNESS_TESTS="reserved edf": of the tests that promise, those whose names begin so.
+// SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: minimum numbers; SOUNDNESS_SEED=, SOUNDNESS_THREADS=.
+// SOUNDNESS_TESTS="reserved edf": only sound tests whose names begin with one of these words.
 // SOUNDNESS_SHARD=K/N: part K of N alone. SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps.
-// The first argument names the file of the summary, in JSON. Further ones name summaries of parts, which are put
-// together: the file then has what one machine would have found.
+// The first argument names the file of the summary, in JSON. Further arguments name summaries of parts, which are
+// merged: the file then contains the findings of one machine.
 #include "config/base/must.hpp"
 #include "rtexec/studies/sweep/sweep_parts.hpp"
 #include "test/rtexec/studies/soundness_budget.hpp"
@@ -101,7 +101,7 @@ int show(const std::string& one, const Wanted& wanted) {
   return 2;
 }
 
-/// Of a summary: to its file, and as a sentence.
+/// Writes a summary to its file, and prints it as a sentence.
 int finish(const nlohmann::json& summary, const std::vector<std::filesystem::path>& files, const std::string& took) {
   if (!files.empty()) {
     std::ofstream file(files.front());

@@ -24,12 +24,12 @@ using simulator::draw;
 using test::SegmentedFaults;
 
 struct JitteredSet : policies::LayeredSet {
-  Nanos jitter = 0; // of requests, after the releases
+  Nanos jitter = 0; // of requests, relative to the releases
 };
 
-/// By task; of best-effort tasks they mean nothing.
+/// By task. Bounds of best-effort tasks mean nothing.
 using Bounds = std::vector<Nanos>;
-/// Absent: not accepted.
+/// Returns the bounds, or nullopt if the set is not accepted.
 using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Preemption&)>;
 
 struct Accepted {
@@ -48,7 +48,7 @@ void put_background_last(const JitteredSet& set, std::vector<unsigned>& classes)
     if (!set.device.tasks[i].real_time) classes[i] = last;
 }
 
-/// The more urgent the class, the shorter the periods, in most sets.
+/// Draws classes. In most sets, more urgent classes have shorter periods.
 std::vector<unsigned> random_classes(Random& random, JitteredSet& set) {
   std::vector<DeviceTask>& tasks = set.device.tasks;
   const auto levels = static_cast<unsigned>(draw(random, 1, 3));
@@ -66,7 +66,7 @@ std::vector<unsigned> random_classes(Random& random, JitteredSet& set) {
   return classes;
 }
 
-/// Of express tasks nothing is swapped.
+/// Draws swap volumes for tasks with levels. Express tasks swap nothing.
 void swap_levels(Random& random, JitteredSet& set, Preemption& preemption) {
   std::uint32_t all = 0, largest = 0;
   for (std::size_t i = 0; i < preemption.classes.size(); ++i) {
@@ -110,7 +110,7 @@ JitteredSet scaled(JitteredSet set, std::int64_t by) {
   return set;
 }
 
-/// At the smallest scale; then some tasks, or classes, each at the smallest of theirs.
+/// Finds the smallest accepted scale. Then finds the smallest one for some tasks, or classes, alone.
 std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& original, const Preemption& preemption,
                                              const Judge& judge) {
   const auto judged = [&](JitteredSet set) -> std::optional<Accepted> {
@@ -135,7 +135,7 @@ std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& 
   return found;
 }
 
-/// In times that are long beside the step of the search for cuts.
+/// Searches with times that are long compared with the step of the search for cuts.
 std::optional<Accepted> found_by_search(Random& random, JitteredSet set, Order order, const Judge& judge) {
   constexpr Nanos times = 1000;
   set.jitter *= times;
@@ -182,7 +182,7 @@ Claim claim_of(const Accepted& accepted, const Way& way) {
   return claim;
 }
 
-// ---- what is promised ----
+// ---- claimed bounds ----
 
 std::optional<Bounds> by_tests(JitteredSet set, const Preemption& preemption, Order order) {
   set.device = charged(std::move(set.device));
@@ -212,7 +212,7 @@ std::optional<Bounds> by_tests(JitteredSet set, const Preemption& preemption, Or
   return bounds;
 }
 
-/// The second writing knows real-time tasks alone.
+/// Returns the bounds of the second implementation, which knows real-time tasks only.
 std::optional<Bounds> by_formula(JitteredSet set, const Preemption& preemption, Order order,
                                  const SegmentedFaults& faults) {
   set.device = charged(std::move(set.device));

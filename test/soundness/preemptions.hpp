@@ -1,5 +1,5 @@
-// The tests of the rule `segmented` for a device alone, and deliberate errors of theirs: sets with random classes and
-// cuts, or with those that search_preemption() finds, at the edge of what is accepted.
+// Subjects for the tests of the rule `segmented` on a device alone, and those tests with deliberate errors. Sets at the
+// edge of acceptance have random classes and cuts, or those that search_preemption() finds.
 #pragma once
 
 #include "test/soundness/subjects.hpp"

@@ -18,20 +18,20 @@ using simulator::draw;
 
 constexpr Bytes chunk{4096};
 
-/// How many tasks, how large, and how their periods relate.
+/// The number of tasks, their size, and the relation of their periods.
 struct Shape {
   std::int64_t tasks = 3;
   std::int64_t max_chunks = 7;
   std::int64_t longest_execution = 30;
   enum class Periods { narrow, wide, harmonic } periods = Periods::narrow;
-  int without_chunks = 25; // percent of the tasks
+  int without_chunks = 25; // percentage of the tasks
 };
 
 Shape random_shape(Random& random) {
   Shape shape;
   shape.periods = static_cast<Shape::Periods>(draw(random, 0, 2));
   switch (draw(random, 0, 4)) {
-  // Many chunks
+  // Many chunks.
   case 0:
     shape = {.tasks = draw(random, 2, 3),
              .max_chunks = 20,
@@ -39,7 +39,7 @@ Shape random_shape(Random& random) {
              .periods = shape.periods,
              .without_chunks = 10};
     break;
-  // Many tasks
+  // Many tasks.
   case 1:
     shape = {.tasks = draw(random, 6, 10),
              .max_chunks = 4,
@@ -47,7 +47,7 @@ Shape random_shape(Random& random) {
              .periods = shape.periods,
              .without_chunks = 40};
     break;
-  // Device-bound
+  // Device-bound.
   case 2:
     shape = {.tasks = draw(random, 3, 6),
              .max_chunks = 6,
@@ -55,7 +55,7 @@ Shape random_shape(Random& random) {
              .periods = shape.periods,
              .without_chunks = 25};
     break;
-  // Small
+  // Small.
   case 3:
     shape = {.tasks = draw(random, 2, 5),
              .max_chunks = 3,
@@ -77,7 +77,8 @@ std::int64_t share_of(Random& random, Shape::Periods periods) {
   return 1;
 }
 
-/// T in proportion to its share, so that the work of all jobs takes all the time; D as long, or a part of it.
+/// Sets each period T in proportion to the task's share, so that all jobs together take all the time. D equals T or is
+/// a part of it.
 template <class Cost, class Set>
 void set_periods(Random& random, const Shape& shape, std::size_t tasks, Cost cost, Set set) {
   std::vector<std::int64_t> shares;
@@ -94,10 +95,10 @@ void set_periods(Random& random, const Shape& shape, std::size_t tasks, Cost cos
   }
 }
 
-/// Of one chunk.
+/// Returns the time to move one chunk in and out.
 Nanos both_ways(const SwapCost& cost) { return (cost.in_per_chunk + test::charged(cost).out_per_chunk).count(); }
 
-/// Too few frames for all, enough for the largest.
+/// Draws an overflow: too few frames for all tasks, but enough for the largest.
 std::uint32_t random_overflow(Random& random, std::uint32_t all, std::uint32_t largest) {
   return all <= largest ? 0 : static_cast<std::uint32_t>(draw(random, 1, all - largest));
 }
@@ -115,13 +116,13 @@ DeviceSet random_hole(Random& random, const Way& way) {
   set.cost.drop_per_chunk = Duration(chance(random, 50) ? out : draw(random, 0, 2 * out));
   const Nanos blocking = chunks * in + execution;
   const Nanos urgent = blocking * 100 / draw(random, 25, 50);
-  // Due after an urgent job that comes when the blocking is over
+  // Due after an urgent job that is released when the blocking ends.
   const Nanos middle = urgent + blocking + urgent * draw(random, 2, 10) / 100;
   const auto add = [&](Nanos period, Nanos time, std::uint32_t most) {
     set.tasks.push_back({.period = period, .deadline = period, .execution = time, .least = most, .most = most});
   };
   add(urgent, 1, 1);
-  // What is left of the middle tasks' time.
+  // The rest of the middle tasks' time.
   const Nanos rest = middle * (urgent - blocking - 1 - in - out) / urgent - execution / 2;
   for (Nanos used = 0; used < rest; used += execution)
     add(middle, std::min(execution, std::max<Nanos>(1, rest - used)), 0);
@@ -138,7 +139,7 @@ DeviceSet random_device(Random& random, const Way& way) {
                 .cost = test::random_cost(random, chunk)};
   if (chance(random, 3)) return random_hole(random, way);
   const Shape shape = random_shape(random);
-  const std::int64_t classes = draw(random, 0, 2); // state, constants, both
+  const std::int64_t classes = draw(random, 0, 2); // state, constants, or both
   const bool planned = chance(random, 20);
   std::uint32_t all = 0, largest = 0;
   for (std::int64_t i = 0; i < shape.tasks; ++i) {
@@ -169,7 +170,7 @@ DeviceSet random_device(Random& random, const Way& way) {
 
 namespace {
 
-/// Placement decides about some.
+/// Leaves the cores of some tasks to the plan.
 void leave_cores_open(Random& random, WholeSet& set) {
   if (chance(random, 60)) return;
   const int open = chance(random, 50) ? 100 : 40;
@@ -177,7 +178,7 @@ void leave_cores_open(Random& random, WholeSet& set) {
     if (chance(random, open)) task.core.reset();
 }
 
-/// All its durations are so many times as long.
+/// Multiplies all durations by `times`.
 void stretch(WholeSet& set, std::int64_t times) {
   for (Task& task : set.tasks.tasks)
     for (Duration* each : {&task.period, &task.deadline, &task.wcet->before, &task.wcet->device, &task.wcet->after})
@@ -188,13 +189,13 @@ void stretch(WholeSet& set, std::int64_t times) {
     *each *= times;
 }
 
-/// At most a line in each `least`.
+/// Draws traffic of at most one line in each `least`.
 Bytes traffic_of(Random& random, Duration part, Duration least) {
   const std::int64_t most = part / least;
   return Bytes{64 * static_cast<std::uint64_t>(chance(random, 40) ? most : draw(random, 0, most))};
 }
 
-/// In microseconds, since what the regulator costs a core is.
+/// Adds bandwidth budgets. The set is in microseconds, as the regulator's costs on a core are.
 void regulate(Random& random, WholeSet& set) {
   stretch(set, 1000);
   Board& board = set.board;
@@ -206,7 +207,7 @@ void regulate(Random& random, WholeSet& set) {
   BandwidthOptions& options = set.tasks.bandwidth;
   options.period = std::chrono::microseconds(draw(random, 25, 90));
   options.overshoot = chance(random, 50) ? Overshoot::carry : Overshoot::forgive;
-  // Otherwise a line may take no time at all
+  // Otherwise a line may take no time at all.
   const bool known = options.overshoot == Overshoot::carry || chance(random, 70);
   set.line = Duration(known ? std::int64_t{250} << draw(random, 0, 3) : 1);
   const Duration least = known ? set.line : Duration(1000);
@@ -223,7 +224,7 @@ void regulate(Random& random, WholeSet& set) {
   }
 }
 
-/// In milliseconds, since what reservations cost a core is.
+/// Adds reservations. The set is in milliseconds, as the costs of reservations on a core are.
 void reserve(Random& random, WholeSet& set) {
   stretch(set, chance(random, 50) ? 1'000'000 : 8'000'000);
   set.tasks.executive.threads = ThreadPolicy::deadline;
@@ -231,12 +232,12 @@ void reserve(Random& random, WholeSet& set) {
   board.release_latency = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 4000));
   board.context_switch = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 30));
   board.dispatch = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 4000));
-  // Host: the compute engine uses its reservation up, and pauses
+  // With the host device, the compute engine uses up its reservation, and pauses.
   board.device = chance(random, 50) ? DeviceKind::host : DeviceKind::cuda;
   if (chance(random, 25)) board.service_core = 0;
 }
 
-/// From a little to more than a device part.
+/// Draws a stall, from a short one to one longer than a device part.
 Duration random_hold_up(Random& random, const WholeSet& set) {
   Duration longest{1};
   for (const Task& task : set.tasks.tasks) longest = std::max(longest, task.wcet->device);
@@ -249,7 +250,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   WholeSet set;
   const Shape shape = random_shape(random);
   const std::int64_t cores = draw(random, 1, 3);
-  // Longest CPU part
+  // The longest CPU part.
   const std::int64_t cpu = chance(random, 30) ? 0 : draw(random, 1, shape.longest_execution / 2 + 1);
   const std::int64_t classes = draw(random, 0, 2);
   const bool given = chance(random, 60);
@@ -262,7 +263,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     task.name = "t" + std::to_string(i);
     task.core = static_cast<unsigned>(draw(random, 0, cores - 1));
     task.priority = 90 - static_cast<int>(i);
-    task.on_overrun = static_cast<OnOverrun>(draw(random, 0, 3)); // a late job ends no run
+    task.on_overrun = static_cast<OnOverrun>(draw(random, 0, 3)); // a late job does not end the run
     task.wcet = Wcet{Duration(draw(random, 0, cpu)), Duration(draw(random, 1, shape.longest_execution)),
                      Duration(draw(random, 0, cpu))};
     const bool uses_device = i == 0 || !chance(random, 12);
@@ -290,7 +291,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   for (unsigned core = 0; core < static_cast<unsigned>(cores); ++core) set.cores.push_back(core);
   set.board.chunk = chunk;
   set.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
-  set.board.service_core = 100; // what it costs to decide and to copy is not simulated: it burdens no task
+  set.board.service_core = 100; // the simulation has no costs of decisions and copies: they must burden no task
   set.board.memory_policies = {MemoryPolicy::device};
   if (chance(random, 25)) set.board.release_latency = Duration(draw(random, 1, 5));
   if (chance(random, 25)) set.board.context_switch = Duration(draw(random, 1, 3));
@@ -299,7 +300,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   const auto overflow =
       swaps ? random_overflow(random, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(largest)) : 0U;
   set.board.capacity = chunk * std::max<std::uint64_t>(1, all + fixed + scratch - overflow);
-  // It swaps everything
+  // It swaps everything.
   if (policy == SwapPolicy::lru && overflow > 0) set.board.capacity = chunk * (all + fixed + scratch - 1);
   const Nanos moved = swaps ? both_ways(set.board.swap_costs[0]) : 0;
   set_periods(
@@ -322,7 +323,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   leave_cores_open(random, set);
   if (cores_kind == Cores::regulated) regulate(random, set);
   if (cores_kind == Cores::reserved) reserve(random, set);
-  // Stalls of budgets are not charged on a machine that stops
+  // Stalls by budgets are not charged on a machine with platform stalls.
   if (cores_kind != Cores::regulated && chance(random, 50)) set.board.hold_up = random_hold_up(random, set);
   return set;
 }
@@ -338,7 +339,7 @@ policies::Layers random_layers(Random& random, Nanos execution, Nanos overhead) 
   return layers;
 }
 
-/// At least in microseconds, beside which the step of the search for cuts is short.
+/// Draws a set in microseconds or longer units, so that the step of the search for cuts is short.
 WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores) {
   constexpr std::int64_t times = 1000;
   WholeSet set = random_whole(random, swaps ? SwapPolicy::pipelined : SwapPolicy::none, order, swaps, cores);
@@ -386,7 +387,7 @@ WholeSet random_co_running(Random& random, Order order) {
 
 namespace {
 
-/// Without its part on the device, more often than not: less urgent tasks of its core are then shut out.
+/// Removes the device part of some tasks, usually such that less urgent tasks of their core are shut out.
 void take_off_device(Random& random, WholeSet& set) {
   for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
     if (!chance(random, 40)) continue;
@@ -395,7 +396,7 @@ void take_off_device(Random& random, WholeSet& set) {
   }
 }
 
-/// Periods with a divisor in common, at every scale.
+/// Gives tasks periods with a common divisor at every scale.
 void put_on_grid(Random& random, WholeSet& set) {
   constexpr std::int64_t scales = 64;
   stretch(set, scales);
@@ -412,7 +413,7 @@ void follow(Task& task, const Task& first) {
   task.deadline = std::min(task.deadline, task.period);
 }
 
-/// Each task follows one that stands before it in `order`, or none.
+/// Lets each task follow one that precedes it in `order`, or none.
 void set_triggers(Random& random, WholeSet& set, std::span<const std::size_t> order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     Task& task = set.tasks.tasks[order[i]];
@@ -430,7 +431,7 @@ void set_triggers(Random& random, WholeSet& set, std::span<const std::size_t> or
   }
 }
 
-/// From a task that follows none through others, each of which follows the last one or samples it.
+/// Draws a chain: from a task that follows none through others, each of which follows or samples the last one.
 Chain random_walk(Random& random, const TaskSet& set, std::span<const std::size_t> order) {
   Chain chain;
   for (const std::size_t index : order) {

@@ -1,5 +1,5 @@
-// Random sets of many shapes. Periods are such that one resource that does everything would be busy all the time; they
-// are scaled afterwards.
+// Draws random sets of many shapes. Their periods would keep a single resource that does all work busy all the time;
+// the caller scales them afterwards.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -11,39 +11,39 @@
 
 namespace rtexec::soundness {
 
-/// Of the device alone; in most sets the volumes are given (least == most).
+/// Draws a set for the device alone. In most sets the volumes are fixed (least == most).
 [[nodiscard]] policies::DeviceSet random_device(Random& random, const Way& way);
 
-/// Like the set by which RT-Swap's analysis is refuted: much is swapped rarely, a little of an urgent task often, and
-/// between them are jobs that keep the device busy while chunks leave for nobody.
+/// Draws a set like the one that refutes RT-Swap's analysis. One task swaps much rarely, an urgent one swaps a little
+/// often. Jobs between them keep the device busy while chunks leave although no job needs their frames.
 [[nodiscard]] policies::DeviceSet random_hole(Random& random, const Way& way);
 
-/// How cores serve the CPU parts.
+/// How cores schedule the CPU parts.
 enum class Cores { by_priority, regulated, reserved };
 
-/// With CPU parts on one to three cores, which some tasks name and others leave to the plan.
+/// A set with CPU parts on one to three cores. Some tasks name their core, others leave it to the plan.
 struct WholeSet {
   TaskSet tasks;
   Board board;
   std::vector<MemoryDemand> memory;
   std::vector<unsigned> cores;
-  Duration line{1};                             // what a core with a budget takes to move one
+  Duration line{1};                             // the time in which a core with a budget moves one line
   std::vector<policies::LayeredTask> layered{}; // empty: device parts cannot be cut
 };
-/// The layers of a device part, with cuts that cost `overhead` each.
+/// Draws the layers of a device part, with cuts that cost `overhead` each.
 [[nodiscard]] policies::Layers random_layers(Random& random, policies::Nanos execution, policies::Nanos overhead);
 
 [[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps,
                                     Cores cores = Cores::by_priority);
 
-/// The same where device parts consist of layers, and some tasks say where they are cut or which class they are of.
+/// Draws a WholeSet whose device parts consist of layers. Some tasks state their cuts or their class.
 [[nodiscard]] WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores = Cores::by_priority);
 
-/// The same where nothing is swapped, and many jobs may execute beside each other.
+/// Draws a WholeSet without swapping, in which many jobs may execute concurrently.
 [[nodiscard]] WholeSet random_co_running(Random& random, Order order);
 
-/// The same where nothing is swapped, with chains: of tasks that follow others, that inputs release, and that timers
-/// release, some of them on one grid.
+/// Draws a WholeSet without swapping but with chains. Their tasks follow others, or are released by inputs or by
+/// timers, some of which share a grid.
 [[nodiscard]] WholeSet random_chained(Random& random, Order order, Cores cores = Cores::by_priority);
 
 } // namespace rtexec::soundness

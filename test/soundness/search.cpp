@@ -20,7 +20,7 @@ struct Score {
   std::atomic<std::uint64_t> drawn = 0, sets = 0, jobs = 0, preempted = 0, restored = 0, broken = 0, exact = 0;
 };
 
-/// The sets whose promise was broken.
+/// Collects the sets whose bound was exceeded.
 class Broken {
  public:
   void add(const std::string& where, const std::string& what) {
@@ -37,7 +37,7 @@ class Broken {
   std::set<std::string> names_;
 };
 
-/// Some runs, and for a few sets a search.
+/// Simulates some runs of a claim, and for a few sets also searches.
 std::optional<std::string> attack(const Claim& claim, Random& random, std::uint64_t jobs, bool search, Score& score) {
   constexpr std::uint64_t run = 256; // jobs
   for (std::uint64_t done = 0; done < jobs; done += run) {
@@ -48,13 +48,13 @@ std::optional<std::string> attack(const Claim& claim, Random& random, std::uint6
     if (!found.broken_chain.empty()) return found.broken_chain + test::describe(claim);
     if (found.broken) return test::describe(claim, *found.broken) + test::describe(claim);
   }
-  // That one knows cores by priority alone
+  // The search only knows cores with priorities.
   if (!search || !claim.regulated.empty() || !claim.neighbours.empty()) return std::nullopt;
   const auto found = simulator::Adversary(claim, random).attack(20);
   return found ? std::optional(test::describe(claim, *found) + test::describe(claim)) : std::nullopt;
 }
 
-/// Whether the promise of a random set was broken, and how. Nothing: there was none.
+/// Tries a random set. Returns how its bound was exceeded, if it was, or nullopt if there was no set.
 std::optional<std::optional<std::string>> tried(const Subject& subject, Random& random,
                                                 const std::function<bool(const Claim&)>& search, Score& score) {
   if (!subject.exchange) {
@@ -73,7 +73,7 @@ template <class Work> void on_all_cores(unsigned threads, Work work) {
   for (unsigned i = 0; i < threads; ++i) running.emplace_back(work);
 }
 
-/// Calls `work` with the numbers 0 to `end` that the part has, each once.
+/// Calls `work` once with each of the numbers 0 to `end` that belong to the part.
 template <class Work> void in_turn(const Wanted& wanted, std::uint64_t end, Work work) {
   std::atomic<std::uint64_t> next = 0;
   on_all_cores(wanted.threads, [&] {
@@ -82,10 +82,10 @@ template <class Work> void in_turn(const Wanted& wanted, std::uint64_t end, Work
   });
 }
 
-/// What a lot has of `all`.
+/// Returns the lot's share of `all`.
 std::uint64_t share_of(std::uint64_t lot, std::uint64_t all) { return all / lots + (lot < all % lots ? 1 : 0); }
 
-/// Calls `tell` every other second.
+/// Calls `tell` every two seconds.
 class Progress {
  public:
   template <class Tell>
@@ -101,7 +101,7 @@ class Progress {
     thread_.join();
     if (shown()) std::fprintf(stderr, "\r%60s\r", "");
   }
-  /// On a terminal alone.
+  /// Progress is shown on a terminal only.
   static bool shown() { return isatty(STDERR_FILENO) == 1; }
 
  private:
@@ -170,7 +170,7 @@ void attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
 
 void enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
   const std::vector<Way> ways = device_ways();
-  std::vector<Score> scores(ways.size()); // jobs: states
+  std::vector<Score> scores(ways.size()); // their `jobs` are states
   std::atomic<std::uint64_t> sets = 0;
   Broken broken;
   {

@@ -1,6 +1,6 @@
-// The search in three stages, each of which adds to a summary in JSON: sets of the tests that promise under attack;
-// tiny ones under every release pattern; tests that are broken deliberately. What is found depends on Wanted and the
-// part alone, not on the machine, its threads or how it is divided.
+// Runs the search in three stages, and adds each one's results to a summary in JSON. It attacks sets of the sound
+// tests, tries every release pattern of tiny sets, and attacks deliberately broken tests. The findings depend on Wanted
+// and the part alone, not on the machine, its threads or the division into parts.
 #pragma once
 
 #include "rtexec/studies/sweep/study.hpp"
@@ -14,20 +14,21 @@
 namespace rtexec::soundness {
 
 struct Wanted {
-  std::uint64_t sets = 0, jobs = 0, tiny = 0; // at least, of all parts together
+  std::uint64_t sets = 0, jobs = 0, tiny = 0; // minimum numbers, of all parts together
   std::uint64_t seed = 1;
-  std::string tests; // of those that promise: those whose names begin so
+  std::string tests; // only sound tests whose names begin with one of these words
   unsigned threads = 1;
-  study::Part part{}; // of at most `lots`
+  study::Part part{}; // at most `lots` parts
 };
 
-/// The search is divided into lots that each end by themselves. Prime: every lot has all tests in turn.
+/// The number of lots into which the search is divided. Each lot runs independently. The number is prime, so that every
+/// lot tries all tests in turn.
 inline constexpr std::uint64_t lots = 61;
 
-/// The same set for the same subject, number and seed.
+/// Returns a generator that gives the same set for the same subject, number and seed.
 [[nodiscard]] Random random_of(std::uint64_t seed, std::size_t subject, std::uint64_t number);
 
-/// A promise that is broken is told on standard error as well.
+/// Each stage also reports a broken bound on standard error.
 void attack_sound_tests(const Wanted& wanted, nlohmann::json& summary);
 void enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary);
 void refute_broken_tests(const Wanted& wanted, nlohmann::json& summary);

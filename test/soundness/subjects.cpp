@@ -108,7 +108,7 @@ std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judg
   return claim_of(found->first, found->second, way);
 }
 
-/// Some load may have to wait for the job beside it.
+/// True if some load may have to wait for the job that executes.
 bool is_tight(const DeviceSet& set) {
   const Volumes volumes = policies::max_of(set);
   return policies::fits(set, volumes) && policies::without_load_room(set, volumes);
@@ -125,7 +125,7 @@ std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
   return Promise{verdict.volumes, verdict.responses};
 }
 
-/// With volumes that are given, and leave no room for loads beside some job.
+/// A subject with fixed volumes that leave no free frames for loads during some job.
 Subject tight_subject(const Way& way, unsigned weight) {
   return {"tight " + way.name, weight, [way](Random& random) -> std::optional<Claim> {
             const DeviceSet set = random_device(random, way);
@@ -179,7 +179,7 @@ std::optional<Promise> by_pipelined_formula(const DeviceSet& set, const Way& way
   return Promise{volumes, {bounds->begin(), bounds->end()}};
 }
 
-/// What is wrong with a test: its formula, or that it takes the costs as they are measured.
+/// The error of a test: its formula, or that it charges the measured costs.
 enum class Wrong { formula, costs };
 
 Subject broken_device(const std::string& name, const Way& way,
@@ -243,7 +243,7 @@ struct EndToEnd {
 
 ResolvedSet resolved(const WholeSet& set) { return test::resolved(set.tasks, set.board, set.cores); }
 
-/// The service threads as the plan charged for them: if no job is late, where its reservations are those.
+/// Returns the service threads as the plan charged them: without late jobs, if that gives the plan's reservations.
 std::optional<policies::ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set) {
   const auto charged = [&](policies::Lateness lateness) {
     return policies::charged_set(plan, set, policies::by_urgency(set.tasks), lateness).services;
@@ -264,7 +264,7 @@ bool makes_others_leave(const Plan& plan, std::size_t task) {
   return false;
 }
 
-/// What the machine adds to the parts, of which the plan's costs are silent: switches, dispatch, decisions.
+/// Adds the machine's overheads that the plan's costs do not contain to the parts: switches, dispatch, decisions.
 void add_machine(Claim& claim, const ResolvedSet& set) {
   const Board& board = set.board;
   const auto services = services_of(claim.plan, set);
@@ -274,7 +274,7 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     Wcet& wcet = planned.wcet;
     wcet.before += 2 * board.context_switch;
     wcet.after += 2 * board.context_switch;
-    // With wake-ups for nothing
+    // Includes spurious wake-ups.
     if (planned.before_reservation) wcet.before = planned.before_reservation->runtime;
     if (planned.after_reservation) wcet.after = planned.after_reservation->runtime;
     const Duration dispatched = 2 * board.dispatch + claim.decision;
@@ -290,13 +290,13 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     }
     if (planned.co_run) {
       planned.co_run->wcet += dispatched;
-      if (planned.co_run->idle) *planned.co_run->idle += dispatched; // the same pairs as without
+      if (planned.co_run->idle) *planned.co_run->idle += dispatched; // this keeps the pairs as they are
     }
     claim.beside.push_back(planned.co_run);
     claim.tasks.tasks[i].wcet = wcet;
   }
   if (claim.plan.swap) {
-    claim.plan.swap->cost = board.swap_costs[0]; // as they are, not as they are charged
+    claim.plan.swap->cost = board.swap_costs[0]; // the real costs, not the charged ones
     claim.plan.swap->cost.in_fixed += board.dispatch + claim.decision;
   }
   if (services && services->pauses)
@@ -322,8 +322,8 @@ void add_budgets(Claim& claim, const WholeSet& set) {
     claim.traffic.push_back({time(task.traffic_before), time(task.traffic_after)});
 }
 
-/// The tenth of each core that reservations leave, and what service threads have: all of it is used. A core that one
-/// task has for itself has no neighbours.
+/// Adds interference that uses the tenth of each core that reservations leave, and the reservations of the service
+/// threads. A core with only one task gets none.
 void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
   for (const unsigned core : set.machine.cores) {
     std::vector<Duration> windows;
@@ -343,14 +343,14 @@ void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
   for (int engine = 0; claim.plan.services->copy && engine < 2; ++engine) serve(*claim.plan.services->copy);
 }
 
-/// No span of a job is longer: a busy period, and what its earliest job did before.
+/// Returns a time longer than any job's busy window: a busy period, and what its earliest job did before.
 Duration between_stops(const WholeSet& set) {
   Duration period{0};
   for (const Task& task : set.tasks.tasks) period = std::max(period, task.period);
   return 2 * (period + set.board.hold_up);
 }
 
-/// The claim of a plan for it, proved or not.
+/// Returns the claim of a plan for the set, proved or not.
 std::optional<Claim> planned(const WholeSet& set, Random& random) {
   Claim claim;
   claim.tasks = set.tasks;
@@ -387,13 +387,13 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
   return proved_claim(random, random_whole(random, kind.policy, kind.order, kind.swaps, kind.cores));
 }
 
-/// Where jobs execute beside each other.
+/// Draws a proved set whose jobs execute concurrently.
 std::optional<Claim> co_running_claim(Random& random, Order order) {
   auto claim = proved_claim(random, random_co_running(random, order));
   return claim && claim->plan.co_runs() ? std::move(claim) : std::nullopt;
 }
 
-/// Where jobs are cut, or tasks in classes.
+/// Draws a proved set with cut jobs or with classes.
 std::optional<Claim> divided_claim(Random& random, Order order, bool swaps, Cores cores) {
   auto claim = proved_claim(random, random_divisible(random, order, swaps, cores));
   const auto divided = [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; };
@@ -402,7 +402,7 @@ std::optional<Claim> divided_claim(Random& random, Order order, bool swaps, Core
 
 // ---- chains ----
 
-/// `change`: of the bounds that the chains of a proved set have; false: it changes none.
+/// Draws a proved set with chains. `change` modifies the chains' bounds, or returns false to change none.
 std::optional<Claim> chain_claim(Random& random, Order order, Cores cores,
                                  const std::function<bool(const Claim&, PlannedChain&)>& change = {}) {
   auto claim = proved_claim(random, random_chained(random, order, cores));
@@ -417,7 +417,7 @@ Subject chains(const std::string& name, Order order, Cores cores) {
   return {name, 2, [order, cores](Random& random) { return chain_claim(random, order, cores); }};
 }
 
-/// Of the sum that bounds a reaction time.
+/// A subject whose bound of a reaction time lacks a part of the sum.
 Subject broken_chains(const std::string& name,
                       const std::function<Duration(const Claim&, const PlannedChain&)>& left_out) {
   return {name, 1, [left_out](Random& random) {
@@ -432,10 +432,10 @@ Subject broken_chains(const std::string& name,
           }};
 }
 
-/// How much more than the step of the two grids a timer waits.
+/// Returns how much longer than the common step of the two grids a timer waits.
 Duration phases(const Claim& claim, const PlannedChain& chain) {
   Duration sum{0};
-  const Task* before = nullptr; // on whose grid the data come
+  const Task* before = nullptr; // the task whose grid the data come on
   for (const ChainTerm& term : chain.terms) {
     const Task& task = *std::ranges::find(claim.tasks.tasks, term.task, &Task::name);
     if (task.trigger == Trigger::after) continue;
@@ -446,7 +446,7 @@ Duration phases(const Claim& claim, const PlannedChain& chain) {
   return sum;
 }
 
-/// What tasks take that are sampled by a less urgent one of their core, and wait for the device meanwhile.
+/// Returns the time of tasks that are sampled by a less urgent task of their core, while they wait for the device.
 Duration waiting(const Claim& claim, const PlannedChain& chain) {
   Duration sum{0};
   for (std::size_t i = 0; i + 1 < chain.terms.size(); ++i) {
@@ -463,7 +463,7 @@ Duration waiting(const Claim& claim, const PlannedChain& chain) {
   return sum;
 }
 
-// ---- tasks that come, change and go ----
+// ---- tasks that connect, change and leave ----
 
 Subject exchanges(const std::string& name, const ExchangeWay& way, Mistake mistake = Mistake::none) {
   return {name, 1, {}, [way, mistake](Random& random, const auto& tell) {
@@ -473,7 +473,7 @@ Subject exchanges(const std::string& name, const ExchangeWay& way, Mistake mista
 
 // ---- deliberate errors end to end ----
 
-/// What an analysis sees of a set.
+/// The set as an analysis sees it.
 struct Seen {
   policies::NamedSet named;
   const ResolvedSet& machine;
@@ -481,7 +481,7 @@ struct Seen {
 };
 using Error = std::function<void(Seen&)>;
 
-/// The bounds that the analyses have for what they see; false: some deadline is not kept.
+/// Sets the bounds that the analyses give for the set as seen. Returns false if some deadline is missed.
 bool promise(Claim& claim, const Seen& seen, std::span<const std::size_t> urgency) {
   const policies::StagedSet& set = seen.named.set;
   std::vector<policies::StageBounds> bounds;
@@ -513,7 +513,7 @@ bool promise(Claim& claim, const Seen& seen, std::span<const std::size_t> urgenc
   return true;
 }
 
-/// Whether an analysis with the error accepts the set; the claim is then what it promises. Nothing is swapped.
+/// True if an analysis with the error accepts the set; the claim then has its bounds. Nothing is swapped.
 bool promise_with(const Error& error, const WholeSet& set, Claim& claim) {
   const ResolvedSet machine = resolved(set);
   const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
@@ -523,11 +523,11 @@ bool promise_with(const Error& error, const WholeSet& set, Claim& claim) {
   return promise(claim, seen, urgency);
 }
 
-/// Charges that are left out.
+/// A subject whose analysis omits charges.
 Subject uncharged(const std::string& name, const std::function<WholeSet(Random&)>& next, const Error& error) {
   return {name, 1, [next, error](Random& random) -> std::optional<Claim> {
             const WholeSet original = next(random);
-            bool known = false; // to the analysis without the error
+            bool known = false; // true: the correct analysis accepts the set
             auto found = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) -> std::optional<Claim> {
               const WholeSet set = scaled(original, scale);
               auto claim = planned(set, random);
@@ -545,7 +545,7 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
       error);
 }
 
-/// What jobs take beside others is not charged to tasks of which `left_out` says so.
+/// A subject whose analysis omits the cost of co-running for tasks for which `left_out` holds.
 Subject uncharged_beside(const std::string& name, Order order, const std::function<bool(const CoRun&)>& left_out) {
   return uncharged(
       name, [order](Random& random) { return random_co_running(random, order); },
@@ -558,7 +558,7 @@ Subject uncharged_beside(const std::string& name, Order order, const std::functi
       });
 }
 
-/// A scheduler that believes something else of what jobs take beside others.
+/// A subject whose scheduler assumes wrong co-running times.
 Subject deceived(const std::string& name, Order order, const std::function<void(CoRun&)>& change) {
   return {name, 1, [order, change](Random& random) {
             auto claim = co_running_claim(random, order);
@@ -572,7 +572,7 @@ void nobody_else(Seen& seen) {
   for (StagedTask& task : seen.named.set.tasks) task.alone = true;
 }
 
-/// This part of what stops add to the jitter of releases.
+/// Charges only part / of of the release jitter that platform stalls add.
 Error charge_stops(Nanos part, Nanos of) {
   return [part, of](Seen& seen) {
     policies::StagedSet& set = seen.named.set;
@@ -581,7 +581,7 @@ Error charge_stops(Nanos part, Nanos of) {
   };
 }
 
-/// S for 2 S, with the set and the two stops that show what is wrong with it.
+/// Charges S instead of 2 S, with the set and the two stalls that refute it.
 Subject one_stop_charged(const std::string& name) {
   return {name, 1, [](Random& random) -> std::optional<Claim> {
             const test::TwoStops example;
@@ -596,7 +596,7 @@ Subject one_stop_charged(const std::string& name) {
           }};
 }
 
-/// The reservations of a plan that is proved, each a fifth too large for its core.
+/// Takes the reservations of a proved plan, and makes each a fifth too large for its core.
 Subject crowded_cores(const std::string& name, Order order) {
   return {name, 1, [order](Random& random) {
             auto found = whole_claim(random, {SwapPolicy::none, order, false, Cores::reserved});
@@ -613,7 +613,7 @@ Subject crowded_cores(const std::string& name, Order order) {
           }};
 }
 
-/// The end-to-end analyses written down a second time, with an error; nothing is swapped.
+/// A second implementation of the end-to-end analyses, with an error. Nothing is swapped.
 Subject broken_stages(const std::string& name, Order order, const test::Faults& faults) {
   return {name, 1, [order, faults](Random& random) -> std::optional<Claim> {
             WholeSet original = random_whole(random, SwapPolicy::none, order, false);
@@ -653,7 +653,7 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
 
 } // namespace
 
-/// What does not fit into the waiting of the other is in its way.
+/// The device part of the other task delays this one by the part that does not fit into the waiting time.
 Duration Claim::longest_beside(std::size_t task, std::size_t other) const {
   const CoRun &own = *beside[task], &theirs = *beside[other];
   if (policies::may_pair(own, theirs)) return own.wcet;

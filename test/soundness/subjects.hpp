@@ -1,5 +1,5 @@
-// What check-soundness attacks: for each admission test random sets at the edge of what it accepts, of many shapes,
-// with the bounds that it claims; and tests that are broken deliberately, which the attack must refute.
+// The subjects of check-soundness. For each admission test: random sets of many shapes at the edge of what it accepts,
+// with the bounds that it claims. For each deliberately broken test: sets with which the attack must refute it.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -17,44 +17,45 @@ namespace rtexec::soundness {
 
 using simulator::Random;
 
-/// What is promised, and what the machine may do beside it. The WCETs are those of the machine: with what is charged
-/// for switches, dispatch and decisions, which then happens.
+/// The claimed bounds, and what the machine may do besides. The WCETs are those of the machine: they include the
+/// charges for switches, dispatch and decisions, which do occur.
 struct Claim : simulator::Claim {
-  std::vector<simulator::CoreRegulation> regulated; // without what is chosen
+  std::vector<simulator::CoreRegulation> regulated; // without the parameters that the attack chooses
   struct Traffic {
-    Duration before{0}, after{0}; // what its lines take
+    Duration before{0}, after{0}; // the time that its memory lines take
   };
   std::vector<Traffic> traffic; // by task
   std::vector<simulator::Neighbour> neighbours;
-  /// What jobs take beside others, by task; the plan says what the scheduler believes
+  /// The co-running times of each task's jobs on the machine. The plan contains the scheduler's assumptions.
   std::vector<std::optional<CoRun>> beside;
-  /// The longest that the device part of `task` takes while one of `other` executes.
+  /// Returns the longest time that the device part of `task` takes while one of `other` executes.
   [[nodiscard]] Duration longest_beside(std::size_t task, std::size_t other) const;
-  /// Of the compute engine: it stands still for so long once, and for a ninth of what it executes, `decision` aside.
+  /// The compute engine may pause for this time once, and for a ninth of its execution time without `decision`.
   Duration pause{0};
   Duration decision{0};
-  /// What happens instead of what is chosen
+  /// If set, replaces the attack's choices.
   std::optional<test::TwoStops> script;
 };
 
-/// One test under one rule of the scheduler.
+/// One schedulability test under one rule of the scheduler.
 struct Subject {
   std::string name;
-  unsigned weight = 1; // its share of all sets
-  /// A random set that the test just accepts; nothing: this one was not accepted at any scale, or is of no interest.
+  unsigned weight = 1; // relative share of all sets
+  /// Draws a random set that the test just accepts. Returns nullopt if it accepts none at any scale, or if the set is
+  /// of no interest.
   std::function<std::optional<Claim>(Random&)> next;
-  /// Instead of it, where the set changes: what became of a random one.
+  /// Replaces `next` if the set changes while it runs: draws a random set, runs it and returns the outcome.
   std::function<std::optional<Exchanged>(Random&, const std::function<void(const std::string&)>& tell)> exchange = {};
 };
 
-/// Every test that promises: of the device alone, and end to end.
+/// Returns every sound test, of the device alone and end to end.
 [[nodiscard]] std::vector<Subject> sound_tests();
 
-/// Each with one deliberate error: sets that it accepts, and the test without the error does not. theorem1 is among
-/// them as it was published.
+/// Returns tests with one deliberate error each. Their sets are accepted by the broken test, but not by the correct
+/// one. theorem1 as published is one of them.
 [[nodiscard]] std::vector<Subject> broken_tests();
 
-/// A device, the rule under which it runs, and the test that promises for it.
+/// A device, the rule under which it runs, and the test that claims its bounds.
 struct Way {
   std::string name;
   SwapPolicy policy{};

@@ -17,7 +17,7 @@ using nlohmann::json;
 unsigned long long number(const json& of, const char* name) { return of.at(name).get<unsigned long long>(); }
 std::string name_of(const json& row) { return row.at("name").get<std::string>(); }
 
-/// The rows of both, which have the same names, with their numbers added up.
+/// Adds the numbers of `more` to those of `rows`. Both have rows of the same names.
 void add_rows(json& rows, const json& more) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (auto& [name, value] : rows[i].items())
@@ -39,7 +39,7 @@ PartFile read_part(const std::filesystem::path& file) {
   return {.file = file, .part = part, .summary = std::move(summary)};
 }
 
-/// By number; of one search, none missing and none twice.
+/// Reads the parts in order of their number. They must be of one search, with none missing or duplicate.
 std::vector<PartFile> read_parts(std::span<const std::filesystem::path> files) {
   std::vector<PartFile> parts;
   for (const std::filesystem::path& file : files) {

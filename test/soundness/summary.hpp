@@ -1,4 +1,4 @@
-// What a search found: as tables, and put together from its parts.
+// The findings of a search: prints them as tables, and merges those of its parts.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,17 +11,18 @@
 
 namespace rtexec::soundness {
 
-/// Of a search that begins.
+/// Returns the summary of a search that has not begun.
 [[nodiscard]] nlohmann::json summary_of(const Wanted& wanted);
 
 void print_tests(const nlohmann::json& summary);
 void print_tiny(const nlohmann::json& summary);
 void print_errors(const nlohmann::json& summary);
 
-/// Adds the sums, and whether every promise was kept ("held") and every error seen ("seen").
+/// Adds the sums, and whether every bound was kept ("held") and every deliberate error detected ("seen").
 void conclude(nlohmann::json& summary);
 
-/// What one machine would have found. bad_input: the parts are of different searches; one is missing, or there twice.
+/// Merges summaries of parts into that of one machine. Returns bad_input if the parts are of different searches, or if
+/// one is missing or duplicate.
 [[nodiscard]] Result<nlohmann::json> put_together(std::span<const std::filesystem::path> files);
 
 } // namespace rtexec::soundness
