@@ -100,7 +100,7 @@ TEST(SharedCudaChunks, LeaveNothingBehindWhereOneFails) {
   for (const bool at_export : {false, true}) {
     FakeCudaDriver driver;
     if (at_export) driver.fail<&cuda::Driver::export_handle>(cuda::Code::not_supported, 2);
-    // the first call creates memory for a context
+    // the first call fails because there is no context yet
     else driver.fail<&cuda::Driver::create>(cuda::Code::out_of_memory, 3);
     const auto chunks = share_chunks(board_of(DeviceKind::cuda), 3, chunk);
     ASSERT_FALSE(chunks);

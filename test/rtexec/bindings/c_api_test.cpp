@@ -1,4 +1,4 @@
-// The C interface: what a program gets and what it is told.
+// Tests the C interface: its results and its error messages.
 #include "config/c_error.hpp"
 #include "tasks/engine/models/models.hpp"
 #include "test/support/eventually.hpp"
@@ -52,7 +52,7 @@ wcet_before = '1ms'
 wcet_after = '1ms'
 )";
 
-/// Until it is stopped.
+/// Returns a set that runs until it is stopped.
 std::string endless(std::string set = task_set) {
   set.replace(set.find("'100ms'"), 7, "'3600s'");
   return set;
@@ -60,7 +60,7 @@ std::string endless(std::string set = task_set) {
 
 Set parse(const std::string& toml = task_set) { return Set(rtexec_parse(toml.c_str(), "set.toml", nullptr)); }
 
-/// Counts its jobs' parts, and how often it was made and ended.
+/// A workload that counts its jobs' parts, and how often it was created and destroyed.
 struct Own {
   rtexec_workload workload{};
   std::atomic<int> jobs = 0;
@@ -234,12 +234,12 @@ TEST(CApi, AnOlderSetupIsUnderstood) {
   rtexec_error error{};
   rtexec_setup setup{};
   std::memcpy(&setup, &older, sizeof older);
-  setup.workload_count = setup.callback_count = 7; // what stands behind its end means nothing
+  setup.workload_count = setup.callback_count = 7; // members beyond its end are ignored
   EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
   EXPECT_THAT(error.what, HasSubstr("'own'")) << "no workload was given";
 }
 
-/// Two inputs and an output, on the core alone: out = first + second.
+/// A workload on the core alone, with two inputs and an output: out = first + second.
 struct Adder {
   rtexec_workload workload{};
   std::int32_t first[2]{}, second[2]{}, out[2]{};
@@ -287,14 +287,14 @@ std::string core_alone(std::string set = task_set) {
   return set;
 }
 
-/// What the program put in and saw; one thread at a time writes each.
+/// The program's inputs and what it observed. One thread at a time writes each member.
 struct Program {
   std::atomic<int> inputs = 0, outputs = 0, wrong = 0, allocating = 0;
   std::uint64_t before_input = 0, before_output = 0; // allocations of their threads
   rtexec_code answer = RTEXEC_OK;
 };
 
-/// Whether the calling thread allocated since the call before, the first one being that of the warm-up.
+/// Returns 1 if the calling thread allocated since the previous call. The first call is that of the warm-up.
 int allocated(std::uint64_t& before, bool first) {
   const std::uint64_t now = test::allocations();
   return std::exchange(before, now) != now && !first ? 1 : 0;
@@ -334,7 +334,7 @@ rtexec_task_callbacks callbacks_of(Program& program) {
           .context = &program};
 }
 
-/// A run of the adder with the program's callbacks, of five jobs or more, and its report.
+/// Runs the adder with the program's callbacks for at least five jobs, and returns its report.
 nlohmann::json run_adder(Program& program, const std::string& set) {
   Adder adder;
   const auto given = adder.given();
@@ -393,7 +393,7 @@ TEST(CApi, CallbacksNeedATaskThatIsThere) {
   EXPECT_THAT(error.what, HasSubstr("twice for task 'another'"));
 }
 
-/// Of the last job.
+/// The boxes of the last job.
 struct Boxes {
   std::uint64_t job = 0;
   std::vector<rtexec_box> boxes = std::vector<rtexec_box>(200);
@@ -432,7 +432,7 @@ TEST(CApi, ADetectorsBoxesAreThoseOfItsFiles) {
   ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
   EXPECT_TRUE(rtexec_wait(executive.get(), -1));
   EXPECT_NE(rtexec_stop(executive.get(), &error), nullptr);
-  executive.reset(); // all is written
+  executive.reset(); // after that, all files are written
   std::ifstream lines(folder / "out/latest/own.jsonl");
   nlohmann::json last;
   for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
@@ -472,7 +472,7 @@ TEST(CApi, AProgramReleasesATask) {
   EXPECT_EQ(report["tasks"][0]["released"], 3);
 }
 
-/// Every function of the interface, called with null for all that it takes. True: what it returns is right.
+/// A call of one function of the interface with null for all its arguments. It returns true if the result is right.
 struct NullCall {
   const char* function;
   bool (*is_right)(rtexec_error* error);

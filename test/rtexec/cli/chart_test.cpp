@@ -1,4 +1,4 @@
-// Charts of studies: curves that have the same values are all to be seen, and each is named at its end.
+// Tests charts of studies: curves with equal values are all visible, and each is named at its end.
 #include "rtexec/cli/text/chart.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::vector<Points> curves_of(const std::string& picture) {
   return curves;
 }
 
-/// How high a text stands.
+/// Returns the vertical position of a text.
 double height_of(const std::string& picture, const std::string& text) {
   std::smatch found;
   EXPECT_TRUE(std::regex_search(picture, found, std::regex(" y=\"([0-9.]+)\"[^>]*>" + text + "</text>"))) << text;

@@ -1,4 +1,4 @@
-// Tables and text in the columns of a terminal.
+// Tests tables and text that fit the columns of a terminal.
 #include "rtexec/cli/text/table.hpp"
 
 #include <gmock/gmock.h>

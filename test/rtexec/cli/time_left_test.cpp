@@ -1,4 +1,4 @@
-// The estimate of how long work will go on, on a virtual clock.
+// Tests the estimate of the remaining time, on a virtual clock.
 #include "rtexec/cli/text/time_left.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Runs whose cores are held to memory bandwidth budgets, with page faults in the place of lines, which every machine
-// counts.
+// Tests runs whose cores have memory bandwidth budgets. Page faults, which every machine can count, stand in for memory
+// lines.
 #include "hal/bandwidth_counter.hpp"
 #include "hal/core_claim.hpp"
 #include "hal/machine_files.hpp"
@@ -38,7 +38,7 @@ using testing::HasSubstr;
 
 constexpr Bytes page{4096};
 
-/// Touches so many pages for the first time before each of its executions.
+/// Touches a number of new pages before each of its executions.
 class Toucher final : public Workload {
  public:
   explicit Toucher(std::uint64_t pages) : pages_(pages) {
@@ -72,7 +72,7 @@ std::vector<std::string> names_of_threads() {
   return names;
 }
 
-/// The last core executes for the device and serves it, the first one runs what is limited.
+/// The last core runs the compute engine and the service threads; the first one runs the limited tasks.
 struct Budgets : testing::Test {
   void SetUp() override {
     if (cores.size() < 2) GTEST_SKIP() << "one core";
@@ -88,7 +88,7 @@ struct Budgets : testing::Test {
     locks.emplace(*BandwidthLocks::open());
   }
 
-  /// A real-time task that keeps the device busy, and a greedy one, with `budget` pages in each period of 10 ms.
+  /// A real-time task that keeps the device busy, and a greedy task, with `budget` pages in each period of 10 ms.
   TaskSet set(std::uint64_t budget, Duration duration = 1s) const {
     Task front = synthetic("front", 20ms, {.before = 100us, .device = 12ms, .after = 100us});
     front.core = last;
@@ -117,7 +117,7 @@ struct Budgets : testing::Test {
     const auto found = std::ranges::find(report.bandwidth->domains, std::vector{first}, &DomainReport::cores);
     return found == report.bandwidth->domains.end() ? nullptr : &*found;
   }
-  /// Other runs on this machine may hold locks for the length of a job; what was forgotten stays.
+  /// Other runs on this machine may hold locks for the length of a job; a leaked lock would stay.
   testing::AssertionResult nobody_holds() const {
     return eventually([&] {
       const BandwidthHolders held = locks->holders();
@@ -152,14 +152,14 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
     EXPECT_FALSE(domain->lost);
     if (regulate_while == RegulateWhile::always) {
       EXPECT_GT(report.tasks[1].response.max, 50ms) << "200 pages, of which a period has 20";
-      // In time that the kernel's fair server takes from the regulating thread, other programs fault as they like.
+      // While the kernel's fair server takes time from the regulating thread, other programs fault without a limit.
       if (domain->missed_periods == 0) {
         EXPECT_LT(domain->reads, (domain->periods + 5) * 20 * 2) << "of other programs on this core, too";
       }
     }
     for (const ThreadReport& thread : report.threads) {
       if (thread.name == "greedy" && regulate_while == RegulateWhile::always) {
-        // Jobs that the fair server lets through are paid for later
+        // Jobs that run while the fair server has the core are charged later.
         const long at_a_stretch = domain->missed_periods == 0 ? 0 : 2 * 200;
         const std::uint64_t periods = domain->periods + domain->missed_periods + 1;
         EXPECT_LE(thread.page_faults, static_cast<long>(periods) * 20 + at_a_stretch);
@@ -268,7 +268,7 @@ TEST_F(Budgets, TheLimitFollowsTheSlowdownThatIsAskedFor) {
   EXPECT_GE(*report.bandwidth->limit, asked.bandwidth.floor);
 }
 
-// ---- the end ----
+// ---- the end of a run ----
 
 TEST_F(Budgets, NoCoreIsHeldAfterTheStop) {
   TaskSet asked = set(20, 1h);
@@ -319,9 +319,9 @@ TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
   EXPECT_THAT(names_of_threads(), testing::Not(Contains(testing::StartsWith("regulate"))));
 }
 
-/// Whatever becomes of a job, what was told of it is taken back.
+/// Whatever ends a job, its announcement as working is withdrawn.
 struct EveryEnd : Budgets {
-  /// Two tasks whose executions look at the locks and then do that.
+  /// Makes two tasks whose executions check the locks and then call `execution`.
   executive::Setup looking(std::function<void()> execution) {
     executive::Setup setup = greedy();
     for (const char* name : {"front", "other"}) {
@@ -357,7 +357,7 @@ TEST_F(EveryEnd, OfOverruns) {
   for (const auto policy :
        {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job, OnOverrun::stop}) {
     TaskSet asked = set(1000, 300ms);
-    asked.tasks[0].period = asked.tasks[0].deadline = 5ms; // of 12 ms
+    asked.tasks[0].period = asked.tasks[0].deadline = 5ms; // shorter than the 12 ms that it takes
     asked.tasks[0].wcet->device = 1ms;
     asked.tasks[0].on_overrun = policy;
     const Report report = run_held(with_another(asked), looking([] {
@@ -367,7 +367,7 @@ TEST_F(EveryEnd, OfOverruns) {
   }
 }
 
-/// One of two that always want the device waits for it when the run ends.
+/// One of two tasks that always need the device waits for it when the run ends.
 TEST_F(EveryEnd, OfAJobThatIsWithdrawn) {
   TaskSet asked = set(1000, 250ms);
   asked.tasks[0].on_overrun = OnOverrun::catch_up;
@@ -415,7 +415,7 @@ TEST_F(EveryEnd, OfTransfers) {
   }
 }
 
-// ---- what cannot be ----
+// ---- budgets that are refused ----
 
 TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
   TaskSet asked = set(20);
@@ -430,7 +430,7 @@ TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
   EXPECT_TRUE(fails(executive::create(asked, greedy()), Errc::bad_input, "less than one line"));
 }
 
-/// A kernel that counts nothing, for the time of a test.
+/// A kernel that cannot count, during a test.
 struct WithoutCounters : Budgets {
   void SetUp() override {
     Budgets::SetUp();
@@ -455,7 +455,7 @@ TEST_F(WithoutCounters, ARunWithAPromiseIsRefused) {
   if (const auto locked = hal::lock_memory(); !locked) GTEST_SKIP() << "refused before that: " << locked.error().what;
   TaskSet asked = set(20, 200ms);
   asked.executive.allow_degraded = false;
-  asked.tasks.erase(asked.tasks.begin()); // the one on the device's core
+  asked.tasks.erase(asked.tasks.begin()); // the task on the device's core
   Executive refused = made(asked, greedy());
   const auto started = refused.start();
   ASSERT_FALSE(started);

@@ -1,4 +1,5 @@
-// Locks of several users, in one process and in several: whoever dies gives back what it held, and nobody else does.
+// Tests locks of several users, in one process and in several. When a user dies, its own locks are released, and no
+// others.
 #include <rtexec/bandwidth_lock.hpp>
 
 #include "test/support/test_files.hpp"
@@ -41,7 +42,7 @@ testing::AssertionResult held(const BandwidthLocks& locks, std::uint32_t fine, s
   return testing::AssertionFailure() << now.locks << " locks, " << now.busy << " busy";
 }
 
-/// A process with a body of its own, which then waits to be ended; `body` gives 0 where all is well.
+/// A process that runs `body` and then waits to be ended. `body` returns 0 on success.
 class Other {
  public:
   template <class Body> explicit Other(Body body) {
@@ -173,7 +174,7 @@ TEST_F(Locks, OfAParentOutliveAChildThatEndsInOrder) {
   BandwidthLocks locks = opened();
   locks.lock();
   Other child([&] {
-    const BandwidthLocks inherited = std::move(locks); // and ended
+    const BandwidthLocks inherited = std::move(locks); // and destroyed
     return 0;
   });
   EXPECT_EQ(child.outcome(), 0);
@@ -185,7 +186,7 @@ TEST_F(Locks, OfAParentOutliveAChildThatEndsInOrder) {
   EXPECT_TRUE(held(another, 0, 0));
 }
 
-/// Users that come, die and are cleaned up after, by several at once: whoever lives keeps what it holds.
+/// Users start, die and are cleaned up after, by several at once. Every living user keeps its locks.
 TEST_F(Locks, AreNeverTakenFromTheLiving) {
   BandwidthLocks seen = opened();
   std::atomic<bool> stop{false};
@@ -241,7 +242,7 @@ TEST_F(Locks, GrowAPageThatIsEmptyOrTooShort) {
   }
   std::filesystem::resize_file(page(), 100);
   std::vector<BandwidthLocks> all;
-  while (all.size() < BandwidthLocks::max_processes) all.push_back(opened()); // to the last byte of it
+  while (all.size() < BandwidthLocks::max_processes) all.push_back(opened()); // fills the page completely
   for (auto& each : all) each.lock();
   EXPECT_TRUE(held(all.back(), BandwidthLocks::max_processes, 0));
 }

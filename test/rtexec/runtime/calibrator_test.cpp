@@ -1,4 +1,4 @@
-// What swapping costs: the fit, and a calibration of the host device from its measurements to the board's file.
+// Tests the costs of swapping: the fit, and a calibration of the host device from its measurements to the board's file.
 #include "rtexec/runtime/measuring/calibrator.hpp"
 
 #include "config/board_writer.hpp"
@@ -104,7 +104,7 @@ TEST(Calibration, TellsBeforehandHowLongItWillTakeAndThenHowLongStill) {
           }};
   ASSERT_TRUE(calibrate("host", small_volume(), observer));
   EXPECT_TRUE(known);
-  EXPECT_EQ(wanted, 3u); // one and four chunks of state, four of constants
+  EXPECT_EQ(wanted, 3u); // one and four chunks of state, and four of constants
   EXPECT_EQ(last, wanted);
   ASSERT_EQ(estimates.size(), 1u);
   EXPECT_EQ(estimates.front().chunk, Bytes{2 << 20});
@@ -120,7 +120,7 @@ TEST(Calibration, StopsWhenItIsTold) {
 }
 
 TEST(Calibration, StopsWithinARun) {
-  int questions = 0; // of the first run: one before it
+  int questions = 0; // queries of the first run: one before it
   const CalibrationObserver observer{.estimated = {}, .measuring = [&](auto...) { return ++questions < 3; }};
   EXPECT_TRUE(test::fails(calibrate("host", small_volume(), observer), Errc::cancelled, "cancelled"));
   EXPECT_EQ(questions, 3);

@@ -1,6 +1,6 @@
-// Chains in real runs, whose data say by themselves of which jobs they were made: what the executive measures of a
-// chain is what the data tell, and under logical execution time the data are those that the definitions name, whatever
-// jobs take. The oracle has the definitions of policies/proofs/chains.md alone.
+// Tests chains in real runs, whose data identify the jobs that made them. What the executive measures of a chain agrees
+// with the data. Under logical execution time the data are those that the definitions give, regardless of execution
+// times. The oracle uses only the definitions of policies/proofs/chains.md.
 #include "hal/thread.hpp"
 #include "test/rtexec/runtime/own_workload.hpp"
 #include "test/rtexec/runtime/real_time.hpp"
@@ -24,19 +24,19 @@ constexpr std::size_t length = 3;
 const std::array<std::string, length> names{"a", "b", "c"};
 const OwnWorkload::Values stamps{"stamps", ElementType::int64, {length}};
 
-/// A job: when it was released, when on_input and on_output ran, and the releases that its data name, by task.
+/// A job: its release, when on_input and on_output ran, and the releases that its data name, by task.
 struct Seen {
   Instant release{}, read{}, written{};
-  Instant sampled{}; // as on_input said, of the first task
+  Instant sampled{}; // as on_input reported it, for the first task
   std::array<std::int64_t, length> data{};
 };
 
-/// What the jobs of one task saw, in their order; the rehearsal is left out.
+/// What the jobs of one task observed, in order, without the warm-up.
 struct Jobs {
   std::array<Seen, 300> jobs{};
-  std::size_t count = 0; // that were completed
+  std::size_t count = 0; // completed jobs
   bool rehearsed = false;
-  Seen now{}; // of the job under way
+  Seen now{}; // the job under way
 };
 
 struct Run {
@@ -49,8 +49,8 @@ Duration some(std::mt19937& random, Duration step, int most) {
   return step * std::uniform_int_distribution<int>(0, most)(random);
 }
 
-/// Each job adds its own release to what it read, and takes up to a quarter of its deadline. What the first task reads
-/// was sampled up to 6 ms before its release.
+/// Makes a run in which each job adds its own release to its input, and takes up to a quarter of its deadline. The
+/// first task's input was sampled up to 6 ms before the release.
 std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned seed_of_times,
                             std::optional<Duration> input_delay = {}) {
   auto run = std::make_unique<Run>();
@@ -106,12 +106,12 @@ std::span<const Seen> jobs_of(const Run& run, std::size_t task) {
   return std::span(run.seen[task].jobs).first(run.seen[task].count);
 }
 
-/// Where a busy machine broke a deadline, nothing is promised.
+/// True if a busy machine made a task miss a deadline: then the test proves nothing.
 bool held_up(const Run& run) {
   return std::ranges::any_of(run.report.tasks, [](const TaskReport& task) { return task.missed > 0; });
 }
 
-/// Under logical execution time: the newest output that appeared at `when` at the latest.
+/// Returns the newest output visible at `when` under logical execution time.
 const Seen* newest(const Run& run, std::size_t task, Instant when) {
   const Seen* found = nullptr;
   for (const Seen& job : jobs_of(run, task))
@@ -129,7 +129,8 @@ struct Measured {
   }
 };
 
-/// Of the last task's outputs, each with when its data were read by a job of the first one, and when it appeared.
+/// Times computed from the last task's outputs: for each, when a job of the first task read its data, and when it
+/// appeared.
 struct Told {
   Measured reaction, age, reduced_age;
   explicit Told(std::span<const std::pair<Instant, Instant>> outputs) {
@@ -151,7 +152,7 @@ void expect_same(const ChainReport::Measured& measured, const Measured& told) {
 
 testing::AssertionResult near(const ChainReport::Measured& measured, const Measured& told) {
   const auto apart = [](auto one, auto other) { return one < other ? other - one : one - other; };
-  // A value that comes while the next task begins may count as seen or not.
+  // A value that arrives while the next task begins may or may not count as seen.
   if (apart(measured.count, told.count) <= 2 && apart(measured.times.min, told.least) <= 2ms &&
       apart(measured.times.max, told.most) <= 2ms)
     return testing::AssertionSuccess();
@@ -164,7 +165,8 @@ struct ChainRun : testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Sets, ChainRun, testing::Range(0u, 4u));
 
 TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
-  std::array<std::vector<std::array<std::int64_t, 2>>, 2> twice; // by run: the data's releases, from its own
+  // by run: the releases of the data, relative to the job's own
+  std::array<std::vector<std::array<std::int64_t, 2>>, 2> twice;
   for (const unsigned times : {1u, 2u}) {
     const auto run = run_of(GetParam(), Communication::let, times);
     if (held_up(*run)) GTEST_SKIP() << "others held the machine";
@@ -198,7 +200,7 @@ TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
 
 TEST_P(ChainRun, MeasuresWhatTheDataTell) {
   testing::AssertionResult same = testing::AssertionFailure();
-  // A thread that is held up between the executive's look at the clock and ours is not so in each of five runs.
+  // A thread may be delayed between the executive's clock reading and the test's, but not in each of five runs.
   for (int tries = 0; tries < 5 && !same; ++tries) {
     const auto run = run_of(GetParam(), Communication::immediate, 1);
     if (held_up(*run)) GTEST_SKIP() << "others held the machine";
@@ -219,7 +221,7 @@ TEST_P(ChainRun, MeasuresWhatTheDataTell) {
   EXPECT_TRUE(same);
 }
 
-/// Many more values than are kept come while a job fills its inputs.
+/// More values arrive while a job fills its inputs than are kept.
 TEST(ChainRuns, FollowDataThatManyOthersHaveReplacedMeanwhile) {
   TaskSet set = set_of({own_task("a", 1ms), own_task("b", 50ms)}, 500ms);
   set.chains = {{.name = "all", .tasks = {"a", "b"}, .communicate = {}, .max_reaction = {}, .max_age = {}}};
@@ -240,7 +242,7 @@ TEST(ChainRuns, FollowDataThatManyOthersHaveReplacedMeanwhile) {
 }
 
 TEST_P(ChainRun, WithAnInputDelayCountsFromTheSampling) {
-  constexpr Duration delay = 3ms; // half of what it takes
+  constexpr Duration delay = 3ms; // half of its execution time
   const auto run = run_of(GetParam(), Communication::let, 1, delay);
   if (held_up(*run)) GTEST_SKIP() << "others held the machine";
   std::vector<std::pair<Instant, Instant>> outputs;
@@ -268,7 +270,7 @@ TEST_P(ChainRun, WithAnInputDelayCountsFromTheSampling) {
   expect_same(measured, delays);
   EXPECT_EQ(measured.violations, above);
   EXPECT_EQ(measured.bound, delay);
-  // What others read keeps the stamp of what it was made of
+  // Readers of the output get the stamp of its original data.
   EXPECT_GT(run->report.tasks[1].input_delay.count, 0u);
   EXPECT_GE(run->report.tasks[1].input_delay.times.min, run->set.tasks[0].deadline);
   EXPECT_EQ(run->report.tasks[1].input_delay.bound, std::nullopt);

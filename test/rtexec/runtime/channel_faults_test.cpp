@@ -1,5 +1,5 @@
-// What becomes of a run whose cameras, partners and daemons fail: each fault has its outcome and its message, and the
-// task beside it keeps its deadlines.
+// Tests runs whose cameras, partners and daemons fail. Each fault has its outcome and its message, and a concurrent
+// task keeps its deadlines.
 #include "rtexec/runtime/channels/iceoryx.hpp"
 #include "rtexec/runtime/channels/iceoryx_binding.hpp"
 #include "test/hal/fake_camera.hpp"
@@ -46,7 +46,7 @@ TaskInput from(SourceKind source, OnStale on_stale = OnStale::reuse) {
   return input;
 }
 
-/// Task "a" with this input, and "beside" that has none of it.
+/// Makes a set with task "a", which has this input, and task "beside", which does not.
 TaskSet set_with(const TaskInput& input) {
   TaskSet set = set_of({own_task("a", 10ms), own_task("beside", 10ms)}, 100s);
   set.tasks[0].inputs = {input};
@@ -73,7 +73,8 @@ Executive started(TaskSet set) {
   return std::move(*executive);
 }
 
-/// Its end, at which the task beside has kept what it is promised, but for some jobs on a machine that others use.
+/// Returns the report at the end of the run. Task "beside" must have kept its deadlines, except a few on a shared
+/// machine.
 Report ended(Executive& executive) {
   EXPECT_TRUE(eventually([&] {
     const TaskReport beside = executive.progress().tasks[1];
@@ -110,7 +111,7 @@ std::unique_ptr<iceoryx::Publisher> publisher(const iceoryx::Service& service = 
   return std::move(*made);
 }
 
-/// A process that sends until it is killed.
+/// A child process that sends until it is killed.
 TEST(ChannelPeer, DoesAsItIsTold) {
   if (peer_argument() == nullptr) return;
   for (const auto to = publisher();; std::this_thread::sleep_for(2ms)) (void)send(*to);
@@ -164,7 +165,7 @@ TEST(CameraFault, OfTooFewBuffersIsToldWithWhatHelps) {
   (void)ended(executive);
 }
 
-/// A frame that a bad cable cut short is counted, and the next one taken.
+/// A frame truncated by a bad cable is counted, and the next one is used.
 TEST(CameraFault, OfCompressedFramesIsNothingNew) {
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_MJPEG};
@@ -190,7 +191,7 @@ TEST(CameraFault, OfCompressedFramesIsNothingNew) {
   EXPECT_EQ(channel(report, "v4l2").moved, 2u);
 }
 
-// ---- what is stale ----
+// ---- stale inputs ----
 
 struct StaleInput : testing::TestWithParam<std::tuple<SourceKind, OnStale>> {};
 std::string spelled(const testing::TestParamInfo<StaleInput::ParamType>& info) {
@@ -204,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Inputs, StaleInput,
                                           testing::Values(OnStale::reuse, OnStale::skip, OnStale::miss)),
                          spelled);
 
-/// Nothing for a while, one value, and nothing again.
+/// The input has nothing for a while, then one value, and nothing again.
 TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
   const auto [source, on_stale] = GetParam();
   const auto run = [source, on_stale] {
@@ -229,7 +230,7 @@ TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
     const TaskReport& own = report.tasks[0];
     const ChannelReport& input = report.channels.front();
     EXPECT_EQ(input.moved, 1u);
-    // Each release but one found nothing new, unless it was skipped because a job before it was late.
+    // Each release but one found nothing new, unless it was skipped because the previous job was late.
     EXPECT_LE(input.stale, own.released + own.skipped - 1);
     EXPECT_GE(input.stale, on_stale == OnStale::skip ? 5 : own.released - 1);
     if (on_stale == OnStale::reuse) {
@@ -288,7 +289,7 @@ TEST(MessageFault, OfAnotherSizeOrTypeFailsTheJobThatMeetsIt) {
   });
 }
 
-/// Whoever sends nonsense just then does not keep a run from starting.
+/// Invalid messages during the start do not prevent a run from starting.
 TEST(MessageFault, OfAnotherSizeWhileTheRunStartsIsOneJobsFaultAtMost) {
   with_own_daemon([] {
     const auto other = publisher();
@@ -339,12 +340,12 @@ TEST(MessageFault, OfADaemonWhoseMemoryIsAllInUseDropsResultsAndSaysSo) {
         [](std::uint64_t, auto, auto) {});
     setup.workloads["beside"] =
         std::make_unique<OwnWorkload>(std::vector{number}, std::vector{number}, [](std::uint64_t, auto, auto) {});
-    std::vector<std::unique_ptr<iceoryx::Publisher>> greedy; // of ten chunks that there are
+    std::vector<std::unique_ptr<iceoryx::Publisher>> greedy; // ten chunks exist
     for (int i = 0; i < 10; ++i) greedy.push_back(publisher({"rtexec", "greedy", std::to_string(i)}, large));
     auto executive = Executive::create(std::move(set), std::move(setup));
     ASSERT_EQ(problem(executive), "none");
     ASSERT_EQ(problem(executive->start()), "none");
-    const auto slow = std::move(*iceoryx::Subscriber::open(out)); // keeps what the publisher would use again
+    const auto slow = std::move(*iceoryx::Subscriber::open(out)); // keeps a sample that the publisher would reuse
     ASSERT_TRUE(eventually([&] { return *slow->newest(); }));
     const auto dropped = [&] { return executive->progress().channels.front().dropped; };
     ASSERT_TRUE(eventually([&] {
@@ -367,7 +368,7 @@ TEST(MessageFault, OfNoDaemonThatCouldBeStartedRefusesTheStart) {
   });
 }
 
-/// The one that this process started: a child of this thread.
+/// Kills the daemon that this process started, a child of this thread.
 void kill_own_daemon() {
   std::istringstream children(read_text("/proc/self/task/" + std::to_string(::gettid()) + "/children"));
   pid_t child = 0, daemon = 0;

@@ -1,4 +1,5 @@
-// Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
+// Tests inputs and outputs of tasks in runs: values pass through, missing values are handled, and the real-time rules
+// hold.
 #include "hal/thread.hpp"
 #include "rtexec/runtime/channels/connect.hpp"
 #include "tasks/backends/custom_workload.hpp"
@@ -98,7 +99,7 @@ const ChannelReport& channel(const Report& report, const std::string& name) {
   return none;
 }
 
-/// What a program was shown.
+/// What a program received.
 struct Seen {
   std::atomic<std::uint64_t> inputs{0}, outputs{0}, wrong{0};
 };
@@ -130,7 +131,7 @@ TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
   EXPECT_EQ(channel(report, "on_input").moved, report.tasks[0].released);
 }
 
-/// 10, 11, ... go through a chain of three tasks, each of which adds one.
+/// The values 10, 11, ... go through a chain of three tasks, each of which adds one.
 TEST(Channels, TasksHandTheirOutputsOn) {
   TaskSet set = set_of({own("a", 5ms), own("b", 10ms), own("c", 20ms)}, 1h);
   set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/y"}};
@@ -171,7 +172,7 @@ void expect_told(const traces::ChainMeasure& found, const ChainReport::Measured&
 
 class RecordedChain : public testing::TestWithParam<Communication> {};
 
-/// What the run measured is what its recording tells.
+/// The measurements of the run agree with its recording.
 TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
   const ScratchFolder folder;
   auto session = traces::Session::start(folder / "trace", {});
@@ -244,14 +245,14 @@ TEST(Channels, MoreValuesThanCanBeKeptForAReaderAreRefused) {
                                               HasSubstr("at most 1024")));
 }
 
-/// A program that has something new for every other job.
+/// A program that has a new value for every other job.
 struct Stale : testing::Test {
   std::atomic<std::uint64_t> asked{0}, executed{0};
 
   Report with(OnStale on_stale) {
     TaskSet set = set_of({own("a", 10ms)}, 1h);
     set.tasks[0].inputs = {{.tensor = "x", .source = SourceKind::program, .from = {}, .on_stale = on_stale}};
-    set.tasks[0].on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
+    set.tasks[0].on_overrun = OnOverrun::catch_up; // no release is skipped because of late jobs
     ExecutiveSetup setup = setup_of(set);
     setup.callbacks["a"] = {
         .on_input = [this](InputJob&) { return asked++ % 2 == 0 ? Status() : Unexpected(Errc::stale); },
@@ -281,7 +282,7 @@ TEST_F(Stale, SkipDropsTheRelease) {
 TEST_F(Stale, MissFailsTheJob) {
   const Report report = with(OnStale::miss);
   EXPECT_GE(report.tasks[0].failed, 15u);
-  EXPECT_GE(report.tasks[0].missed, report.tasks[0].failed); // and what was late
+  EXPECT_GE(report.tasks[0].missed, report.tasks[0].failed); // including late jobs
   EXPECT_EQ(report.tasks[0].failure, Errc::stale);
   EXPECT_EQ(report.tasks[0].skipped, 0u);
 }
@@ -329,7 +330,7 @@ TEST(Channels, ResultsGoToFiles) {
   EXPECT_TRUE(again) << "nothing is touched before the start";
 }
 
-/// What on_input must not do is seen on the thread that it runs on.
+/// If on_input allocates, which it must not, the report shows it on its thread.
 TEST(Channels, AnOnInputThatAllocatesIsSeen) {
   TaskSet set = set_of({own("a", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
@@ -406,7 +407,7 @@ TEST(Channels, BoxesOfWhatMakesNoneAreRefused) {
   EXPECT_THAT(refused, Not(HasSubstr("task 'detector'")));
 }
 
-/// Nothing would be told of it, and each job had none.
+/// The workload would pass no boxes, so each job would have none.
 TEST(Channels, BoxesOfAWorkloadInCAreRefused) {
   rtexec_workload none{};
   none.size = sizeof none;
@@ -443,7 +444,7 @@ TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
   setup.workloads["a"] = made(ElementType::float32, {1, 3, 8, 8});
   setup.workloads["b"] = made(ElementType::float32, {8});
   setup.workloads["c"] = made(ElementType::uint8, {1, 3, 8, 8});
-  setup.workloads["d"] = made(ElementType::float32, {8}); // takes messages of its own shape
+  setup.workloads["d"] = made(ElementType::float32, {8}); // accepts messages of its own shape
   EXPECT_EQ(
       problem(Executive::create(std::move(set), std::move(setup))),
       "task 'a': from = \"v4l2:/dev/video0\": layout = \"NHWC\" needs an input of shape [1, height, width, 3], but "
@@ -454,7 +455,7 @@ TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
       "pictures as uint8");
 }
 
-/// Ten frames come between two jobs, and none of them finds the driver without a buffer.
+/// Ten frames arrive between two jobs, and the driver has a free buffer for each.
 TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_RGB24};
@@ -473,7 +474,7 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
   setup.callbacks["a"].on_input = [&](InputJob& job) -> Status {
     const auto number = static_cast<std::uint8_t>(job.inputs[0].as<std::uint8_t>()[0] + 1);
     const auto behind = static_cast<std::uint8_t>(made.load() - number);
-    if (job.job > 0) ++jobs, old += behind > 2 ? 1 : 0; // one may have come since, and one is being made
+    if (job.job > 0) ++jobs, old += behind > 2 ? 1 : 0; // one frame may have come since, and one is being made
     return {};
   };
   Executive executive = started(std::move(set), std::move(setup));
@@ -493,10 +494,11 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
   EXPECT_EQ(channel(report, "x from v4l2:/dev/video7").moved, report.tasks[0].released);
 }
 
-/// Another task warms up for longer than the camera has buffers.
+/// Another task warms up for longer than the camera's buffers last.
 TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
-  constexpr Duration delay = 50ms;   // of frames 10 ms apart, on a machine that others use
-  constexpr unsigned meanwhile = 60; // frames, while another task warms up: many more than there are buffers
+  constexpr Duration delay = 50ms; // frames are 10 ms apart, on a shared machine
+  // The number of frames during another task's warm-up: many more than there are buffers.
+  constexpr unsigned meanwhile = 60;
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_RGB24};
   camera.interval = {.numerator = 1, .denominator = 100};
@@ -512,9 +514,9 @@ TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
   setup.force = true;
   setup.workloads["a"] = std::make_unique<OwnWorkload>(picture, picture, [](auto...) {});
   std::atomic<unsigned> made{0};
-  std::atomic<int> behind{-1}; // frames that were newer than the first job's
+  std::atomic<int> behind{-1}; // the number of frames newer than the first job's
   setup.callbacks["a"].on_input = [&, calls = 0](InputJob& job) mutable -> Status {
-    if (++calls == 2) // the first one rehearses
+    if (++calls == 2) // the first call is the warm-up
       behind = static_cast<std::uint8_t>(made.load() - 1U - job.inputs[0].as<std::uint8_t>()[0]);
     return {};
   };

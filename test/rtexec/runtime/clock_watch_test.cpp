@@ -1,4 +1,4 @@
-// What is seen of clocks, from an assembled tree and from a device that tells its own.
+// Tests what the watch observes of clocks, from an assembled tree and from a device that reports its own.
 #include "rtexec/runtime/watches/clock_watch.hpp"
 #include "test/rtexec/runtime/device_doubles.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
@@ -41,7 +41,7 @@ TEST_F(ClockWatchTest, SeesBetweenWhatEachClockMoves) {
   state->clocks->cores = megahertz(900);
   state->clocks->limits = hal::DeviceClocks::power;
   watch.look();
-  state->clocks = {}; // not known for once
+  state->clocks = {}; // unknown this time
   watch.look();
   const auto seen = watch.seen();
   ASSERT_THAT(seen, SizeIs(4)) << "core 3 tells nothing";
@@ -64,7 +64,7 @@ TEST_F(ClockWatchTest, NothingIsKnownOfAMachineThatTellsNothing) {
   EXPECT_THAT(watch.seen(), IsEmpty());
 }
 
-/// A board whose GPU, memory, zone and over-current alarm are files.
+/// A board whose GPU, memory, thermal zone and over-current alarm are files.
 struct BoardWatchTest : ClockWatchTest {
   BoardWatchTest() {
     is("/gpu", "1300500000");
@@ -114,7 +114,7 @@ struct BoardWatchTest : ClockWatchTest {
 TEST_F(BoardWatchTest, NothingSpeaksAgainstAQuietRun) {
   watch.look();
   is("/zone", "95499");
-  core_runs_at(1, "2000000"); // as far as the kernel can measure it
+  core_runs_at(1, "2000000"); // as precisely as the kernel can measure it
   watch.look();
   EXPECT_THAT(limits_of_board(), IsEmpty());
   EXPECT_EQ(watch.invalid(), "");
@@ -133,7 +133,7 @@ TEST_F(BoardWatchTest, TellsALockedClockThatMoved) {
 TEST_F(BoardWatchTest, TellsAHotPartAndAnOverCurrentEvent) {
   is("/zone", "95500");
   watch.look();
-  is("/zone", ""); // it sleeps
+  is("/zone", ""); // it is suspended
   is("/events", "8");
   watch.look();
   EXPECT_THAT(limits_of_board(), ElementsAre("an over-current event", "a part so hot that it is throttled"));

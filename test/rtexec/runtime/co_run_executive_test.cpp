@@ -1,4 +1,4 @@
-// Runs in which jobs execute beside each other, on the host device.
+// Tests runs in which jobs execute concurrently, on the host device.
 #include <rtexec/profiler.hpp>
 
 #include "rtexec/runtime/measuring/pair_profiler.hpp"
@@ -24,13 +24,14 @@ using namespace test;
 
 constexpr Duration computes = 8ms, waits = 30ms;
 
-/// What the workloads of a run have seen.
+/// What the workloads of a run observed.
 struct Seen {
   std::atomic<int> executing{0}, at_once{0}, wrong{0};
   std::array<std::atomic<int>, 5> as{}; // executions by policy
 };
 
-/// Under D it computes, otherwise it waits for pages first, which takes no core. Its data go through its "device".
+/// Computes under D. Under other policies it first waits for pages, which uses no core. Its data go through its
+/// "device".
 class Paged final : public Workload {
  public:
   explicit Paged(Seen& seen) : seen_(seen) {}
@@ -80,7 +81,7 @@ class Paged final : public Workload {
 Task paged(const std::string& name, MemoryPolicy policy, Duration deadline) {
   Task task;
   task.name = name;
-  task.workload = WorkloadKind::vector_add; // a kind that may have any policy
+  task.workload = WorkloadKind::vector_add; // a kind that supports every policy
   task.size = 1;
   task.memory_policy = policy;
   task.period = 200ms;
@@ -93,7 +94,7 @@ Task paged(const std::string& name, MemoryPolicy policy, Duration deadline) {
   return task;
 }
 
-/// The one that waits is more urgent; both are released while a third one has the device.
+/// The waiting task is more urgent. Both tasks are released while a third one has the device.
 struct Pair {
   explicit Pair(MemoryPolicy waiting, bool co_run, Duration duration = 2s)
       : set(set_of({paged("waiting", waiting, 150ms), paged("computing", MemoryPolicy::device, 190ms),
@@ -141,7 +142,7 @@ TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
     return at_once.tasks[1].response.p50 < waits &&
            at_once.tasks[0].response.p50 < one_after_the_other.tasks[0].response.p50 + computes;
   };
-  // Others on this machine part pairs and make jobs late: not most of them in each of five runs.
+  // Other load on this machine may separate pairs and make jobs late, but not most of them in each of five runs.
   for (int tries = 0; tries < 5 && (!tried || tried->seen.at_once <= 5 || !sooner()); ++tries) {
     tried.emplace(MemoryPolicy::managed, true);
     at_once = tried->run();
@@ -197,7 +198,7 @@ TEST(CoRun, ThreadsNeitherAllocateNorLockNorFault) {
 
 TEST(CoRun, ATaskUnderBothSwitchesWithItsNeighbour) {
   Pair pair(MemoryPolicy::switching, true, 1h);
-  pair.set.tasks[1].period = 400ms; // every other job has no neighbour
+  pair.set.tasks[1].period = 400ms; // every other job runs alone
   const auto executed = [&](MemoryPolicy as) { return pair.seen.as[static_cast<std::size_t>(as)].load(); };
   Executive executive = pair.made();
   ASSERT_TRUE(executive.start());
@@ -246,7 +247,7 @@ TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
   }
 }
 
-/// What profile() measures, without pairs before it.
+/// Measures what profile() measures, without earlier pairs.
 struct MeasuredPair {
   MeasuredPair(MemoryPolicy policy, const std::optional<executive::ResidentTimes>& resident,
                Duration first_part_of_computing = 0ms, Duration computing_sleeps = 0ms)
@@ -265,7 +266,7 @@ struct MeasuredPair {
       executive::Setup setup;
       for (const Task& task : pair.set.tasks) {
         auto workload = std::make_unique<Paged>(pair.seen);
-        // Alone in the last run it is told nothing, and executes as its task does then
+        // In the last run the task is alone, no policy is set, and it executes as its task then does.
         workload->policy = task.memory_policy;
         if (task.name == "computing") workload->first_part = first_part_of_computing;
         if (task.name == "computing") workload->sleeps = computing_sleeps;
@@ -285,7 +286,8 @@ struct MeasuredPair {
 TEST(CoRun, ItsTimesAreMeasuredInPairs) {
   for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
     auto measured = MeasuredPair(policy, std::nullopt).tasks;
-    // Others on this machine only make executions and waits longer: in one of some tries not beyond the other's wait.
+    // Other load on this machine only makes executions and waits longer. In some try, an execution must not exceed the
+    // other's wait.
     const auto disturbed = [&] {
       return measured[1].longest >= waits + computes || measured[0].idle.value() > waits + 5ms;
     };
@@ -293,7 +295,7 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_GE(measured[0].longest, waits + computes);
     EXPECT_GE(measured[1].longest, computes);
     EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
-    // Of 8 or more; where others have the cores, some come too late for their partner
+    // Of 8 or more jobs. On a busy machine some come too late for their partner.
     EXPECT_GE(measured[0].executions.samples().size(), 3u);
     EXPECT_GE(measured[0].idle.value(), waits - 1ms);
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);
@@ -311,7 +313,7 @@ TEST(CoRun, ItsTimesAreMeasuredWhereAFirstPartTakesLongerThanItsCoreIsUsed) {
   EXPECT_GE(measured[1].executions.samples().size(), 2u);
 }
 
-/// In no run of one policy for all is there a pair.
+/// No run with one policy for all tasks has a pair.
 TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) {
   TaskSet set = set_of({}, 1s);
   set.executive.duration.reset();
@@ -324,7 +326,8 @@ TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) 
     task.memory_policy = MemoryPolicy::automatic;
   }
   set.device.co_run = true;
-  constexpr std::uint64_t own = 3 * 10, waits_alone = 2, pairs = 4; // jobs: either under D, the other one under M or H
+  // Numbers of jobs: one task under D, the other under M or H.
+  constexpr std::uint64_t own = 3 * 10, waits_alone = 2, pairs = 4;
   std::uint64_t told = 0;
   ProfileObserver observer;
   observer.measuring = [&](std::uint64_t done, std::uint64_t of) {
@@ -343,14 +346,14 @@ TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) 
   }
 }
 
-/// Whose device says nothing of waits.
+/// The device of this GPU does not report waits.
 TEST(CoRun, AGpuWaitsForWhatAPartTakesBeyondItsKernels) {
   using Times = executive::ResidentTimes;
   const auto measure = [] {
     return MeasuredPair(MemoryPolicy::managed, Times{Duration(1ms), std::nullopt, std::nullopt}).tasks;
   };
   auto measured = measure();
-  // Others on this machine only make waits longer
+  // Other load on this machine only makes waits longer.
   for (int again = 0; again < 5 && measured[0].idle.value() > waits + computes + 5ms; ++again) measured = measure();
   EXPECT_GE(measured[0].idle.value(), waits + computes - 1ms);
   EXPECT_LE(measured[0].idle.value(), waits + computes + 5ms);

@@ -1,5 +1,5 @@
-// A known picture goes in through every source, and what comes out of every sink is, bit by bit, what the network alone
-// makes of it. No thread of the run allocates or faults meanwhile.
+// A known picture enters through every source. The output of every sink is, bit by bit, what the network alone computes
+// of it. Meanwhile no thread of the run allocates or faults.
 #include "rtexec/runtime/channels/iceoryx.hpp"
 #include "rtexec/runtime/channels/iceoryx_binding.hpp"
 #include "rtexec/studies/single/inference.hpp"
@@ -54,7 +54,7 @@ tasks::Picture known_picture() {
 
 std::vector<std::byte> bytes_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// Of one job.
+/// The results of one job.
 struct Results {
   std::vector<std::vector<std::byte>> tensors;
   std::vector<Box> boxes;
@@ -67,10 +67,10 @@ void expect_same(const Results& found, const Results& expected) {
     EXPECT_EQ(std::memcmp(&found.boxes[i], &expected.boxes[i], sizeof(Box)), 0) << i;
 }
 
-/// The model, the picture as every source wants it, and what the network alone makes of it.
+/// The model, the picture in the form that each source needs, and the results of the network alone.
 class Known {
  public:
-  /// `compressed`: of the picture, what a camera's compression leaves.
+  /// If `compressed`, the results are those of the picture after a camera's compression.
   Known(bool compressed, const Preprocessing& preprocessing, const std::string& board)
       : board_(board), preprocessing_(preprocessing) {
     auto picture = known_picture();
@@ -121,7 +121,7 @@ class Known {
   Results expected_;
 };
 
-/// Keeps one job's results without allocating, on a real-time thread; the first that come after the rehearsal.
+/// Keeps the results of the first job after the warm-up. It runs on a real-time thread and does not allocate.
 class Keeper {
  public:
   explicit Keeper(std::vector<std::size_t> sizes) {
@@ -168,7 +168,7 @@ bool is_message(From from) { return from == From::picture_message || from == Fro
 
 const iceoryx::Service frames{"rtexec", "test", "frames"}, boxes{"rtexec", "test", "boxes"};
 
-/// Sends the picture again and again, as somebody outside would.
+/// Sends the picture repeatedly, as an external program would.
 class Sender {
  public:
   Sender(From from, const Known& known, hal::test::FakeCamera* camera) : from_(from), known_(known), camera_(camera) {
@@ -236,7 +236,7 @@ TaskInput input_of(From from, const Known& known) {
   return input;
 }
 
-/// The network, a task that takes its boxes, and one before it where that is the source.
+/// Makes a set of the network, a task that takes its boxes, and one before it if that is the source.
 TaskSet set_for(From from, const Known& known, bool messages) {
   Task net;
   net.name = "net";
@@ -256,7 +256,7 @@ TaskSet set_for(From from, const Known& known, bool messages) {
   return set;
 }
 
-/// What became of the results elsewhere than in this program.
+/// Returns the results that the run wrote outside of this program.
 Results in_files(const Known& known) {
   Results results;
   std::ifstream file(std::filesystem::path(known.results()) / "latest/net.jsonl");
@@ -296,7 +296,7 @@ const Preprocessing asked{.channels = ChannelOrder::bgr,
                           .deviation = {250, 240, 230},
                           .scale = {1}};
 
-/// Where from, whether pictures are put in as `asked`, and what computes.
+/// A case: the source, whether pictures are fed as `asked`, and the device.
 struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
   static From from() { return std::get<0>(GetParam()); }
   static bool on_gpu() { return std::get<2>(GetParam()) == DeviceKind::cuda; }
@@ -318,11 +318,11 @@ struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
       if (subscriber) receive(*subscriber, received);
       return results.there() && behind.there() && (!subscriber || !received.empty());
     };
-    std::set<std::string> may_lock; // iceoryx in publish(), the camera in software
+    std::set<std::string> may_lock; // iceoryx locks in publish(), and so does the simulated camera
     if (messages) may_lock.insert("net.after");
     if (camera) may_lock.insert("net");
     const auto await = [&] { EXPECT_TRUE(eventually(all_there)) << shown(executive.progress()); };
-    const Report report = on_gpu() ? (await(), executive.stop()) // threads of its driver do as they like
+    const Report report = on_gpu() ? (await(), executive.stop()) // threads of the GPU driver are not checked
                                    : expect_real_time(executive, await, may_lock);
     EXPECT_EQ(report.tasks[0].failed + report.tasks[1].failed, 0u);
     expect_same(results.results(), known.expected());

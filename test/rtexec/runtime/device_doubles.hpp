@@ -1,5 +1,5 @@
-// A device that can be lost or fail to map, and a workload that loses it, over the host device: what a GPU's sticky
-// error looks like to the executive.
+// A device that can be lost or fail to map, and a workload that loses it, built over the host device. They show the
+// executive what a GPU's sticky error looks like.
 #pragma once
 
 #include "rtexec/runtime/planning/executive_setup.hpp"
@@ -16,14 +16,14 @@
 
 namespace rtexec::test {
 
-/// What device, workloads and test share.
+/// State shared by the device, the workloads and the test.
 struct DeviceState {
   std::string name = "double";
   std::atomic<int> open{0};
   std::atomic<int> opened{0};
   std::atomic<bool> lost{false};
-  std::vector<Bytes> asked;                            // capacities
-  std::atomic<int> failing_maps{0}, failing_unmaps{0}; // what comes next; each is counted down
+  std::vector<Bytes> asked;                            // the requested capacities
+  std::atomic<int> failing_maps{0}, failing_unmaps{0}; // how many of the next calls fail
 
   void lose(const std::string& what) {
     const std::scoped_lock lock(mutex);
@@ -33,7 +33,7 @@ struct DeviceState {
   std::mutex mutex;
   std::optional<hal::DeviceFault> fault;
   std::optional<hal::DeviceClocks> clocks;
-  std::optional<Duration> executed; // what it says that a job did
+  std::optional<Duration> executed; // execution time that the device reports for a job
 };
 
 class DeviceDouble final : public hal::test::ForwardingDevice {
@@ -68,7 +68,7 @@ class DeviceDouble final : public hal::test::ForwardingDevice {
   std::shared_ptr<DeviceState> state_;
 };
 
-/// Opens doubles; where nothing is asked for, one of `whole`.
+/// Returns a function that opens doubles of the requested capacity, or of `whole` if that is 0.
 inline executive::OpenDevice opener(const std::shared_ptr<DeviceState>& state, Bytes whole = Bytes{64 << 20}) {
   return [=](Bytes capacity, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
     state->asked.push_back(capacity);
@@ -76,18 +76,19 @@ inline executive::OpenDevice opener(const std::shared_ptr<DeviceState>& state, B
   };
 }
 
-/// What a workload of the doubles saw, and how it is to behave.
+/// What a workload of the doubles observed, and how it must behave.
 struct WorkloadState {
   std::string fingerprint = "double 1";
-  std::optional<std::uint64_t> loses_device; // the job that does; number 0 of the rehearsal as well
-  std::optional<std::uint64_t> faults;       // the job that reports a fault, and leaves the device whole
-  std::optional<std::uint64_t> finds_lost;   // the job that reports a lost device, whatever the device says
-  std::string bind_error;                    // empty: none
-  std::vector<std::string> known_tuning;     // what tune() tells and use() accepts
-  std::vector<std::string> used;             // what use() was given
+  // The number of the job that loses the device; a warm-up counts as job 0.
+  std::optional<std::uint64_t> loses_device;
+  std::optional<std::uint64_t> faults;     // the job that reports a fault although the device is intact
+  std::optional<std::uint64_t> finds_lost; // the job that reports a lost device, regardless of the device
+  std::string bind_error;                  // empty: none
+  std::vector<std::string> known_tuning;   // the tuning that tune() returns and use() accepts
+  std::vector<std::string> used;           // the tuning passed to use()
   int tuned = 0, bound = 0;
   bool observed_before_bind = false;
-  int left_device_behind = 0; // destroyed after the device that it was bound to
+  int left_device_behind = 0; // how many were destroyed after their device
 };
 
 class WorkloadDouble final : public Workload {

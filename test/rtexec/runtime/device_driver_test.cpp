@@ -1,4 +1,4 @@
-// What the scheduler thread makes of events that came together, and of events that find no room.
+// Tests how the scheduler thread handles simultaneous events, and events that do not fit into the queue.
 #include "rtexec/runtime/executive/device_driver.hpp"
 #include "test/rtexec/runtime/device_doubles.hpp"
 #include "test/support/eventually.hpp"
@@ -20,14 +20,14 @@ struct Execution {
   std::uint32_t task = 0;
   MemoryPolicy as = MemoryPolicy::device;
   int thread = 0;
-  int beside = 0; // others
+  int beside = 0; // concurrent executions
   std::uint32_t segment = 0;
 };
 
 struct Log {
   std::mutex mutex;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> launches{}; // tasks and segments
-  std::vector<std::size_t> launched_by_end{};                      // of each execution
+  std::vector<std::size_t> launched_by_end{};                      // before the end of each execution
   std::vector<Execution> executions{};
   std::vector<std::pair<std::uint32_t, executive::DevicePart>> parts{}; // of tasks, in the order of their ends
   int now_executing = 0;
@@ -88,12 +88,13 @@ class Client final : public DeviceClient {
 
   Duration takes{0};
   bool fails = false;
-  std::uint32_t fails_in = 0; // segment
+  std::uint32_t fails_in = 0; // the segment
   std::optional<std::uint32_t> launch_fails_in;
   bool hands_over = true;
   std::optional<std::uint32_t> ends_in; // a segment whose execution waits for `ends_after_launches`
   std::size_t ends_after_launches = 0;
-  std::function<bool(std::size_t nth)> may_end; // of all executions, from 1 on: not before it says so; asked unlocked
+  // If set, execution number `nth`, counted from 1 over all, ends only once it returns true. Called without a lock.
+  std::function<bool(std::size_t nth)> may_end;
 
  private:
   std::size_t launched() {
@@ -131,7 +132,7 @@ class DriverTest : public testing::Test {
   void request(std::uint32_t task, Duration deadline) {
     driver_->post({.kind = Event::Kind::job_requested, .job = {task, 0}, .now = {}, .deadline = Instant(deadline)});
   }
-  /// Until so many jobs have ended.
+  /// Runs until `jobs` jobs have ended.
   void run(std::size_t jobs) {
     std::thread scheduler([this] { driver_->run(); });
     while (log_.ended() < jobs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -158,13 +159,13 @@ TEST_F(DriverTest, StartsTheMostUrgentOfTheRequestsThatWaitForIt) {
   EXPECT_EQ(driver_->lost_events(), 0u);
 }
 
-/// What the device says it did not execute counts only as far as the option goes.
+/// Time that the device reports as not executed counts only up to the option's limit.
 TEST_F(DriverTest, WhatIsNotExecutionIsLimited) {
   using std::chrono::milliseconds;
   struct Case {
-    std::optional<Duration> device; // says that it executed so long
+    std::optional<Duration> device; // the execution time that the device reports
     Duration most{0};
-    Duration at_least{0}, at_most{0}; // of the passed time that is not execution
+    Duration at_least{0}, at_most{0}; // limits of the passed time that is not execution
   };
   const Duration no_limit = Duration::max();
   for (const auto& [device, most, at_least, at_most] :
@@ -198,7 +199,7 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
   EXPECT_EQ(driver_->lost_events(), 1u);
   EXPECT_EQ(failures_, 1);
   request(0, std::chrono::seconds(1));
-  request(1, std::chrono::seconds(1)); // finds no room either
+  request(1, std::chrono::seconds(1)); // does not fit either
   EXPECT_EQ(driver_->lost_events(), 2u);
   run(2);
   EXPECT_TRUE(log_.started.empty());
@@ -209,7 +210,7 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
 
 using std::chrono::milliseconds;
 
-/// Task 0 is express, task 1 has three segments on level 1, and task 2 as many on level 2.
+/// Task 0 is express, task 1 has three segments on level 1, and task 2 has three on level 2.
 class SegmentsTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -231,7 +232,7 @@ class SegmentsTest : public DriverTest {
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
   }
-  /// While the driver runs, once so many segments have begun.
+  /// Calls `act` while the driver runs, once `count` segments have begun.
   void after_begins(std::size_t count, const auto& act) {
     hold(count);
     later_ = std::thread([this, count, act] {
@@ -240,7 +241,7 @@ class SegmentsTest : public DriverTest {
       came_ = true;
     });
   }
-  /// The `nth` execution goes on until what comes meanwhile has come.
+  /// Keeps the `nth` execution going until the concurrent events have arrived.
   void hold(std::size_t nth) {
     came_ = false;
     for (Client& each : clients_) each.may_end = [this, nth](std::size_t own) { return own != nth || came_; };
@@ -327,7 +328,7 @@ TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
 
 // ---- segments that are launched ahead ----
 
-/// As SegmentsTest; the device has the next segment of a job while one executes.
+/// A SegmentsTest whose device has the next segment of a job while one executes.
 class LaunchAheadTest : public SegmentsTest {
  protected:
   void SetUp() override {
@@ -348,7 +349,7 @@ TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
 }
 
 /// Segment 1 ends only once segment 2 is launched, or after a timeout. The engine has other work until the scheduler
-/// has submitted all that it commits of the job, for it decides later on the job of task 2, which is withdrawn.
+/// has submitted all committed segments of the job. It decides on the job of task 2 later, and that job is withdrawn.
 TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
   const hal::Work other{.run =
                             [](void* log) noexcept {
@@ -409,7 +410,7 @@ TEST_F(LaunchAheadTest, NothingOfAJobExecutesAfterAnErrorAndTheNextOneDoes) {
   }
 }
 
-/// The job's end is told, and the next job of the task requested, while what is left of it waits at the engine.
+/// The job's end is reported, and the task's next job requested, while the rest of the job waits at the engine.
 TEST_F(LaunchAheadTest, TheNextJobOfATaskWhoseJobFailedExecutesWhole) {
   make_driver(3);
   clients_[1].fails = true;
@@ -427,7 +428,7 @@ TEST_F(LaunchAheadTest, TheNextJobOfATaskWhoseJobFailedExecutesWhole) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-/// The client says that nothing of the job is under way then.
+/// The client then reports that nothing of the job is under way.
 TEST_F(LaunchAheadTest, AJobOfWhichASegmentCannotBeLaunchedHasEnded) {
   for (const std::uint32_t segment : {0u, 2u}) {
     make_driver(2);
@@ -466,9 +467,9 @@ TEST_F(LaunchAheadTest, AfterALostEventAJobEndsOnceWithWhatIsLaunched) {
   EXPECT_THAT(log_.outcomes, testing::ElementsAre(Errc::cancelled));
 }
 
-// ---- jobs beside each other ----
+// ---- concurrent jobs ----
 
-/// Task 0 is under D, task 1 under D/H and waits for long, task 2 goes with nobody.
+/// Task 0 is under D, task 1 under D/H with a long wait, task 2 never runs concurrently.
 class PairTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -535,7 +536,7 @@ TEST_F(PairTest, AloneItExecutesUnderD) {
 
 TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
   device_->engine(hal::EngineKind::beside).call([&]() noexcept { return Status(); });
-  // Its engine's thread comes late: as where the other job, which has begun, has the core
+  // Its engine's thread is late, as if the other job, which has begun, had the core.
   const hal::Work late{.run =
                            [](void* log) noexcept {
                              eventually([log] { return static_cast<Log*>(log)->begun() == 2; });
@@ -551,7 +552,7 @@ TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
 }
 
 TEST_F(PairTest, NothingStartsBeforeBothHaveEnded) {
-  for (const Duration of_the_second : {milliseconds(5), milliseconds(40)}) { // which ends first, and last
+  for (const Duration of_the_second : {milliseconds(5), milliseconds(40)}) { // the second one ends first, and last
     make_driver();
     log_.clear();
     clients_[0].takes = of_the_second;
@@ -562,7 +563,7 @@ TEST_F(PairTest, NothingStartsBeforeBothHaveEnded) {
     while (log_.ended() < 4) std::this_thread::sleep_for(milliseconds(1));
     driver_->stop();
     scheduler.join();
-    // The scheduler knows of an end before the client does: clients on two engines may tell theirs in another order
+    // The scheduler learns of an end before the client does. Clients on two engines may report theirs in another order.
     const auto& last = *std::ranges::max_element(log_.parts, {}, [](const auto& ended) { return ended.second.begin; });
     for (const std::uint32_t task : {0u, 1u}) EXPECT_GE(last.second.begin, part(task).end);
     EXPECT_EQ(last.first, 2u);

@@ -1,5 +1,5 @@
-// Outputs that stay on the device on their way to other tasks: every job gets what it would get through the host, bit
-// by bit, whenever it comes; where they cannot stay there, they go through the host.
+// Tests outputs that stay on the device on their way to other tasks. Every job gets, bit by bit, what it would get
+// through the host, regardless of timing. If they cannot stay on the device, they go through the host.
 #include "rtexec/runtime/channels/tap.hpp"
 #include "rtexec/runtime/channels/task_link.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
@@ -35,7 +35,7 @@ struct Machine {
   Precision precision = Precision::fp32;
 };
 
-/// One writer, readers, and what came of it.
+/// One writer, its readers, and their results.
 struct LinkedRun {
   explicit LinkedRun(const LinkedModels& of, Machine on = {}) : models(of), machine(on) {}
 
@@ -49,7 +49,7 @@ struct LinkedRun {
   std::function<void(TaskSet&, executive::Setup&)> alter = [](auto&, auto&) {};
 
   std::array<Results, 3> results{};
-  /// By picture: when it was released, and how many jobs had it before it was to appear.
+  /// By picture: when it was released, and how many jobs had it before it was due to appear.
   std::vector<std::atomic<std::int64_t>> released = std::vector<std::atomic<std::int64_t>>(Results::most);
   std::atomic<std::uint64_t> early{0};
 
@@ -111,12 +111,12 @@ struct LinkedRun {
     early += Instant(Duration(released[fed_by(job)])) + writer_period > job.release;
   }
 
-  /// Whether each reader has seen so many different pictures.
+  /// True if each reader has seen `pictures` different pictures.
   [[nodiscard]] bool seen(std::size_t pictures) const {
     return std::all_of(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(reader_count),
                        [&](const Results& each) { return each.distinct() >= pictures; });
   }
-  /// Until `done` says so of what was reported so far, however busy the machine is.
+  /// Runs until `done` returns true for the report so far, however busy the machine is.
   template <class Done> Report run(Way way, Done done) {
     Executive executive = created(way);
     begun(executive);
@@ -134,7 +134,7 @@ Bytes linked(const Plan& plan) {
   return all;
 }
 
-// ---- the same as through the host ----
+// ---- the same results as through the host ----
 
 struct Rates {
   const char* name;
@@ -149,7 +149,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return std::string(ways[static_cast<std::size_t>(std::get<0>(info.param))]) + std::get<1>(info.param).name;
 }
 
-/// Both ways, with several readers; the same pictures give the same bits.
+/// Runs both ways, with several readers. The same pictures must give the same bits.
 void expect_same_results(const LinkedModels& models, Machine machine, const Case& each) {
   const auto [how, rates] = each;
   std::optional<LinkedRun> runs[2];
@@ -159,7 +159,8 @@ void expect_same_results(const LinkedModels& models, Machine machine, const Case
     run.writer_period = rates.writer;
     run.reader_period = how == Communicating::after ? rates.writer : rates.reader;
     run.reader_count = 2;
-    const Report report = run.run_until_seen(way, distinct_pictures / 2 + 1); // so any two have some in common
+    // so that any two runs have some in common
+    const Report report = run.run_until_seen(way, distinct_pictures / 2 + 1);
     EXPECT_EQ(failed_jobs(report), 0u);
     EXPECT_EQ(run.early.load(), 0u);
     for (std::size_t i = 0; i < run.reader_count; ++i) {
@@ -210,7 +211,7 @@ struct DeviceLinks : testing::TestWithParam<DeviceKind> {
 INSTANTIATE_TEST_SUITE_P(Host, DeviceLinks, testing::Values(DeviceKind::host));
 INSTANTIATE_TEST_SUITE_P(Gpu, DeviceLinks, testing::Values(DeviceKind::cuda));
 
-/// What is the same on each device.
+/// The tests that are the same on each device.
 struct LinkedSet : testing::Test {
   LinkedModels models;
   LinkedRun on{models};
@@ -227,7 +228,7 @@ TEST_F(LinkedSet, KeepRealTimeRules) {
   for (const Results& each : on.results) EXPECT_GE(each.count(), 10u);
 }
 
-/// In either part after the output was put on the device.
+/// The job fails in either part after its output is on the device.
 TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
   on.writer_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
   on.writer_changes.fails_after = [](std::uint64_t job) { return job % 3 == 2; };
@@ -243,7 +244,7 @@ TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
     if (picture % 3 != 0) { EXPECT_FALSE(on.results[0].has(picture)) << picture; }
 }
 
-/// The reader's second of three jobs fails before it has taken anything new: the next one takes the newest.
+/// The reader's second of three jobs fails before it has taken a new value. The next one takes the newest.
 TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
   on.reader_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
   const Report report = on.run_until_seen(Way::device, 12);
@@ -252,7 +253,7 @@ TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
   EXPECT_GE(on.results[0].count(), 10u);
 }
 
-/// Jobs that take up to three periods on the device, whatever is done with the late ones.
+/// Jobs take up to three periods on the device, under each overrun policy.
 TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
   LinkedRun host(models, machine);
   static_cast<void>(host.run_until_seen(Way::host, distinct_pictures / 2 + 1));
@@ -262,7 +263,7 @@ TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
   };
   for (const Communicating how : {Communicating::immediate, Communicating::let, Communicating::after})
     for (const OnOverrun policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job}) {
-      if (how == Communicating::after && policy == OnOverrun::abort_job) continue; // for timers alone
+      if (how == Communicating::after && policy == OnOverrun::abort_job) continue; // for timers only
       SCOPED_TRACE(testing::Message() << static_cast<int>(how) << ' ' << name(policy));
       LinkedRun run(models, machine);
       run.how = how;
@@ -288,7 +289,8 @@ TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
       run.reader_period = 5ms;
       run.on_stale = answer;
       run.alter = [](TaskSet& set, executive::Setup&) {
-        for (Task& task : set.tasks) task.on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
+        // no release is skipped because of late jobs
+        for (Task& task : set.tasks) task.on_overrun = OnOverrun::catch_up;
       };
       const Report report = run.run(way, [&](const Report& so_far) {
         const TaskReport& reader = so_far.tasks[1];
@@ -311,7 +313,7 @@ TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
   }
 }
 
-/// The arena of the writer holds the values that are kept, one for each reader and one that is written.
+/// The writer's arena holds one value for each reader and one that is written.
 TEST_F(LinkedSet, StandInThePlan) {
   on.reader_count = 3;
   const Plan device = plan(Way::device), host = plan(Way::host);
@@ -347,7 +349,7 @@ TEST_F(LinkedSet, AreWhatAWcetDependsOn) {
   EXPECT_EQ(fingerprints(Way::device, false), device);
 }
 
-/// Whatever else takes the writer's output finds it on the host as well.
+/// Any other user of the writer's output finds it on the host as well.
 TEST_P(DeviceLinks, LeaveWhatOthersReadOnTheHost) {
   std::atomic<std::uint64_t> blank{0}, seen{0};
   on.alter = [&](TaskSet&, executive::Setup& setup) {
@@ -380,7 +382,7 @@ TEST_F(LinkedSet, GoThroughTheHostWhereAProgramSeesInputs) {
   EXPECT_EQ(linked(plan(Way::device)), Bytes{0});
 }
 
-/// One reader that can and one that cannot, of one output.
+/// One output has a reader that supports links and one that does not.
 TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
   on.reader_count = 2;
   on.alter = [&](TaskSet&, executive::Setup& setup) {
@@ -395,7 +397,7 @@ TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
   EXPECT_GE(on.results[0].agreed(on.results[1]), 10u);
 }
 
-/// The networks' own memory comes and goes; what they exchange stays.
+/// The networks' own memory is swapped; the values that they exchange stay.
 TEST_P(DeviceLinks, AreNeverSwapped) {
   on.writer_period = on.reader_period = 20ms;
   const Bytes chunk = machine.kind == DeviceKind::host ? small_chunk : Bytes{2 << 20};
@@ -433,12 +435,12 @@ TEST_P(DeviceLinks, AreNeverSwapped) {
   EXPECT_GE(on.results[0].agreed(host.results[0]), 10u);
 }
 
-/// What is measured is what runs: jobs execute before there is a value, too.
+/// The profile measures what runs: jobs also execute before there is a value.
 TEST_P(DeviceLinks, ExecuteWhateverThereIs) {
   on.alter = [&](TaskSet& set, executive::Setup& setup) {
     setup.whatever_inputs = true;
     set.tasks[0].offset = 100ms;
-    for (Task& task : set.tasks) task.on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
+    for (Task& task : set.tasks) task.on_overrun = OnOverrun::catch_up; // no release is skipped because of late jobs
   };
   const Report report = on.run(Way::device, [&](const Report& so_far) {
     return so_far.tasks[1].completed >= 15 && on.results[0].count() >= 10;
@@ -449,9 +451,9 @@ TEST_P(DeviceLinks, ExecuteWhateverThereIs) {
   EXPECT_GE(on.results[0].count(), 10u);
 }
 
-/// A profile holds for the run of the same set, and not where another one takes the output on the host.
+/// A profile is valid for a run of the same set, but not if another task takes the output on the host.
 TEST_F(LinkedSet, AreMeasuredAsTheyRun) {
-  on.writer_period = on.reader_period = 50ms; // longer than a busy machine makes what is measured
+  on.writer_period = on.reader_period = 50ms; // longer than the measured times on a busy machine
   TaskSet set = on.set();
   set.executive.profile = models.folder / "set.profile.toml";
   for (Task& task : set.tasks) {
@@ -475,7 +477,7 @@ TEST_F(LinkedSet, AreMeasuredAsTheyRun) {
 
 // ---- channels ----
 
-/// A workload that says where it was told to take and give.
+/// A workload that records the addresses from which it takes and to which it gives.
 class Told final : public Workload {
  public:
   MemoryDemand memory() const override { return {}; }

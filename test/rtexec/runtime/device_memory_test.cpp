@@ -1,4 +1,4 @@
-// When a chunk is loaded, when it is mapped, and what is left after an error, transfer by transfer.
+// Tests when a chunk is loaded and mapped, and the state after an error, transfer by transfer.
 #include "rtexec/runtime/executive/device_memory.hpp"
 #include "test/rtexec/runtime/device_doubles.hpp"
 #include "test/rtexec/runtime/swap_doubles.hpp"
@@ -12,7 +12,7 @@ namespace {
 using executive::DeviceMemory;
 using policies::Transfer;
 
-/// Two tasks of three chunks of state each, in three frames: at first the first one's.
+/// Two tasks of three chunks of state each, in three frames that first hold the first task's.
 class DeviceMemoryTest : public testing::Test {
  protected:
   static constexpr std::uint32_t chunks = 3;
@@ -32,7 +32,7 @@ class DeviceMemoryTest : public testing::Test {
       state.slots[0][slot] = {policies::DeviceScheduler::Residence::resident, slot};
     ASSERT_TRUE(memory_->bring_in(state));
   }
-  /// Which slots of a task the CPU can read.
+  /// Returns which slots of a task the CPU can read.
   std::vector<bool> mapped(std::uint32_t task) const {
     std::vector<bool> found;
     for (std::uint32_t slot = 0; slot < chunks; ++slot) found.push_back(probe_.readable(at(task, slot)));
@@ -71,7 +71,7 @@ class DeviceMemoryTest : public testing::Test {
         })
         .outcome;
   }
-  /// As before a segment of a job of `task`.
+  /// Prepares memory as before a segment of a job of `task`.
   Status prepare(std::uint32_t task, std::uint32_t segment = 0) {
     return device_->engine(hal::EngineKind::compute)
         .call([&]() noexcept { return memory_->prepare(task, segment); })
@@ -85,7 +85,7 @@ class DeviceMemoryTest : public testing::Test {
   Probe probe_;
 };
 
-/// Four chunks of constants that come through two frames, one in each of four segments.
+/// Four chunks of constants that pass through two frames, one in each of four segments.
 class StreamedMemoryTest : public DeviceMemoryTest {
  protected:
   static constexpr std::uint32_t streamed = 4;
@@ -156,7 +156,7 @@ TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
   const auto word = [&](std::size_t task, std::size_t chunk) -> std::byte& {
     return (*memory)->addresses()[task].scratch[chunk * small_chunk.count];
   };
-  // By chunk: which places of which tasks are the same
+  // By chunk: the places (task, slot) that share it.
   const std::vector<std::vector<std::pair<std::size_t, std::size_t>>> same{
       {{0, 0}, {2, 0}}, {{0, 1}, {2, 1}}, {{2, 2}, {3, 0}}, {{1, 0}, {3, 1}}};
   for (std::size_t chunk = 0; chunk < same.size(); ++chunk)
@@ -196,7 +196,7 @@ TEST_F(DeviceMemoryTest, MapsAllWithTheLastChunkThoughContentsAreStillCopiedOut)
   ASSERT_TRUE(load({1, 0, 0}));
   ASSERT_TRUE(load({1, 1, 1}));
   *at(1, 0) = std::byte{1};
-  begin_save({1, 0, 0}); // which the scheduler never asks while task 1 is loaded
+  begin_save({1, 0, 0}); // the scheduler never orders this while task 1 is loaded
   ASSERT_TRUE(load({1, 2, 2}));
   EXPECT_EQ(mapped(1), all);
   ASSERT_TRUE(end_save({1, 0, 0}));
@@ -301,7 +301,7 @@ TEST_F(DeviceMemoryTest, ALoadFailsWhileAMappingThatWasLeftBehindDoesNotGo) {
   EXPECT_EQ(*at(0, 0), std::byte{0});
 }
 
-/// Whether it still stands is not known then: the host's kernel may have taken it away before it failed.
+/// After a failed unmapping the state of the mapping is unknown: the kernel may have removed it before it failed.
 TEST_F(DeviceMemoryTest, AMappingWhoseUnmappingFailedIsMadeAnew) {
   *at(0, 0) = std::byte{9};
   faults_->failing_unmaps = 1;

@@ -1,4 +1,4 @@
-// The executive and a device that can be lost, whose size only it knows, and for which workloads are tuned.
+// Tests the executive with a device that can be lost, that alone knows its size, and for which workloads are tuned.
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
 #include "rtexec/runtime/measuring/profiling.hpp"
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Tasks of doubles on one double of a device.
+/// Tasks with workload doubles on one device double.
 struct DeviceTest : testing::Test {
   std::shared_ptr<DeviceState> device = std::make_shared<DeviceState>();
   std::map<std::string, std::shared_ptr<WorkloadState>> workloads{{"first", std::make_shared<WorkloadState>()},
@@ -65,14 +65,14 @@ TEST_F(DeviceTest, JobsAfterTheLossFailAndAreNotBlamed) {
   workloads["second"]->loses_device = 1;
   Executive executive = created();
   ASSERT_TRUE(executive.start());
-  // Nobody waits: the jobs go on, and fail.
+  // The test does not wait: the jobs continue, and fail.
   const Instant until = hal::now() + 20s;
   while (executive.progress().tasks[0].failed < 3 && hal::now() < until) hal::sleep_until(hal::now() + 5ms);
   const Report report = executive.stop();
   EXPECT_GE(report.tasks[0].failed, 3u);
   const std::uint64_t ended = report.tasks[0].completed + report.tasks[0].failed;
   EXPECT_GE(report.tasks[0].released, ended);
-  EXPECT_LE(report.tasks[0].released, ended + report.tasks[0].unfinished); // and releases that nobody came to
+  EXPECT_LE(report.tasks[0].released, ended + report.tasks[0].unfinished); // and releases whose job never began
   ASSERT_TRUE(report.device_fault);
   EXPECT_EQ(report.device_fault->task, "second");
   EXPECT_EQ(report.device_fault->job, 1u);
@@ -139,7 +139,7 @@ TEST_F(DeviceTest, AWorkloadThatCannotBeBoundRefusesTheStart) {
   EXPECT_TRUE(fails(executive.start(), Errc::unsupported, "task 'second': no kernels for this GPU"));
 }
 
-// ---- its memory, and who lives longer ----
+// ---- the device's memory, and lifetimes ----
 
 TEST_F(DeviceTest, ReportSaysWhatItsMemoryIsUsedFor) {
   set.executive.duration = 50ms;
@@ -219,7 +219,7 @@ TEST_F(UnknownCapacity, IsNotAskedWhereTheTaskSetGivesIt) {
   EXPECT_THAT(device->asked, ElementsAre(Bytes{32 << 20}));
 }
 
-// ---- what is for GPUs only ----
+// ---- settings for GPUs only ----
 
 TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
   Task network;
@@ -303,7 +303,7 @@ TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
   EXPECT_EQ(executive.fingerprints()[0], profile.entries[0].workload);
 }
 
-/// The WCET of one way to compute must never be promised for another.
+/// The WCET of one tuning must never be used for another.
 TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
   need_the_wcet_of_the_first();
   const std::vector<std::string> measured = profile.entries[0].tuning;
@@ -319,7 +319,7 @@ TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
 
 TEST_F(Tuning, ThatWasAddedByHandIsNotUsed) {
   need_the_wcet_of_the_first();
-  profile.entries[0].workload = workloads["first"]->fingerprint; // measured untuned
+  profile.entries[0].workload = workloads["first"]->fingerprint; // measured without tuning
   write();
   Executive executive = created();
   EXPECT_TRUE(executive.plan().tasks[0].tuning.empty());
@@ -355,7 +355,7 @@ TEST_F(Tuning, OfAnotherDeviceDoesNotMatterWhereNothingIsTakenFromIt) {
 }
 
 TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
-  write(); // an old profile, which does not count
+  write(); // an old profile, which is ignored
   for (auto& [name, state] : workloads) state->known_tuning.push_back("new");
   std::vector<std::string> told;
   const ProfileObserver observer{.tuning =

@@ -52,12 +52,12 @@ INSTANTIATE_TEST_SUITE_P(Orders, EachOrder, testing::Values(Order::edf, Order::s
 TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
   TaskSet set = three_tasks(1s);
   set.executive.order = GetParam();
-  // Every grid point of a run is a release or, when the machine was held up, a skipped one.
+  // Every grid point of a run is a release, or a skipped one if the machine was delayed.
   const auto points = [&](std::size_t i) { return static_cast<double>(1s / set.tasks[i].period); };
   const auto answered = [](const TaskReport& task) { return static_cast<double>(task.released + task.skipped); };
   Report report;
   bool all = false;
-  // A thread that is held up at the end of a run comes to no further release: not so in each of five runs.
+  // A thread delayed at the end of a run may miss its last release, but not in each of five runs.
   for (int tries = 0; tries < 5 && !all; ++tries) {
     Executive executive = created(set);
     EXPECT_TRUE(executive.plan().proved);
@@ -76,7 +76,7 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
   }
 }
 
-// The promise of the real-time rules, on every thread of the executive, from start() on.
+// Checks the real-time rules on every thread of the executive, from start() on.
 TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
   Executive executive = created(three_tasks(1h), recording(10));
   ASSERT_TRUE(executive.start());
@@ -178,20 +178,20 @@ TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
   EXPECT_EQ(to_string(running.stop().stopped_by), "request");
 }
 
-/// One task holds the core for longer than the run of 700 ms: the other never gets it.
+/// One task holds the core for longer than the run of 700 ms, so that the other never gets it.
 TaskSet with_a_hog() {
   TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}),
                         synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})},
                        700ms);
   set.tasks[1].period = set.tasks[1].deadline = 100ms;
-  set.tasks[1].offset = 5ms; // the core is taken then
+  set.tasks[1].offset = 5ms; // by then the core is taken
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 2;
   set.tasks[1].priority = 1;
   return set;
 }
 
-// What the others lost must not look like a success.
+// Lost releases of the other task must not look like a success.
 TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   executive::Setup setup;
   setup.force = true;
@@ -203,7 +203,7 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   EXPECT_FALSE(report.deadlines_kept());
 }
 
-// Whoever stops the run may come late, and find the core free again.
+// The thread that stops the run may be late, and find the core free again.
 TEST(Executive, NoJobBeginsAfterTheEndOfTheRun) {
   executive::Setup setup;
   setup.force = true;
@@ -217,7 +217,7 @@ TEST(Executive, NoJobBeginsAfterTheEndOfTheRun) {
   EXPECT_GE(report.tasks[1].missed, 5u);
 }
 
-/// The thread of a task's first part.
+/// Returns the report of the thread that runs a task's first part.
 ThreadReport thread_of(const Report& report, const std::string& task) {
   const auto thread = std::ranges::find(report.threads, task, &ThreadReport::name);
   if (thread == report.threads.end()) throw std::runtime_error("no thread " + task);
@@ -254,7 +254,7 @@ TEST(Executive, AThreadThatSomebodyMovedIsReportedAlsoWhenItIsBackAtTheEnd) {
   for (int tries = 0; tries < 1000 && !told(); ++tries) executive.wait(20ms);
   EXPECT_TRUE(told());
   ASSERT_EQ(::sched_setaffinity(thread, sizeof before, &before), 0);
-  executive.wait(1200ms); // it is looked at twice a second
+  executive.wait(1200ms); // it is checked twice a second
   EXPECT_THAT(executive.stop().degraded.back(), AllOf(HasSubstr("thread fast ran as"), HasSubstr("until ")));
 }
 
@@ -289,15 +289,15 @@ TEST(Executive, MayBeDestroyedWhileItRuns) {
   executive.wait(50ms);
 }
 
-// ---- workloads of one's own ----
+// ---- user-defined workloads ----
 
-/// Counts its parts, and fails where it is told to.
+/// Counts its parts, and fails as the test demands.
 class Counting final : public Workload {
  public:
   struct Counts {
     std::atomic<std::uint64_t> before{0}, execute{0}, after{0};
     std::atomic<bool> fail_before{false}, fail_execute{false}, fail_after{false};
-    std::atomic<std::uint64_t> spared{0}; // of each part, the first so many do not fail
+    std::atomic<std::uint64_t> spared{0}; // the first calls of each part, which do not fail
     std::atomic<std::int64_t> device_ns{0};
   };
   explicit Counting(std::shared_ptr<Counts> counts) : counts_(std::move(counts)) {}
@@ -355,7 +355,7 @@ struct OwnWorkload : testing::Test {
   }
 };
 
-/// Writes down its input, as before() finds it.
+/// Records its input as before() finds it.
 class Fed final : public Workload {
  public:
   static constexpr std::size_t size = 6, most = 64;
@@ -400,7 +400,7 @@ TEST(FedWorkload, FindsItsInputFilledInEachJob) {
   ASSERT_TRUE(noise);
   int compared = 0;
   for (std::uint64_t job = 0; job < Fed::most; ++job) {
-    if ((*seen)[job] == std::array<std::uint8_t, Fed::size>{}) continue; // skipped, or behind the end
+    if ((*seen)[job] == std::array<std::uint8_t, Fed::size>{}) continue; // skipped, or after the end
     ASSERT_TRUE((*noise)->fetch(job, tensor));
     EXPECT_TRUE(std::ranges::equal((*seen)[job], tensor.as<std::uint8_t>())) << job;
     ++compared;
@@ -411,7 +411,7 @@ TEST(FedWorkload, FindsItsInputFilledInEachJob) {
 TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
   Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 500ms);
   const Report report = run(executive);
-  // One rehearsal before the first job.
+  // One warm-up before the first job.
   EXPECT_EQ(counts->before.load(), report.tasks[0].released + 1);
   EXPECT_EQ(counts->after.load(), report.tasks[0].completed + 1);
   EXPECT_EQ(report.tasks[0].failed, 0u);
@@ -448,13 +448,13 @@ TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
   Executive executive =
       created(set_of({synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}})}, 500ms), std::move(setup));
   ASSERT_TRUE(executive.start());
-  counts->fail_execute.store(true); // each job is a miss
+  counts->fail_execute.store(true); // from now on each job is a miss
   executive.wait();
   const Report report = executive.stop();
   EXPECT_GT(report.tasks[0].missed, 2u);
   EXPECT_EQ(calls.load(), 1);
   EXPECT_EQ(report.callback_failure, "nobody is told any more");
-  // A release that nobody came to before the end is a miss too, and no job that anybody is called for.
+  // A release whose job did not begin before the end counts as missed, but calls no callback.
   EXPECT_GE(report.lost_callbacks, report.tasks[0].failed - 1);
   EXPECT_LE(report.lost_callbacks, report.tasks[0].missed - 1);
 }
@@ -478,14 +478,14 @@ TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
   for (const auto fails : {&Counts::fail_before, &Counts::fail_execute, &Counts::fail_after}) {
     misses.clear();
     counts = std::make_shared<Counts>();
-    counts->spared = 1; // the rehearsal
+    counts->spared = 1; // the warm-up
     ((*counts).*fails).store(true);
     Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 1h);
     ASSERT_TRUE(executive.start());
     EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].failed > 5; }));
     const Report report = executive.stop();
     EXPECT_EQ(report.tasks[0].completed, 0u);
-    // A late release that nobody came to before the end is a miss too, and no job that anybody is called for.
+    // A late release whose job did not begin before the end counts as missed, but calls no callback.
     EXPECT_GE(report.tasks[0].missed, report.tasks[0].failed);
     EXPECT_GE(misses.size() + report.lost_callbacks, report.tasks[0].failed);
     EXPECT_LE(misses.size() + report.lost_callbacks, report.tasks[0].missed);
@@ -511,7 +511,7 @@ TEST_F(RealExcess, SkipNextDropsTheReleaseAfterEachJob) {
   const TaskReport& task = report.tasks[0];
   EXPECT_GT(task.completed, 1u);
   EXPECT_EQ(task.above_wcet.device, task.completed);
-  EXPECT_GE(task.skipped + 1, task.released); // after the last one, the run may have ended
+  EXPECT_GE(task.skipped + 1, task.released); // the run may have ended after the last one
   EXPECT_EQ(to_string(report.stopped_by), "duration");
 }
 
@@ -527,7 +527,7 @@ TEST_F(RealExcess, ItsThreadsNeitherAllocateNorLockNorFault) {
 
 TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
   TaskReport task;
-  // 25 ms every 40 ms: it does not fall behind in each of ten runs, however busy the machine was in some.
+  // It takes 25 ms every 40 ms. It must not fall behind in each of ten runs, however busy the machine is in some.
   for (int run = 0; run < 10 && (run == 0 || task.response.p50 >= 60ms); ++run) {
     task = excess(OnWcetExceeded::skip_next, OnOverrun::catch_up, 25ms).tasks[0];
     EXPECT_GT(task.completed, 1u);
@@ -537,7 +537,7 @@ TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
 }
 
 TEST_F(RealExcess, SkipNextOfJobsWithinTheirWcetsDropsNothing) {
-  // A machine that holds the task up makes jobs late, which are caught up: nothing is skipped for them.
+  // A delayed machine makes jobs late, which are caught up: no release is skipped because of them.
   const TaskReport task = excess(OnWcetExceeded::skip_next, OnOverrun::catch_up, 10us).tasks[0];
   EXPECT_GE(task.above_wcet.all(), task.skipped);
   EXPECT_GT(task.released, task.skipped);
@@ -545,7 +545,7 @@ TEST_F(RealExcess, SkipNextOfJobsWithinTheirWcetsDropsNothing) {
 
 TEST_F(RealExcess, StopEndsTheRunWithThePart) {
   counts->device_ns = std::chrono::nanoseconds(3ms).count();
-  // Whoever stops the run may come late, but before the next release.
+  // The thread that stops the run may be late, but not later than the next release.
   Task task = synthetic("own", 2s, {.before = 8ms, .device = 1ms, .after = 8ms});
   task.on_wcet_exceeded = OnWcetExceeded::stop;
   Executive executive = executive_of(task, 5s);
@@ -580,8 +580,8 @@ struct RealOverrun : OwnWorkload {
 TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
   const TaskReport task = overrun(OnOverrun::skip).tasks[0];
   EXPECT_GT(task.skipped, task.released);
-  EXPECT_GE(task.missed, task.completed); // and those that the end of the run found waiting
-  // It starts on the grid, so its response time is that of one job.
+  EXPECT_GE(task.missed, task.completed); // and those that waited at the end of the run
+  // Its job starts on the grid, so its response time is that of one job.
   EXPECT_GE(task.response.min, 25ms);
   EXPECT_LT(task.response.p50, 40ms);
 }
@@ -589,9 +589,9 @@ TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
 TEST_F(RealOverrun, CatchUpDropsNothingAndFallsBehind) {
   const TaskReport task = overrun(OnOverrun::catch_up).tasks[0];
   EXPECT_EQ(task.skipped, 0u);
-  EXPECT_GE(task.missed, task.completed); // and those that the end of the run found waiting
+  EXPECT_GE(task.missed, task.completed); // and those that waited at the end of the run
   EXPECT_GT(task.unfinished, 10u);
-  EXPECT_GT(task.response.max, 150ms); // nominal deadlines: 15 ms later with each job
+  EXPECT_GT(task.response.max, 150ms); // relative to nominal releases: 15 ms more for each job
 }
 
 TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
@@ -603,10 +603,10 @@ TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
 TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
   const TaskReport task = overrun(OnOverrun::abort_job).tasks[0];
   EXPECT_GT(task.aborted, 1u);
-  // The last one, when the run ends before the release that would abandon it
+  // The last job, if the run ends before the release that would abandon it.
   EXPECT_LT(task.completed, task.aborted);
-  EXPECT_GE(task.missed, task.aborted + task.completed); // and those that the end of the run found waiting
-  // With the rehearsal: results of abandoned jobs are dropped
+  EXPECT_GE(task.missed, task.aborted + task.completed); // and those that waited at the end of the run
+  // Including the warm-up; results of abandoned jobs are dropped.
   EXPECT_EQ(counts->after.load(), task.completed + 1);
 }
 

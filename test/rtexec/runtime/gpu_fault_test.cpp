@@ -1,5 +1,5 @@
-// On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's
-// fault, and the run of all tasks ends in order.
+// Tests on a real GPU that the hardware stops a job whose kernel writes to its constants. The run reports the task's
+// fault, and all tasks end in order.
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-/// Writes to its scratch memory, and from the execution numbered `first_harm` on to its constants.
+/// Writes to its scratch memory, and from execution `first_harm` on to its constants.
 class Writer final : public Workload {
  public:
   explicit Writer(std::uint64_t first_harm) : first_harm_(first_harm) {}

@@ -1,5 +1,5 @@
-// What is handed over between tasks, sources, sinks and triggers, where it is easily handed over wrongly: rehearsals,
-// jobs that are dropped, outputs that come late, triggers that come while nobody looks, results written last.
+// Tests difficult cases of the data flow between tasks, sources, sinks and triggers: warm-ups, dropped jobs, late
+// outputs, triggers that come while no thread waits, results written last.
 #include "rtexec/runtime/channels/file_sink.hpp"
 #include "rtexec/runtime/channels/task_io.hpp"
 #include "rtexec/runtime/channels/task_link.hpp"
@@ -69,7 +69,7 @@ struct Link : testing::TestWithParam<Communication> {
     writer->outputs()[0].as<std::int32_t>()[0] = value;
     out.write(0, release, release, rehearsing);
   }
-  /// 0: nothing.
+  /// Returns the value read, or 0 if there is none.
   std::int32_t got(Instant release) {
     return in.read(0, release, channels::TaskIo::For::job).outcome ? reader->inputs()[0].as<const std::int32_t>()[0]
                                                                    : 0;
@@ -87,7 +87,8 @@ TEST_P(Link, WhatARehearsalMakesIsNoValue) {
   EXPECT_EQ(got(hal::now()), 8);
 }
 
-/// As if the deadline were where the job ended: whoever was released before has it not, however late it reads.
+/// A late output appears when its job ends, as if the deadline were there. A job released before does not get it,
+/// however late it reads.
 TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
   const Instant before = hal::now();
   put(8, before - 1s);
@@ -95,7 +96,8 @@ TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
   EXPECT_EQ(got(hal::now()), let ? 8 : 0) << "it is the same value: stale where it was read";
 }
 
-/// Written by a handler of a signal, as by a more urgent task on the reader's core: between any two of its steps.
+/// The value is written by a signal handler between any two steps of the reader, as a more urgent task on its core
+/// would do.
 struct LinkUnderWay : testing::Test {
   const std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
   const std::shared_ptr<channels::Latest> latest = std::make_shared<channels::Latest>(4, 1, 1);
@@ -156,7 +158,7 @@ class Given final : public channels::Source {
   const bool& fresh_;
 };
 
-/// Two inputs that have something new in turns: no job took what the dropped one left.
+/// Two inputs have new values in turns. The next job gets the new value that the dropped job left.
 TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
   const auto workload = plus_one(2);
   TaskIo io("a", *workload, {});
@@ -202,7 +204,7 @@ struct Files : testing::Test {
   Files() { set.tasks[0].outputs = {{.tensor = {}, .sink = SinkKind::files, .to = results}}; }
 
   static const ChannelReport& files(const Report& report) { return report.channels.back(); }
-  /// Until the first task has ended so many jobs.
+  /// Stops after the first task has completed `jobs` jobs.
   static Report stopped_after(Executive& executive, std::uint64_t jobs) {
     EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed >= jobs; }));
     return executive.stop();
@@ -218,7 +220,7 @@ struct Files : testing::Test {
 
 TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
   ExecutiveSetup setup;
-  setup.workloads["a"] = plus_one(1, 1 << 18); // a megabyte each: the writer is behind
+  setup.workloads["a"] = plus_one(1, 1 << 18); // a megabyte each, so that the writer falls behind
   Executive executive = started(set, std::move(setup));
   const Report report = stopped_after(executive, 20);
   ASSERT_FALSE(lines().empty());
@@ -310,7 +312,7 @@ TEST(Triggers, ThatWereNotLookedAtAreToldByTheFirst) {
   EXPECT_EQ(at, second);
 }
 
-/// Of a job that the gate delays the event is the trigger (policies/proofs/chains.md).
+/// For a job that the gate delays, the trigger is the event of the reaction (policies/proofs/chains.md).
 TEST(Triggers, ThatTheGateDelaysCountForReactions) {
   constexpr Duration period = 1s;
   Task called = own_task("called", period), behind = own_task("behind", period);
@@ -324,7 +326,7 @@ TEST(Triggers, ThatTheGateDelaysCountForReactions) {
   const Instant first = hal::now();
   executive.trigger("called");
   ASSERT_TRUE(eventually([&] { return completed() == 1; }));
-  executive.trigger("called"); // waits for what is left of the period
+  executive.trigger("called"); // waits for the rest of the period
   const Duration left = first + period - hal::now();
   ASSERT_TRUE(eventually([&] { return completed() == 2; }));
   const Report report = executive.stop();

@@ -1,4 +1,4 @@
-// The heartbeat of a run for its service manager: it is sent while the real-time threads make progress, and only then.
+// Tests the heartbeat of a run for its service manager: it is sent only while the real-time threads make progress.
 #include "rtexec/runtime/watches/heartbeat.hpp"
 
 #include "rtexec/runtime/planning/executive_setup.hpp"
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// A manager's end of the socket, and the environment that names it.
+/// The manager's end of the socket, and the environment variable that names it.
 class Manager {
  public:
   explicit Manager(std::string name = "", int type = SOCK_DGRAM) : socket_(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0)) {
@@ -52,7 +52,7 @@ class Manager {
     ::setenv("WATCHDOG_USEC", std::to_string(timeout / std::chrono::microseconds(1)).c_str(), 1);
   }
   void gone() { socket_.reset(); }
-  /// What has come; nothing: there is no more.
+  /// Returns the next message, or nullopt if there is none.
   std::optional<std::string> heard() const {
     std::string text(4096, '\0');
     const ssize_t got = ::recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -79,7 +79,7 @@ ServiceManager connected() {
 
 // ---- stuck threads ----
 
-/// Looks at one subject at random intervals; the oracle looks back at all that it was shown.
+/// Checks one subject at random intervals. The oracle evaluates the whole history shown to it.
 TEST(Heartbeat, FindsAThreadThatIsDueAndTakesNoStepBeforeTheTimeout) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -165,7 +165,7 @@ TEST(ProgressCounter, IsDueUntilAllSubmittedWorkIsCompleted) {
   EXPECT_FALSE(count.progress(Instant{}).due);
 }
 
-// ---- whom to tell ----
+// ---- recipients ----
 
 TEST(ServiceManager, IsNobodyWhereTheEnvironmentNamesNone) {
   Manager::forget();
@@ -226,11 +226,11 @@ TEST(ServiceManager, NeverBlocks) {
   EXPECT_FALSE(manager.tell("WATCHDOG=1"));
 }
 
-// ---- of a run ----
+// ---- the heartbeat of a run ----
 
 enum class Where { nowhere, before, device, after };
 
-/// A part of it can be held up, for a minute at most: a test that fails meanwhile ends.
+/// A workload of which one part can block, for at most a minute, so that a failing test ends.
 class HeldUp final : public Workload {
  public:
   explicit HeldUp(std::atomic<Where>& where) : where_(where) {}
@@ -328,11 +328,11 @@ TEST_F(HeartbeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
     ASSERT_TRUE(eventually([&] { return hears(told); })) << told;
     static_cast<void>(manager.all_heard());
     std::this_thread::sleep_for(600ms);
-    EXPECT_FALSE(hears("WATCHDOG=1")) << told; // another thread may be told of that the machine holds up
+    EXPECT_FALSE(hears("WATCHDOG=1")) << told; // another thread delayed by the machine may be reported instead
     where.store(Where::nowhere);
     EXPECT_TRUE(eventually([&] { return hears("WATCHDOG=1\nSTATUS=Goes on"); })) << told;
   }
-  // The first that was: one that the machine held up, or the first case.
+  // The first stuck thread: one that the machine delayed, or the first case.
   EXPECT_THAT(executive->stop().degraded,
               Contains(testing::EndsWith(" was stuck: the beat for the service manager was withheld")));
 }

@@ -1,4 +1,4 @@
-// Our declarations of iceoryx's ABI against its headers, where they are installed: the compiler is the test.
+// Tests our declarations of iceoryx's ABI against its headers at compile time, if they are installed.
 #if __has_include(<iceoryx_binding_c/publisher.h>)
 
 #include "rtexec/runtime/channels/iceoryx_binding.hpp"
@@ -22,7 +22,7 @@ static_assert(rtexec::channels::iceoryx::ChunkHeader::known_version == iox::mepo
 namespace rtexec::channels::iceoryx {
 namespace {
 
-/// Passed in the same way: both pointers, or both of one size.
+/// True if both are passed in the same way: both pointers, or both of one size.
 template <class Ours, class Theirs>
 constexpr bool same = std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
                       (std::is_void_v<Ours> ? std::is_void_v<Theirs> : sizeof(Ours) == sizeof(Theirs));

@@ -1,5 +1,5 @@
-// Publishers and subscribers through a real iceoryx: what arrives, what is left out, and what becomes of it when a
-// process dies. Each test has a daemon of its own.
+// Tests publishers and subscribers with a real iceoryx: which messages arrive, which are passed over, and the effects
+// of a dying process. Each test has its own daemon.
 #include "rtexec/runtime/channels/iceoryx.hpp"
 
 #include "hal/thread.hpp"
@@ -95,7 +95,7 @@ struct Ends {
   }
 };
 
-/// iceoryx itself writes nothing meanwhile, and others still can.
+/// Silences iceoryx's own output; other output is unaffected.
 class Silence {
  public:
   Silence() {
@@ -111,7 +111,7 @@ class Silence {
   Silence& operator=(const Silence&) = delete;
 };
 
-/// A second process of the tests below: what it does is told by its argument.
+/// The second process of the tests below. Its argument says what it does.
 TEST(IceoryxPeer, DoesAsItIsTold) {
   const char* told = peer_argument();
   if (told == nullptr) return;
@@ -133,7 +133,7 @@ TEST(IceoryxPeer, DoesAsItIsTold) {
 }
 constexpr const char* peer = "IceoryxPeer.DoesAsItIsTold";
 
-/// Those that publish a few end once so many of them are through.
+/// Processes that publish a few messages end once `count` of them are done.
 void let_leave(std::ptrdiff_t count) {
   EXPECT_TRUE(eventually([count] {
     std::error_code none;
@@ -179,13 +179,13 @@ TEST(IceoryxDaemon, StaysWhereAnotherProcessUsesIt) {
     EXPECT_TRUE(daemon_listens());
     const auto in = subscriber();
     EXPECT_EQ(in->await(hal::now() + 20s), Wake::message);
-    first.kill(); // and leaves its daemon behind
+    first.kill(); // its daemon continues
     EXPECT_TRUE(connection_state());
     EXPECT_TRUE(daemon_listens());
   });
 }
 
-/// A program of this name in a folder that becomes PATH.
+/// Makes a program of this name in a folder that becomes PATH.
 void replace_daemon(const std::string& script) {
   write_text("/tmp/programs/iox-roudi", "#!/bin/sh\n" + script);
   ::chmod("/tmp/programs/iox-roudi", 0755);
@@ -214,7 +214,7 @@ TEST(IceoryxDaemon, ThatEndsAtOnceIsToldWithWhatItSaid) {
     replace_daemon("printf '\\033[0;1;31mthere is\\033[m no shared memory\\n' >&2; exit 1");
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::refused, "there is no shared memory\n"));
     ::setenv("PATH", path.c_str(), 1);
-    (void)publisher(); // tried again, it works
+    (void)publisher(); // the second attempt works
   });
 }
 
@@ -254,7 +254,7 @@ TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
     for (const pid_t daemon : daemons()) ::kill(daemon, SIGKILL);
     ASSERT_TRUE(eventually([] { return !daemon_listens(); }));
     {
-      const Silence silence; // though iceoryx fails to tell the daemon that this process lives
+      const Silence silence; // iceoryx reports that it cannot send its keep-alive to the daemon
       std::this_thread::sleep_for(1s);
     }
     for (int i = 0; i < 10; ++i) {
@@ -264,7 +264,7 @@ TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
     EXPECT_TRUE(fails(connection_state(), Errc::device_lost, "ended while this process used it"));
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "Start this program again"));
 
-    OtherProcess next(peer, "publish"); // starts a daemon anew
+    OtherProcess next(peer, "publish"); // starts a new daemon
     ASSERT_TRUE(eventually(daemon_listens));
     ASSERT_TRUE(eventually([] { return !connection_state(); }));
     EXPECT_TRUE(eventually([] { return problem(connection_state()).find("started anew") != std::string::npos; }));
@@ -293,13 +293,13 @@ TEST(Iceoryx, CarriesMessagesAndKeepsTheNewest) {
     EXPECT_TRUE(shows(newest(*ends.in), 11));
     const auto counts = ends.in->counts();
     EXPECT_EQ(counts.messages, 2u);
-    EXPECT_EQ(counts.passed_over, 1u); // of a queue of two
+    EXPECT_EQ(counts.passed_over, 1u); // the queue holds two
     EXPECT_EQ(counts.lost, 8u);
     EXPECT_EQ(counts.malformed, 0u);
   });
 }
 
-/// The memory that the publisher filled is the memory that the subscriber sees.
+/// The subscriber sees the memory that the publisher filled.
 TEST(Iceoryx, CopiesNothing) {
   with_own_daemon([] {
     Ends ends;
@@ -322,7 +322,7 @@ TEST(Iceoryx, MemoryThatIsGivenBackIsThatOfTheNextMessage) {
     const std::byte* const first = memory_of(1);
     EXPECT_NE(memory_of(2), first) << "a message that is kept stays";
     ends.in->release();
-    ends.in->release(); // nothing is kept
+    ends.in->release(); // no message is kept
     EXPECT_TRUE(nothing_new(*ends.in));
     const std::byte* const third = memory_of(3);
     ends.in->release();
@@ -335,7 +335,7 @@ TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
   with_own_daemon([] {
     Ends ends;
     constexpr std::uint64_t count = 20'000;
-    ASSERT_TRUE(send(*ends.out, 0)); // what was lost before the first one is not known
+    ASSERT_TRUE(send(*ends.out, 0)); // messages lost before the first one are unknown
     (void)newest(*ends.in);
     std::thread fast([&] {
       for (std::uint64_t job = 0; job < count; ++job) ASSERT_TRUE(send(*ends.out, job % 251));
@@ -371,7 +371,7 @@ TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
     ends.out->cancel();
     ASSERT_TRUE(send(*ends.out, 3, 16));
     EXPECT_EQ(newest(*ends.in).payload.size(), 16u);
-    for (std::uint64_t i = 0; i < 1000; ++i) { // none of it is kept
+    for (std::uint64_t i = 0; i < 1000; ++i) { // no message is kept
       ASSERT_TRUE(ends.out->loan({64}));
       ends.out->cancel();
     }
@@ -382,7 +382,7 @@ TEST(Iceoryx, MemoryThatIsNotThereIsTold) {
   with_own_daemon([] {
     const Silence silence;
     EXPECT_TRUE(fails(Publisher::open(there, {64 << 20}), Errc::refused, "roudi_config.toml"));
-    // Ten chunks of 4 MiB are there.
+    // Ten chunks of 4 MiB exist.
     std::vector<std::unique_ptr<Publisher>> all;
     constexpr Bytes large{4'000'000};
     for (int i = 0; i < 11; ++i) all.push_back(publisher(large));
@@ -393,7 +393,7 @@ TEST(Iceoryx, MemoryThatIsNotThereIsTold) {
   });
 }
 
-/// A program that publishes what is none of our messages.
+/// A program that publishes data that are not messages of rtexec.
 class Stranger {
  public:
   Stranger() {
@@ -425,7 +425,7 @@ TEST(Iceoryx, WhatIsNoMessageIsPassedOverAndCounted) {
     EXPECT_EQ(ends.in->newest().error(), Errc::bad_input);
     EXPECT_TRUE(nothing_new(*ends.in));
     ASSERT_TRUE(send(*ends.out, 7));
-    rtexec_message header = numbers(1 << 20, 8); // says that it is larger than it is
+    rtexec_message header = numbers(1 << 20, 8); // claims to be larger than it is
     header.magic = RTEXEC_MESSAGE_MAGIC;
     header.version = RTEXEC_MESSAGE_VERSION;
     header.bytes = 1 << 20;
@@ -464,7 +464,7 @@ TEST(Iceoryx, WaitingEndsAtAMessageAWakeUpOrATime) {
   });
 }
 
-// ---- who dies ----
+// ---- dying processes ----
 
 TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
   with_own_daemon([] {
@@ -476,7 +476,7 @@ TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
     first->kill();
     EXPECT_TRUE(shows(message, job));
     (void)in->newest();
-    EXPECT_EQ(in->await(hal::now() + 3s), Wake::time); // until then the daemon notices
+    EXPECT_EQ(in->await(hal::now() + 3s), Wake::time); // until the daemon notices
     EXPECT_TRUE(nothing_new(*in));
     OtherProcess second(peer, "publish");
     EXPECT_EQ(in->await(hal::now() + 20s), Wake::message);
@@ -527,7 +527,7 @@ TEST(Iceoryx, ARoundTripNeitherAllocatesNorFaultsAndReceivingTakesNoLock) {
     };
     std::thread([&] {
       for (std::uint64_t i = 0; i < 1100; ++i) {
-        if (i == 100) { // warm
+        if (i == 100) { // after warming up
           rusage use{};
           ::getrusage(RUSAGE_THREAD, &use);
           costs = {.publish = {}, .newest = {}, .await = {}, .faults = use.ru_minflt};

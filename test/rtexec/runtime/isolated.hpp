@@ -1,5 +1,5 @@
-// Runs a test in a process with a /tmp, a /dev/shm and processes of its own, which end with it: for what is one on a
-// machine, such as a daemon.
+// Runs a test in a process with its own /tmp, /dev/shm and child processes, which end with it. It serves tests of
+// programs that exist once on a machine, such as a daemon.
 #pragma once
 
 #include <csignal>
@@ -15,10 +15,10 @@
 
 namespace rtexec::test {
 
-/// This program again, for one of its tests.
+/// Starts this program again to run one of its tests.
 class OtherProcess {
  public:
-  /// `argument` is the environment's RTEXEC_PEER there.
+  /// The new process gets `argument` in its environment variable RTEXEC_PEER.
   OtherProcess(const std::string& test, const std::string& argument) {
     constexpr const char* program = "/proc/self/exe";
     const std::string filter = "--gtest_filter=" + test;
@@ -38,7 +38,7 @@ class OtherProcess {
     (void)wait();
   }
   void signal(int number) const { ::kill(process_, number); }
-  /// Its exit status.
+  /// Waits for the process and returns its exit status.
   int wait() {
     int status = -1;
     ::waitpid(process_, &status, 0);
@@ -50,10 +50,10 @@ class OtherProcess {
   pid_t process_ = 0;
 };
 
-/// What another process was started for; null elsewhere.
+/// Returns the argument of a process started by OtherProcess, or null in other processes.
 inline const char* peer_argument() { return std::getenv("RTEXEC_PEER"); }
 
-/// The whole body of a test.
+/// Runs `body`, which must be the whole body of a test, in an isolated process.
 inline void isolated(const std::function<void()>& body) {
   if (std::getenv("RTEXEC_ISOLATED") != nullptr) return body();
   constexpr const char* alone = "unshare --mount --pid --fork --kill-child --mount-proc";
@@ -61,7 +61,7 @@ inline void isolated(const std::function<void()>& body) {
     GTEST_SKIP() << "namespaces are refused here: needs root";
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  // The program may lie in /tmp.
+  // The program itself may be in /tmp.
   const std::string command = std::string("RTEXEC_ISOLATED=1 timeout --signal=KILL 100 ") + alone +
                               " sh -c 'exec 9<\"$0\" && mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && "
                               "exec /proc/self/fd/9 \"$@\"' " +

@@ -26,7 +26,7 @@ void write(Latest& latest, std::uint64_t value, Instant visible = {}) {
                [&](std::span<std::byte> bytes) { fill(bytes, value); });
 }
 
-/// What all words of it say; none where they differ.
+/// Returns the common value of all words, or nullopt if they differ.
 std::optional<std::uint64_t> value_of(const Latest::Value& value) {
   std::uint64_t first = 0;
   std::memcpy(&first, value.bytes.data(), sizeof first);
@@ -110,7 +110,7 @@ TEST(Latest, LiesInTheMemoryThatItIsGiven) {
   EXPECT_TRUE(std::ranges::all_of(memory, [](std::byte each) { return each == std::byte{0x5a}; })) << "untouched";
 }
 
-/// How the writer comes from one value to the next.
+/// How the writer proceeds from one value to the next.
 enum class Writing { at_once, taken_before, taken_and_not_published };
 class LatestUnderStress : public testing::TestWithParam<Writing> {};
 INSTANTIATE_TEST_SUITE_P(EachWay, LatestUnderStress,
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(EachWay, LatestUnderStress,
 void write(Latest& latest, std::uint64_t value, Writing how) {
   if (how == Writing::at_once) return write(latest, value);
   if (how == Writing::taken_and_not_published && value % 3 == 0) {
-    fill(latest.take(), ~value); // as a job that fails
+    fill(latest.take(), ~value); // as a failing job does
     std::this_thread::yield();
   }
   const auto taken = latest.take();
@@ -128,8 +128,8 @@ void write(Latest& latest, std::uint64_t value, Writing how) {
   latest.publish({.sampled = at(static_cast<std::int64_t>(value)), .visible = {}});
 }
 
-/// Against threads that read as fast as they can: no value is torn, none comes back, each is at least as new as one
-/// that was complete before the reader asked.
+/// Readers run as fast as they can. No value is torn, none comes back, and each is at least as new as one complete
+/// before the read began.
 TEST_P(LatestUnderStress, NobodyReadsHalfOfAValue) {
   constexpr std::size_t readers = 3;
   Latest latest(4096, readers, 1);

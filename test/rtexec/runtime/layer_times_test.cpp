@@ -1,4 +1,4 @@
-// The layers of device parts, each measured by itself: what is told of them, and the WCET that a profile makes of it.
+// Tests measured layers of device parts: their statistics, and the WCET that a profile computes from them.
 #include "rtexec/runtime/observation/layer_times.hpp"
 #include "hal/thread.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 using executive::LayerTimes;
 
-/// Tells the layers of one execution, one after the other, in virtual time.
+/// Reports the layers of one execution, one after the other, in virtual time.
 void tell(LayerTimes& times, std::initializer_list<Duration> layers) {
   const LayerObserver observer = times.observer();
   Instant at = hal::now();
@@ -27,7 +27,7 @@ void tell(LayerTimes& times, std::initializer_list<Duration> layers) {
   }
 }
 
-/// With so much outside of both layers.
+/// Simulates an execution with `outside` additional time outside of all layers.
 void execute(LayerTimes& times, std::initializer_list<Duration> layers, Duration outside = 0ns) {
   times.execution_begins();
   tell(times, layers);
@@ -86,7 +86,7 @@ TEST(LayerTimes, OnTheHostAreProcessorTime) {
   EXPECT_GE(times.sum_of_longest(), 200us);
 }
 
-/// Two layers of 4.5 ms together in every job, of which now one and now the other takes 4 ms.
+/// Two layers take 4.5 ms together in every job. Alternately, one or the other takes 4 ms.
 class Alternating final : public Workload {
  public:
   explicit Alternating(bool tells) : tells_(tells) {}
@@ -120,7 +120,7 @@ class Alternating final : public Workload {
 
 struct ProfiledLayers : testing::Test {
   std::vector<std::string> names{"net", "plain"};
-  std::uint64_t told = 0, wanted = 0; // jobs
+  std::uint64_t told = 0, wanted = 0; // numbers of jobs
 
   Result<Profile> measure(const std::optional<Profile>& before = {}) {
     std::vector<Task> tasks;
@@ -145,7 +145,7 @@ struct ProfiledLayers : testing::Test {
 
 TEST_F(ProfiledLayers, MakeAWcetOfWhatWasNeverSeenTogether) {
   auto measured = measure();
-  // A machine that others use only makes layers longer.
+  // On a shared machine layers only get longer.
   for (int again = 0; again < 5 && measured && measured->entries[0].layers.sum >= 12ms; ++again) measured = measure();
   ASSERT_TRUE(measured) << measured.error().what;
   const ProfileEntry& entry = measured->entries[0];

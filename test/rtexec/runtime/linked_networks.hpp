@@ -1,5 +1,5 @@
-// Two small networks of which one feeds the other, for tests and benches of links: what the second gives tells what it
-// was given.
+// Two small networks, one of which feeds the other, for tests and benches of links. The second one's output identifies
+// its input.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -22,12 +22,13 @@
 
 namespace rtexec::test {
 
-/// A network as it is, but for what a test wants otherwise.
+/// Wraps a network, and changes it as a test requires.
 class AlteredNetwork final : public Workload {
  public:
   struct Changes {
-    bool links = true; // false: as a workload that does not know of links
-    std::function<bool(std::uint64_t job)> fails_executing = {}, fails_after = {}; // once it has done all it does
+    bool links = true; // false: acts as a workload that does not support links
+    // if true, fails after it has done all its work
+    std::function<bool(std::uint64_t job)> fails_executing = {}, fails_after = {};
   };
   AlteredNetwork(const std::filesystem::path& model, DeviceKind kind, Precision precision, Changes changes)
       : changes_(std::move(changes)) {
@@ -61,7 +62,7 @@ class AlteredNetwork final : public Workload {
   std::uint64_t job_ = 0;
 };
 
-/// The files of the two: [1, 3, size, size] -> [1, 8, size, size] -> [1, 4].
+/// The files of the two networks: [1, 3, size, size] -> [1, 8, size, size] -> [1, 4].
 struct LinkedModels {
   explicit LinkedModels(int size = 16) {
     tasks::GraphWriter first("first", 1), second("second", 2);
@@ -76,10 +77,10 @@ struct LinkedModels {
   std::filesystem::path writer = folder / "writer.onnx", reader = folder / "reader.onnx";
 };
 
-/// Number of pictures with different contents; after these, they repeat.
+/// The number of pictures with different contents. After these, they repeat.
 inline constexpr std::size_t distinct_pictures = 16;
 
-/// Pictures that differ from those around them, marked by the instant at which they were sampled.
+/// Fills a picture that differs from its neighbours. Its sampling instant identifies it.
 inline Status feed(InputJob& job) noexcept {
   float value = static_cast<float>(job.job % distinct_pictures + 1);
   for (float& each : job.inputs[0].as<float>()) {
@@ -89,12 +90,12 @@ inline Status feed(InputJob& job) noexcept {
   job.sampled = Instant(Duration(static_cast<std::int64_t>(job.job) + 1));
   return {};
 }
-/// The job that fed what this was made of; none in a rehearsal without any.
+/// Returns the job whose picture the output is based on. A warm-up without a picture gives an invalid number.
 inline std::size_t fed_by(const OutputJob& job) noexcept {
   return static_cast<std::size_t>(job.sampled.time_since_epoch().count() - 1);
 }
 
-/// What a reader made of each picture.
+/// The results that a reader computed from each picture.
 class Results {
  public:
   static constexpr std::size_t most = 4096;
@@ -114,15 +115,15 @@ class Results {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t repeated() const { return repeated_; }
   [[nodiscard]] bool has(std::size_t picture) const { return digests_[picture] != 0; }
-  /// A picture that gave two results, or came after a later one.
+  /// Returns how many pictures gave two different results, or came after a later one.
   [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-  /// Number of different pictures that were seen.
+  /// Returns the number of different pictures seen.
   [[nodiscard]] std::size_t distinct() const {
     std::size_t seen = 0;
     for (std::size_t i = 0; i < distinct_pictures; ++i) seen += digest_like(i) != 0;
     return seen;
   }
-  /// Number of different pictures that both have seen; 0 if one of these gave them different results.
+  /// Returns the number of different pictures that both have seen, or 0 if one of these gave different results.
   [[nodiscard]] std::size_t agreed(const Results& other) const {
     std::size_t both = 0;
     for (std::size_t i = 0; i < distinct_pictures; ++i) {
@@ -135,7 +136,7 @@ class Results {
   }
 
  private:
-  /// The result of the first picture with these contents; 0 if none was seen.
+  /// Returns the result of the first picture with these contents, or 0 if none was seen.
   [[nodiscard]] std::uint64_t digest_like(std::size_t picture) const {
     for (; picture < most; picture += distinct_pictures)
       if (has(picture)) return digests_[picture];

@@ -1,6 +1,6 @@
-// Whatever fails, whenever: a job executes on its own latest contents or not at all. Random legal histories of
-// transfers and executions beside a model that knows only which chunk each slot holds and which contents it is to have;
-// then real threads.
+// Tests that a job executes on its own latest contents or not at all, whatever fails. Random legal histories of
+// transfers and executions are compared with a model that knows only which chunk each slot holds and which contents it
+// must have. Then real threads are tested.
 #include "rtexec/runtime/executive/device_memory.hpp"
 #include "test/rtexec/runtime/device_doubles.hpp"
 #include "test/rtexec/runtime/plain_device.hpp"
@@ -27,12 +27,12 @@ using Residence = policies::DeviceScheduler::Residence;
 using Random = std::mt19937_64;
 using Contents = std::array<std::uint64_t, PlainDevice::chunk.count / sizeof(std::uint64_t)>;
 
-/// How often something happened.
+/// How often each kind of event happened.
 struct Counts {
-  // Jobs; repaired: their memory was not mapped as it had to be
+  // Jobs; repaired: their memory was not mapped as required.
   std::uint64_t executed = 0, refused = 0, repaired = 0;
   std::uint64_t loads = 0, saves = 0, failed_loads = 0, failed_saves = 0, corrupted = 0;
-  // After a transfer: a mapping of a chunk that is gone; a chunk that is not mapped
+  // After a transfer: a mapping of a removed chunk; a chunk that is not mapped.
   std::uint64_t left_behind = 0, unmapped_residents = 0;
 
   void add(const Counts& other) {
@@ -71,12 +71,12 @@ class World {
     device_->inject(failing[below(failing.size())], verify && below(2) == 0 ? 15 : 0);
   }
 
-  /// Something that the scheduler may ask for, or an engine may report.
+  /// Simulates one thing that the scheduler may order or an engine may report.
   void step() {
     while (!(this->*events[below(events.size())])()) {}
     check();
   }
-  /// The first thing that was wrong; null: nothing.
+  /// Returns the first error found, or null if there is none.
   const char* wrong() const { return wrong_; }
   const Counts& counts() const { return counts_; }
 
@@ -84,7 +84,7 @@ class World {
   struct Slot {
     Residence residence = Residence::missing;
     std::uint32_t frame = 0;
-    std::uint64_t version = 0; // which contents it is to have
+    std::uint64_t version = 0; // the contents that it must have
     bool holds() const { return residence == Residence::resident || residence == Residence::saving; }
   };
   struct Task {
@@ -135,7 +135,8 @@ class World {
     std::memcpy(device_->window(chunk), words.data(), sizeof words);
   }
 
-  /// Constants, state and scratch of a chunk each at least, `swapped` of the first two being swapped, or all.
+  /// Adds a task with at least a chunk each of constants, state and scratch. `swapped` chunks of the first two are
+  /// swapped, or all of them.
   std::uint32_t add_task(std::uint32_t number, std::uint32_t swapped) {
     Task& task = tasks_.emplace_back();
     auto& [constants, arena, swap_slots, scratch_at_end, reads, carry_group] = task.memory;
@@ -154,7 +155,7 @@ class World {
     return static_cast<std::uint32_t>(swap_slots.size());
   }
 
-  // ---- what may happen; false: not now ----
+  // ---- possible events; false: not possible now ----
 
   bool stage() {
     const std::uint32_t task = below(tasks_.size());
@@ -167,8 +168,8 @@ class World {
     staged_.reset();
     return true;
   }
-  /// The staged job; one whose task never swaps; or, under rt-swap, one that lacks nothing while chunks are saved for
-  /// others.
+  /// Starts the staged job, a job of a task that never swaps, or, under rt-swap, a job with all its chunks while
+  /// others' chunks are saved.
   bool start() {
     const std::uint32_t number = below(tasks_.size());
     const Task& task = tasks_[number];
@@ -197,7 +198,7 @@ class World {
             "scratch changes while a job executes");
     for (std::uint32_t slot = 0; slot < task.slots.size(); ++slot) {
       if (task.constant(slot) || below(2) == 0) continue;
-      task.slots[slot].version = below(4); // it may be again what it was
+      task.slots[slot].version = below(4); // its contents may return to earlier ones
       write(*mapping(*running_, slot).chunk, latest(*running_, slot));
     }
     running_.reset();
@@ -227,7 +228,7 @@ class World {
     in_.flights.push_back({{*staged_, index, slot.frame}});
     return true;
   }
-  /// The next transfer, at the earliest when the one before it is the oldest.
+  /// Begins the next transfer, at most two at a time per direction.
   bool begin(Direction& direction) {
     for (std::size_t i = 0; i < std::min<std::size_t>(2, direction.flights.size()); ++i) {
       auto& [transfer, begun] = direction.flights[i];
@@ -272,7 +273,7 @@ class World {
 
   bool in_flight() const { return !in_.flights.empty() || !out_.flights.empty(); }
 
-  /// Whether it succeeded.
+  /// Moves a chunk. Returns true if that succeeded.
   bool moved(const Transfer& transfer, hal::EngineKind engine, bool copies) {
     before_ = device_->mappings();
     const std::uint64_t faults = device_->faults(), flips = device_->flips(), allocated = allocations();
@@ -293,7 +294,7 @@ class World {
     return false;
   }
 
-  // ---- what must hold ----
+  // ---- invariants ----
 
   const PlainDevice::Mapping& mapping(std::uint32_t task, std::uint32_t slot) const {
     return device_->mappings()[task][tasks_[task].memory.swap_slots[slot].slot];
@@ -317,7 +318,8 @@ class World {
     }
   }
   void check() {
-    std::array<int, 64> arenas{}; // that map each chunk, but for mappings that a failed unmapping left
+    // The number of arenas that map each chunk, except mappings that a failed unmapping left behind.
+    std::array<int, 64> arenas{};
     for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
       auto mappings = device_->mappings()[task];
       for (const auto& each : mappings)
@@ -363,7 +365,7 @@ TEST(MappingModel, AJobExecutesOnItsLatestContentsOrNotAtAllWhateverFails) {
     }
     seen.add(world.counts());
   }
-  // That it was worth the while.
+  // Checks that each kind of event happened often enough.
   EXPECT_GE(std::min({seen.executed, seen.loads, seen.saves}), 10'000u);
   EXPECT_GE(std::min({seen.failed_loads, seen.failed_saves}), 1'000u);
   EXPECT_GE(std::min({seen.refused, seen.repaired, seen.corrupted, seen.left_behind, seen.unmapped_residents}), 100u);

@@ -1,5 +1,5 @@
-// How long a profile measures: so many jobs, so long, or until the WCETs of one half of the executions hold for the
-// other.
+// Tests how long a profile measures: a number of jobs, a time, or until the WCETs of one half of the executions hold
+// for the other.
 #include "rtexec/runtime/measuring/measured_run.hpp"
 #include "hal/machine_files.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using namespace test;
 
-/// Computes on its core only, from job to job by `more` longer.
+/// Computes on its core only. Each job takes `more` longer than the previous one.
 class Slowing final : public Workload {
  public:
   explicit Slowing(Duration more) : more_(more) {}
@@ -63,7 +63,7 @@ struct MeasuredRun : testing::Test {
     return made;
   }
 
-  /// The longest time that it said it wants.
+  /// Returns the longest time that it said it needs.
   Duration wanted(const executive::Enough& enough) {
     Duration most{0};
     executive::Setup made;
@@ -77,7 +77,7 @@ struct MeasuredRun : testing::Test {
 };
 
 TEST_F(MeasuredRun, EndsAtTheFirstLookWhereOneHalfHoldsForTheOther) {
-  // What the machine adds to a part may keep it from settling: not in each of five runs.
+  // Delays by the machine may keep a part from settling, but not in each of five runs.
   Duration least = Duration::max();
   for (int tries = 0; tries < 5 && least > 400ms; ++tries)
     least = std::min(least, wanted({.time = 400ms, .settled = traces::WcetOptions{.margin = 100}}));
@@ -86,7 +86,7 @@ TEST_F(MeasuredRun, EndsAtTheFirstLookWhereOneHalfHoldsForTheOther) {
 
 TEST_F(MeasuredRun, GoesOnTwiceAsLongWhereExecutionsKeepGrowing) {
   more = 100us;
-  // What the machine adds to an early part may let it hold for all: not in each of five runs.
+  // Delays of an early part by the machine may make its WCET hold for all, but not in each of five runs.
   Duration most{0};
   for (int tries = 0; tries < 5 && most < 800ms; ++tries)
     most = std::max(most, wanted({.time = 400ms, .settled = traces::WcetOptions{}}));
@@ -115,7 +115,7 @@ TEST_F(MeasuredRun, AProfileMeasuresForTheTimeThatIsAskedFor) {
 TEST_F(MeasuredRun, AProfileMeasuresAloneFirstAndThenOnCoresThatOthersUse) {
   std::vector<bool> used;
   const ProfileObserver observer{.measuring_for = [&](Duration done, Duration wanted) {
-    if (done == wanted) return true; // and all is taken down
+    if (done == wanted) return true; // all executions are recorded
     used.push_back(std::ranges::any_of(hal::Machine().online_cores(), [](unsigned core) {
       return class_of("beside/" + std::to_string(core)) == SCHED_IDLE;
     }));

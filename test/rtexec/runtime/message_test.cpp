@@ -1,4 +1,4 @@
-// What is a message, and what is not.
+// Tests which data are valid messages.
 #include "rtexec/runtime/channels/message.hpp"
 
 #include <cstring>
@@ -68,7 +68,7 @@ TEST(Message, IsNoneWhereAnythingOfItIsWrong) {
     EXPECT_FALSE(read_message(std::span(whole).first(size))) << size;
 }
 
-/// Against sizes in wide arithmetic, for shapes of all sizes.
+/// Compares with sizes in wide arithmetic, for shapes of all sizes.
 TEST(Message, SizesAreThoseOfTheirElements) {
   const std::map<int, int> sizes{{1, 1}, {2, 1}, {3, 2}, {4, 2},  {5, 4},  {6, 8},
                                  {7, 2}, {8, 4}, {9, 8}, {10, 1}, {11, 4}, {12, 8}};
@@ -83,7 +83,7 @@ TEST(Message, SizesAreThoseOfTheirElements) {
     for (int d = 0; d < 8; ++d) {
       header.shape[d] = random() >> (random() % 64);
       if (d < header.rank) expected *= static_cast<long double>(header.shape[d]);
-      if (expected > 18446744073709551615.0L) known = false; // a size on the way is enough
+      if (expected > 18446744073709551615.0L) known = false; // an overflow of an intermediate size suffices
     }
     const auto found = payload_size(header);
     ASSERT_EQ(found.has_value(), known);

@@ -1,4 +1,4 @@
-// What a run asks of the machine: all refusals at once, in the words of the run that refuses.
+// Tests the requirements of a run on the machine: all refusals at once, in the words of the run that refuses.
 #include "rtexec/runtime/executive/needs.hpp"
 #include <rtexec/executive.hpp>
 
@@ -61,7 +61,7 @@ TEST(Needs, AreGivenBackWhereTheyWereOnlyAskedFor) {
   }));
 }
 
-/// The second compute engine begins with the run alone.
+/// The second compute engine begins only with the run.
 TEST(Needs, AreGivenBackAlsoOfASetThatCoRuns) {
   TaskSet set = small_set();
   set.device.co_run = true;
@@ -104,7 +104,7 @@ TEST(Needs, OfARunAreThoseThatItIsRefusedBy) {
   }
 }
 
-/// In the words of the run that they would end.
+/// The messages are those with which a run would end.
 TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
   const ScratchFolder folder;
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "net.onnx")), "none");

@@ -1,4 +1,4 @@
-// What uses the cores of a set that is measured.
+// Tests the report of other load on the cores of a measured set.
 #include "rtexec/runtime/observation/neighbours.hpp"
 #include "hal/machine_files.hpp"
 #include "test/support/eventually.hpp"

@@ -1,5 +1,5 @@
-// Networks under device, managed and host memory beside each other in one run: each gives, job by job, what the others
-// give, and no thread of the run allocates or faults.
+// Tests concurrent networks under device, managed and host memory in one run. All give the same outputs, job by job,
+// and no thread of the run allocates or faults.
 #include <rtexec/executive.hpp>
 #include "test/rtexec/runtime/linked_networks.hpp"
 #include "test/rtexec/runtime/real_time.hpp"
@@ -19,7 +19,7 @@ using namespace test;
 
 constexpr std::size_t max_jobs = 64;
 
-/// What each of the first jobs gave. One thread takes, another one looks.
+/// The outputs of the first jobs. One thread writes them, another one reads them.
 class Digests {
  public:
   void take(const OutputJob& job) noexcept {

@@ -1,5 +1,5 @@
-// Networks that keep state, in runs: each job finds what the last one that succeeded left, whatever is swapped, cut or
-// streamed, and whichever jobs fail, are dropped or aborted.
+// Tests networks with recurrent state in runs. Each job finds the state that the last successful job left, whatever is
+// swapped, cut or streamed, and whichever jobs fail, are dropped or aborted.
 #include <rtexec/profile.hpp>
 #include "tasks/engine/models/graph_writer.hpp"
 #include "tasks/make/make_workload.hpp"
@@ -19,10 +19,10 @@ using namespace test;
 constexpr int channels = 16, side = 32;
 constexpr Bytes state_copy{channels * side * side * sizeof(float)};
 
-/// x and h -> their sum, and something that takes weights.
+/// A network that maps x and h to their sum, and has a part with weights.
 class Counter {
  public:
-  /// `stride`: the less, the longer it takes.
+  /// A smaller `stride` makes it take longer.
   explicit Counter(int stride = 4) {
     tasks::GraphWriter graph("counter", 1);
     const auto x = graph.input(channels, side), h = graph.input(channels, side);
@@ -53,7 +53,8 @@ class Counter {
   std::map<std::string, std::string> state_;
 };
 
-/// Puts 1 into each job, so that its output says how many have succeeded. On the task's threads; read by others.
+/// Feeds 1 into each job, so that its output counts the successful jobs. It runs on the task's threads; other threads
+/// read it.
 class Count {
  public:
   TaskCallbacks callbacks() {
@@ -62,11 +63,11 @@ class Count {
   }
   std::size_t succeeded() const { return succeeded_.load(); }
   std::size_t failed() const { return failed_.load(); }
-  /// Jobs that did not find the state of the one before.
+  /// Returns the number of jobs that did not find the state of the previous one.
   std::size_t wrong() const { return wrong_.load(); }
 
  private:
-  /// Some fail, and some have nothing new.
+  /// Feeds a job. Some jobs fail, and some have no new input.
   Status give(InputJob& job) noexcept {
     std::ranges::fill(job.inputs[0].as<float>(), 1.0F);
     const unsigned turn = ++asked_ % 7;
@@ -93,7 +94,7 @@ executive::Setup with_callbacks(const TaskSet& set, std::vector<Count>& counts, 
   return setup;
 }
 
-/// Until each task has succeeded often, and `done` says of what has happened so far that it suffices.
+/// Runs until each task has succeeded often and `done` returns true for the report so far.
 Report run(
     TaskSet set, std::vector<Count>& counts, bool (*done)(const Report&) = [](const Report&) { return true; }) {
   executive::Setup setup = with_callbacks(set, counts);
@@ -114,7 +115,7 @@ void expect_kept(const std::vector<Count>& counts) {
   }
 }
 
-/// As `rtexec profile` writes it down: how long each layer takes, without which nothing is cut or streamed.
+/// Writes a profile with the time of each layer, as `rtexec profile` does. Without it nothing is cut or streamed.
 void know_layers(TaskSet& set, std::size_t index, const std::filesystem::path& file) {
   const Task& task = set.tasks[index];
   const auto workload = tasks::make_workload(task, DeviceKind::host).value();
@@ -161,14 +162,14 @@ INSTANTIATE_TEST_SUITE_P(Policies, NetworkStateUnder,
                                          SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru),
                          [](const auto& policy) { return name_of(policy.param); });
 
-/// As it is where there is memory for all.
+/// Returns the plan with memory for all tasks.
 Plan roomy_plan(TaskSet set, std::vector<Count>& counts) {
   set.device.capacity = Bytes{1 << 30};
   executive::Setup setup = with_callbacks(set, counts);
   return made(std::move(set), std::move(setup)).plan();
 }
 
-/// Two tasks of which each has its constants and state on the device only while it executes.
+/// Two tasks. Each has its constants and state on the device only while it executes.
 TaskSet tight(const Counter& counter, SwapPolicy policy, std::vector<Count>& counts) {
   TaskSet set = swapping_set({counter.task("first"), counter.task("second", 10ms)}, endless, policy, {});
   const Plan plan = roomy_plan(set, counts);
@@ -200,7 +201,7 @@ TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
   set.tasks[0].segments = 6;
   set.tasks[0].device_class = 2;
   set.tasks[1].period = set.tasks[1].deadline =
-      12100us; // in each cycle of 50 ms at other times, so one falls into a long job
+      12100us; // at other times in each cycle of 50 ms, so that one falls into a long job
   set.tasks[1].device_class = 1;
   const ScratchFolder folder;
   know_layers(set, 0, folder / "profile.toml");
@@ -245,7 +246,7 @@ TEST(NetworkState, IsNotThatOfAbortedJobs) {
   const auto succeeded = [&] { return std::min(counts[0].succeeded(), counts[1].succeeded()); };
   for (int round = 1; round <= 3; ++round) {
     run_until(executive, [&] { return succeeded() > enough / 3 * static_cast<std::size_t>(round); });
-    store->each = Duration(15ms).count(); // of a chunk, at a period of 20 ms
+    store->each = Duration(15ms).count(); // per chunk, at a period of 20 ms
     run_until(executive, [&] { return aborted() > 5 * static_cast<std::uint64_t>(round); });
     store->each = 0;
   }

@@ -1,4 +1,4 @@
-// Workloads without a part on the device, run for real beside ones that have one.
+// Tests workloads without a device part in real runs, together with others that have one.
 #include "config/profile_file.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
 #include "test/support/expected_result.hpp"
@@ -21,7 +21,7 @@ struct Calls {
   std::atomic<std::int64_t> before_ns{0}, after_ns{0};
 };
 
-/// Computes on its core only, as long as it is told to.
+/// Computes on its core only, for as long as the test demands.
 class Controller final : public Workload {
  public:
   explicit Controller(std::shared_ptr<Calls> calls, Bytes asked = {}) : calls_(std::move(calls)), asked_(asked) {}
@@ -88,7 +88,7 @@ struct OffDeviceInEachOrder : OffDevice, testing::WithParamInterface<Order> {};
 INSTANTIATE_TEST_SUITE_P(Orders, OffDeviceInEachOrder, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-/// Its period is shorter than the other task's part on the device, which it would wait for there.
+/// Its period is shorter than the other task's device part, for which it would wait on the device.
 TEST_P(OffDeviceInEachOrder, RunsBesideATaskThatHoldsTheDevice) {
   TaskSet set = set_of({synthetic("net", 200ms, {.before = 100us, .device = 80ms, .after = 100us}), control(40ms)}, 1s);
   set.executive.order = GetParam();
@@ -116,7 +116,7 @@ TEST_P(OffDeviceInEachOrder, IsPlannedOnItsCoreAlone) {
   EXPECT_LT(*task.response_bound, 10ms);
 }
 
-/// A late part holds the core of its release thread: by the time that looks at the next release, its job may have
+/// A late part holds the core of its release thread. By the time that thread sees the next release, its job may have
 /// ended, late.
 TEST_P(OffDeviceInEachOrder, AnAbandonedJobEndsAndTheRunGoesOn) {
   for (auto* part : {&calls->before_ns, &calls->after_ns}) {

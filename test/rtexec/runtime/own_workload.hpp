@@ -1,4 +1,4 @@
-// A workload of one's own, on the core alone: tensors by name and shape, and a function from inputs to outputs.
+// A workload for tests, on the core alone: tensors by name and shape, and a function from inputs to outputs.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -55,7 +55,7 @@ class OwnWorkload final : public Workload {
   std::vector<Tensor> inputs_, outputs_;
 };
 
-/// Its task: `period` and parts that take next to nothing.
+/// Returns its task, with the given period and negligible WCETs.
 inline Task own_task(const std::string& name, Duration period) {
   Task task;
   task.name = name;

@@ -1,4 +1,4 @@
-// Which settings the threads of a plan get, and a plan's reservations under the kernel of this machine.
+// Tests the settings of a plan's threads, and a plan's reservations under the kernel of this machine.
 #include "rtexec/runtime/executive/placement.hpp"
 #include <rtexec/planning.hpp>
 
@@ -34,7 +34,7 @@ Board board_of() {
 }
 
 struct PlacementOf : testing::Test {
-  // There are no cpusets under this root: what is tested are the settings, not the partition.
+  // There are no cpusets under this root: the settings are tested, not the partition.
   hal::Machine machine{"/nonexistent"};
   TaskSet set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
                         synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms}),
@@ -114,7 +114,7 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
   expect_ordinary(placed.completion[2]);
 }
 
-// Admission takes the copy engines to be less urgent than all CPU parts of their core.
+// Admission assumes that copy engines are less urgent than all CPU parts of their core.
 TEST_F(PlacementOf, TheSecondComputeEngineSharesTheFirstOnesCoreWhereJobsExecuteAtOnce) {
   EXPECT_FALSE(placement(ThreadPolicy::fifo).beside);
   plan.tasks[0].co_run = CoRun{.wcet = 1ms, .idle = {}};
@@ -162,7 +162,7 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   Board board = board_of();
   set.executive.threads = ThreadPolicy::fifo;
   plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
-  board.compute_core = board.service_core = 0; // as where one of them is not there for the process
+  board.compute_core = board.service_core = 0; // as if the process may not use one of them
   const auto coincide = [&] {
     return std::ranges::any_of(degraded(place_threads(resolve(set, board, this_machine()), plan, machine)),
                                [](const std::string& line) { return line.contains("copy engines"); });
@@ -187,7 +187,7 @@ TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
 
 // ---- under this machine's kernel ----
 
-/// The report, or why this machine cannot run the set. Another program may hold the cores for a while.
+/// Returns the report, or why this machine cannot run the set. Another program may hold the cores for a while.
 Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
   TaskSet set = set_of(std::move(tasks), duration);
   set.executive.allow_degraded = false;
@@ -216,7 +216,7 @@ TEST(Reserved, ResponsesStayWithinTheirBounds) {
   ASSERT_TRUE(report) << report.error().what;
   for (const TaskReport& task : report->tasks) {
     EXPECT_GT(task.completed, 10u) << task.name;
-    EXPECT_LE(task.missed, task.released / 5) << task.name; // a machine that is shared may stop any thread
+    EXPECT_LE(task.missed, task.released / 5) << task.name; // a shared machine may stop any thread
     EXPECT_LE(task.response.p50, *task.bound) << task.name;
     EXPECT_LT(task.release_latency.p50, 1ms) << task.name;
   }
@@ -262,7 +262,7 @@ TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
   EXPECT_EQ(report->tasks[0].completed, 1u);
 }
 
-// ---- what is not execution ----
+// ---- time that is not execution ----
 
 struct MostNotExecuted : testing::Test {
   MostNotExecuted() {
@@ -289,7 +289,7 @@ TEST_F(MostNotExecuted, OfAHostDeviceIsNothingWhereThisRunSharesItsCore) {
                        &placement.completion[0]}) {
     thread->core = 1;
     EXPECT_EQ(on(DeviceKind::host), 0us);
-    thread->core.reset(); // pinned nowhere
+    thread->core.reset(); // not pinned
     EXPECT_EQ(on(DeviceKind::host), 0us);
     thread->core = 0;
   }

@@ -1,5 +1,5 @@
-// A device in plain memory, without threads or system calls: mappings are a table, engines do their work at once on the
-// caller's thread, and any call of a run may fail at random. For tests of very many events. Not thread-safe.
+// A device in plain memory, without threads or system calls, for tests with very many events. Mappings are a table,
+// engines work at once on the caller's thread, and any call of a run may fail at random. Not thread-safe.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -18,11 +18,11 @@ namespace rtexec::test {
 class PlainDevice final : public hal::Device {
  public:
   static constexpr Bytes chunk{64};
-  /// What stands in a slot of a range.
+  /// The chunk mapped in a slot of a range.
   struct Mapping {
     std::optional<hal::Chunk> chunk{};
     hal::Access access = hal::Access::none;
-    bool unmapping_failed = false; // nobody knows whether it can still be accessed
+    bool unmapping_failed = false; // it is unknown whether it can still be accessed
     friend bool operator==(const Mapping&, const Mapping&) = default;
   };
   using Table = std::vector<std::vector<Mapping>>; // by range, in the order of reserve()
@@ -32,12 +32,13 @@ class PlainDevice final : public hal::Device {
     capabilities_.digest = capabilities_.computes_on_core = true;
   }
 
-  /// From here on one call in so many fails, and one copy in so many to the device, without saying so; 0: none.
+  /// From now on one call in `failing` fails, and one copy in `flipping` to the device silently flips a bit. 0 disables
+  /// either.
   void inject(unsigned failing, unsigned flipping) {
     failing_ = failing;
     flipping_ = flipping;
   }
-  /// So many so far, flips included.
+  /// Returns the number of faults so far, including flips.
   [[nodiscard]] std::uint64_t faults() const { return faults_; }
   [[nodiscard]] std::uint64_t flips() const { return flips_; }
   [[nodiscard]] const Table& mappings() const { return mappings_; }
@@ -86,12 +87,12 @@ class PlainDevice final : public hal::Device {
 
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override {
-    if (fails()) return Unexpected(Errc::device_fault); // it refuses to begin
+    if (fails()) return Unexpected(Errc::device_fault); // the copy does not begin
     const Status meanwhile = beside();
     const Status moved = move({to, from, size});
     return meanwhile ? moved : meanwhile;
   }
-  /// Whatever is begun is copied at some time until its end.
+  /// The copy takes place at some time before its end.
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     auto& begun = begun_[static_cast<std::size_t>(thread_of_)];
     if (begun.count == copies_at_once) return Unexpected(Errc::out_of_memory);
@@ -121,7 +122,7 @@ class PlainDevice final : public hal::Device {
   std::optional<hal::DeviceFault> fault() const override { return std::nullopt; }
 
  private:
-  /// Does its work while it is submitted.
+  /// An engine that does its work while it is submitted.
   struct Engine final : hal::Engine {
     PlainDevice* device = nullptr;
     hal::EngineKind kind{};
@@ -147,7 +148,7 @@ class PlainDevice final : public hal::Device {
     std::size_t first = 0, count = 0;
   };
 
-  /// Ranges are addresses that nobody accesses.
+  /// Ranges are addresses that are never accessed.
   static constexpr std::uintptr_t range_distance = std::uintptr_t{1} << 32;
   Mapping& at(hal::AddressRange range, std::size_t slot) {
     return mappings_[reinterpret_cast<std::uintptr_t>(range.base) / range_distance - 1][slot];
@@ -159,7 +160,7 @@ class PlainDevice final : public hal::Device {
     return true;
   }
   bool fails() noexcept { return one_in(failing_); }
-  /// A copy that fails leaves rubbish.
+  /// Copies. A failed copy leaves random data.
   Status move(const Copy& copy) noexcept {
     const bool failed = fails();
     if (failed) std::memset(copy.to, 0xEE, copy.size.count / 2);

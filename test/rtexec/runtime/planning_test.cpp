@@ -1,4 +1,4 @@
-// Plans without an executive, for this machine and for others.
+// Tests plans without an executive, for this machine and for others.
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
 
@@ -38,7 +38,7 @@ const MachineFacts robot{.name = "robot",
                          .disturbances = {},
                          .here = false};
 
-/// As `rtexec probe --json` writes it.
+/// Reads facts back as `rtexec probe --json` writes them.
 Result<MachineFacts> read_back(const nlohmann::json& facts) {
   const ScratchFolder folder;
   write_text(folder / "machine.json", nlohmann::json::array({{{"subject", "machine"}, {"machine", facts}}}).dump());
@@ -74,7 +74,7 @@ TEST(PlanWithoutExecutive, LeavesWorkloadsAsTheyAre) {
   EXPECT_EQ(loaded->workloads[1]->memory().carry, Bytes{8192});
 }
 
-/// Addresses for so many constants do not exist, so the capacity refuses them before they are asked for.
+/// Addresses for so many constants do not exist, so the capacity check must refuse them before any allocation.
 TEST(PlanWithoutExecutive, RefusesAFootprintOfTerabytesByTheCapacity) {
   for (const MemoryClass kind : {MemoryClass::constant, MemoryClass::state, MemoryClass::scratch}) {
     TaskSet set = two_tasks();
@@ -120,9 +120,9 @@ TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
   EXPECT_EQ(planned->machine.cores, here.cores);
 }
 
-// ---- memory policies that tasks leave open ----
+// ---- tasks without a memory policy ----
 
-/// A vector-add task on three arrays of 4 MB each, of which times under each policy are known.
+/// A vector-add task on three arrays of 4 MB each, with known times under each policy.
 class OpenMemoryPolicy : public testing::Test {
  protected:
   OpenMemoryPolicy() {
@@ -223,7 +223,7 @@ TEST_F(OpenMemoryPolicy, IsNoneWhereTheTaskAsksForOneOrGivesItsTimes) {
   EXPECT_EQ(task().wcet.device, 50ms);
 }
 
-/// Two networks, of which the one hands its output on to the other on the device.
+/// Two networks. One passes its output to the other on the device.
 TEST(OpenMemoryPolicyOfNetworks, IsChosenWhereTheirTensorsStayOnTheDevice) {
   const LinkedModels models;
   const ScratchFolder folder;
@@ -267,7 +267,8 @@ TEST(OpenMemoryPolicyOfNetworks, IsChosenWhereTheirTensorsStayOnTheDevice) {
   EXPECT_GT(planned->plan.tasks[0].links, Bytes{0});
 }
 
-/// Two networks of which one feeds the other, measured under each policy: the slower, the less of it is on the device.
+/// Two networks, one of which feeds the other, measured under each policy. The less of a network is on the device, the
+/// slower it is.
 struct LinkedOpenPolicies {
   LinkedOpenPolicies() {
     for (const auto& [name, model] : {std::pair("writer", models.writer), std::pair("reader", models.reader)}) {
@@ -335,7 +336,7 @@ TEST(OpenMemoryPolicies, OfLinkedNetworksLeaveRoomForWhatStaysOnTheDevice) {
                                   [](const PlannedTask& task) { return task.memory_policy != MemoryPolicy::device; }));
 }
 
-/// There the host's copies of a network under D take of the device's memory.
+/// With unified memory, the host's copies of a network under D take memory of the device.
 TEST(OpenMemoryPolicies, CopiesOfANetworkCountWhereThereIsOneMemory) {
   LinkedOpenPolicies open;
   open.set.board = "tx2";
@@ -353,7 +354,7 @@ TEST(OpenMemoryPolicies, CopiesOfANetworkCountWhereThereIsOneMemory) {
   }
 }
 
-// ---- what a verdict supposes ----
+// ---- assumptions of a verdict ----
 
 Condition condition(const PlannedSet& planned, const std::string& supposed) {
   for (const Condition& each : conditions(planned, planned.plan))

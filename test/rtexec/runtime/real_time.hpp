@@ -1,4 +1,4 @@
-// The promise of the real-time rules, on every thread of an executive.
+// Checks the real-time rules on every thread of an executive.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -11,8 +11,8 @@
 
 namespace rtexec::test {
 
-/// Of an executive that was started: while `run` goes on its threads neither allocate nor lock (but for those named in
-/// `may_lock`), and to its stop they do not fault.
+/// Checks a started executive: during `run` its threads neither allocate nor lock (except those named in `may_lock`),
+/// and until its stop they do not fault.
 template <class Run>
 Report expect_real_time(Executive& executive, Run run, const std::set<std::string>& may_lock = {}) {
   const std::vector<ThreadReport> threads = executive.progress().threads;

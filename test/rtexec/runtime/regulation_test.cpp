@@ -1,5 +1,5 @@
-// Regulation by counters that follow a script: so what was counted, and when a budget was used up, is known. And what a
-// machine's cores come to.
+// Tests regulation with counters that follow a script, so that counts and the exhaustion of budgets are known. Also
+// tests how budgets are planned for a machine's cores.
 #include "rtexec/runtime/regulation/regulation.hpp"
 
 #include "hal/machine_files.hpp"
@@ -46,20 +46,20 @@ bool fifo_is_given() {
   return hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value();
 }
 
-// ---- a counter by script ----
+// ---- a scripted counter ----
 
-/// What a core does, and what became of its counter.
+/// What a core does, and what happened to its counter.
 struct Script {
-  std::atomic<std::uint64_t> pace{0};    // lines in each step that it is not held
-  std::atomic<std::uint64_t> at_once{0}; // and once, with the next step
+  std::atomic<std::uint64_t> pace{0};    // lines in each step in which it is not held
+  std::atomic<std::uint64_t> at_once{0}; // additional lines, once, with the next step
   std::atomic<bool> writes{false};       // they are writes
   std::atomic<bool> broken{false};       // it can no longer be read
-  std::atomic<bool> deaf{false};         // it tells of an overflow at the end only
-  std::atomic<bool> refuses{false};      // to open
+  std::atomic<bool> deaf{false};         // it reports an overflow only at the end
+  std::atomic<bool> refuses{false};      // it refuses to open
   std::atomic<std::uint64_t> reads{0}, written{0};
   std::atomic<std::uint64_t> holds{0}, let_go{0};         // let_go: before the end
-  std::atomic<std::uint64_t> waits{0}, arms{0};           // how often
-  std::array<std::atomic<std::uint64_t>, 10'000> armed{}; // each time, for so many reads
+  std::atomic<std::uint64_t> waits{0}, arms{0};           // numbers of calls
+  std::array<std::atomic<std::uint64_t>, 10'000> armed{}; // the number of lines armed, each time
   std::uint64_t last_armed() const { return arms == 0 ? 0 : armed[(arms - 1) % armed.size()].load(); }
   std::atomic<bool> held{false};
   std::atomic<int> open{0}, joined{0};
@@ -67,7 +67,7 @@ struct Script {
 
 constexpr Duration step = 200us;
 
-/// Traffic flows while it waits, and none while it holds: it sleeps, and so leaves the core to others.
+/// A counter whose traffic flows while it waits, and stops while it holds. It sleeps, and so leaves the core to others.
 class Scripted final : public BandwidthCounter {
  public:
   explicit Scripted(Script& script) : script_(script) { ++script_.open; }
@@ -115,7 +115,7 @@ class Scripted final : public BandwidthCounter {
   std::uint64_t reads_limit_ = hal::no_limit, writes_limit_ = hal::no_limit;
 };
 
-/// What was told of each core: 'b' and 'e' of a throttled stretch, 'l' of a counter that was lost.
+/// What was reported for each core: 'b' and 'e' for begin and end of throttling, 'l' for a lost counter.
 struct Told {
   struct Of {
     std::array<std::atomic<char>, 100'000> events{};
@@ -162,7 +162,7 @@ struct ScriptedRegulation : testing::Test {
       return std::make_unique<Scripted>(script);
     };
   }
-  /// Whatever a test leaves behind.
+  /// Cleans up after any test.
   void TearDown() override {
     regulation.reset();
     for (const Script& script : scripts) EXPECT_EQ(script.open, 0);
@@ -236,7 +236,7 @@ struct PausedRegulation : ScriptedRegulation {
     ASSERT_TRUE(eventually([&] { return scripts[0].last_armed() == budget / 2; }));
   }
   RegulatedDomain first() const { return domain(0, lines_per_period(budget, 1ms)); }
-  /// So many lines at once; until it is left alone again.
+  /// Moves `lines` lines at once, and waits until the core is unlimited again.
   void burst(std::uint64_t lines) {
     const std::uint64_t arms = scripts[0].arms;
     scripts[0].at_once = lines;
@@ -254,12 +254,12 @@ struct PausedRegulation : ScriptedRegulation {
     const DomainReport seen = report();
     return {asked, seen.periods + seen.missed_periods, scripts[0].waits, hal::now()};
   }
-  /// As one finds it that has just changed.
+  /// Returns a reading taken just after a change.
   Reading read_fresh() const {
     EXPECT_TRUE(goes_on(0, 1));
     return read();
   }
-  /// A report is up to a pause old, and older while the machine holds its thread up.
+  /// A report is up to a pause old, and older if the machine delays its thread.
   void expect_kept_time(const Reading& before) const {
     EXPECT_TRUE(eventually([&] {
       const Reading after = read();
@@ -288,7 +288,7 @@ TEST_F(PausedRegulation, PausesThatAreCutShortKeepTime) {
   EXPECT_EQ(scripts[0].holds, 0u);
 }
 
-/// An overflow of which nobody is told before the pause is over: what was moved had all of its periods.
+/// An overflow that is not reported before the end of the pause: the moved lines count for all of its periods.
 TEST_F(PausedRegulation, AnOverflowThatWasLostMakesNoDebt) {
   settings.rules.overshoot = Overshoot::carry;
   start_paused(first());
@@ -314,7 +314,7 @@ TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
   const auto in_time = [&] {
     return scripts[0].armed[at] == budget - budget * 3 / 4 && scripts[0].armed[at + 1] == budget; // the next period
   };
-  // Of lines that come as a pause ends, or while the machine holds the thread up, it hears when the pause is over.
+  // Lines that come as a pause ends, or while the machine delays the thread, are noticed when the pause is over.
   for (int tries = 0; tries < 20 && !in_time(); ++tries) {
     at = scripts[0].arms - 1;
     burst(budget * 3 / 4);
@@ -459,7 +459,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondIsStoodStillForInLaterPeriods) {
   scripts[0].at_once = 5 * budget;
   ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 1; }));
   ASSERT_TRUE(goes_on(0, 10));
-  // The period in which it happened, and four that it owes; of those that its thread missed nobody knows.
+  // The period in which it happened, and four for its debt. Nothing is known about periods that its thread missed.
   EXPECT_LE(report().throttled_periods, 5u);
   EXPECT_GE(report().throttled_periods + report().missed_periods, 5u);
 }
@@ -509,7 +509,7 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
   EXPECT_NEAR(ratio, 2, 0.5);
   EXPECT_GE(scripts[0].let_go + scripts[1].let_go, 100u);
   EXPECT_EQ(report(0).missed_periods + report(1).missed_periods, 0u);
-  scripts[1].pace = 0; // who has not used up its budget lets nobody go on
+  scripts[1].pace = 0; // a core that has not used up its budget does not wait
   ASSERT_TRUE(eventually([&] { return scripts[0].held.load(); }));
   std::this_thread::sleep_for(100ms);
   const std::uint64_t before = scripts[0].reads;
@@ -532,7 +532,7 @@ TEST_F(ScriptedRegulation, ALostCounterIsToldAndOthersGoOn) {
   EXPECT_TRUE(eventually([&] { return report(1).throttled_periods >= throttled + 3; }));
 }
 
-/// It is not waited for: the other one is the only one left.
+/// It is not waited for, since only the other one is left.
 TEST_F(ScriptedRegulation, ALostCounterKeepsNothingFromBeingShared) {
   settings.period = 100ms;
   settings.rules.sharing = BandwidthSharing::spare;
@@ -614,7 +614,7 @@ TEST_F(ScriptedRegulation, NothingToRegulateRunsAllTheSame) {
   EXPECT_THAT(regulation->report(), IsEmpty());
 }
 
-/// The other core of a cluster stands still with the first: what runs there makes no progress in that time.
+/// The other core of a cluster is held together with the first: a program there makes no progress in that time.
 TEST_F(ScriptedRegulation, ACoreOfAClusterStandsStillWithTheFirst) {
   RegulatedDomain cluster = domain(0);
   cluster.cores = {cores[0], cores[1]};
@@ -655,12 +655,12 @@ TEST_F(ScriptedRegulation, ACoreOfAClusterStandsStillWithTheFirst) {
 
 // ---- a real counter ----
 
-/// Touches pages that fault anew, in turn, until `over`.
+/// Touches pages that fault again, in turn, until `over`.
 template <class Over> void fault_until(Over over) {
   constexpr std::size_t size = 64 * 4096;
   auto* memory = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ::madvise(memory, size, MADV_NOHUGEPAGE);
-  ::munlock(memory, size); // whoever ran before in this process may have locked all
+  ::munlock(memory, size); // an earlier test in this process may have locked all memory
   while (!over()) {
     ::madvise(memory, size, MADV_DONTNEED);
     for (std::size_t at = 0; at < size; at += 4096) static_cast<volatile char*>(memory)[at] = 1;
@@ -668,7 +668,7 @@ template <class Over> void fault_until(Over over) {
   ::munmap(memory, size);
 }
 
-/// A sum that fell would look like 2^64 lines, for which a core stands still for ever.
+/// A sum that decreased would look like 2^64 lines, and the core would be held forever.
 TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
   if (sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   const unsigned core = hal::Machine().online_cores().front();
@@ -699,7 +699,7 @@ TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
   EXPECT_LE(counter.count()->reads, 300u * 4 * 64 + 300u * 20) << "and counts no page twice";
 }
 
-/// Of a process that holds a core most of the time, and does not end by itself.
+/// The main function of a process that holds a core most of the time, and does not end by itself.
 [[noreturn]] void regulate_greedily(unsigned core, const std::filesystem::path& folder, int ready) {
   auto locks = BandwidthLocks::open(folder);
   auto event = hal::find_event("page-faults");
@@ -742,7 +742,7 @@ TEST(Regulation, OfAKilledProcessHoldsNoCore) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   ASSERT_EQ(state, 'r') << "it did not come to regulate";
 
-  // Another program on that core gets it.
+  // Another program gets that core.
   std::atomic<std::uint64_t> progress{0};
   std::atomic<bool> stop{false};
   auto other = hal::Thread::start({.name = "other", .core = core, .reservation = {}}, [&] {
@@ -761,7 +761,7 @@ constexpr Bandwidth megabyte{1'000'000};
 
 bool has(const std::vector<unsigned>& cores, unsigned core) { return std::ranges::find(cores, core) != cores.end(); }
 
-/// Four cores, each with a counter of its own.
+/// Four cores, each with its own counter.
 struct Planning : testing::Test {
   Planning() {
     tasks.bandwidth.best_effort = Bandwidth{100 * megabyte.bytes_per_second};
@@ -915,7 +915,7 @@ TEST_F(Planning, RefusesABudgetThatLimitsNothing) {
 
 TEST_F(Planning, RefusesABudgetBelowOneLineInAPeriod) {
   tasks.bandwidth.period = 100us;
-  tasks.bandwidth.event = "page-faults"; // a page each
+  tasks.bandwidth.event = "page-faults"; // one page each
   tasks.bandwidth.best_effort = Bandwidth{40'959'999};
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "less than one line"));
   tasks.bandwidth.best_effort = Bandwidth{40'960'000};

@@ -1,4 +1,4 @@
-// Device parts in the device's own memory, and what `profile` makes of them on a GPU in software.
+// Tests device parts in the device's own memory, and the values that `profile` derives from them on a simulated GPU.
 #include "rtexec/runtime/measuring/resident_time.hpp"
 
 #include "config/base/must.hpp"
@@ -36,7 +36,7 @@ Task benchmark(const std::string& name, MemoryPolicy policy, unsigned size) {
   return task;
 }
 
-/// Copies of a byte take 20 ns there, and mapping one takes 80 ns.
+/// On this host, copying a byte takes 20 ns, and mapping one takes 80 ns.
 Setup on_slow_host() {
   Setup setup;
   setup.tunings.emplace();
@@ -55,14 +55,14 @@ Setup on_slow_host() {
 TEST(ResidentTime, HasNoCopiesAndNoMapping) {
   const TaskSet set = test::set_of({benchmark("sum", MemoryPolicy::managed, 20'000)}, 1s);
   auto took = longest_resident(set, 0, on_slow_host());
-  // Others on this machine only make it longer.
+  // Other load on this machine only makes it longer.
   for (int again = 0; again < 10 && took && *took >= 8ms; ++again) took = longest_resident(set, 0, on_slow_host());
   ASSERT_TRUE(took.has_value());
   EXPECT_GT(*took, Duration(0));
   EXPECT_LT(*took, 8ms) << "either would take that";
 }
 
-/// The first job takes longest, then the eighth.
+/// A workload whose first job takes longest, then the eighth.
 class Told final : public Workload {
  public:
   Told(Bytes fixed, Status outcome) : fixed_(fixed), outcome_(outcome) {}
@@ -94,7 +94,7 @@ std::optional<Duration> told(Bytes fixed, Status outcome) {
 
 TEST(ResidentTime, IsThatOfTheLongestJob) {
   auto took = told(Bytes{4096}, {});
-  for (int again = 0; again < 10 && took && *took >= 30ms; ++again) took = told(Bytes{4096}, {}); // as above
+  for (int again = 0; again < 10 && took && *took >= 30ms; ++again) took = told(Bytes{4096}, {}); // repeated as above
   ASSERT_TRUE(took.has_value());
   EXPECT_GE(*took, 9ms);
   EXPECT_LT(*took, 30ms) << "the first one warms up";
@@ -120,7 +120,7 @@ TEST(ResidentTime, OfANetworkIsItsPartUnderD) {
   EXPECT_GT(longest_resident(set, 1, on_slow_host()).value(), Duration(0)) << "without who feeds it";
 }
 
-/// Its kernel takes 40 ms, and 60 ms more where pages come from the host.
+/// A GPU whose kernel takes 40 ms, and 60 ms more if pages come from the host.
 class FakeGpu {
  public:
   FakeGpu() : driver_({.memory = Bytes{512 << 20}}) {
@@ -158,7 +158,7 @@ TEST(ResidentTime, ProfileMeasuresTheWaitsOfAGpu) {
     return measure(set, {.jobs = 10, .margin = 1}, {}, [&]() -> Result<executive::Setup> { return gpu.setup(); });
   };
   auto profile = measured();
-  // Others on this machine make kernels alone longer, and what is beyond them shorter.
+  // Other load on this machine makes the kernels alone longer, and the rest shorter.
   for (int again = 0; again < 5 && profile && profile->entries.at(1).mapping_idle < 5ms; ++again) profile = measured();
   ASSERT_EQ(test::problem(profile), "none");
   const auto &copied = profile->entries.at(0), &paged = profile->entries.at(1);

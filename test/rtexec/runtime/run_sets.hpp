@@ -1,4 +1,4 @@
-// Small task sets in code, for tests that run the executive for real.
+// Small task sets in code, for tests that run the executive on real threads.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -11,7 +11,7 @@ namespace rtexec::test {
 
 using namespace std::chrono_literals;
 
-/// A synthetic task that computes for nearly its WCETs in each part.
+/// Makes a synthetic task that computes for nearly its WCET in each part.
 inline Task synthetic(std::string name, Duration period, Wcet wcet) {
   Task task;
   task.name = std::move(name);
@@ -22,7 +22,7 @@ inline Task synthetic(std::string name, Duration period, Wcet wcet) {
   return task;
 }
 
-/// Runs on any machine: what it refuses is reported as degraded.
+/// Makes a set that runs on any machine: what the machine refuses is reported as degraded.
 inline TaskSet set_of(std::vector<Task> tasks, Duration duration) {
   TaskSet set;
   set.executive.duration = duration;

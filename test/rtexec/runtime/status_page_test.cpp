@@ -1,5 +1,5 @@
-// The page that shows a running executive: what a reader sees is one state of the run, whatever happens to page, writer
-// or machine.
+// Tests the page that shows a running executive. A reader sees one consistent state of the run, whatever happens to the
+// page, its writer or the machine.
 #include "rtexec/runtime/executive/status_page.hpp"
 
 #include "hal/system.hpp"
@@ -70,7 +70,7 @@ Snapshot read(const std::filesystem::path& file) {
   return std::move(*snapshot);
 }
 
-/// Reads until it shows what is wanted, for half a minute at most.
+/// Reads until the page shows `wanted`, for at most half a minute.
 template <class Wanted> Snapshot read_until(const StatusPage& page, Wanted wanted) {
   const Instant end = hal::now() + 30s;
   for (;;) {
@@ -85,7 +85,7 @@ template <class Wanted> Snapshot read_until(const StatusPage& page, Wanted wante
 struct StatusPageTest : testing::Test {
   ScratchFolder folder;
 
-  /// A page whose writer was killed.
+  /// Makes a page whose writer was killed.
   std::filesystem::path left_behind() const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -98,7 +98,7 @@ struct StatusPageTest : testing::Test {
       if (file.filename().string().starts_with("rtexec." + std::to_string(child) + ".")) return file;
     throw std::runtime_error("it left no page behind");
   }
-  /// A page of a running process that is not as it should be.
+  /// Makes a damaged page of a running process.
   std::filesystem::path changed(std::size_t place, std::uint8_t by) const {
     const auto publisher = publishing(folder.path());
     return copy(publisher->file(), [&](std::string& page) {
@@ -114,7 +114,7 @@ struct StatusPageTest : testing::Test {
   }
 };
 
-// ---- what is shown ----
+// ---- contents ----
 
 TEST_F(StatusPageTest, WhatIsWrittenIsRead) {
   const auto publisher = publishing(folder.path(), 3);
@@ -215,7 +215,7 @@ TEST(StatusText, IsCutOffBetweenCharactersAndControlsNoTerminal) {
   EXPECT_EQ(text.text(), "?[2Jboo?");
 }
 
-// ---- who may see it ----
+// ---- permissions ----
 
 TEST_F(StatusPageTest, IsForItsUserAlone) {
   const auto publisher = publishing(folder.path());
@@ -232,7 +232,7 @@ TEST_F(StatusPageTest, IsForItsUserAlone) {
   EXPECT_THAT(page.error().what, HasSubstr("Permission denied"));
 }
 
-// ---- pages that are not as they should be ----
+// ---- damaged pages ----
 
 TEST_F(StatusPageTest, APageOfAnotherUserThanTheProcessThatItNamesIsNotBelieved) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
@@ -343,11 +343,11 @@ TEST_F(StatusPageTest, EveryByteCounts) {
     const auto wrong = copy(file, [&](std::string& page) { page[place] = static_cast<char>(page[place] ^ 0x41); });
     const auto page = StatusPage::open(wrong);
     if (!page) {
-      // Refused: it seems to be of another process, which is not its owner's
+      // It was refused because it seems to belong to another process, whose owner differs.
       EXPECT_THAT(page.error().code, AnyOf(Errc::corrupted, Errc::unsupported, Errc::refused)) << place;
       continue;
     }
-    if (!page->is_last()) continue; // it seems to be of another process, which may mend it
+    if (!page->is_last()) continue; // it seems to belong to another process, which may repair it
     const auto snapshot = page->read();
     ASSERT_FALSE(snapshot) << place;
     EXPECT_EQ(snapshot.error().code, Errc::corrupted) << place;
@@ -362,7 +362,7 @@ TEST_F(StatusPageTest, ADamagedPageOfARunningProcessIsGivenUpInTheEnd) {
   EXPECT_THAT(snapshot.error().what, HasSubstr("do not fit their digest"));
 }
 
-// ---- machines without ----
+// ---- machines without status pages ----
 
 TEST_F(StatusPageTest, WithoutAFolderNothingIsPublished) {
   const auto publisher = StatusPublisher::start(folder / "none", snapshot_of(1), counting());
@@ -516,7 +516,7 @@ TEST_F(ShownExecutive, WhatItSwapsIsShown) {
   EXPECT_GT(swap.in, Bytes{0});
 }
 
-/// Stays in one of its parts for as long as it is told to.
+/// A workload that stays in one of its parts for as long as the test demands.
 class Held final : public Workload {
  public:
   enum class Part { none, before, execute };

@@ -1,4 +1,4 @@
-// What is seen stolen of cores, from an assembled tree, and what it says of parts above their WCETs.
+// Tests what the watch observes of stolen time, from an assembled tree, and how it explains parts above their WCETs.
 #include "rtexec/runtime/executive/steal_watch.hpp"
 #include "rtexec/runtime/json/plan_json.hpp"
 #include "test/rtexec/runtime/run_sets.hpp"
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 struct StealWatchTest : testing::Test {
-  /// In steps of 10 ms.
+  /// Sets the stolen time, in steps of 10 ms.
   void stolen_so_far(unsigned of_core_1, unsigned of_core_2) {
     write_text(root / "/proc/stat", "cpu 0\ncpu1 0 0 0 0 0 0 0 " + std::to_string(of_core_1) +
                                         " 0 0\ncpu2 0 0 0 0 0 0 0 " + std::to_string(of_core_2) + " 0 0\n");
@@ -58,7 +58,7 @@ TEST_F(StealWatchTest, APartAboveItsWcetMayBeByATheftOfItsOwnCore) {
   exceed(Part::before, hal::now());
   exceed(Part::device, hal::now());
   exceed(Part::after, hal::now());
-  stolen_so_far(50, 61); // of the compute core
+  stolen_so_far(50, 61); // the compute core's
   watch.look();
   EXPECT_EQ(above_wcet_stolen().device, 1u);
   EXPECT_EQ(above_wcet_stolen().all(), 1u);
@@ -79,7 +79,7 @@ TEST_F(StealWatchTest, ATheftBeforeThePartIsNotItsOwn) {
   exceed(Part::before, hal::now());
   watch.look();
   EXPECT_EQ(above_wcet_stolen().all(), 0u);
-  exceed(Part::before, before_the_theft); // a long one, seen by a later look
+  exceed(Part::before, before_the_theft); // a long part, explained by a later check
   watch.look();
   EXPECT_EQ(above_wcet_stolen().before, 1u);
 }

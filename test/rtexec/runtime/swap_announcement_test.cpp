@@ -1,5 +1,5 @@
-// The store hears of every transfer before it is asked for it, in order: so that copies follow each other without a
-// gap.
+// Tests that every transfer is announced to the store before it is requested, in order, so that copies follow each
+// other without a gap.
 #include "test/rtexec/runtime/swap_sets.hpp"
 
 #include <array>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One direction: what is announced and has not come yet, on the thread of its engine.
+/// One direction: the announced transfers that have not come yet. Used on the thread of its engine.
 struct Announced {
   std::array<std::pair<std::size_t, const std::byte*>, 8> pending;
   std::size_t announced = 0, taken = 0, unannounced = 0;
@@ -62,7 +62,7 @@ class ListeningStore final : public hal::BackingStore {
   std::shared_ptr<Announcements> heard_;
 };
 
-/// Three tasks of six chunks each, in room for two of them.
+/// Runs three tasks of six chunks each, with memory for two of them.
 void run(bool skip_unchanged, const std::shared_ptr<Announcements>& heard) {
   const Hashing::Shape shape{.constant = small_chunk * 3, .scratch = {}, .state = small_chunk * 3};
   HashingTasks hashing({shape, shape, shape});

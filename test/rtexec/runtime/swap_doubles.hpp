@@ -1,4 +1,4 @@
-// A workload that notices a wrong byte of its memory, and a backing store that is slow, lies or fails.
+// A workload that detects a wrong byte in its memory, and a backing store that is slow, corrupts data or fails.
 #pragma once
 
 #include "hal/backing_store.hpp"
@@ -26,7 +26,7 @@ inline constexpr Bytes small_chunk{64 << 10};
 
 // ---- workloads ----
 
-/// What a task's executions found, in their order; the rehearsal is the first.
+/// The results of a task's executions, in order. The warm-up is the first.
 struct Seen {
   std::array<std::uint64_t, 1024> digests{};
   std::atomic<std::size_t> count{0};
@@ -50,17 +50,18 @@ inline void mix(std::uint64_t& digest, std::uint64_t word) noexcept {
   digest ^= digest >> 32;
 }
 
-/// Reads all of its constants and its state, and leaves other state behind.
+/// Reads all of its constants and its state, and changes its state.
 class Hashing final : public Workload {
  public:
-  /// In each execution: to what it never was, the first half of it, between two contents
+  /// How each execution changes the state: to new contents, its first half to new contents, or back and forth between
+  /// two contents.
   enum class State { changes, half_changes, toggles };
   struct Shape {
     Bytes constant, scratch, state;
     State kind = State::changes;
     std::uint64_t seed = 1;
   };
-  /// During its execution, where it is given: on the compute engine's thread.
+  /// If set, called in each execution, on the compute engine's thread.
   using Beside = std::function<void(std::size_t execution)>;
 
   Hashing(const Shape& shape, std::shared_ptr<Seen> seen, Beside beside = {})
@@ -74,7 +75,7 @@ class Hashing final : public Workload {
   }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "hashing"; }
-  /// Reads all of its memory, as drivers look at what they are told of.
+  /// Reads all of its memory, as drivers read the memory that they are given.
   Result<> bind(Device&, const Memory& memory) override {
     bind(memory);
     std::uint64_t sum = 0;
@@ -125,7 +126,7 @@ class Hashing final : public Workload {
   std::uint64_t job_ = 0;
 };
 
-/// What so many executions find whose memory nobody takes away.
+/// Returns the results of `executions` executions whose memory is never evicted.
 inline std::vector<std::uint64_t> expected(const Hashing::Shape& shape, std::size_t executions) {
   const auto seen = std::make_shared<Seen>();
   Hashing workload(shape, seen);
@@ -141,12 +142,12 @@ inline std::vector<std::uint64_t> expected(const Hashing::Shape& shape, std::siz
 
 // ---- a backing store ----
 
-/// What the store does next; each is counted down.
+/// The store's next faults; each number is counted down.
 struct StoreOrders {
-  std::atomic<int> flips{0}; // loads that change a bit on the device
+  std::atomic<int> flips{0}; // loads that flip a bit on the device
   std::atomic<int> failing_loads{0};
-  std::atomic<int> failing_saves{0};  // that leave rubbish in the store
-  std::atomic<Duration::rep> each{0}; // how long a transfer takes
+  std::atomic<int> failing_saves{0};  // saves that leave random data in the store
+  std::atomic<Duration::rep> each{0}; // duration of a transfer
   std::atomic<std::uint64_t> loads{0}, saves{0};
 
   static bool take(std::atomic<int>& orders) noexcept {
@@ -156,7 +157,7 @@ struct StoreOrders {
   }
 };
 
-/// Over page-locked host memory.
+/// A store over page-locked host memory.
 class StoreDouble final : public hal::BackingStore {
  public:
   StoreDouble(std::unique_ptr<BackingStore> inner, Bytes chunk, std::shared_ptr<StoreOrders> orders)
@@ -193,7 +194,8 @@ class StoreDouble final : public hal::BackingStore {
   }
 
  private:
-  /// A transfer that follows another one at once ends just so long after it: what lies between them does not add up.
+  /// Ends a transfer that directly follows another one exactly one transfer time after it, so that gaps between them do
+  /// not add up.
   void pass(Instant begin, Instant& last) noexcept {
     const Duration each{orders_->each.load()};
     if (each == Duration{0}) return;
@@ -206,7 +208,7 @@ class StoreDouble final : public hal::BackingStore {
   std::shared_ptr<StoreOrders> orders_;
   Bytes chunk_;
   std::vector<std::byte> rubbish_;
-  Instant last_load_{}, last_save_{}; // ends, each on the thread of its copy engine
+  Instant last_load_{}, last_save_{}; // ends, each written by the thread of its copy engine
 };
 
 inline executive::OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
@@ -219,7 +221,7 @@ inline executive::OpenStore store_opener(const std::shared_ptr<StoreOrders>& ord
 
 // ---- swapped-out memory ----
 
-/// Asks the kernel, which answers where the program itself would meet the fault.
+/// Asks the kernel whether memory is readable: its system call fails where the program itself would fault.
 class Probe {
  public:
   Probe() {

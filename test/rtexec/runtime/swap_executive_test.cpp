@@ -1,5 +1,5 @@
-// The executive with less device memory than its tasks need: whatever is taken away comes back as it was, and an access
-// to it is a fault.
+// Tests the executive with less device memory than its tasks need. Evicted memory comes back with its contents, and an
+// access to evicted memory is a fault.
 #include "tasks/engine/dnn_workload.hpp"
 #include "tasks/engine/models/graph_writer.hpp"
 #include "test/rtexec/runtime/real_time.hpp"
@@ -30,7 +30,7 @@ class EachRule : public testing::TestWithParam<SwapPolicy> {};
 INSTANTIATE_TEST_SUITE_P(Rules, EachRule, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
-/// What the plan of `set` would need if it had everything.
+/// Returns the memory that the plan of `set` would use if there were enough.
 Bytes demand_of(TaskSet set, executive::Setup setup) {
   set.device.capacity = Bytes{1 << 30};
   return made(std::move(set), std::move(setup)).plan().demand;
@@ -40,7 +40,7 @@ Bytes half(Bytes demand) { return round_up({demand.count / 2}, small_chunk); }
 
 // ---- outputs ----
 
-/// A network whose outputs are noted.
+/// A network whose outputs are recorded.
 class WatchedNetwork final : public Workload {
  public:
   WatchedNetwork(const std::filesystem::path& model, std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {
@@ -73,7 +73,7 @@ class WatchedNetwork final : public Workload {
   std::uint64_t job_ = 0;
 };
 
-/// Half a megabyte of weights.
+/// Writes a network with half a megabyte of weights.
 std::filesystem::path write_network(const ScratchFolder& folder, std::uint64_t seed) {
   const std::filesystem::path file = folder / ("net-" + std::to_string(seed) + ".onnx");
   tasks::GraphWriter graph("small", seed);
@@ -105,7 +105,7 @@ class Mixed {
       for (const auto& seen : *each) all.push_back(seen->all());
     return all;
   }
-  /// Until each task has executed ten times and more.
+  /// Runs until each task has executed at least ten times.
   Report run(Executive executive) const {
     begun(executive);
     run_until(executive,
@@ -154,7 +154,7 @@ TEST_P(EachPolicy, OutputsAreThoseOfARunWithEnoughMemory) {
 
 class Fault : public testing::TestWithParam<SwapPolicy> {
  protected:
-  /// `beside`: in each execution of the task, given the memory of both.
+  /// Calls `beside` in each execution of a task, with the memory of both tasks available.
   Executive executive(const std::function<void(std::size_t task, std::size_t execution)>& beside) const {
     executive::Setup setup;
     for (std::size_t i = 0; i < 2; ++i)
@@ -162,7 +162,7 @@ class Fault : public testing::TestWithParam<SwapPolicy> {
           hashing.shapes[i], hashing.seen[i], [=](std::size_t execution) { beside(i, execution); });
     return made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * frames), std::move(setup));
   }
-  static constexpr unsigned frames = own_chunks + 2; // pipelined wants some room beside one task
+  static constexpr unsigned frames = own_chunks + 2; // pipelined needs free frames in addition to one task's
   HashingTasks hashing = two_tasks();
 };
 INSTANTIATE_TEST_SUITE_P(Rules, Fault, testing::ValuesIn(rules),
@@ -267,7 +267,7 @@ TEST_P(RealTime, ThreadsNeitherAllocateNorLockNorFault) {
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-// ---- jobs that end before their memory is there ----
+// ---- jobs that end before their memory is loaded ----
 
 TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
   HashingTasks hashing = two_tasks();
@@ -305,7 +305,7 @@ TEST_P(EachRule, ARequestToStopEndsTheRunInTheMiddleOfALoad) {
   store->each = Duration(50ms).count();
   const std::uint64_t loads = store->loads.load();
   run_until(executive, [&] { return store->loads.load() > loads + 1; });
-  executive.request_stop(); // in the second, which sleeps
+  executive.request_stop(); // while the second one sleeps
   EXPECT_TRUE(executive.wait());
   const Report report = executive.stop();
   EXPECT_EQ(to_string(report.stopped_by), "request");

@@ -1,7 +1,7 @@
-// The hole in RT-Swap's analysis (swap_simulation_test.cpp), on the host device: real threads, and a store whose
-// transfers take as long as the counter-example says. Everything is `scale` times as long as there, so that what a
-// machine adds does not matter. For the same reason the periods of c and m1 are 99 and 139 ms instead of 99.99 and
-// 139.99 (Eq. (3) then gives 0.983): which of two jobs is more urgent is clear.
+// Reproduces the hole in RT-Swap's analysis (swap_simulation_test.cpp) on the host device, with real threads and a
+// store whose transfers take as long as in the counter-example. All times are `scale` times longer, so that overheads
+// of the machine do not matter. For the same reason the periods of c and m1 are 99 and 139 ms instead of 99.99 and
+// 139.99 (Eq. (3) then gives 0.983): this makes clear which of two jobs is more urgent.
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "test/rtexec/runtime/swap_sets.hpp"
 
@@ -18,15 +18,16 @@ constexpr int scale = 4;
 constexpr Duration scaled(Duration time) { return time * scale; }
 
 constexpr Duration one_way = scaled(3ms);
-constexpr Duration zero = 500ms;      // of the counter-example, from the start: L2's job is over by then
-constexpr Duration load_begins = 2ms; // L1's, so long before zero, about
+// Time zero of the counter-example, relative to the start. By then L2's job is over.
+constexpr Duration zero = 500ms;
+constexpr Duration load_begins = 2ms; // how long before zero L1's load begins, approximately
 
 struct Times {
-  std::atomic<Instant::rep> before{0}, begin{0}, end{0}; // of job 0; of the rehearsal until it comes
+  std::atomic<Instant::rep> before{0}, begin{0}, end{0}; // of job 0; of the warm-up until job 0 comes
   static Instant at(const std::atomic<Instant::rep>& time) { return Instant(Duration(time.load())); }
 };
 
-/// Holds the device for just so long, and nothing else.
+/// Holds the device for an exact time, and does nothing else.
 class Holding final : public Workload {
  public:
   Holding(Bytes state, Duration length, std::shared_ptr<Times> times)
@@ -44,7 +45,7 @@ class Holding final : public Workload {
   Status execute() noexcept override {
     note(times_->begin);
     const Instant end = hal::now() + length_;
-    while (jobs_ > 1 && hal::now() < end) {} // the rehearsal is short
+    while (jobs_ > 1 && hal::now() < end) {} // the warm-up is short
     note(times_->end);
     return {};
   }
@@ -61,7 +62,7 @@ class Holding final : public Workload {
   bool first_ = false;
 };
 
-/// When L1 began to be loaded and to be saved, and by how much transfers took too long in all.
+/// When loading and saving of L1 began, and the total excess time of transfers.
 struct Transfers {
   std::atomic<Instant::rep> first_load{0}, first_save{0};
   std::atomic<Duration::rep> late{0};
@@ -83,7 +84,7 @@ class HoleForReal : public testing::Test {
  protected:
   enum : std::uint32_t { c = 0, m1 = 1, m2 = 2, m8 = 8, L1 = 9, L2 = 10, L3 = 11 };
 
-  /// Releases so long after the start.
+  /// Adds a task with an offset from the start.
   void add(const char* name, Duration length, Duration period, unsigned chunks, Duration offset) {
     Task task = synthetic(name, scaled(period), {.before = {}, .device = scaled(length), .after = {}});
     task.offset = offset;
@@ -128,8 +129,9 @@ class HoleForReal : public testing::Test {
     return executive.stop();
   }
 
-  /// L1 begins to be loaded just before m1 to m8 come, L1 is saved for L3 before c comes, c comes while m1 executes,
-  /// and goes before the others: then the last of m2 to m8 is late, however long things take.
+  /// Checks the order of events. L1's load begins just before m1 to m8 are released. L1 is saved for L3 before c is
+  /// released. c is released while m1 executes, and goes before the others. Then the last of m2 to m8 is late, however
+  /// long things take.
   bool events_came_in_order() const {
     const Instant load{Duration(transfers_->first_load.load())}, save{Duration(transfers_->first_save.load())};
     if (load == Instant{} || save == Instant{}) return false;
@@ -141,7 +143,7 @@ class HoleForReal : public testing::Test {
     return save < asked && asked < Times::at(times_[m1]->end);
   }
 
-  /// Of all threads, while others had their core, as the kernel counts it.
+  /// Returns the total time for which threads waited while others had their core, as counted by the kernel.
   static Duration waited_for_cores(const Executive& executive) {
     Duration sum{0};
     for (const ThreadReport& thread : executive.progress().threads) {
@@ -152,8 +154,7 @@ class HoleForReal : public testing::Test {
     return sum;
   }
 
-  /// How much longer transfers and executions took than they should, how late jobs were released, and how long threads
-  /// waited, in all.
+  /// Returns the total delay: excess times of transfers and executions, late releases, and waiting threads.
   Duration lateness(const Report& report) const {
     Duration late = waited_ + Duration(transfers_->late.load());
     for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -183,7 +184,7 @@ TEST_F(HoleForReal, RtSwapMisses) {
   GTEST_SKIP() << "the machine was too busy: events never came in the order of the counter-example";
 }
 
-/// With four frames more, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
+/// With four more frames, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
 TEST_F(HoleForReal, PipelinedDoesNotMiss) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::pipelined, 31 - 17);

@@ -1,4 +1,4 @@
-// Sets of tasks that swap, and what is to be said of each of their runs.
+// Sets of tasks that swap, and properties of all their runs.
 #pragma once
 
 #include "rtexec/runtime/planning/executive_setup.hpp"
@@ -22,12 +22,12 @@ inline std::string name_of(SwapPolicy policy) {
   return names[static_cast<std::size_t>(policy)];
 }
 
-/// The scheduler has one for all others
+/// The rules to test: the scheduler has one rule for all others.
 inline constexpr std::array rules{SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::lru};
 
-inline constexpr Duration endless = std::chrono::hours(1); // a run that is stopped
+inline constexpr Duration endless = std::chrono::hours(1); // a run that the test stops
 
-/// Runs on any machine; what it swaps, it swaps in small chunks.
+/// Makes a set that runs on any machine and swaps small chunks.
 inline TaskSet swapping_set(std::vector<Task> tasks, Duration duration, SwapPolicy policy, Bytes capacity) {
   TaskSet set = set_of(std::move(tasks), duration);
   set.device.capacity = capacity;
@@ -38,7 +38,7 @@ inline TaskSet swapping_set(std::vector<Task> tasks, Duration duration, SwapPoli
   return set;
 }
 
-/// A task of a short device part, all of whose releases get their job.
+/// Makes a task with a short device part. Each of its releases gets its job.
 inline Task swapping_task(std::string name, Duration period, Duration offset = {}) {
   Task task = synthetic(std::move(name), period, {.before = 100us, .device = 1ms, .after = 100us});
   task.offset = offset;
@@ -57,13 +57,13 @@ inline void begun(Executive& executive) {
   if (const auto started = executive.start(); !started) throw std::runtime_error(started.error().what);
 }
 
-/// Goes on until `done`, in half a minute at the latest.
+/// Waits until `done`, at most half a minute.
 template <class Done> void run_until(Executive& executive, Done done) {
   const Instant end = hal::now() + 30s;
   while (!done() && hal::now() < end) executive.wait(2ms);
 }
 
-/// Some hashing tasks that take turns, and what they saw.
+/// Hashing tasks that take turns, and what they observed.
 struct HashingTasks {
   explicit HashingTasks(std::vector<Hashing::Shape> of) : shapes(std::move(of)) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -79,7 +79,7 @@ struct HashingTasks {
       setup.workloads[tasks[i].name] = std::make_unique<Hashing>(shapes[i], seen[i]);
     return setup;
   }
-  /// The fewest executions of a task.
+  /// Returns the smallest number of executions of a task.
   std::size_t executions() const {
     return std::ranges::min(seen | std::views::transform([](const auto& each) { return each->count.load(); }));
   }
@@ -95,7 +95,7 @@ struct HashingTasks {
   std::vector<Task> tasks;
 };
 
-/// Two tasks of four chunks each that do not fit beside one another.
+/// Two tasks of four chunks each that do not fit at the same time.
 inline constexpr unsigned own_chunks = 4;
 inline HashingTasks two_tasks(Hashing::State kind = Hashing::State::changes) {
   const Hashing::Shape shape{.constant = {}, .scratch = {}, .state = small_chunk * own_chunks, .kind = kind};
@@ -104,7 +104,7 @@ inline HashingTasks two_tasks(Hashing::State kind = Hashing::State::changes) {
   return two;
 }
 
-/// Every job that was released has one end.
+/// Checks that every released job has exactly one end.
 inline void expect_balanced(const Report& report) {
   for (const TaskReport& task : report.tasks) {
     const std::uint64_t ended = task.completed + task.aborted + task.failed;

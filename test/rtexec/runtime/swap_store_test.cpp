@@ -1,5 +1,5 @@
-// Backing stores of a running executive: what they do wrong fails one job and loses nothing, what has not changed is
-// not copied, and a file leaves nothing behind.
+// Tests backing stores of a running executive. A fault of a store fails one job and loses no data. Unchanged chunks are
+// not copied. A file leaves nothing behind.
 #include "test/hal/failing_system.hpp"
 #include "test/rtexec/runtime/swap_sets.hpp"
 #include "test/support/test_files.hpp"
@@ -15,11 +15,11 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-// ---- what a store can do wrong ----
+// ---- faults of a store ----
 
 class BadStore : public testing::TestWithParam<SwapPolicy> {
  protected:
-  /// Gives the store its orders in the middle of a run.
+  /// Runs, and sets the store's faults in the middle of the run.
   Report run(std::atomic<int> StoreOrders::*orders, int count, bool verify = false) {
     TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 10);
     set.swap.verify = verify;
@@ -39,7 +39,7 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
     run_until(executive, [&] { return hashing.executions() > executed + 5; });
     return executive.stop();
   }
-  /// One job failed, for `why`; its task goes on, and nobody's memory has changed.
+  /// Checks that one job failed because of `why`, that its task continues, and that no memory contents changed.
   void expect_one_failure(const Report& report, Errc why) {
     expect_balanced(report);
     ASSERT_EQ(failed_jobs(report), 1u);
@@ -53,7 +53,7 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
     EXPECT_EQ(report.swap->fallback, "");
     for (std::size_t i = 0; i < report.tasks.size(); ++i)
       EXPECT_EQ(report.tasks[i].failure.has_value(), i == task) << report.tasks[i].name;
-    // Each completed job has executed, the rehearsal before them, and the failed one has not.
+    // Each completed job has executed, and so has the warm-up before them; the failed job has not.
     EXPECT_GE(hashing.seen[task]->count.load(), report.tasks[task].completed + 1);
     EXPECT_LE(hashing.seen[task]->count.load(), report.tasks[task].released);
     EXPECT_TRUE(hashing.all_as_expected());
@@ -77,7 +77,7 @@ TEST_P(BadStore, AChangedBitFailsItsJobAndNoOther) {
 }
 
 TEST_P(BadStore, AChangedBitIsNoticedByItsTaskWhereNobodyVerifies) {
-  EXPECT_EQ(failed_jobs(run(&StoreOrders::flips, 8)), 0u); // some of them not of scratch
+  EXPECT_EQ(failed_jobs(run(&StoreOrders::flips, 8)), 0u); // some of the flips are not in scratch
   EXPECT_FALSE(hashing.all_as_expected()) << "these tests would not notice";
 }
 
@@ -101,7 +101,7 @@ TEST_P(BadStore, ManyFailuresLoseNothing) {
 }
 
 TEST_P(BadStore, ATornCopyIsNotTakenForTheDataThatItWasOf) {
-  // The state goes from A to B, its save fails half-way, and it goes back to A: the store's copy is no A any more.
+  // The state changes from A to B, its save fails half-way, and it changes back to A. The store's copy is no longer A.
   hashing = two_tasks(Hashing::State::toggles);
   TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 5);
   set.swap.skip_unchanged = true;
@@ -137,7 +137,7 @@ TEST_P(BadStore, UnchangedStateIsNotCopiedAgain) {
   EXPECT_EQ(all.skipped, Bytes{0});
   EXPECT_GT(changed.skipped, Bytes{0});
   EXPECT_GT(changed.out, Bytes{0});
-  // Of as many chunks that went, the half that changed.
+  // Half of the evicted chunks had changed.
   const double share =
       static_cast<double>(changed.out.count) / static_cast<double>((changed.out + changed.skipped).count);
   EXPECT_NEAR(share, 0.5, 0.2);

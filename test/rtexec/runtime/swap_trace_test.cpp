@@ -1,4 +1,4 @@
-// What a run with swaps leaves in its trace.
+// Tests the trace of a run with swaps.
 #include "test/rtexec/runtime/swap_sets.hpp"
 #include "test/support/test_files.hpp"
 #include "test/support/expected_result.hpp"
@@ -15,15 +15,15 @@ namespace {
 
 using namespace test;
 
-/// Transfers of one direction, by what the trace says of them.
+/// Transfers of one direction, as the trace shows them.
 struct Transfers {
-  // Task, slot, frame, and the job it is for
+  // Task, slot, frame, and the job for which it moves.
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::set<Key> open;
   std::set<std::pair<std::int64_t, std::int64_t>> causes;
   std::uint64_t ended = 0, copied = 0, uncopied = 0;
   std::int64_t last = 0;
-  int faults = 0; // ends without a beginning, beginnings twice, steps back in time
+  int faults = 0; // ends without a begin, duplicate begins, steps back in time
 
   void take(const traces::RecordedEvent& event, bool begin) {
     const auto field = [&](const char* name) { return event.integer(name).value_or(-1); };

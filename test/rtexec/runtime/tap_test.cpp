@@ -1,4 +1,4 @@
-// What the tap of a task hands to who looks on: whole, in time, and without a cost that nobody counted.
+// Tests what the tap of a task passes to its observers: complete values, in time, and without an uncounted cost.
 #include "rtexec/runtime/channels/tap.hpp"
 
 #include "hal/thread.hpp"
@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t side = 64, values = 3 * side * side;
 
-/// Each job fills its input, a picture, with its number.
+/// Returns a workload whose jobs fill their input, a picture, with their number.
 std::unique_ptr<Workload> painter() {
   return std::make_unique<OwnWorkload>(
       std::vector<OwnWorkload::Values>{{"other", ElementType::int64, {4}},
@@ -81,7 +81,7 @@ TEST(Tap, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAllocates) {
 TEST(Tap, ItsCostIsPartOfThePlan) {
   auto tap = std::make_shared<Tap>("front");
   auto executive = executive_of(front(100ms), tap, painter());
-  // A machine that others use only makes the copies longer that it is measured by.
+  // On a shared machine, the copies that measure the cost only get longer.
   for (int again = 0; again < 10 && tap->cost() >= 5ms; ++again) {
     tap = std::make_shared<Tap>("front");
     executive = executive_of(front(100ms), tap, painter());

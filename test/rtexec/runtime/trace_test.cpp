@@ -1,5 +1,5 @@
-// What runs leave in their traces: a set-up to replay from, every decision of the scheduler core, no gaps, and after a
-// miss a snapshot.
+// Tests the traces of runs: a set-up that can be replayed, every decision of the scheduler core, no gaps, and a
+// snapshot after a miss.
 #include "rtexec/studies/simulator/recorder.hpp"
 #include "rtexec/studies/simulator/simulator.hpp"
 #include "rtexec/studies/simulator/tracer.hpp"
@@ -34,7 +34,7 @@ using namespace test;
 using policies::Action;
 using policies::Event;
 
-/// An event of a trace, with the fields that tests look at.
+/// An event of a trace, with the fields that the tests check.
 struct Seen {
   std::string name;
   std::map<std::string, std::int64_t> fields;
@@ -74,12 +74,12 @@ policies::JobId job_of(const Seen& event) {
   return {static_cast<std::uint32_t>(event["task"]), static_cast<std::uint64_t>(event["job"])};
 }
 
-/// Every input is there, and the core decides anew what is recorded.
+/// Checks that every input is recorded, and that the core repeats the recorded decisions.
 void expect_decided_as_recorded(const std::vector<Seen>& events, const Plan& plan) {
   policies::DeviceScheduler scheduler(plan);
-  std::span<const Action> actions; // of the input before
+  std::span<const Action> actions; // of the previous input
   std::int64_t inputs = 0;
-  std::size_t next = 0; // of these
+  std::size_t next = 0; // the next of these actions
   for (const Seen& event : events) {
     if (event.name == "scheduler_input") {
       ASSERT_EQ(next, actions.size()) << "before input " << inputs;
@@ -113,7 +113,7 @@ void expect_setup_first(const std::vector<Seen>& events) {
   EXPECT_EQ(first(events, "run_end"), events.size() - 1);
 }
 
-/// Parts take at least the CPU time, and the device's at least the execution, that they say.
+/// Checks that parts take at least their reported CPU time, and device parts at least their reported execution time.
 void expect_executed(const std::vector<Seen>& events, std::uint64_t completed) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> begun, executed;
   std::uint64_t ended = 0;
@@ -206,7 +206,7 @@ TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
 constexpr char image[] = "an image";
 const hal::cuda::KernelImage images[] = {{"kernels", 50, true, image, sizeof image}};
 
-/// When it is bound it fills what a micro-benchmark adds, under M on a GPU in software, in tiles of 128 KiB; it does
+/// When it is bound, it fills the data of a micro-benchmark under M on a simulated GPU, in tiles of 128 KiB. It does
 /// nothing else.
 class FillingWorkload final : public Workload {
  public:
@@ -237,7 +237,7 @@ class FillingWorkload final : public Workload {
   std::unique_ptr<tasks::KernelWorkload> sum_;
 };
 
-/// A run of 100 ms; returns how often a tile's time was asked for.
+/// Runs for 100 ms. Returns how often a tile's time was queried.
 int run_filling() {
   auto workload = std::make_unique<FillingWorkload>();
   const FillingWorkload& filling = *workload;
@@ -256,7 +256,7 @@ bool within(const traces::Stretch& inner, const traces::Stretch& outer) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
 }
 
-/// Ends it.
+/// Stops the session and returns its analysis.
 traces::Analysis analysed(traces::Session& session) {
   const auto summary = session.stop();
   EXPECT_TRUE(summary) << problem(summary);
@@ -267,7 +267,7 @@ traces::Analysis analysed(traces::Session& session) {
   return analyzer.finish(read.value_or(traces::ReadSummary{}));
 }
 
-/// RTEXEC_TRACE names a folder for the trace, for who reads it by command.
+/// RTEXEC_TRACE names a folder for the trace, for inspection on the command line.
 TEST(Trace, LoadingIsToldTileByTile) {
   const ScratchFolder folder;
   const char* const given = std::getenv("RTEXEC_TRACE");
@@ -319,7 +319,7 @@ TEST(Trace, LoadingIsToldOfAnExperimentToo) {
   }
 }
 
-/// A late job is abandoned; what is left of it, of no length, gets its core at the instant at which the job is gone.
+/// A late job is abandoned. Its remaining part, of no length, gets its core at the instant at which the job is gone.
 TEST(Trace, AbandonedJobBeginsNothingWhenItIsGone) {
   const ScratchFolder folder;
   auto session = traces::Session::start(folder / "trace", {});
@@ -364,7 +364,7 @@ TEST(Trace, MissLeavesASnapshotOfItsJob) {
   Task slow = synthetic("slow", 40ms, {.before = 1ms, .device = 30ms, .after = 1ms});
   Task late = synthetic("late", 40ms, {.before = 1ms, .device = 30ms, .after = 1ms});
   late.on_overrun = OnOverrun::catch_up;
-  std::vector<Miss> misses; // on the callbacks' thread
+  std::vector<Miss> misses; // used on the callbacks' thread
   executive::Setup setup;
   setup.on_miss = [&](const Miss& miss) {
     misses.push_back(miss);

@@ -1,5 +1,5 @@
-// Tasks that inputs, calls and the ends of others release, in real runs: no release comes too early, none is lost, and
-// whoever waits for one never keeps a run from ending.
+// Tests tasks released by inputs, calls and the ends of others, in real runs. No release is too early, none is lost,
+// and a thread that waits for one never keeps a run from ending.
 #include "rtexec/runtime/channels/iceoryx.hpp"
 #include "rtexec/runtime/channels/iceoryx_binding.hpp"
 #include "test/hal/fake_camera.hpp"
@@ -46,7 +46,7 @@ Executive started(TaskSet set, ExecutiveSetup setup) {
   return std::move(*executive);
 }
 
-/// What on_input and on_output of one task saw, without the rehearsal.
+/// What on_input and on_output of one task observed, without the warm-up.
 struct Seen {
   static constexpr std::size_t most = 5000;
   std::array<Instant, most> releases{}, begins{}, ends{};
@@ -80,7 +80,7 @@ Task triggered(const std::string& name, Duration period, Trigger trigger, const 
   return task;
 }
 
-/// Of a thread of this process, since it began.
+/// Returns the CPU time of a thread of this process since it began.
 Duration processor_time(const Report& report, const std::string& thread) {
   for (const ThreadReport& each : report.threads)
     if (each.name == thread) {
@@ -93,7 +93,7 @@ Duration processor_time(const Report& report, const std::string& thread) {
 
 // ---- inputs ----
 
-/// Somebody who makes frames or messages.
+/// An external program that makes frames or messages.
 class Outside {
  public:
   virtual ~Outside() = default;
@@ -145,7 +145,7 @@ class Messages final : public Outside {
 
 enum class Kind { camera, messages };
 struct ByInput : testing::TestWithParam<Kind> {
-  /// `body` gets somebody who makes inputs.
+  /// Calls `body` with an external source of inputs.
   void with_outside(const std::function<void(Outside&)>& body) {
     if (GetParam() == Kind::camera) {
       Camera camera;
@@ -164,11 +164,11 @@ struct ByInput : testing::TestWithParam<Kind> {
   }
 };
 
-/// Triggers of which it is known what came of them.
+/// Returns the number of triggers with a known outcome.
 std::uint64_t answered(const TaskReport& task) { return task.released + task.skipped + task.dropped_triggers; }
 
-/// What comes before the release thread has noticed the start releases nothing: again, until there is a job. Returns
-/// how often.
+/// Sends until there is a job, and returns how often. Inputs that come before the release thread has noticed the start
+/// release no job.
 std::uint64_t send_until_heard(Outside& outside, const Seen& seen, Duration delay = {}) {
   std::uint64_t sent = 0;
   EXPECT_TRUE(eventually([&, again = Instant{}]() mutable {
@@ -218,10 +218,10 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     setup.callbacks["a"] = seen.callbacks();
     Executive executive = started(set(outside, 20ms), std::move(setup));
     std::this_thread::sleep_for(20ms);
-    std::uint64_t sent = send_until_heard(outside, seen); // what was lost before the first message is not known
+    std::uint64_t sent = send_until_heard(outside, seen); // messages lost before the first received one are unknown
     for (int i = 0; i < 200; ++i, ++sent, std::this_thread::sleep_for(2ms)) outside.send();
     std::this_thread::sleep_for(60ms);
-    outside.send(), ++sent; // what was lost is known by what comes then
+    outside.send(), ++sent; // a lost message is noticed when the next one comes
     EXPECT_TRUE(eventually([&] { return answered(executive.progress().tasks[0]) == sent; }));
     const Report report = executive.stop();
     EXPECT_GE(seen.min_distance(), 20ms);
@@ -244,7 +244,7 @@ TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
     Executive executive = started(std::move(tasks), std::move(setup));
     std::size_t sent = 0;
     for (const Duration delay : {30ms, 10ms, 60ms, 10ms, 300ms}) {
-      std::this_thread::sleep_for(delay + 20ms); // samples are in their order
+      std::this_thread::sleep_for(delay + 20ms); // keeps samples in order
       if (sent == 0) (void)send_until_heard(outside, seen, delay);
       else outside.send(hal::now() - delay);
       ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].completed == sent + 1; })) << sent;
@@ -256,12 +256,12 @@ TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
     EXPECT_EQ(delay.bound, 200ms);
     EXPECT_GE(delay.violations, 1u);
     EXPECT_LT(delay.violations, sent);
-    EXPECT_GE(delay.times.min, 10ms - 1us); // the driver tells microseconds
+    EXPECT_GE(delay.times.min, 10ms - 1us); // the driver reports microseconds
     EXPECT_LT(delay.times.min, 60ms);
     EXPECT_GE(delay.times.max, 300ms - 1us);
     const ChainReport& chain = report.chains.at(0);
     EXPECT_TRUE(chain.from_sampling);
-    EXPECT_EQ(chain.reaction.count, sent - 1); // from the first output on
+    EXPECT_EQ(chain.reaction.count, sent - 1); // counted from the first output
     EXPECT_GE(chain.reaction.times.max, delay.times.max);
     EXPECT_GE(chain.reaction.times.min, delay.times.min);
   });
@@ -309,7 +309,7 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
     });
   for (std::thread& thread : threads) thread.join();
   std::this_thread::sleep_for(50ms);
-  // One at a time, none waits: each has its job.
+  // One at a time, without waiting: each has its job.
   for (int i = 0; i < 20; ++i) {
     const std::size_t begun = seen.begun;
     executive.trigger("a");
@@ -317,7 +317,7 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
     ASSERT_TRUE(eventually([&] { return seen.begun > begun; }));
     ASSERT_TRUE(eventually([&] {
       const TaskReport now = executive.progress().tasks[0];
-      return now.completed == now.released; // a late one would skip the next
+      return now.completed == now.released; // a late job would make the next one skipped
     }));
     std::this_thread::sleep_for(period);
   }
@@ -338,7 +338,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, Overruns,
                          testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::stop),
                          spelled);
 
-/// Calls every 3 ms of a task of 10 ms, whose jobs take 25 ms.
+/// Calls come every 3 ms for a task of 10 ms, whose jobs take 25 ms.
 TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
   Seen seen;
   Task task = triggered("a", 10ms, Trigger::call);
@@ -384,7 +384,7 @@ TEST(Followers, AreReleasedAtEachEndInTheirOrder) {
   const auto answers = [&](const Report& report, std::size_t task) {
     return seen[task].begun + report.tasks[task].dropped_triggers + report.tasks[task].skipped;
   };
-  // And nobody is held up just then, who would come to what has ended meanwhile no more.
+  // Also checks that no thread is delayed just then: it would not serve a trigger that ended meanwhile.
   EXPECT_TRUE(eventually([&] {
     const Report now = executive.progress();
     return now.tasks[0].completed >= 10 && answers(now, 1) >= seen[0].ended && answers(now, 2) >= seen[1].ended;
@@ -396,7 +396,7 @@ TEST(Followers, AreReleasedAtEachEndInTheirOrder) {
     EXPECT_LE(answered, before.ended.load());
     EXPECT_GE(answered + 1, before.ended.load()) << "the end of the run may cut the last one off";
     EXPECT_GE(own.min_distance(), 20ms);
-    if (own.begun != before.ended) continue; // held up: no longer one by one
+    if (own.begun != before.ended) continue; // delayed: not one at a time any more
     for (std::size_t job = 0; job < own.begun; ++job) EXPECT_GE(own.releases[job], before.ends[job]) << job;
   }
 }
@@ -410,7 +410,7 @@ std::string name_of(const testing::TestParamInfo<End>& end) {
 struct Ends : testing::TestWithParam<End> {};
 INSTANTIATE_TEST_SUITE_P(Ways, Ends, testing::Values(End::duration, End::request, End::policy), name_of);
 
-/// One that nobody calls, one behind it, one whose camera is silent, in one run.
+/// One run has a task that is never called, one that follows it, and one whose camera is silent.
 TEST_P(Ends, ComeWhileAllWaitForTriggers) {
   const auto run = [&](bool messages) {
     Camera camera;

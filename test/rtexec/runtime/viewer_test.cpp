@@ -1,4 +1,4 @@
-// The page and the pictures of a run, over real sockets and a real folder.
+// Tests the page and the pictures of a run, over real sockets and a real folder.
 #include "rtexec/runtime/view/viewer.hpp"
 
 #include "hal/machine_files.hpp"
@@ -47,7 +47,7 @@ using view::Viewer;
 
 constexpr int side = 64;
 
-/// A client of ours, with system calls alone.
+/// A client that uses system calls only.
 class Connection {
  public:
   explicit Connection(std::uint16_t port, const char* address = "127.0.0.1")
@@ -67,7 +67,7 @@ class Connection {
   }
   [[nodiscard]] bool connected() const { return connected_; }
   void send(std::string_view text) const { (void)::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
-  /// Until the server closes.
+  /// Receives until the server closes.
   [[nodiscard]] std::string receive() const {
     std::string all;
     std::array<char, 65536> part{};
@@ -98,7 +98,7 @@ std::string body_of(const std::string& answer) {
   return end == std::string::npos ? "" : answer.substr(end + 4);
 }
 
-/// A detector on the host device, whose job sees one known picture each time.
+/// A detector on the host device. Each of its jobs gets the same known picture.
 class Front {
  public:
   Front() {
@@ -124,7 +124,7 @@ class Front {
     return executive::create(set_of({task}, duration), std::move(setup)).value();
   }
 
-  /// The picture with what the network alone makes of it, as JPEG.
+  /// Returns the picture with the network's own detections, as JPEG.
   [[nodiscard]] std::string expected() const {
     auto alone = study::Inference::load({.model = model()}, {});
     EXPECT_EQ(problem(alone), "none");
@@ -150,7 +150,7 @@ std::unique_ptr<Viewer> started(const std::shared_ptr<Tap>& tap, view::ViewerOpt
   return std::move(*viewer);
 }
 
-/// A tap that is connected, without a run.
+/// Returns a connected tap without a run.
 std::shared_ptr<Tap> connected(const Workload& workload) {
   auto tap = std::make_shared<Tap>("front");
   EXPECT_EQ(problem(tap->connect({}, workload)), "none");
@@ -220,7 +220,7 @@ TEST(Viewer, AnswersNobodyWhoAsksForAnotherHostOrForAnythingElse) {
   EXPECT_EQ(nonsense.receive(), "");
   const Connection endless(port);
   endless.send("GET /" + std::string(100'000, 'a'));
-  (void)endless.receive(); // closed
+  (void)endless.receive(); // closed by the server
   EXPECT_THAT(ask(port, "/"), StartsWith("HTTP/1.1 200 "));
 }
 
@@ -236,7 +236,7 @@ TEST(Viewer, AConnectionIsUsedAgain) {
   EXPECT_THAT(answers, HasSubstr("HTTP/1.1 404 "));
 }
 
-/// Those who hang keep nobody out for ever, and nobody from ending.
+/// Clients that hang do not lock out others, and do not prevent the end.
 TEST(Viewer, ClientsThatHangAreLeft) {
   auto workload = picture_workload(1024);
   std::mt19937 random(1);
@@ -248,7 +248,7 @@ TEST(Viewer, ClientsThatHangAreLeft) {
   std::vector<Connection> hanging;
   for (int i = 0; i < 40; ++i) {
     hanging.emplace_back(port);
-    // Megabytes that they never read, or a request without its end.
+    // Such a client never reads its megabytes, or never completes its request.
     if (i % 2 == 0)
       for (int k = 0; k < 20; ++k) hanging.back().send("GET /picture.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n");
     else hanging.back().send("GET / HT");

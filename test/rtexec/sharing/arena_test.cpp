@@ -1,4 +1,4 @@
-// The allocator of a client's addresses, held against a list of intervals.
+// Tests the allocator of a client's addresses against a list of intervals.
 #include "rtexec/sharing/client/arena.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t KiB = 1 << 10, MiB = 1 << 20;
 
-/// What an arena is to do, by looking at every object each time.
+/// Computes what an arena must do, by examining every object each time.
 class Oracle {
  public:
   struct Gap {
@@ -59,7 +59,7 @@ class Oracle {
     if (at < slots_ * slot_) found.push_back({at, slots_ * slot_});
     return found;
   }
-  /// Slots that an object in [begin, end) would be the first to use.
+  /// Returns the number of slots that an object in [begin, end) would be the first to use.
   [[nodiscard]] std::size_t fresh(std::uint64_t begin, std::uint64_t end) const {
     std::size_t count = 0;
     for (auto slot = begin / slot_; slot <= (end - 1) / slot_; ++slot) count += !uses(slot);
@@ -82,7 +82,7 @@ void expect_same(const Arena& arena, const Oracle& oracle) {
   for (std::size_t slot = 0; slot < arena.slots(); ++slot) ASSERT_EQ(arena.uses(slot), oracle.uses(slot)) << slot;
 }
 
-/// Where an object of this size may go: the gap at the end where no other has room.
+/// Returns the gaps in which an object of this size may be placed. The gap at the end counts only if no other fits.
 std::vector<Oracle::Gap> fitting(const Oracle& oracle, std::uint64_t size, std::uint64_t alignment, std::uint64_t end) {
   std::vector<Oracle::Gap> inner, last;
   for (const auto& gap : oracle.gaps()) {
@@ -202,8 +202,8 @@ TEST(Arena, FreesWithoutAskingForMemory) {
   EXPECT_EQ(arena.slots_in_use(), 0U);
 }
 
-/// What PyTorch's caching allocator asks a driver for: 2 MiB for small tensors, 20 MiB for those up to 10 MiB, above
-/// that multiples of 2 MiB; given back in bursts when it empties its cache.
+/// Draws a block size as PyTorch's caching allocator requests it: 2 MiB for small tensors, 20 MiB for those up to 10
+/// MiB, larger ones in multiples of 2 MiB. It frees blocks in bursts when it empties its cache.
 std::uint64_t framework_block(std::mt19937& engine) {
   const auto kind = engine() % 20;
   if (kind < 10) return 2 * MiB;

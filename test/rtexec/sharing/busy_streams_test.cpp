@@ -1,4 +1,4 @@
-// Which streams have work, while other threads submit some: a driver that submits while it is asked.
+// Tests which streams have work while other threads submit some: the driver submits during a query.
 #include "rtexec/sharing/preload/busy_streams.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ BusyStreams* busy = nullptr;
 bool has_work = false;
 
 Code synchronize(Stream stream) {
-  has_work = true; // another thread's, which comes when what was there has ended
+  has_work = true; // another thread's work, submitted when the earlier work has ended
   EXPECT_TRUE(busy->mark(stream, false));
   return Code::success;
 }

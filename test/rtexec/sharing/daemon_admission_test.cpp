@@ -1,4 +1,4 @@
-// Admission of clients: what is promised, and refused with its numbers.
+// Tests admission of clients: guarantees, and refusals with their numbers.
 #include "rtexec/sharing/daemon/client_admission.hpp"
 #include "test/rtexec/sharing/daemon_device.hpp"
 
@@ -67,7 +67,7 @@ TEST(DaemonAdmission, NobodyGrowsBeyondItsLimit) {
 
 TEST(DaemonAdmission, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
   AdmissionOptions options = admission_options(16, 8);
-  options.device.board.swap_costs.clear(); // not even known
+  options.device.board.swap_costs.clear(); // the costs are unknown
   ClientAdmission clients(options);
   for (const char* name : {"a", "b"}) {
     const auto place = clients.connect({name, {}}, 8);
@@ -77,7 +77,7 @@ TEST(DaemonAdmission, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
   }
   EXPECT_GE(*clients.at(0)->response_bound, 60ms);
   EXPECT_LE(*clients.at(0)->response_bound, 100ms);
-  // A third one would need swapping, of which nothing is known
+  // A third client would need swapping, the costs of which are unknown.
   EXPECT_TRUE(clients.connect({"c", {}}, 0));
   const auto third = clients.grow(2, 1);
   ASSERT_FALSE(third);
@@ -127,7 +127,7 @@ TEST(DaemonAdmission, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefuse
   EXPECT_TRUE(clients.take_changes().empty());
 }
 
-/// While one executes, six of ten chunks of the other are loaded, in 600 us, and the others when it has ended.
+/// While one client executes, six of ten chunks of the other are loaded, in 600 us; the rest follows when it has ended.
 TEST(DaemonAdmission, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused) {
   for (const Duration period : {100ms, 40ms}) {
     ClientAdmission clients(admission_options(16, 8));
@@ -218,7 +218,7 @@ TEST(DaemonAdmission, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredIts
   }
 }
 
-/// Where all did not fit its jobs were loaded, which has taken time from others.
+/// When not all clients fitted, its jobs were loaded, and that took time from others.
 TEST(DaemonAdmission, OneThatWasSwappedCountsWithItsMemory) {
   ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 3; ++i) {
@@ -237,7 +237,7 @@ TEST(DaemonAdmission, OneThatWasSwappedCountsWithItsMemory) {
   EXPECT_LT(*clients.at(0)->response_bound, bound);
 }
 
-/// Jobs that are under way for others still wait for loads, or behind those that are loaded.
+/// Jobs under way for other clients still wait for loads, or behind loaded jobs.
 TEST(DaemonAdmission, ThatNotAllFittedCountsUntilAQuietInstant) {
   ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 4; ++i) {

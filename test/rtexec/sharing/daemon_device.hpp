@@ -1,6 +1,6 @@
-// A device and its clients in software, on a virtual clock, around a Dispatcher: two copy engines, frames with
-// contents, programs that ask for jobs, agents that carry out commands. Everything that a client has written it finds
-// again when it executes, and a frame that is another's by then is never touched, or the test fails.
+// A simulated device and its clients on a virtual clock, around a Dispatcher: two copy engines, frames with contents,
+// programs that request jobs, agents that carry out commands. The test fails if a client does not find its own data
+// when it executes, or touches a frame that belongs to another one.
 #pragma once
 
 #include "rtexec/sharing/daemon/client_admission.hpp"
@@ -15,20 +15,20 @@
 
 namespace rtexec::daemon::test {
 
-/// `frames` chunks of 2 MiB, which take 100 us each way, on two copy engines; EDF.
+/// Options with `frames` chunks of 2 MiB, each of which takes 100 us each way, on two copy engines; EDF.
 AdmissionOptions admission_options(std::uint32_t frames, std::uint32_t places);
 
-/// How a client in software behaves.
+/// How a simulated client behaves.
 struct Program {
-  /// The least and the longest time from one request to the next one; a request waits until the job before has ended.
+  /// The least and the longest time from one request to the next. A request waits until the previous job has ended.
   Duration least{0}, longest{0};
-  /// Likewise: how long a job executes.
+  /// The least and the longest execution time of a job.
   Duration quickest{0}, slowest{0};
   bool reports_failed_saves = false;
   bool ignores_commands = false;
   bool never_ends = false;
-  bool asks_at_once = false; // the first time
-  bool rests = false;        // asks for nothing until it is another program
+  bool asks_at_once = false; // its first request comes at once
+  bool rests = false;        // sends no request until it becomes another program
 };
 
 class SimulatedDevice final : public Outlet {
@@ -37,10 +37,10 @@ class SimulatedDevice final : public Outlet {
 
   void attach(std::uint32_t place, const Contract& contract, const Program& program);
   void change(std::uint32_t place, const Contract& contract, bool interrupt);
-  /// The program does as `program` says from its next job on.
+  /// Makes the program behave as `program` from its next job on.
   void become(std::uint32_t place, const Program& program) { clients_[place].program = program; }
   [[nodiscard]] bool alive(std::uint32_t place) const { return clients_[place].life != 0; }
-  /// The process ends now, whatever it is doing.
+  /// Ends the process now, whatever it does.
   void kill(std::uint32_t place);
   void run_until(Instant when);
   [[nodiscard]] Instant now() const { return now_; }
@@ -51,9 +51,9 @@ class SimulatedDevice final : public Outlet {
     std::vector<std::pair<std::uint32_t, Expelled>> expelled;
   };
   Seen seen;
-  /// How long it takes until the end of an expelled client's process is noticed.
+  /// The maximum time until the end of an expelled client's process is noticed.
   Duration dies_within{std::chrono::milliseconds(2)};
-  /// Told when a place is vacant.
+  /// Called when a place becomes vacant.
   std::function<void(std::uint32_t)> on_vacant;
 
   void command(std::uint32_t place, const protocol::Entry& entry) noexcept override;
@@ -63,14 +63,14 @@ class SimulatedDevice final : public Outlet {
   void vacant(std::uint32_t place) noexcept override;
 
  private:
-  /// What a client knows of its memory.
+  /// What a client knows about its memory.
   struct Slot {
     std::optional<std::uint32_t> frame;
-    std::uint64_t written = 0; // that its program wrote last; 0: nothing yet
-    std::uint64_t saved = 0;   // on the host
+    std::uint64_t written = 0; // the contents that its program wrote last; 0: none yet
+    std::uint64_t saved = 0;   // the contents saved on the host
   };
   struct Client {
-    std::uint64_t life = 0; // of the process that is there; 0: none
+    std::uint64_t life = 0; // identifies the process; 0: none
     Program program;
     std::vector<Slot> slots;
     std::uint64_t job = 0;
@@ -80,7 +80,7 @@ class SimulatedDevice final : public Outlet {
   using Agenda = std::multimap<Instant, std::function<void()>>;
 
   void at(Instant when, std::function<void()> what) { agenda_.emplace(when, std::move(what)); }
-  /// Unless the process is another one by then.
+  /// Calls `what` at `when`, unless the process is another one by then.
   void later(std::uint32_t place, Instant when, std::function<void(Client&)> what);
   void say(std::uint32_t place, protocol::EntryKind kind, std::uint32_t slot, std::uint32_t frame, std::uint64_t job,
            bool failed = false);

@@ -1,5 +1,5 @@
-// The dispatcher with clients in software on a virtual clock: deadlines that were admitted, contents, crashes at any
-// moment, and clients that lie.
+// Tests the dispatcher with simulated clients on a virtual clock: admitted deadlines, contents, crashes at any moment,
+// and clients that lie.
 #include "rtexec/sharing/daemon/dispatcher.hpp"
 #include "test/rtexec/sharing/daemon_device.hpp"
 #include "test/support/sanitized.hpp"
@@ -21,7 +21,7 @@ using namespace daemon::test;
 using protocol::Entry;
 using protocol::EntryKind;
 
-constexpr Duration chunk = 100us; // as admission_options() says it takes
+constexpr Duration chunk = 100us; // as in admission_options()
 
 /// Returns `contract` of a client with this rank and these slots.
 Contract with(Contract contract, std::uint32_t rank, std::uint32_t slots = 0) {
@@ -34,7 +34,7 @@ DispatcherOptions options_of(const AdmissionOptions& options, std::uint32_t fram
   return {.places = options.places, .frames = frames, .copy_engines = 2};
 }
 
-/// Keeps what is said last to each.
+/// Keeps the last message to each client.
 class Quiet final : public Outlet {
  public:
   void command(std::uint32_t place, const Entry& entry) noexcept override {
@@ -64,7 +64,7 @@ Program program_of(const config::ClientDeclaration& declaration) {
           .slowest = declaration.wcet};
 }
 
-/// A set of clients as the daemon would hold it: admitted, attached, and sometimes exchanged for others.
+/// A set of clients as the daemon would have it: admitted, attached, and sometimes replaced by others.
 class Everyone {
  public:
   Everyone(const AdmissionOptions& options, std::uint32_t frames, std::uint64_t seed)
@@ -77,12 +77,12 @@ class Everyone {
     };
   }
 
-  /// Asks again for a while where it is told to. False: refused.
+  /// Admits a client. Retries for a while if the daemon says so. Returns false if it is refused.
   bool add(const std::string& name, std::uint32_t slots, const std::optional<config::ClientDeclaration>& declaration,
            const Program& program) {
     return in_the_end([&] { return join(name, slots, declaration, program); });
   }
-  /// Who is there is one with a declaration from now on; likewise.
+  /// Lets a connected client declare itself. Retries for a while if the daemon says so.
   bool declare(std::uint32_t place, const config::ClientDeclaration& declaration) {
     return in_the_end([&]() -> Admitted<> {
       device.dispatcher().hold(place);
@@ -116,7 +116,7 @@ class Everyone {
       device.change(changed, clients.at(changed)->contract, changed == place);
     return true;
   }
-  /// Calls `ask`, which is told to wait at most as long as clients do.
+  /// Calls `ask` until it succeeds, for at most as long as clients retry.
   template <class Ask> bool in_the_end(Ask ask) {
     for (const Instant until = device.now() + 2s;; device.run_until(device.now() + 1ms)) {
       const Admitted<> asked = ask();
@@ -147,11 +147,11 @@ class Everyone {
   ClientAdmission clients;
   SimulatedDevice device;
   std::uint64_t quiet = 0, waited = 0;
-  std::uint64_t late = 0; // jobs of those who have gone
+  std::uint64_t late = 0; // late jobs of clients that have left
   std::uint32_t newest = 0;
 };
 
-/// Eight clients of a quarter of the device each, with random periods, that are admitted.
+/// Admits eight clients, each with a quarter of the device and a random period.
 void add_eight(Everyone& all, std::uint32_t slots, std::mt19937_64& random) {
   for (std::uint32_t i = 0; i < 8; ++i) {
     for (int tries = 0;; ++tries) {
@@ -172,7 +172,7 @@ TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTh
     ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
     const Program greedy{.least = 0ms, .longest = 1ms, .quickest = 1ms, .slowest = 5ms};
     const bool with_greedy = all.add("greedy", 8, {}, greedy);
-    // What they begin with is created once, which is no part of the promise
+    // Their initial memory is created once, which the bound does not include.
     all.device.run_until(all.device.now() + 2s);
     const std::uint64_t before = all.missed();
     ASSERT_NO_FATAL_FAILURE(all.device.run_until(all.device.now() + 20s)) << "seed " << seed;
@@ -209,7 +209,7 @@ bool does(const policies::DeviceScheduler::State& state, std::uint32_t place, Do
   return false;
 }
 
-/// Goes on until some client does that; for half a second at most.
+/// Advances until some client is in the state `what`, for at most half a second.
 std::optional<std::uint32_t> find_one_that_is(SimulatedDevice& device, Doing what) {
   for (const Instant until = device.now() + 500ms; device.now() < until;) {
     device.run_until(device.now() + 20us);
@@ -219,7 +219,7 @@ std::optional<std::uint32_t> find_one_that_is(SimulatedDevice& device, Doing wha
   return std::nullopt;
 }
 
-/// Whatever it was doing: the others miss nothing, and another one comes.
+/// A client may be killed whatever it does: the others miss no deadline, and another one takes its place.
 TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
   const std::uint64_t sets = rtexec::test::sanitized ? 2 : 10;
   std::array<std::uint64_t, doings.size()> killed{};
@@ -282,7 +282,7 @@ config::ClientDeclaration each(Duration period, Duration wcet) {
   return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
 }
 
-/// The longest WCET that all of these are promised, with as many slots.
+/// Returns the longest WCET with which all of these are admitted, each with `slots` slots.
 Duration tightest(const AdmissionOptions& options, std::uint32_t slots,
                   std::vector<config::ClientDeclaration> declarations) {
   const auto fits = [&](Duration wcet) {
@@ -299,14 +299,14 @@ Duration tightest(const AdmissionOptions& options, std::uint32_t slots,
   return wcet;
 }
 
-/// Likewise of clients with these periods and 16 slots of 32 frames each.
+/// Returns the longest WCET for clients with these periods, and 16 slots each in 32 frames.
 Duration tightest(const std::vector<Duration>& periods) {
   std::vector<config::ClientDeclaration> declarations;
   for (const Duration period : periods) declarations.push_back(each(period, 0us));
   return tightest(admission_options(32, 5), 16, declarations);
 }
 
-/// What it costs to bring its memory a second time is no part of what the others were promised.
+/// The cost of loading its memory a second time is not part of the others' bounds.
 TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
   std::uint64_t grown = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 10 : 100); ++seed) {
@@ -337,8 +337,8 @@ TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
   EXPECT_GT(grown, rtexec::test::sanitized ? 20u : 200u);
 }
 
-/// What is promised with the newcomer holds from its first job on, for all, though where all fitted before much is to
-/// be swapped from then on: nobody's job gives up its turn for that.
+/// The bounds with a newcomer hold from its first job on, for all clients. If all fitted before, much must now be
+/// swapped, but no job gives up its turn for that.
 TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
   std::uint64_t came = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 600); ++seed) {
@@ -353,7 +353,7 @@ TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
       ASSERT_TRUE(all.add("client", slots, each(period, wcet), exact));
     };
     for (int i = 0; i < 2; ++i) ASSERT_NO_FATAL_FAILURE(add(periods[static_cast<std::size_t>(i)], 16));
-    all.device.run_until(all.device.now() + 100ms); // all is there
+    all.device.run_until(all.device.now() + 100ms); // all memory is loaded
     const std::uint64_t before = all.missed();
     for (int i = 0; i < 5; ++i) {
       all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
@@ -369,7 +369,7 @@ TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
   EXPECT_GT(came, rtexec::test::sanitized ? 50u : 500u);
 }
 
-/// Programs that ask as soon and execute as long as they may.
+/// Programs that request as early and execute as long as they may.
 class Restarted : public Everyone {
  public:
   struct Done {
@@ -383,8 +383,8 @@ class Restarted : public Everyone {
     declared_at_[newest] = declaration;
     return true;
   }
-  /// One goes, often after its job, and comes again at once: with a declaration, or with one that it makes later, in a
-  /// job or between two.
+  /// One client leaves, often after its job, and comes back at once: with a declaration, or with one that it makes
+  /// later, in a job or between two jobs.
   void go_and_come(std::mt19937_64& random, Done& done) {
     const auto place = static_cast<std::uint32_t>(random() % declared_at_.size());
     if (clients.at(place) == nullptr) return;
@@ -420,7 +420,7 @@ class Restarted : public Everyone {
       return device.dispatcher().statistics(place).jobs > before;
     });
   }
-  /// For a while at most.
+  /// Advances until `so` holds, at most for a while.
   template <class So> void await(So so) {
     for (const Instant until = device.now() + 100ms; device.now() < until && !so();)
       device.run_until(device.now() + 50us);
@@ -430,7 +430,7 @@ class Restarted : public Everyone {
   std::array<config::ClientDeclaration, 5> declared_at_{};
 };
 
-/// At the edge of what is admitted.
+/// The clients are at the edge of what is admitted.
 TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
   Restarted::Done done;
   std::uint64_t waited = 0;
@@ -438,7 +438,7 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
     std::mt19937_64 random(seed);
     AdmissionOptions options = admission_options(32, 5);
     options.best_effort_wcet = 100us * (5 + random() % 60);
-    const std::uint32_t slots = random() % 2 == 0 ? 0 : 17; // none of it swapped, or all
+    const std::uint32_t slots = random() % 2 == 0 ? 0 : 17; // none of it is swapped, or all of it
     std::vector<config::ClientDeclaration> declarations;
     for (std::uint64_t i = 0; i < 3 + seed % 3; ++i) {
       const Duration period = slots == 0 ? 1ms * (15 + random() % 20) : 1ms * (9 + random() % 9);
@@ -467,7 +467,7 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
   EXPECT_GT(waited, rtexec::test::sanitized ? 50u : 700u) << "times that one was told to ask again";
 }
 
-/// It ends after its job and comes again at once, which it may not before the others, whom it has delayed, are served.
+/// It ends after its job and comes back at once. It may not run before the clients that it delayed are served.
 TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     AdmissionOptions options = admission_options(32, 3);
@@ -519,8 +519,8 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
   }
 }
 
-/// Its job of before is none of the set that it is in from then on, but has delayed the others. Whatever it asks for
-/// while that is looked at waits.
+/// Its earlier job does not belong to the new set, but has delayed the others. All its requests wait until the
+/// declaration is examined.
 TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
   const AdmissionOptions options = admission_options(32, 3); // a job without a declaration takes 5 ms
   ClientAdmission clients(options);
@@ -569,8 +569,8 @@ TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
     EXPECT_EQ(dispatcher.statistics(place).missed, 0u) << "place " << place;
 }
 
-/// From then on a job whose chunks are there bypasses a less urgent staged one: also those that wait already, or the
-/// newcomer waits for them.
+/// From now on a job with all its chunks bypasses a less urgent staged one. This includes jobs that already wait;
+/// otherwise the newcomer would wait for them.
 TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
   for (const bool before_they_ask : {true, false}) {
     const AdmissionOptions options = admission_options(4, 5);
@@ -640,8 +640,8 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
   }
 }
 
-/// One that waits for its client to grow has not been in the core: it is nothing that delays, so it is a job of the
-/// client that has declared itself, and its next one comes a period later.
+/// A job that waits for its client to grow has not been in the core, so it delays no other job. It counts as a job of
+/// the declared client, and the next one comes a period later.
 TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 2, .frames = 3}, outlet);
@@ -687,7 +687,7 @@ TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
   EXPECT_FALSE(dispatcher.state().running) << "two jobs within a period";
 }
 
-/// Each waits for its own reason; where nobody has declared itself all instants are quiet.
+/// Each client waits for its own reason. Without declared clients all instants are quiet.
 TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
@@ -806,7 +806,7 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
   }
 }
 
-/// Whatever becomes of its job: the device is free at once.
+/// However its job ends, the device is free at once.
 TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
   for (int what = 0; what < 3; ++what) {
     Quiet outlet;
@@ -848,7 +848,8 @@ TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOn
   EXPECT_EQ(dispatcher.next_tick(), std::nullopt);
 }
 
-/// Who waits is not told, nor who has the device alone; who gets it next, while others wait, is told for itself.
+/// A waiting client gets no notice, and neither does one that has the device alone. The next client to get it, while
+/// others wait, gets its own notice.
 TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
@@ -862,7 +863,7 @@ TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
   EXPECT_EQ(outlet.commands, 2) << "the last one has the device alone";
 }
 
-/// Client 0 behaves as `program` says; returns why it was expelled.
+/// Runs client 0 as `program`. Returns why it was expelled.
 std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, OnWcetExceeded on_overrun,
                                                              std::uint64_t& others_jobs) {
   Everyone all(admission_options(16, 4), 16, 1);
@@ -912,7 +913,7 @@ TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
   }
 }
 
-/// It asks without a pause: its releases are a period apart all the same.
+/// It requests without a pause. Its releases are nevertheless a period apart.
 TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
   Everyone all(admission_options(16, 4), 16, 1);
   const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
@@ -922,7 +923,7 @@ TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
   EXPECT_NEAR(static_cast<double>(all.device.dispatcher().statistics(0).jobs), 200, 2);
 }
 
-/// A hostile client: its memory is its own affair, and others' is not to be had.
+/// A hostile client can damage its own memory only.
 TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -934,7 +935,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
     const std::uint64_t before = rtexec::test::allocations();
     for (int i = 0; i < 1000; ++i) {
       now += Duration(random() % 1'000'000);
-      // Place 1 is hostile, and knows what it was ordered
+      // The client at place 1 is hostile, and knows its orders.
       const auto little = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
       Entry entry{.kind = static_cast<std::uint16_t>(little(random() % 2 == 0 ? 5 : 0xffff)),
                   .status = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : 0),
@@ -976,7 +977,7 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   EXPECT_FALSE(dispatcher.occupied(2));
 }
 
-/// Place 0 has the only frame, and place 1 asks for it.
+/// The client at place 0 has the only frame, and the one at place 1 requests it.
 void ask_for_the_only_frame(Dispatcher& dispatcher) {
   for (std::uint32_t place = 0; place < 2; ++place)
     ASSERT_TRUE(dispatcher.attach(place, {.task = {.slots = 1}, .wcet = 1ms}, Instant{}));
@@ -986,7 +987,7 @@ void ask_for_the_only_frame(Dispatcher& dispatcher) {
   say(dispatcher, 1, EntryKind::request, 1);
 }
 
-/// The driver takes its time to end a process; where its frames outlive it nobody waits for that.
+/// The driver needs time to end a process. If frames outlive their process, no client waits for that.
 TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {
   for (const bool outlive : {false, true}) {
     Quiet outlet;

@@ -1,4 +1,4 @@
-// rtexecd's server with clients that keep to nothing: they end in parts, and they say what they like.
+// Tests rtexecd's server with clients that violate the protocol: they end in parts, and send arbitrary data.
 #include "rtexec/sharing/client/client.hpp"
 #include "rtexec/sharing/protocol/channel.hpp"
 #include "rtexec/sharing/protocol/segment.hpp"
@@ -42,7 +42,7 @@ using test::exit_code;
 using test::RunningServer;
 using test::start;
 
-// The thread sanitizer allows no threads in a process that was forked from one with threads.
+// The thread sanitizer permits no threads in a process that was forked from one with threads.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool forks = false;
 #else
@@ -50,10 +50,10 @@ constexpr bool forks = true;
 #endif
 
 constexpr std::uint32_t slots = 4;
-/// Of processes that others are to wait for, beside all else that a machine does under a sanitizer.
+/// A factor for the times of processes that others wait for, since a sanitizer slows down the machine.
 constexpr int slowness = rtexec::test::sanitized ? 5 : 1;
 
-/// A client that is made of the protocol alone.
+/// A client made of the protocol alone.
 struct Bare {
   static std::optional<Bare> connect(const std::filesystem::path& directory) {
     auto channel = protocol::Channel::connect(directory / "socket");
@@ -82,7 +82,7 @@ struct Bare {
     static_cast<void>(entries.push(entry));
     segment->to_daemon_bell.raise();
   }
-  /// Has the device, with all slots, and gives it back.
+  /// Gets the device with all slots, and returns it.
   void execute_once() {
     say({.kind = static_cast<std::uint16_t>(EntryKind::request), .job = 1});
     while (segment->state.job() != protocol::JobVerdict{1, protocol::Verdict::granted}) {
@@ -105,7 +105,7 @@ std::unique_ptr<Client> honest(const std::filesystem::path& directory, HostClien
   return connected && (*connected)->grow(slots) ? std::move(*connected) : nullptr;
 }
 
-/// Its agent ends, and the process takes its time: as one does that is killed, whose driver takes its memory down.
+/// Its agent ends, but the process takes some time. A killed process does so while its driver releases its memory.
 TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
@@ -130,7 +130,7 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
     const auto begun = std::chrono::steady_clock::now();
     if (!client->begin()) return 11;
     client->end();
-    return std::chrono::steady_clock::now() - begun < 10s ? 0 : 12; // it was to save them, within 20 s
+    return std::chrono::steady_clock::now() - begun < 10s ? 0 : 12; // it had to save them within 20 s
   });
   EXPECT_EQ(exit_code(goes_on), 0);
   EXPECT_EQ(exit_code(ends), 128 + SIGKILL) << "who is no client any more and lives on is ended";
@@ -138,7 +138,7 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
   ::close(gone[1]);
 }
 
-/// It is no client any more, and cannot help that: its address space is gone, and all that was mapped there.
+/// It is no client any more, and cannot change that: its address space with all mappings is gone.
 TEST(DaemonHostile, AClientThatExecutesAnotherProgramIsNotEnded) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
@@ -173,12 +173,12 @@ TEST(DaemonHostile, AClientThatExecutesAnotherProgramIsNotEnded) {
     return 0;
   });
   ::close(gone[0]);
-  ::close(gone[1]); // its last end goes with the exec
+  ::close(gone[1]); // its last end closes with the exec
   EXPECT_EQ(exit_code(goes_on), 0);
   EXPECT_EQ(exit_code(executes), 0);
 }
 
-/// What threads of this process whose name begins so have had of a core.
+/// Returns the CPU time of the threads of this process whose names begin with `name`.
 Duration used_by_threads(const std::string& name) {
   Duration sum{0};
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -212,12 +212,12 @@ TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
   const Duration used = used_by_threads("rtexecd-0") - before;
   EXPECT_GT(used, 0ms);
   EXPECT_LT(used, (std::chrono::steady_clock::now() - begun) / (rtexec::test::sanitized ? 2 : 3));
-  server.reset(); // which it cannot hinder
+  server.reset(); // the client cannot prevent this
   ::kill(rings, SIGKILL);
   EXPECT_EQ(exit_code(rings), 128 + SIGKILL);
 }
 
-/// A message that says what it likes, within what the protocol can say or without.
+/// Sends a message with random contents, within the protocol's limits or outside.
 template <protocol::Message M> void say_at_random(protocol::Channel& channel, std::mt19937_64& random) {
   std::array<std::byte, sizeof(M)> bytes;
   for (std::byte& each : bytes) each = static_cast<std::byte>(random());
@@ -253,10 +253,10 @@ void say_something(Bare& bare, std::mt19937_64& random) {
   static_cast<void>(bare.channel.send(std::span(bytes).first(size), STDERR_FILENO));
 }
 
-/// Messages and entries at random, with file descriptors, what the daemon ordered answered now and then, and a ring and
-/// a lifeline that are spoilt. It ends by itself, unless the daemon ends it.
+/// Sends random messages and entries, with file descriptors, sometimes answers an order, and damages its ring and
+/// lifeline. Ends by itself, unless the daemon ends it.
 int talk_rubbish(const std::filesystem::path& directory, std::uint64_t seed) {
-  static_cast<void>(::nice(19)); // the machine's time is not what this is about
+  static_cast<void>(::nice(19)); // leaves the machine's time to others
   std::mt19937_64 random(seed);
   const auto until = std::chrono::steady_clock::now() + 300ms;
   while (std::chrono::steady_clock::now() < until) {
@@ -291,16 +291,17 @@ int talk_rubbish(const std::filesystem::path& directory, std::uint64_t seed) {
   return 0;
 }
 
-/// How long hostile clients are at it: RTEXEC_HOSTILE_SECONDS.
+/// Returns how long hostile clients run: RTEXEC_HOSTILE_SECONDS.
 std::chrono::seconds hostile_time() {
   const char* const seconds = std::getenv("RTEXEC_HOSTILE_SECONDS");
   return std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 2);
 }
 
-/// Declared: it is promised a deadline, keeps count of its jobs, and finds in each slot what it wrote there.
+/// A declared client that is admitted with a deadline, counts its jobs, and checks that each slot holds what it wrote
+/// there.
 int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_clock::time_point until, int told) {
   constexpr auto period = 500ms * slowness;
-  const rtexec::test::Urgent urgent; // its agent too: the machine is others' as well
+  const rtexec::test::Urgent urgent; // for its agent too: other programs use the machine as well
   HostClientMemory memory(slots, 2 << 20);
   const auto client = honest(directory, memory);
   if (!client) return 10;
@@ -323,7 +324,7 @@ int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_c
     ++jobs;
     if (std::chrono::steady_clock::now() > release + period) ++late;
   }
-  return late <= 1 + jobs / 10 ? 0 : 15; // the machine may stop, and others may take its cores
+  return late <= 1 + jobs / 10 ? 0 : 15; // the machine may stall, and others may use its cores
 }
 
 TEST(DaemonHostile, RubbishHurtsNobodyElse) {

@@ -1,4 +1,5 @@
-// rtexecd's server with clients in other processes: sockets, segments, chunks handed on, ends of processes.
+// Tests rtexecd's server with clients in other processes: sockets, shared-memory regions, passed chunks, ends of
+// processes.
 #include "rtexec/sharing/client/client.hpp"
 #include "rtexec/sharing/daemon/line_limit.hpp"
 #include "rtexec/sharing/daemon/listening.hpp"
@@ -37,7 +38,7 @@ using test::RunningServer;
 using test::start;
 using testing::HasSubstr;
 
-// The thread sanitizer allows no threads in a process that was forked from one with threads.
+// The thread sanitizer permits no threads in a process that was forked from one with threads.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool forks = false;
 #else
@@ -46,8 +47,8 @@ constexpr bool forks = true;
 
 constexpr std::uint32_t slots = 6;
 
-/// Writes each slot's own contents in each job, and finds those of the job before. Tells of its first job, where it is
-/// to.
+/// Writes own contents to each slot in each job, and checks those of the previous job. Reports its first job to `told`,
+/// if set.
 int compute(const std::filesystem::path& directory, const std::string& name, int jobs, bool stays = false,
             int told = -1) {
   HostClientMemory memory(slots, 2 << 20);
@@ -135,11 +136,11 @@ TEST(DaemonServer, AClientMayChangeItsFolderBetweenDaemons) {
     std::filesystem::current_path("/");
     if (!connected || !(*connected)->begin()) return 10;
     (*connected)->end();
-    if (::write(began[1], "b", 1) != 1 || ::read(next[0], &token, 1) != 1) return 12; // there is another daemon
+    if (::write(began[1], "b", 1) != 1 || ::read(next[0], &token, 1) != 1) return 12; // another daemon runs
     ::alarm(30);
     return (*connected)->begin() ? 0 : 11;
   });
-  ::close(began[1]); // so that reading ends where the process does
+  ::close(began[1]); // so that reading ends when the process ends
   char token = 0;
   EXPECT_EQ(::read(began[0], &token, 1), 1);
   first.reset();
@@ -180,7 +181,7 @@ protocol::Declare each_100_ms(std::int64_t wcet_ns) {
   return {.header = {}, .period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = wcet_ns};
 }
 
-/// Its job has delayed one that goes on: there is no time for both until that has ended, and then there is.
+/// Its job has delayed one that continues. There is not enough time for both until that has ended; then there is.
 TEST(DaemonServer, AProgramThatIsStartedAgainIsServedWhenThoseThatItDelayedHaveEnded) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
@@ -216,7 +217,7 @@ TEST(DaemonServer, AProgramThatIsStartedAgainIsServedWhenThoseThatItDelayedHaveE
   ::close(holds[1]);
 }
 
-/// Others would wait for its job meanwhile.
+/// Otherwise other clients would wait for its job.
 TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
@@ -224,7 +225,7 @@ TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
   const auto one = connected(folder.path() / "d", "one", one_memory),
              other = connected(folder.path() / "d", "other", other_memory);
   ASSERT_TRUE(one && other && one->declare(each_100_ms(45'000'000)));
-  ASSERT_TRUE(other->begin()); // for at most 5 ms, as it has not said otherwise
+  ASSERT_TRUE(other->begin()); // for at most 5 ms, since it declared nothing else
   const Instant asked = hal::now();
   const auto refused = other->declare(each_100_ms(52'000'000));
   EXPECT_LT(hal::now(), asked + 10s);
@@ -236,12 +237,12 @@ TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
   EXPECT_TRUE(promised) << promised.error().what;
 }
 
-/// Where it can have more memory only later its job ends first, which others may be waiting for.
+/// If it can get more memory only later, its job ends first, since others may wait for the device.
 TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
   const rtexec::test::ScratchFolder folder;
   auto listener = listen_in(folder.path() / "d", "");
   ASSERT_TRUE(listener) << listener.error().what;
-  std::vector<std::uint32_t> held; // of each time that it asked for more memory
+  std::vector<std::uint32_t> held; // slots at each of its requests for more memory
   std::thread daemon([&] {
     pollfd comes{.fd = listener->get(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(::poll(&comes, 1, 10'000), 1);
@@ -265,7 +266,7 @@ TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
                   protocol::Delivery::done);
       else ASSERT_EQ(channel.send(protocol::Grown{.header = {}, .slots = asked->slots}), protocol::Delivery::done);
     }
-    while (channel.receive(letter) == protocol::Delivery::done) {} // until it goes
+    while (channel.receive(letter) == protocol::Delivery::done) {} // until it leaves
   });
   {
     HostClientMemory memory(slots, 2 << 20);
@@ -324,7 +325,7 @@ TEST(DaemonServer, LetsGoWhoHadNothing) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4, 1);
-  const pid_t leaves = start([&] { // as a library does that finds itself unable to be a client
+  const pid_t leaves = start([&] { // as a library that finds that it cannot be a client
     {
       auto channel = protocol::Channel::connect(folder.path() / "d" / "socket");
       protocol::Letter letter;
@@ -420,7 +421,7 @@ TEST(DaemonServer, WithoutADescriptorForWhoComesItWaitsAndThenTakesHim) {
   const RunningServer server(folder.path() / "d", 4);
   const auto address = protocol::socket_address(folder.path() / "d" / "socket");
   protocol::Letter letter;
-  auto first = protocol::Channel::connect(folder.path() / "d" / "socket"); // what it opens to begin is closed by then
+  auto first = protocol::Channel::connect(folder.path() / "d" / "socket"); // its initial socket is closed by then
   ASSERT_TRUE(first);
   ASSERT_EQ(first->send(protocol::Status{}), protocol::Delivery::done);
   ASSERT_EQ(first->receive(letter), protocol::Delivery::done);

@@ -1,4 +1,4 @@
-// What the daemon tells of its clients: to whoever asks, however slowly he reads or often he asks.
+// Tests the daemon's status of its clients, for readers that are slow or ask very often.
 #include "rtexec/sharing/daemon/status.hpp"
 #include "rtexec/sharing/daemon/published.hpp"
 #include "test/rtexec/sharing/host_client_memory.hpp"
@@ -135,7 +135,7 @@ TEST_F(DaemonStatus, WhoAsksAndDoesNotReadKeepsNobodyWaitingAndGetsAllOfIt) {
       ++asked;
       continue;
     }
-    ++refused; // for good: the server does not listen to who does not read
+    ++refused; // permanently: the server ignores clients that do not read
     std::this_thread::sleep_for(5ms);
     for (int job = 0; job < 3; ++job) {
       ASSERT_TRUE(client->begin());
@@ -192,7 +192,7 @@ TEST_F(DaemonStatus, SaysWhatStandsInTheWay) {
   EXPECT_EQ(gone.error().code, Errc::cancelled);
 }
 
-/// One who listens and answers with `answer`, or not at all.
+/// Asks a stranger that listens and answers with `answer`, or not at all.
 Result<ServerStatus> ask_a_stranger(const std::filesystem::path& directory, std::vector<std::byte> answer) {
   std::filesystem::create_directories(directory);
   const auto address = *protocol::socket_address(directory / "socket");

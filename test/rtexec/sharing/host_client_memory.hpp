@@ -1,5 +1,5 @@
-// A client's memory in software: frames are memory files that stand at the arena's addresses, so a touch of a slot that
-// is not there is a real fault.
+// Simulates a client's memory. Frames are memory files mapped at the arena's addresses, so a touch of an absent slot is
+// a real fault.
 #pragma once
 
 #include "rtexec/sharing/client/client_memory.hpp"

@@ -1,4 +1,4 @@
-// Jobs that open and close by themselves: work never goes to the device without one, and none is left open.
+// Tests jobs that open and close by themselves: no work goes to the device without one, and none is left open.
 #include "rtexec/sharing/preload/job_gate.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace rtexec::preload {
 namespace {
 
-/// A device on which work is a count.
+/// A device whose work is a number.
 class Device final : public GatedDevice {
  public:
   std::atomic<int> work{0}, jobs{0}, wrong{0};
@@ -52,7 +52,7 @@ TEST(JobGate, OpensWithTheFirstWorkAndClosesOnceItHasEnded) {
   submit(gate, device);
   submit(gate, device);
   EXPECT_EQ(device.jobs, 1);
-  gate.synchronised(); // of another stream
+  gate.synchronised(); // another stream
   EXPECT_TRUE(device.held);
   device.work = 0;
   gate.synchronised();
@@ -114,7 +114,7 @@ TEST(JobGate, GivesWayOnceItsWorkHasEnded) {
   gate.give_way(1s);
   submit(gate, device);
   std::atomic<bool> stop{false};
-  std::thread program([&] { // has the next work on the device before the last has ended
+  std::thread program([&] { // submits the next work before the last has ended
     while (!stop.load()) {
       submit(gate, device);
       std::this_thread::sleep_for(1ms);

@@ -1,4 +1,4 @@
-// Memory that is freed in the order of streams: a model of streams tells who may have it.
+// Tests memory that is freed in the order of streams, against a model that knows which stream may use it.
 #include "rtexec/sharing/preload/pending_frees.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using hal::cuda::Code;
 using hal::cuda::Event;
 using hal::cuda::Stream;
 
-/// Events are numbers; what is in `reached` has happened.
+/// Events are numbers. Those in `reached` have happened.
 std::set<Event> reached, alive;
 Code query(Event event) { return reached.contains(event) ? Code::success : Code::not_ready; }
 Code destroy(Event event) { return alive.erase(event) == 1 ? Code::success : Code::invalid_handle; }
@@ -71,7 +71,7 @@ TEST_F(PendingFreesTest, OfAStreamThatIsGoneAreNobodysBeforeTheirTime) {
   EXPECT_FALSE(frees.oldest());
 }
 
-/// No two streams ever have a byte at once, and in the end nothing is lost.
+/// No two streams ever own a byte at once, and in the end no memory is lost.
 TEST_F(PendingFreesTest, NeverGiveMemoryToTwo) {
   std::mt19937 engine(5);
   struct Owned {
@@ -111,7 +111,7 @@ TEST_F(PendingFreesTest, NeverGiveMemoryToTwo) {
       order.push_back(when);
       owned.erase(at);
     }
-    if (engine() % 3 == 0 && !order.empty()) { // streams go on, each in its order
+    if (engine() % 3 == 0 && !order.empty()) { // streams advance, each in its order
       reached.insert(order.front());
       freed.erase(order.front());
       order.erase(order.begin());

@@ -1,5 +1,6 @@
-// The table of the preloaded library against NVIDIA's headers, where a CUDA toolkit is installed: every function is
-// either treated or left alone for a reason, every version of a treated one has a row, and each row has its ABI.
+// Tests the table of the preloaded library against NVIDIA's headers, if a CUDA toolkit is installed. Every function is
+// either intercepted or left alone for a reason, every version of an intercepted one has a row, and each row has its
+// ABI.
 #include "rtexec/sharing/preload/call_table.hpp"
 #include "rtexec/sharing/preload/signatures.hpp"
 #include "test/hal/same_function.hpp"
@@ -22,7 +23,7 @@
 #include <cuda.h>
 #endif
 
-#if __has_include(<cuda.h>) && CUDA_VERSION < 13050 // what the toolkit does not declare yet
+#if __has_include(<cuda.h>) && CUDA_VERSION < 13050 // functions that the toolkit does not declare yet
 extern "C" {
 using namespace rtexec::preload::abi;
 CUresult cuGraphAddNode_v3(void*, GraphHandle, const void*, const void*, std::size_t, void*);
@@ -63,7 +64,7 @@ constexpr LeftAlone left_alone[] = {
 
 class PreloadTable : public testing::Test {
  protected:
-  /// A header of CUDA, without its comments; the test is skipped where there is none.
+  /// Returns a header of CUDA without its comments. Skips the test if there is none.
   static std::string header(const std::string& name) {
     const char* home = std::getenv("CUDA_HOME");
     std::ifstream file(std::filesystem::path(home != nullptr ? home : "/usr/local/cuda") / "include" / name);
@@ -147,7 +148,7 @@ TEST_F(PreloadTable, HasEveryVersionOfWhatItTreats) {
     const auto is_it = [&](const Row& row) {
       return row.asked == asked && row.since == since && row.streams == streams;
     };
-    // Before CUDA 3.2 addresses had 32 bits: no program of 64 bits can use them.
+    // Before CUDA 3.2 addresses had 32 bits: 64-bit programs cannot use those versions.
     const bool old = since < 3020 && std::ranges::any_of(rows(), [&](const Row& row) {
                        return row.asked == asked && row.since == 3020;
                      });

@@ -1,4 +1,4 @@
-// Channels with a hostile other side: what is no message, and file descriptors that nobody asked for.
+// Tests channels with a hostile peer: invalid messages, and unexpected file descriptors.
 #include "rtexec/sharing/protocol/channel.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -33,7 +33,7 @@ struct Pair {
   config::Descriptor theirs;
 };
 
-/// Bytes and descriptors as somebody may send them who keeps to nothing.
+/// Sends bytes and descriptors as a peer that ignores the protocol may.
 void send_raw(int socket, std::span<const std::byte> bytes, const std::vector<int>& descriptors, int parts = 1) {
   iovec content{const_cast<std::byte*>(bytes.data()), bytes.size()};
   std::vector<std::byte> control;
@@ -98,7 +98,7 @@ TEST(ProtocolChannel, MoreDescriptorsThanOneAreRefusedAndClosed) {
     EXPECT_EQ(pair.ours.receive(letter), Delivery::refused) << count;
     EXPECT_LT(letter.descriptor.get(), 0);
     EXPECT_EQ(open_descriptors(), before) << count;
-    // The channel goes on
+    // The channel continues to work.
     send_raw(pair.theirs.get(), some_bytes(16), {});
     EXPECT_EQ(pair.ours.receive(letter), Delivery::done);
   }

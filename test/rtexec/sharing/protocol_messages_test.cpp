@@ -1,4 +1,4 @@
-// Messages from a hostile other side: what read() takes is within limits, and what is within limits it takes.
+// Tests messages from a hostile peer: read() accepts all messages within the limits, and no others.
 #include "rtexec/sharing/protocol/messages.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(ProtocolMessages, OfAnotherSizeKindOrVersionAreNone) {
   other.header = {static_cast<std::uint16_t>(MessageKind::hello), sizeof other, version + 1};
   std::memcpy(bytes.data(), &other, sizeof other);
   EXPECT_FALSE(read<Hello>(bytes));
-  EXPECT_EQ(header_of(bytes)->version, version + 1); // who it is can still be told why
+  EXPECT_EQ(header_of(bytes)->version, version + 1); // the sender can still be told why
 }
 
 TEST(ProtocolMessages, BeyondLimitsAreNone) {
@@ -65,7 +65,7 @@ TEST(ProtocolMessages, BeyondLimitsAreNone) {
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.name = {}; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.name[0] = '\x1b'; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.name[63] = 'x'; }));
-  EXPECT_FALSE(with(hello(), [](Hello& m) { m.name[20] = 'x'; })); // behind its end
+  EXPECT_FALSE(with(hello(), [](Hello& m) { m.name[20] = 'x'; })); // after its end
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.granularity = 0; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.granularity = 3; }));
   EXPECT_FALSE(with(hello(), [](Hello& m) { m.granularity = largest_chunk * 2; }));
@@ -109,7 +109,8 @@ template <class... M> struct All {
 using Every =
     All<Hello, Welcome, Refused, Declare, Declared, Grow, Grown, Frame, NeedFrame, Status, StatusPart, StatusEnd>;
 
-/// Bytes of all lengths, most of them with a header that fits or nearly does, and good messages with a few bits turned.
+/// Tries bytes of all lengths, most of them with a header that fits or nearly does, and valid messages with a few
+/// flipped bits.
 TEST(ProtocolMessages, ASecondOfRubbish) {
   const auto seed = testing::UnitTest::GetInstance()->random_seed();
   std::mt19937_64 random(static_cast<std::uint64_t>(seed));

@@ -1,4 +1,4 @@
-// Rings, bells and the segment with an honest other side, and with one that writes what it likes.
+// Tests rings, bells and the shared-memory region with an honest peer, and with one that writes arbitrary data.
 #include "rtexec/sharing/protocol/segment.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -47,7 +47,7 @@ TEST(ProtocolRing, GivesBackWhatWasGivenInOrder) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-/// The ring's words as the other side of the mapping can write them.
+/// The ring's words as the peer can write them through its mapping.
 struct Words {
   explicit Words(Ring& ring) : at(reinterpret_cast<unsigned char*>(&ring)) {}
   void set(std::size_t offset, std::uint32_t value) { std::memcpy(at + offset, &value, sizeof value); }
@@ -78,15 +78,15 @@ TEST(ProtocolRing, OnesOwnIndexIsNotReadBack) {
   Consumer consumer(*ring);
   Entry out;
   for (std::uint64_t job = 0; job < 3 * ring_capacity; ++job) {
-    Words(*ring).set(tail, 12345); // the producer's own
+    Words(*ring).set(tail, 12345); // the producer's own word
     ASSERT_EQ(producer.push(entry(job)), Turn::done);
-    Words(*ring).set(head, 54321); // the consumer's own
+    Words(*ring).set(head, 54321); // the consumer's own word
     ASSERT_EQ(consumer.pop(out), Turn::done);
     ASSERT_EQ(out, entry(job));
   }
 }
 
-/// The memory around the ring stays as it was, and each call ends, whatever the other side writes meanwhile.
+/// The memory around the ring stays unchanged, and each call ends, whatever the peer writes meanwhile.
 TEST(ProtocolRing, ASecondOfRubbish) {
   struct Guarded {
     std::array<unsigned char, 4096> before;
@@ -189,7 +189,8 @@ TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {
   EXPECT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10))); // at once
 }
 
-/// Killed, ended by itself, its agent's thread alone ended, become another program: told at once.
+/// The client was killed, ended by itself, lost its agent's thread, or became another program: each is reported at
+/// once.
 TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer allows no threads in a process that was forked from one with threads";
@@ -199,7 +200,7 @@ TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
     auto daemon = SharedSegment::create();
     ASSERT_TRUE(daemon);
     EXPECT_FALSE((*daemon)->lifeline.broken());
-    int ready[2], go[2]; // it holds its lifeline; it may end
+    int ready[2], go[2]; // ready: it holds its lifeline; go: it may end
     ASSERT_EQ(::pipe(ready), 0);
     ASSERT_EQ(::pipe(go), 0);
     const pid_t child = ::fork();

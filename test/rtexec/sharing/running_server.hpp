@@ -1,4 +1,4 @@
-// rtexecd's server within a test program, and clients in processes of their own.
+// Runs rtexecd's server within a test program, and clients in child processes.
 #pragma once
 
 #include <rtexec/planning.hpp>
@@ -26,10 +26,10 @@
 
 namespace rtexec::daemon::test {
 
-/// A server in this process, on a thread.
+/// A server on a thread of this process.
 class RunningServer {
  public:
-  /// `patience`: for commands, and beyond WCETs; absent: the daemon's.
+  /// `patience` is the timeout for commands and beyond WCETs; by default the daemon's.
   RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8,
                 std::optional<Duration> patience = {}) {
     ServerOptions options;
@@ -57,7 +57,7 @@ class RunningServer {
   std::thread thread_;
 };
 
-/// A client process: what `body` returns is its exit code. It ends with this one.
+/// Starts a client process. Its exit code is what `body` returns. It ends with this process.
 inline pid_t start(const std::function<int()>& body) {
   const pid_t process = ::fork();
   if (process != 0) return process;
@@ -71,7 +71,7 @@ inline int exit_code(pid_t process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// A client in this process that takes chunks of others.
+/// Connects a client in this process that uses chunks received from the server.
 inline Result<std::unique_ptr<client::Client>> connect(const std::filesystem::path& directory, const std::string& name,
                                                        client::test::HostClientMemory& memory) {
   return client::Client::connect({.directory = directory,

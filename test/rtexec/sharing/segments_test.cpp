@@ -1,4 +1,4 @@
-// What a program maps itself, held against a list of what is where.
+// Tests the record of a program's own mappings against a list of intervals.
 #include "rtexec/sharing/preload/driver_mappings.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Random runs of the simulator, with the records that a trace of them would hold, and with what really happened beside
-// them.
+// Random runs of the simulator: the records that a trace of them would contain, and what really happened.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -30,13 +29,13 @@ struct SimulatedRun {
   std::vector<Ordered> orders; // in the order of decisions
   std::uint64_t inputs = 0, actions = 0;
   simulator::Outcome outcome;
-  // What is recorded of it.
+  // What is recorded.
   traces::RunSetup setup;
   std::vector<traces::Record> records;
 };
 
-/// A set of any shape under `policy`: overloaded or not, on one to three cores, with one or two copy engines, with
-/// overrun policies, releases, lengths, latencies and failures of transfers as they come.
+/// Simulates a random set under `policy`: overloaded or not, on one to three cores, with one or two copy engines, and
+/// with any overrun policies, releases, lengths, latencies and failures of transfers.
 [[nodiscard]] SimulatedRun random_run(std::mt19937_64& random, SwapPolicy policy);
 
 } // namespace rtexec::test

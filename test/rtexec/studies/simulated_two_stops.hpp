@@ -1,4 +1,4 @@
-// The run of test/policies/two_stops.hpp, for the simulator.
+// The run of test/policies/two_stops.hpp for the simulator.
 #pragma once
 
 #include "rtexec/studies/simulator/simulator.hpp"
@@ -11,7 +11,7 @@ namespace rtexec::test {
 
 using policies::test::TwoStops;
 
-/// No job comes after those of the example.
+/// Returns the options for the example's releases and stops. No job comes after those of the example.
 inline simulator::Options options_of(const TwoStops& example) {
   simulator::Options options;
   options.horizon = std::chrono::seconds(1);

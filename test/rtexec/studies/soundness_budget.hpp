@@ -1,4 +1,4 @@
-// What the tests of soundness share: how many sets they try, and the words for what the adversary finds.
+// Helpers of the soundness tests: the number of sets they try, and the words for the adversary's findings.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -8,12 +8,12 @@
 
 namespace rtexec::test {
 
-/// RTEXEC_SOUNDNESS_SETS, where that is set.
+/// Returns RTEXEC_SOUNDNESS_SETS if that is set.
 [[nodiscard]] int sets_to_try(int otherwise);
 
-/// Of a chunk, in nanoseconds: each cost free of the others, and often 0.
+/// Draws the costs of a chunk in nanoseconds. They are independent of each other, and often 0.
 [[nodiscard]] SwapCost random_cost(simulator::Random& random, Bytes chunk = {});
-/// What plans charge for it: a copy out no less than a drop.
+/// Returns the costs that plans charge: a copy out costs at least as much as a drop.
 [[nodiscard]] SwapCost charged(SwapCost cost);
 
 [[nodiscard]] std::string describe(const simulator::Claim& claim);

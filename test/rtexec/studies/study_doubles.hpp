@@ -1,4 +1,5 @@
-// A machine of studies: a virtual clock, cores whose co-runners share a memory, counters that see them.
+// A simulated machine for studies: a virtual clock, cores whose co-runners share a memory, and counters that observe
+// them.
 #pragma once
 
 #include "rtexec/studies/calibration/corunner.hpp"
@@ -12,7 +13,7 @@ namespace rtexec::test {
 
 constexpr Bandwidth MB(std::uint64_t value) { return {value * 1'000'000}; }
 
-/// Each core reaches `core` alone; all together `saturation`, evenly shared.
+/// Each core alone reaches the bandwidth `core`. All together reach `saturation`, evenly shared.
 class SharedMemory {
   struct Running final : study::Corunner {
     Running(SharedMemory& owner, unsigned on, tasks::GeneratorHooks to_call)
@@ -36,8 +37,8 @@ class SharedMemory {
  public:
   Bandwidth core = MB(4000), saturation = MB(9000);
   std::vector<std::string> log; // "start 1", "end 1": co-runners
-  unsigned broken = UINT32_MAX; // core where none starts
-  std::set<unsigned> busy;      // cores where they move nothing
+  unsigned broken = UINT32_MAX; // the core on which no co-runner starts
+  std::set<unsigned> busy;      // cores on which co-runners move no data
 
   [[nodiscard]] Instant now() const { return now_; }
   void advance(Duration length) {
@@ -46,7 +47,7 @@ class SharedMemory {
       if (!busy.contains(one->number)) one->bytes += each;
     now_ += length;
   }
-  /// By whoever runs on that core now.
+  /// Returns the bytes moved by the co-runner that currently runs on the core.
   [[nodiscard]] Bytes moved_on(unsigned number) const {
     const auto found = std::ranges::find(running_, number, &Running::number);
     return found == running_.end() ? Bytes{} : (*found)->bytes;
