@@ -1,5 +1,5 @@
-// The analysis against what really happened in runs of the simulator: every counter, every job's time by cause, every
-// decision; and recordings changed by one event, which do not go unnoticed.
+// Tests the analysis against what really happened in runs of the simulator: every counter, every job's time by cause,
+// every decision. Also tests that a recording changed by one event is noticed.
 #include "test/rtexec/studies/simulated_records.hpp"
 #include "test/support/rounds.hpp"
 #include "traces/analysis/analyzer.hpp"
@@ -54,19 +54,19 @@ struct TrueJob {
   std::optional<Instant> released, start, ready, device_begin, device_end, after_begin, end;
   Instant segment_begin{};
   Duration on_device{0};             // in segments that have ended
-  bool beside = false;               // it executed beside another
-  std::optional<JobOutcome> outcome; // absent: cut off by the end of the run
-  Duration before{0}, after{0};      // had its core
+  bool beside = false;               // it executed concurrently with another
+  std::optional<JobOutcome> outcome; // nullopt: cut off by the end of the run
+  Duration before{0}, after{0};      // time for which it had its core
 };
 
-/// A stretch of time in which nothing changes.
+/// An interval in which nothing changes.
 struct Moment {
   Instant begin{};
   std::map<unsigned, JobId> cores;
-  std::optional<JobId> executes; // of two the first
+  std::optional<JobId> executes; // the first of two concurrent jobs
   std::set<JobId> executing;
-  std::vector<std::pair<JobId, bool>> copies; // whom it is for; in
-  std::vector<JobId> ordered;                 // copies that no engine has begun
+  std::vector<std::pair<JobId, bool>> copies; // the job for which it moves; true: a copy in
+  std::vector<JobId> ordered;                 // jobs with copies that no engine has begun
 };
 
 class Truth {
@@ -105,7 +105,7 @@ class Truth {
     jobs.at(id).outcome = outcome;
   }
 
-  /// It is gone when the next job is released, or its release dropped.
+  /// An abandoned job ends when the next job is released, or its release dropped.
   void end_abandoned_before(JobId id, Instant at) {
     const JobId last{id.task, id.number - 1};
     if (id.number > 0 && abandoned_.erase(last) > 0) end(last, at, JobOutcome::aborted);
@@ -158,7 +158,7 @@ class Truth {
     case Step::Kind::fail: return end(id, step.now, JobOutcome::failed);
     case Step::Kind::abort: abandoned_.insert(id); return;
     case Step::Kind::transfer_begin: copies_[in(step.action)].push_back({id, step.now, run_.outcome.end}); return;
-    // An engine serves one at a time
+    // An engine serves one copy at a time.
     case Step::Kind::transfer_end: copies_[in(step.action)].back().end = step.now; return;
     case Step::Kind::stop: return;
     }
@@ -201,7 +201,7 @@ class Truth {
     for (const auto& stretch : run_.stretches)
       during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
     for (const auto& [job, begin, end] : executions_)
-      // Of two the head, as long as it goes on
+      // Of two concurrent jobs the head counts, as long as it executes.
       during(begin, end, [&](Moment& moment) {
         if (!moment.executes) moment.executes = job;
         moment.executing.insert(job);
@@ -230,7 +230,7 @@ struct Why {
   std::optional<JobId> culprit{};
 };
 
-/// By the definitions of Cause.
+/// Computes the causes from the definitions of Cause.
 class Oracle {
  public:
   explicit Oracle(const Truth& truth) : truth_(truth) {}
@@ -281,7 +281,7 @@ class Oracle {
       if (std::ranges::count(moment.copies, std::pair(id, in)) > 0) return {in ? Cause::swap_in : Cause::swap_out};
     if (std::ranges::count(moment.ordered, id) > 0) return {Cause::copy_engine};
     if (moment.copies.empty()) return {Cause::overhead};
-    // Loaded rather than taken
+    // The job that is loaded, rather than the victim.
     const JobId other = std::ranges::max(moment.copies, {}, &std::pair<JobId, bool>::second).first;
     return {truth_.more_urgent(other, id) ? Cause::queueing : Cause::blocking_copy, other};
   }
@@ -350,7 +350,7 @@ void expect_counters(const Truth& truth, const Analysis& analysis) {
     EXPECT_EQ(found.released, told.released);
     EXPECT_EQ(found.completed, told.completed);
     EXPECT_EQ(found.missed, ends[JobOutcome::late] + ends[JobOutcome::aborted] + ends[JobOutcome::failed]);
-    EXPECT_LE(found.missed, told.missed); // which counts those that were late when the run ended
+    EXPECT_LE(found.missed, told.missed); // told.missed includes jobs that were late when the run ended
     auto skips = truth.skips.contains(task) ? truth.skips.at(task) : decltype(truth.skips)::mapped_type();
     EXPECT_EQ(found.skipped_by.overrun, skips[policies::ReleaseReason::overrun]);
     EXPECT_EQ(found.skipped_by.wcet_exceeded, skips[policies::ReleaseReason::wcet_exceeded]);
@@ -377,7 +377,7 @@ void expect_replayed(const SimulatedRun& run, const Analysis& analysis) {
   EXPECT_TRUE(analysis.replay.complete);
 }
 
-/// The shares of one cause and culprit, whatever that one did.
+/// Returns the share of one cause and culprit, whatever the culprit did.
 Duration share_of(const JobBreakdown& job, const std::pair<Cause, std::optional<JobId>>& owner) {
   Duration sum{0};
   for (const Share& share : job.shares)
@@ -414,7 +414,7 @@ void expect_jobs(const Truth& truth, const Jobs& jobs) {
 }
 
 void expect_use(const Truth& truth, const Analysis& analysis) {
-  // On cores, on the device, in parts whose end is recorded
+  // Only on cores and on the device, and in parts whose end is recorded.
   std::map<std::uint32_t, std::pair<Duration, Duration>> tasks;
   std::map<std::string, Duration> resources;
   for (const auto& [id, job] : truth.jobs) {
@@ -465,7 +465,7 @@ void expect_chunks(const SimulatedRun& run, const Analysis& analysis) {
 
 // ---- chains ----
 
-/// Through any tasks, which pass data one way or the other.
+/// Adds chains through any tasks, which pass data in either way of communication.
 void add_chains(Random& random, RunSetup& setup) {
   std::vector<std::uint32_t> tasks(setup.tasks.size());
   std::iota(tasks.begin(), tasks.end(), 0U);
@@ -484,7 +484,7 @@ void add_chains(Random& random, RunSetup& setup) {
   }
 }
 
-/// By the definitions of policies/proofs/chains.md, from every job that had outputs.
+/// Applies the definitions of policies/proofs/chains.md to every job that had outputs.
 class ChainOracle {
  public:
   struct Job {
@@ -544,7 +544,7 @@ class ChainOracle {
     return way;
   }
 
-  std::vector<std::vector<Job>> jobs_; // by place, in their order
+  std::vector<std::vector<Job>> jobs_; // by place, in order
 };
 
 void expect_measure(const ChainMeasure& found, const std::vector<Duration>& times,
@@ -559,7 +559,7 @@ Duration sum_of(const std::vector<Share>& shares) {
                          [](Duration sum, const Share& share) { return sum + share.time; });
 }
 
-/// Every instant of it is told once.
+/// Checks that every instant of the way is reported once.
 void expect_way(const ChainWay& found, const std::pair<Duration, ChainOracle::Way>& expected) {
   EXPECT_EQ(found.reaction, expected.first);
   EXPECT_NE(found.blame, "");
@@ -665,7 +665,7 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
     }
   }
   if (HasFailure()) return;
-  EXPECT_GT(seen[JobOutcome::in_time], test::rounds(1000u)); // the test has seen what it is to judge
+  EXPECT_GT(seen[JobOutcome::in_time], test::rounds(1000u)); // the test must have seen enough cases
   EXPECT_GT(seen[JobOutcome::late], test::rounds(500u));
   EXPECT_GT(seen[JobOutcome::aborted], test::rounds(20u));
   EXPECT_GT(reactions, test::rounds(500u));
@@ -693,7 +693,7 @@ constexpr std::array kind_names{
 
 struct Change {
   std::string name;
-  std::function<bool(std::vector<Record>&, std::size_t)> apply; // false: the event has no such field
+  std::function<bool(std::vector<Record>&, std::size_t)> apply; // returns false if the event has no such field
 };
 
 bool is_transfer(const Record& record) {
@@ -734,7 +734,7 @@ std::uint32_t task_of(Record record) {
   return job ? job->task : moves_chunk(record) ? transfer_of(record).task : ~0U;
 }
 
-/// A field of `when`'s kinds is changed by `how`.
+/// Returns a change that applies `how` to a record for which `when` holds.
 Change field(std::string name, std::function<bool(Record&)> when, std::function<void(Record&)> how) {
   return {std::move(name), [when = std::move(when), how = std::move(how)](std::vector<Record>& records, std::size_t i) {
             if (!when(records[i])) return false;
@@ -837,10 +837,10 @@ bool caught(const Analysis& analysis) {
          std::ranges::any_of(analysis.tasks, [](const TaskAnalysis& task) { return !task.invalid.empty(); });
 }
 
-/// What nothing else in a recording tells.
+/// True for changes of information that nothing else in a recording repeats.
 bool told_once(const std::string& change) {
   static const std::set<std::string> all{
-      // A little later
+      // Slightly later.
       "job_release at",
       "job_start at",
       "device_begin at",
@@ -851,7 +851,7 @@ bool told_once(const std::string& change) {
       "run_end at",
       "cpu_end executed",
       "job_end executed", // with a little more CPU time
-      "job_miss at",      // of a job that failed
+      "job_miss at",      // for a job that failed
       "job_abort at",
       "job_abort removed", // it failed instead
       "job_skip at",
@@ -859,11 +859,11 @@ bool told_once(const std::string& change) {
       "job_skip removed",
       "job_skip task",
       "swap_in_begin removed",
-      "swap_out_begin removed", // the transfer failed: as if before its beginning
+      "swap_out_begin removed", // the transfer failed: as if before its begin
       "swap_in_end bytes",
       "swap_out_end bytes",
       "run_end twice",
-      // Says nothing that is analysed
+      // These contain nothing that is analysed.
       "job_overrun at",
       "job_overrun job",
       "job_overrun task",
@@ -873,8 +873,8 @@ bool told_once(const std::string& change) {
   return all.contains(change);
 }
 
-/// What looks as if the recording had begun or ended there, where it is of a task's first or last job; or as if the job
-/// had failed, where it missed its deadline.
+/// True for changes that look as if the recording began or ended there, for a task's first or last job, or as if a job
+/// failed that missed its deadline.
 bool as_if_cut_off(const std::string& change) {
   static const std::set<std::string> all{"job_release removed", "job_release job",     "job_release swapped",
                                          "job_start removed",   "job_start task",      "device_begin removed",
@@ -894,7 +894,7 @@ bool first_last_or_missed(std::vector<Record> records, std::size_t place) {
   return missed || std::none_of(records.begin(), here, of_task) || std::none_of(here + 1, records.end(), of_task);
 }
 
-/// In a real run they are told by different threads, in any order.
+/// True if different threads would report the two in a real run, in any order.
 bool apart(const Record& a, const Record& b) {
   const auto told_by = [](const Record& record) {
     return is_decision(record) ? 0
@@ -909,7 +909,7 @@ bool apart(const Record& a, const Record& b) {
          b.kind == RecordKind::job_skip || b.kind == RecordKind::job_overrun;
 }
 
-/// Of a job that did not ask for the device then.
+/// True if the end belongs to a job that did not request the device then.
 bool is_unanswered_end(const std::vector<Record>& records, const Record& end) {
   return end.kind == RecordKind::cpu_end && std::ranges::none_of(records, [&](const Record& record) {
            return record.kind == RecordKind::device_request && record.job == end.job;
@@ -937,7 +937,7 @@ TEST(ChangedRecording, IsNoticed) {
             std::string(kind_names.at(static_cast<std::size_t>(run.records[place].kind))) + " " + change.name;
         const Record& changed = run.records[place];
         const bool swapped = change.name == "swapped" && apart(changed, records[place]);
-        // No thread tells of it
+        // No thread reports it.
         const bool withdrawn = what == "scheduler_input at" && changed.input.kind == Event::Kind::job_withdrawn;
         const bool unanswered = change.name == "at" && is_unanswered_end(run.records, changed);
         EXPECT_TRUE(swapped || withdrawn || unanswered || told_once(what) ||
@@ -950,7 +950,7 @@ TEST(ChangedRecording, IsNoticed) {
   RecordProperty("noticed", std::to_string(noticed) + " of " + std::to_string(tried));
 }
 
-/// What is left of it is analysed, and nothing is made up.
+/// The rest of the recording is analysed, and nothing is invented.
 TEST(ChangedRecording, MayBeginAndEndAnywhere) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {

@@ -1,4 +1,4 @@
-// Calibration of memory bandwidth, on a memory and counters of our own.
+// Tests the calibration of memory bandwidth with a simulated memory and simulated counters.
 #include "rtexec/studies/calibration/bandwidth_calibration.hpp"
 #include "test/rtexec/studies/study_doubles.hpp"
 #include "test/support/expected_result.hpp"
@@ -19,7 +19,7 @@ using testing::Optional;
 
 const auto always = [] { return true; };
 
-/// Sees `share` of the lines of 64 bytes that are moved on its core.
+/// Counts `share` of the lines of 64 bytes moved on its core.
 class PartialCounter final : public hal::BandwidthCounter {
  public:
   PartialCounter(const test::SharedMemory& memory, unsigned core, double share)
@@ -143,7 +143,7 @@ TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
 }
 
 TEST(BandwidthCalibration, EndsWithinAMeasurement) {
-  for (const auto stopped_after : {30s, 90s, 150s, 210s}) { // alone: each core for a minute; then both
+  for (const auto stopped_after : {30s, 90s, 150s, 210s}) { // each core alone for a minute; then both
     Bench bench({0, 1});
     bench.cores.length = 60s;
     const Instant begin = bench.memory.now();

@@ -1,4 +1,5 @@
-// Items of a bring-up that are measured: what each makes of what was seen, and that each can be asked of this machine.
+// Tests the measured items of a bring-up: the answer of each for given observations, and that each can run on this
+// machine.
 #include "rtexec/studies/bringup/bandwidth_items.hpp"
 #include "rtexec/studies/bringup/child.hpp"
 #include "rtexec/studies/bringup/counter_items.hpp"
@@ -53,7 +54,7 @@ double value_of(const Answer& answer, std::string_view name) {
   return found == answer.figures.end() ? -1 : found->value;
 }
 
-/// As every answer must be.
+/// Checks the properties of every answer.
 void expect_sound(const Answer& answer) {
   EXPECT_THAT(answer.state, Not(IsEmpty()));
   EXPECT_EQ(answer.outcome == Outcome::failed, !answer.advice.empty()) << answer.state << " / " << answer.advice;
@@ -376,9 +377,10 @@ TEST(BringupRegulation, IsTriedHere) {
   for (const auto ask : {traffic_counters, memory_bandwidth, memory_regulation}) expect_sound(ask(subject));
 }
 
-// ---- children ----
+// ---- child processes ----
 
-/// ThreadSanitizer lets no child start threads that a process with threads has forked (LTTng's are in each).
+/// ThreadSanitizer permits no threads in a child forked by a process with threads, and LTTng starts threads in each
+/// process.
 class Forking : public testing::Test {
  protected:
   void SetUp() override {
@@ -456,11 +458,11 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
   EXPECT_THAT(threw.answer->state, HasSubstr("no more"));
 }
 
-/// As a user's SIGINT to its parent alone: nobody but the parent asks `going_on`.
+/// As when a user's SIGINT reaches the parent only: only the parent calls `going_on`.
 TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
   const ScratchFolder folder;
   const std::filesystem::path cleaned = folder / "cleaned";
-  const std::filesystem::path ready = folder / "ready"; // it knows what it does where it is asked to end
+  const std::filesystem::path ready = folder / "ready"; // it exists once the child handles a request to end
   const auto ends = [&](const std::function<Answer()>& ask) {
     std::filesystem::remove(ready);
     const pid_t here = ::getpid();
@@ -500,7 +502,7 @@ TEST_F(BringupDevice, OfThisComputerKeepsItsRules) {
   expect_sound(answer);
 }
 
-/// Answers `digest` wrongly, or maps nothing.
+/// Opens a device that computes wrong digests, or cannot map.
 executive::OpenDevice broken(int maps, bool lost) {
   return [=](Bytes capacity, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
     auto state = std::make_shared<test::DeviceState>();
@@ -521,7 +523,7 @@ TEST_F(BringupDevice, ThatBreaksARuleFails) {
 TEST_F(BringupDevice, ThatHangsIsKilled) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
-  subject.length = -3900ms; // so that it is given 500 ms
+  subject.length = -3900ms; // so that 500 ms remain
   const Answer answer = check_rules(subject, [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
     for (;;) ::pause();
   });
@@ -593,7 +595,7 @@ TEST_F(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
   EXPECT_EQ(device_copies(subject).outcome, Outcome::skipped);
 }
 
-/// The driver in software, whose device breaks in the `breaking`-th process that opens it; 0: in none.
+/// Opens the simulated driver. Its device breaks in the `breaking`-th process that opens it; 0: in none.
 executive::OpenDevice fake_gpu(hal::test::FakeCudaDriver& driver, const ScratchFolder& folder, int breaking) {
   return [&driver, &folder, breaking](Bytes, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
     int opened = 1;
@@ -651,7 +653,7 @@ TEST_F(BringupDeviceDouble, MapsAndCopies) {
   EXPECT_GT(value_of(copied, "in, beside out"), 0);
 }
 
-/// In a process of its own: one that has used the GPU can fork none that does.
+/// Runs in a process of its own: after using the GPU, a process cannot fork one that uses it.
 TEST_F(GpuBringup, AnswersOfARealDeviceAreSound) {
   if (test::peer_argument() == nullptr) {
     if (const std::string why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
@@ -665,7 +667,7 @@ TEST_F(GpuBringup, AnswersOfARealDeviceAreSound) {
   subject.gpu = [board = subject.board] { return hal::read_gpu(board); };
   EXPECT_THAT(locked_clocks(subject).state, HasSubstr("GPU: cores at"));
   EXPECT_GT(value_of(thermal_headroom(subject), "headroom of GPU"), 0);
-  const Answer rules = device_rules(subject); // the GPU can be used all the same
+  const Answer rules = device_rules(subject); // the GPU is still usable
   EXPECT_EQ(rules.outcome, Outcome::passed) << rules.state;
   for (const auto ask : {device_mapping, device_copies, swap_store, task_set}) {
     const Answer answer = ask(subject);
@@ -865,7 +867,7 @@ TEST_F(BringupTaskSet, HasTimeOnAnEmulator) {
 
 TEST_F(BringupTaskSet, RunsHere) {
   const ScratchFolder folder;
-  const Answer answer = task_set(subject_in(folder)); // what a busy machine keeps is not known
+  const Answer answer = task_set(subject_in(folder)); // the deadlines kept on a busy machine are unknown
   expect_sound(answer);
   EXPECT_THAT(answer.state, Not(AnyOf(HasSubstr("ended early"), HasSubstr("did not end"))));
 }

@@ -1,4 +1,5 @@
-// Items of a bring-up that are read: each passes on a tree that is right, and fails with its advice on one that is not.
+// Tests the items of a bring-up that read files. Each passes on a correct tree, and fails with its advice on an
+// incorrect one.
 #include "rtexec/studies/bringup/read.hpp"
 #include "test/hal/assembled_root.hpp"
 #include "test/hal/failing_system.hpp"
@@ -20,7 +21,7 @@ const std::string cpu = "/sys/devices/system/cpu/";
 const std::string emc = "/sys/kernel/debug/bpmp/debug/clk/emc/";
 const std::string zone = "/sys/class/thermal/thermal_zone";
 
-/// A board that is set up as its file asks.
+/// A board that is set up as its file requires.
 class BringupRead : public testing::Test {
  protected:
   BringupRead() {
@@ -308,7 +309,7 @@ TEST_F(BringupRead, HeatIsFarFromThrottling) {
   skips(thermal_headroom, "no sensor");
 }
 
-/// An H200 as NVML tells of it.
+/// The state of an H200 as NVML reports it.
 hal::GpuState gpu_at(unsigned megahertz, std::uint32_t limits, bool computes_freely) {
   const auto mega = [](std::uint64_t count) { return Frequency{count * 1'000'000}; };
   return {
@@ -391,7 +392,8 @@ TEST(BringupReadOfOrin, SupplyTellsOverCurrentAndSaggingRails) {
   EXPECT_THAT(ask().state, HasSubstr("VIN_SYS_5V0 has 4700 mV instead of 5000"));
 }
 
-/// What a board's file asks for is what an emulator's image, set up by it, can pass; what it has none of is skipped.
+/// An emulator's image set up by the board's file can pass the file's requirements. Requirements on absent hardware are
+/// skipped.
 TEST_F(BringupRead, AnEmulatorPassesNothingThatItLacks) {
   emulated = true;
   root.write("/proc/device-tree/compatible", std::string("nvidia,p2771-0000\0linux,dummy-virt\0", 35));

@@ -1,4 +1,4 @@
-// The tree of a board, recorded from another tree: what stands in for the board says the same.
+// Tests the tree of a board, recorded from another tree: both give the same findings.
 #include "rtexec/studies/bringup/recorded_tree.hpp"
 #include "hal/board/board_findings.hpp"
 #include "hal/kernel.hpp"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Without the root, which errors name.
+/// Returns the findings as text, without the root, which errors contain.
 std::string text_of(const std::vector<hal::Finding>& findings, const fs::path& root) {
   std::string text;
   for (const hal::Finding& each : findings) text += each.subject + ": " + each.state + "\n";

@@ -1,4 +1,4 @@
-// How items are asked, the report's JSON and back, one report against another, and the page.
+// Tests how items are run, the report in JSON and back, the comparison of two reports, and the page.
 #include "rtexec/studies/bringup/report_comparison.hpp"
 #include "rtexec/studies/bringup/bringup_page.hpp"
 #include "rtexec/studies/bringup/bringup_report.hpp"

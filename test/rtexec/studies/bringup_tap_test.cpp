@@ -1,4 +1,4 @@
-// What a bring-up says as TAP, read by a parser that was written from the specification (testanything.org, version 13).
+// Tests the TAP output of a bring-up with a parser written from the specification (testanything.org, version 13).
 #include "rtexec/studies/bringup/tap_format.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct Parsed {
   std::vector<std::string> problems;
 };
 
-/// An unescaped '#' ends the description.
+/// Splits at the first unescaped '#', which ends the description.
 std::pair<std::string, std::string> split(const std::string& text) {
   std::string description;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -122,7 +122,7 @@ TEST(BringupTap, HasAdviceAndFiguresAsYaml) {
                                               R"(  "rate": "39340 MB/s")", R"(  "ratio": "0.5")"));
 }
 
-/// Whatever stands in a file of the machine, or of a board.
+/// Files of the machine, or of a board, may contain any text.
 TEST(BringupTap, IsNotBrokenByAnyText) {
   const std::vector<std::string> texts = {"# SKIP not at all",
                                           "a # TODO b \\# SKIP c",

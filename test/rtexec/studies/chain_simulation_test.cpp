@@ -1,5 +1,5 @@
-// Tasks that others release, and chains, in the simulator: who is released when, what is measured, and that no bound of
-// a plan is exceeded in any run of tiny sets.
+// Tests tasks released by others, and chains, in the simulator: the releases, the measured times, and that no run of
+// tiny sets exceeds a bound of its plan.
 #include "policies/admission/admission.hpp"
 #include "rtexec/studies/simulator/chain_recorder.hpp"
 #include "rtexec/studies/simulator/release_patterns.hpp"
@@ -25,7 +25,7 @@ Task task_of(std::string name, int period, Wcet wcet, unsigned core = 0) {
   return task;
 }
 
-/// In two parts, of at least 1 ns each, which is what they are charged.
+/// Makes a task with two CPU parts, of at least 1 ns each, as plans charge them.
 Task on_core(std::string name, int period, int execution, unsigned core = 0) {
   return task_of(std::move(name), period, {Duration(execution - 1), Duration(0), Duration(1)}, core);
 }
@@ -93,7 +93,7 @@ TEST(ChainSimulation, TheEndOfAJobReleasesItsFollower) {
   Scene scene = scene_of({first, after(first, "second", 100, 20, 1)}, {});
   EXPECT_THAT(releases_of(scene, 1, until(350)), ElementsAre(30, 130, 230, 330));
   Options options = until(350);
-  options.execution = [](JobId job, Part part) { // the second job ends early, its follower not
+  options.execution = [](JobId job, Part part) { // the second job ends early, but its follower does not
     return Duration(part != Part::before ? 0 : job.task == 1 ? 20 : job.number == 1 ? 5 : 30);
   };
   EXPECT_THAT(releases_of(scene, 1, options), ElementsAre(30, 130, 230, 330));
@@ -115,12 +115,12 @@ TEST(ChainSimulation, UnderLetTheDeadlineReleasesTheFollower) {
       scene_of({first, after(first, "second", 100, 20, 1)}, {chain_of({"first", "second"}, Communication::let)});
   EXPECT_THAT(releases_of(scene, 1, until(350)), ElementsAre(100, 200, 300));
   const ChainReport report = measured(scene, until(1000));
-  EXPECT_EQ(report.reaction.times.max, Duration(300)); // just after a reading, until the deadline of the follower
+  EXPECT_EQ(report.reaction.times.max, Duration(300)); // from just after a reading to the deadline of the follower
   EXPECT_EQ(report.reduced_age.times.max, Duration(200));
   EXPECT_EQ(report.reaction.bound, Duration(300));
 }
 
-/// A follower that is late is not released twice, whatever its policy.
+/// A late follower is not released twice, whatever its policy.
 TEST(ChainSimulation, AFollowerThatIsLateFollowsItsPolicy) {
   const Task first = on_core("first", 100, 30);
   Task second = after(first, "second", 100, 20, 1);
@@ -151,7 +151,7 @@ TEST(ChainSimulation, MeasuresFromReadingToOutput) {
   const Scene scene =
       scene_of({on_core("first", 100, 30), on_core("second", 50, 10, 1)}, {chain_of({"first", "second"})});
   const ChainReport report = measured(scene, until(10'000));
-  // It reads at 0, ends at 30, is sampled at 50 and answered at 60; what came after 0 is answered at 160
+  // It reads at 0, ends at 30, is sampled at 50 and answered at 60. An event just after 0 is answered at 160.
   EXPECT_EQ(report.reaction.times.min, Duration(160));
   EXPECT_EQ(report.reaction.times.max, Duration(160));
   EXPECT_EQ(report.reaction.bound, Duration(160));
@@ -192,7 +192,7 @@ TEST(ChainSimulation, TimersOfChainsKeepTheirGridsWhateverThePattern) {
 
 // ---- every run of tiny sets ----
 
-/// Of the first jobs of each task, every choice between no time and the WCET; later ones take the WCET.
+/// Enumerates the execution times of the first jobs of each task, from 0 to the WCET. Later jobs take the WCET.
 class EveryExecution {
  public:
   explicit EveryExecution(std::size_t tasks) : tasks_(tasks) {}

@@ -1,4 +1,4 @@
-// Jobs that execute beside each other, in virtual time.
+// Tests jobs that execute concurrently, in virtual time.
 #include "rtexec/studies/simulator/recorder.hpp"
 #include "rtexec/studies/simulator/simulator.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using policies::JobId;
 using testing::ElementsAre;
 
-/// Of two tasks, the first under M and the second under D, which may execute at once.
+/// Two tasks, the first under M and the second under D, which may execute concurrently.
 struct Scene {
   TaskSet tasks;
   Plan plan;
@@ -41,7 +41,7 @@ struct Scene {
     planned.co_run = co_run;
   }
 
-  /// That executes when both ask for the device.
+  /// Adds a task that executes when both request the device.
   void block() {
     add({.device = Duration(5)}, MemoryPolicy::device, {});
     for (std::size_t i = 0; i < 2; ++i) tasks.tasks[i].offset = Duration(1);

@@ -1,5 +1,4 @@
-// The model of cores and a device that share a memory: what it supposes, held against results that can be worked out by
-// hand.
+// Tests the model of cores and a device that share a memory, against results computed by hand.
 #include "rtexec/studies/simulator/contention.hpp"
 
 #include "policies/bandwidth/bandwidth_budget.hpp"
@@ -109,7 +108,7 @@ TEST(Contention, TheDeviceIsSlowedLinearlyByTraffic) {
 TEST(Contention, TheCpuPartWaitsLongerByWhatItsCoreLacks) {
   const Frame frame{
       .cpu = 2ms, .traffic = {8'000'000}, .memory_bound = 0.5, .device = 0ms, .device_traffic = {}, .sensitivity = 0};
-  // Demands 4 of 4 + 12 + 4, gets 3.2: half of its time is longer by a quarter.
+  // Demands 4 of 4 + 12 + 4 and gets 3.2: half of its time gets a quarter longer.
   EXPECT_THAT(simulate_contention(run_of(frame, {1, 2, 3})).frames, Each(2250us));
   EXPECT_THAT(simulate_contention(run_of(frame, {3})).frames, Each(2ms)) << "enough for both";
 }
@@ -135,7 +134,7 @@ TEST_P(Limited, CoresMoveTheirBudgetsAndNoMore) {
     run.limit->overshoot = Overshoot::carry;
     const ContentionResult result = simulate_contention(run);
     const double budget = static_cast<double>(policies::lines_of(MB(GetParam()), {64}, 1ms)) * 64 * 1000;
-    // Bytes: the run may end within a period, before an overshoot is taken off
+    // In bytes. The run may end within a period, before an overshoot is deducted.
     const double begun = 10e9 * 17e-6 + budget * 0.001;
     for (const std::size_t core : {1u, 2u, 3u}) EXPECT_NEAR(rate(result, core), budget, begun) << "core " << core;
     EXPECT_EQ(result.moved[0], Bytes{0});
@@ -155,7 +154,7 @@ TEST_P(Limited, TheDeviceIsSlowedByWhatIsMoved) {
   ContentionRun run = run_of(device_only, {3});
   run.length = 1s;
   run.limit = limit_of(MB(GetParam()));
-  // Share of time in which core 3 sweeps: speed 1 / 1.375 then, else 1
+  // The fraction of time in which core 3 sweeps. The speed is then 1 / 1.375, otherwise 1.
   const double busy = static_cast<double>(GetParam()) / 4000;
   EXPECT_NEAR(mean_ns(simulate_contention(run)), 10e6 / (1 - busy + busy / 1.375), 10e6 * 0.002);
 }
@@ -179,7 +178,7 @@ TEST(Contention, TheFeedingCoreIsLimitedOnlyWhereThatIsAsked) {
   run.limit = limit_of(MB(10));
   EXPECT_THAT(simulate_contention(run).frames, Each(3ms));
   run.limit->feeder = true;
-  // 2 MB by 10 kB a period.
+  // 2 MB at 10 kB a period.
   EXPECT_THAT(simulate_contention(run).frames, Each(AllOf(Ge(198ms), Le(203ms))));
 }
 

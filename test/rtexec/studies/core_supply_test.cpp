@@ -1,5 +1,5 @@
-// Cores under reservations and under bandwidth budgets, as the simulator has them: by hand, and against a second
-// writing of the kernel's rule.
+// Tests the simulator's cores under reservations and under bandwidth budgets: by hand, and against a second
+// implementation of the kernel's rule.
 #include "rtexec/studies/simulator/core_supply.hpp"
 #include "rtexec/studies/simulator/simulator.hpp"
 #include "test/policies/constant_bandwidth.hpp"
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::microseconds;
 using testing::ElementsAre;
 
-/// Tasks that do not use the device, all on one core, the first one the most urgent.
+/// Tasks that do not use the device, all on one core, the most urgent first.
 struct Set {
   TaskSet tasks;
   Plan plan;
@@ -45,7 +45,7 @@ Options until(Duration horizon) {
   return options;
 }
 
-/// When first parts ended, in the order of time.
+/// Returns when first parts ended, in order of time.
 std::vector<std::pair<std::uint32_t, Duration>> ends_of(const Set& set, Options options) {
   std::vector<std::pair<std::uint32_t, Duration>> ends;
   options.observe = [&](const Step& step) {
@@ -61,7 +61,7 @@ std::vector<Duration> times_of(const Set& set, const Options& options) {
   return times;
 }
 
-// ---- reserved ----
+// ---- reservations ----
 
 TEST(ReservedCore, TheEarliestDeadlineGoesFirstWhateverThePriorities) {
   Set set;
@@ -91,7 +91,7 @@ TEST(ReservedCore, WhatExceedsItsRuntimeStandsStillUntilTheDeadline) {
   EXPECT_THAT(times_of(set, until(Duration(900))), ElementsAre(Duration(105)));
 }
 
-/// Its runtime is used up by then, and nothing is left to execute.
+/// By then its runtime is used up, and no work remains.
 TEST(ReservedCore, APartThatEndsWhenTheMachineStopsHasEnded) {
   Set set;
   set.add(Duration(20), Duration(1000));
@@ -112,7 +112,7 @@ TEST(ReservedCore, BestEffortPartsHaveWhatIsLeft) {
               ElementsAre(std::pair(1U, Duration(15)), std::pair(0U, Duration(25))));
 }
 
-/// Work that fits and work that does not, at any instants.
+/// Draws work that fits and work that does not, at any instants.
 TEST(ReservedCore, AgreesWithASecondWritingOfTheKernelsRule) {
   std::mt19937 random(1);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
@@ -148,7 +148,7 @@ TEST(ReservedCore, AgreesWithASecondWritingOfTheKernelsRule) {
   EXPECT_GT(compared, 20'000U);
 }
 
-// ---- regulated ----
+// ---- bandwidth budgets ----
 
 /// A part of 30 us that moves 10 lines in the first 10 us of each 100 us.
 class Regulated : public testing::Test {

@@ -1,4 +1,4 @@
-// Calibration of cuts on a network that takes known times, and on one that the host device computes.
+// Tests the calibration of cuts on a network with known times, and on one that the host device computes.
 #include "rtexec/studies/calibration/cut_calibration.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 
 constexpr auto goes_on = [](std::size_t, std::size_t) { return true; };
 
-/// Layers of 1 ms each on a device that begins what waits 100 us after what was before it, and what is launched while
-/// it idles after 1 ms.
+/// A network of layers of 1 ms each. Its device begins waiting work 100 us after the previous work, and work launched
+/// while it idles after 1 ms.
 class TimedNetwork final : public tasks::Network {
  public:
   explicit TimedNetwork(std::size_t layers)
@@ -92,9 +92,9 @@ std::unique_ptr<hal::Device> host() { return std::move(*hal::HostDevice::open(By
 TEST(CutCalibration, FindsWhatACutTakesWithTheNextSegmentAhead) {
   const auto device = host();
   const auto calibrated = [&] { return calibrate_cut(*device, timed(32), 1ms, {.jobs = 5, .margin = 1.5}, goes_on); };
-  // What others take of the machine moves the difference either way. Where the device idled at each cut, or where
-  // cuts were free, no number of tries would come out between. (On a thread with SCHED_FIFO that computes all the time,
-  // the kernel stops it for 50 ms of each second.)
+  // Other load on the machine shifts the difference either way. If the device idled at each cut, or if cuts were free,
+  // no retry would give a value in between. (The kernel stops a SCHED_FIFO thread that computes all the time for 50 ms
+  // of each second.)
   const auto is_disturbed = [](const MeasuredCuts& each) { return each.each < 95us || each.each > 900us; };
   auto found = calibrated();
   for (int again = 0; again < 60 && found && std::ranges::any_of(found->measured, is_disturbed); ++again)

@@ -1,5 +1,5 @@
-// The experiment of initialisation: what it makes of measurements, on a plant of our own; the model against the figures
-// that the paper prints; and what it does on the host device and on a GPU in software.
+// Tests the experiment of initialisation: its results for a platform model, the model against the figures printed in
+// the paper, and its runs on the host device and on a simulated GPU.
 #include "rtexec/studies/experiments/initialisation.hpp"
 
 #include <rtexec/board.hpp>
@@ -30,7 +30,7 @@ using Way = InitialisationWay;
 constexpr Bytes kibibytes(std::uint64_t count) { return {count << 10}; }
 const auto always = [] { return true; };
 
-/// The host takes a ns for each byte, faults half of that, tiles 20 us and what (tiles - 4)^2 us; each third
+/// A platform model. The host takes a ns per byte, faults half of that, tiles 20 us and (tiles - 4)^2 us. Each third
 /// measurement of a case is disturbed.
 class PlainPlant : public InitialisationPlant {
  public:
@@ -140,7 +140,7 @@ struct Printed {
   double initialisation, kernel; // reductions in percent; 0: not printed
 };
 
-/// What the paper says is the most that is gained.
+/// The largest gains according to the paper.
 TEST(InitialisationModel, MeetsThePrintedReductions) {
   const std::map<std::string, std::map<std::string, Printed>> boards{
       {"tx2",
@@ -261,7 +261,7 @@ TEST(InitialisationMachine, RunsOnTheHostDevice) {
 constexpr char image[] = "an image";
 const hal::cuda::KernelImage images[] = {{"kernels", 50, true, image, sizeof image}};
 
-/// What is done on a GPU for one measurement, between the preparation and the kernels.
+/// Tests the GPU operations of one measurement, between the preparation and the kernels.
 class OnGpu : public testing::Test {
  protected:
   OnGpu() {
@@ -270,7 +270,7 @@ class OnGpu : public testing::Test {
     plant_ = initialisation_plant(*device_, images).value();
   }
   std::vector<std::string> done(const InitialisationCase& wanted) {
-    EXPECT_EQ(test::problem(plant_->measure(wanted)), "none"); // prepares
+    EXPECT_EQ(test::problem(plant_->measure(wanted)), "none"); // the first call prepares
     driver_.watch_work();
     EXPECT_EQ(test::problem(plant_->measure(wanted)), "none");
     std::vector<std::string> names;

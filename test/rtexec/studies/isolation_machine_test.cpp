@@ -1,4 +1,4 @@
-// The isolation experiment on a machine of our own: what it starts when, what it holds, and what it makes of that.
+// Tests the isolation experiment on a simulated machine: what it starts and when, what it holds, and its results.
 #include "rtexec/studies/experiments/isolation_machine.hpp"
 #include "rtexec/studies/calibration/traffic_counters.hpp"
 #include "test/rtexec/studies/study_doubles.hpp"
@@ -32,7 +32,7 @@ hal::CounterChoice counter(std::vector<unsigned> cores, const std::string& event
   return choice;
 }
 
-/// Jobs of 10 ms, and of 5 ms more for each co-runner that is not limited.
+/// A workload with jobs of 10 ms, and 5 ms more for each co-runner without a limit.
 class Machine : public IsolatedWorkload {
  public:
   explicit Machine(std::vector<unsigned> corunners) {
@@ -244,9 +244,9 @@ TEST(MachineModes, LimitTheFeederWhereItIsNotTheDeviceAndCounts) {
   EXPECT_THAT(modes_of(machine.machine), ElementsAre(MachineMode::rtexec));
 }
 
-// ---- counters, and the machine around them ----
+// ---- counters and their machine ----
 
-/// Where `counting` are the events that count, on clusters of `width` cores.
+/// A machine on which the events `counting` count, on clusters of `width` cores.
 regulation::RegulatedMachine cores_that_count(std::vector<unsigned> online, std::set<std::string> counting,
                                               unsigned width = 1) {
   regulation::RegulatedMachine machine;

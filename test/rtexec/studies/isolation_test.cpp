@@ -1,5 +1,5 @@
-// The isolation experiment: what it makes of measurements, on a plant of our own; on the model of a Jetson TX2, the
-// shape of the thesis's results.
+// Tests the isolation experiment: its results for a platform model, and, with the model of a Jetson TX2, the shape of
+// the thesis's results.
 #include "rtexec/studies/experiments/isolation.hpp"
 #include "test/support/expected_result.hpp"
 
@@ -23,7 +23,7 @@ const auto always = [] { return true; };
 
 // ---- the experiment ----
 
-/// Performance: 10 less co-runners, twice that under 100 MB/s.
+/// A platform model with performance 10 minus the co-runners, and twice that under 100 MB/s.
 class PlainPlant : public IsolationPlant {
  public:
   std::string name() const override { return "plain"; }
@@ -126,7 +126,7 @@ TEST(Isolation, SpreadOfLengths) {
 
 // ---- the model ----
 
-/// All workloads, by mode; worked out once.
+/// Returns the results of all workloads for a mode. They are computed once.
 const Isolation& modelled(std::string_view mode) {
   static const auto all = [] {
     std::map<std::string, Isolation, std::less<>> isolations;
@@ -150,12 +150,12 @@ const IsolationResult& of(std::string_view mode, std::string_view workload) {
                             [](const IsolationResult& each) { return std::string_view(each.workload.name); });
 }
 
-/// Beside five co-runners, percent.
+/// Returns the speedup with five co-runners, in percent.
 double speedup(std::string_view mode, std::string_view workload, std::uint64_t limit) {
   return std::ranges::find(of(mode, workload).rows, BandwidthLimit(MB(limit)), &IsolationRow::limit)->speedup.back();
 }
 
-/// Performance beside five co-runners and without a limit, of that alone.
+/// Returns the performance with five co-runners and no limit, relative to that alone.
 double slowed(std::string_view workload) {
   const auto& measures = of("thesis", workload).rows.back().measures;
   return measures.back().performance / measures.front().performance;

@@ -1,5 +1,5 @@
-// Tasks that are released together: what the scheduler core starts, and the rounds in virtual time, against the rule of
-// pairs written a second time.
+// Tests tasks that are released together: what the scheduler core starts, and the rounds in virtual time, against a
+// second implementation of the rule of pairs.
 #include "rtexec/studies/experiments/joint_release.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(JointRelease, StartsOneAfterTheOther) {
   EXPECT_TRUE(release.done());
 }
 
-/// The first start already knows of all that wait.
+/// The first decision already knows all waiting jobs.
 TEST(JointRelease, StartsWhatFitsAtOnce) {
   const MemorySet set{task(H, 9ms, 5ms), task(D, 6ms), task(D, 5ms)};
   JointRelease release(set);
@@ -64,7 +64,7 @@ TEST(JointRelease, APairSavesItsOverlap) {
   EXPECT_EQ(round.pairs, 1u);
 }
 
-/// What any queue makes of a head: the first one behind it that it goes with.
+/// Returns the partner of a queue's head: the first job behind it with which it may execute concurrently.
 TEST(JointRelease, PlaysAsTheRuleSays) {
   std::mt19937_64 random(3);
   for (int number = 0; number < 3000; ++number) {

@@ -1,4 +1,4 @@
-// Calibration of memory policies against a host device that emulates costs that are known, and made-up measurements.
+// Tests the calibration of memory policies against a host device that emulates known costs, and invented measurements.
 #include "rtexec/studies/calibration/memory_calibration.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -35,7 +35,7 @@ void expect_near(double found, double right, double part, const char* what) {
   EXPECT_NEAR(found, right, part * right) << what;
 }
 
-/// Others on the machine make jobs longer, and never shorter.
+/// Other load on the machine makes jobs longer, never shorter.
 TEST(MemoryCalibration, MeasuresWhatTheHostDeviceEmulates) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}, slow()));
   constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 4000, 100'000},
@@ -92,7 +92,7 @@ TEST(MemoryCalibration, FindsWhatItWasMeasuredWith) {
   expect_near(static_cast<double>(costs.device_flush.count()), 2e5, 0.05, "device_flush");
 }
 
-/// What a GPU behind a link would show, noise aside.
+/// The measurements of a GPU behind a link, without noise.
 TEST(MemoryCalibration, FitsALink) {
   MemoryCosts right;
   right.unified = false;

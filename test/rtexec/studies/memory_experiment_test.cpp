@@ -1,6 +1,5 @@
-// The experiment of memory policies: what it makes of measurements, on a plant of our own whose times are known; on the
-// models of the paper's boards, the shape of the paper's results; and on the host device, that all of it can be
-// measured.
+// Tests the experiment of memory policies: its results for a platform model with known times, the shape of the paper's
+// results for models of the paper's boards, and that the host device can measure all of it.
 #include "rtexec/studies/experiments/memory_experiment.hpp"
 
 #include <rtexec/board.hpp>
@@ -36,7 +35,8 @@ const auto always = [] { return true; };
 
 std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
-/// Times are those of costs of ours; what is in `instead` is another one. A job's device part ends when it is its turn.
+/// A platform model with times from given costs, except those in `instead`. A job's device part ends when it has its
+/// turn.
 class PlainPlant final : public MemoryPlant {
  public:
   std::string name() const override { return "plain"; }
@@ -93,7 +93,7 @@ class PlainPlant final : public MemoryPlant {
                               .memory_access = 2};
   std::map<std::tuple<WorkloadKind, unsigned, MemoryPolicy>, Duration> instead;
   double noise = 0;
-  int together_under_host = 1; // times are so many times as long
+  int together_under_host = 1; // a factor for times
   MemoryPolicy missing = MemoryPolicy::automatic;
   std::size_t max_sets = 99;
   Errc why = Errc::out_of_memory;
@@ -130,7 +130,7 @@ TEST(MemoryExperiment, PredictsWhatFollowsTheModel) {
   EXPECT_NEAR(found->costs.copied_in, 0.5, 0.01);
 }
 
-/// What was measured of a size moves no prediction of that size, and does move those of others.
+/// The measurements of a size do not influence its own prediction, but do influence those of other sizes.
 TEST(MemoryExperiment, SizesAreHeldOutOfTheFitsThatPredictThem) {
   PlainPlant plain;
   plain.noise = 0.05;
@@ -181,11 +181,11 @@ TEST(MemoryExperiment, PairsAddUp) {
   PlainPlant plant;
   const auto found = run_memory_experiment(plant, two, always);
   ASSERT_TRUE(found);
-  ASSERT_EQ(found->pairs.size(), 3u); // of gaussian alone
+  ASSERT_EQ(found->pairs.size(), 3u); // of gaussian only
   const auto time = [&](MemoryPolicy policy) { return plant.time({gaussian, 7680, policy}); };
   EXPECT_EQ(found->pairs[0].length, 2 * time(D));
   EXPECT_EQ(found->pairs[1].length, 2 * time(M));
-  EXPECT_EQ(found->pairs[2].length, time(D) + time(M)); // also where they start at once: nothing overlaps here
+  EXPECT_EQ(found->pairs[2].length, time(D) + time(M)); // also if they start at once: nothing overlaps here
   EXPECT_EQ(found->pairs[0].lengths.size(), 10u);
   const Bytes of_device = memory_of({gaussian, 7680, D}), of_managed = memory_of({gaussian, 7680, M});
   EXPECT_EQ(found->pairs[0].memory, of_device * 2);
@@ -200,7 +200,7 @@ TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->mixes.size(), 8u);
   for (const MemoryMix& mix : found->mixes) {
-    EXPECT_THAT(mix.kinds, ElementsAre(vector_add, gaussian, bfs)); // matrix_add is none of the mix
+    EXPECT_THAT(mix.kinds, ElementsAre(vector_add, gaussian, bfs)); // matrix_add is not in the mix
     ASSERT_EQ(mix.configurations.size(), 3u);
     for (const MemoryConfiguration& each : mix.configurations) {
       Duration sum{0};
@@ -235,7 +235,7 @@ TEST(MemoryExperiment, TheChoiceIsWithinItsMemoryAndNoSlowerThanM) {
   }
 }
 
-/// Against every combination, by sums of what the pairs of neighbours that fit save.
+/// Compares with every combination, by sums of the savings of neighbouring pairs that fit.
 TEST(MemoryExperiment, TheShortestChoicesOfAllAreAmongThePromisingOnes) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 300; ++round) {
@@ -292,7 +292,7 @@ TEST(MemoryExperiment, TheShortestChoicesOfAllAreAmongThePromisingOnes) {
 TEST(MemoryExperiment, TheKernelsOfOneAreToFitIntoTheWaitOfTheOther) {
   EXPECT_EQ(co_run_of(D, 9ms, 4ms), (CoRun{.wcet = 4ms, .idle = {}}));
   EXPECT_EQ(co_run_of(H, 9ms, 4ms), (CoRun{.wcet = 9ms, .idle = 5ms}));
-  EXPECT_EQ(co_run_of(M, 3ms, 4ms), (CoRun{.wcet = 4ms, .idle = 0ms})); // as noise may have it
+  EXPECT_EQ(co_run_of(M, 3ms, 4ms), (CoRun{.wcet = 4ms, .idle = 0ms})); // as noise may suggest
 }
 
 TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
@@ -532,7 +532,7 @@ TEST(MemoryExperiment, SizesFitBelowTheLargestArray) {
       for (const MemoryWorkload& each : measured_workloads(device, {largest})) {
         EXPECT_EQ(each.sizes.size(), 8u);
         EXPECT_TRUE(std::ranges::is_sorted(each.sizes, std::less_equal())) << each.kind;
-        // At most four arrays; the smallest size of each may be above a small `largest`
+        // At most four arrays. The smallest size of each may exceed a small `largest`.
         EXPECT_LE(memory_of({each.kind, each.sizes.back(), M}).count, 4 * std::max<std::uint64_t>(largest, 4U << 20U))
             << each.kind;
       }

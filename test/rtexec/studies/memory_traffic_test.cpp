@@ -1,4 +1,4 @@
-// What jobs of micro-benchmarks do to memory, by hand, and against the memory that they take.
+// Tests the memory traffic of micro-benchmark jobs, by hand, and against their memory.
 #include "rtexec/studies/calibration/memory_traffic.hpp"
 
 #include "test/support/expected_result.hpp"
@@ -39,7 +39,7 @@ TEST(MemoryTraffic, OfVectors) {
   EXPECT_FALSE(traffic_of(WorkloadKind::vector_add, 1000).hidden);
 }
 
-/// Launches touch other rows each; all of them are mapped once.
+/// Each launch touches other rows. All of them are mapped once.
 TEST(MemoryTraffic, OfLaunchesThatShareWhatTheHostWrote) {
   const MemoryTraffic traffic = traffic_of(WorkloadKind::pathfinder, 1000);
   EXPECT_EQ(traffic.in, Bytes{513 * 4000});
@@ -104,7 +104,7 @@ TEST(MemoryTraffic, GoesIntoTheProfile) {
   EXPECT_FALSE(profile.entries[2].traffic);
 }
 
-/// The host device emulates what the model says, launch by launch.
+/// The host device emulates the model's traffic, launch by launch.
 TEST(MemoryTraffic, IsWhatTheHostDeviceEmulates) {
   MemoryCosts costs;
   costs.mapped = 0.25;

@@ -1,4 +1,4 @@
-// When jobs come and how long they take in the simulator: lists, random numbers with a seed, and what a run recorded.
+// Tests releases and execution times in the simulator: lists, random numbers with a seed, and the recording of a run.
 #include "rtexec/studies/simulator/release_patterns.hpp"
 
 #include <rtexec/task_set.hpp>
@@ -37,7 +37,7 @@ Plan plan_of(const TaskSet& set) {
   return plan;
 }
 
-/// When each task's jobs come.
+/// Returns the releases of each task.
 std::vector<std::vector<Duration>> releases(const TaskSet& set, NextRelease release, Duration horizon) {
   std::vector<std::vector<Duration>> seen(set.tasks.size());
   Options options;
@@ -83,7 +83,7 @@ TEST(ListedReleases, ThatAJobIsTooLateForAreDropped) {
   EXPECT_EQ(outcome.tasks[0].skipped, 2u);
 }
 
-/// The counter-example to RT-Swap's analysis, as a file and in swap_simulation_test.cpp, is one history.
+/// The counter-example to RT-Swap's analysis as a file and in swap_simulation_test.cpp is the same history.
 TEST(ListedReleases, RepeatAKnownHistory) {
   const auto test = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const auto executive = executive::create(read_task_set(test / "../config/rt-swap-hole.toml").value());

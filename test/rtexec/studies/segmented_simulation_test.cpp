@@ -1,4 +1,4 @@
-// Device parts in segments, in virtual time.
+// Tests device parts in segments, in virtual time.
 #include "rtexec/studies/simulator/recorder.hpp"
 #include "rtexec/studies/simulator/simulator.hpp"
 
@@ -24,7 +24,7 @@ struct SegmentedTask {
   int offset = 0;
   std::uint32_t device_class = 1;
   std::uint32_t segments = 1;
-  std::uint32_t volume = 0; // chunks, of 2 in and 1 out
+  std::uint32_t volume = 0; // chunks, 2 in and 1 out
 };
 
 struct Scene {
@@ -54,7 +54,7 @@ struct Scene {
     }
   }
 
-  /// What happens on the device.
+  /// Returns what happens on the device.
   std::vector<std::string> log(Options options = {}) const {
     const std::map<Step::Kind, std::string> told{{Step::Kind::execution_start, "start"},
                                                  {Step::Kind::preemption, "preempted"},
@@ -90,8 +90,8 @@ TEST(SegmentedSimulation, WhatWasLaunchedAheadIsWaitedFor) {
               ElementsAre("0 t1 start", "30 t1 preempted", "30 t0 start", "35 t0 end", "35 t1 goes on", "55 t1 end"));
 }
 
-/// Both fill the device. The job above is loaded from the end of the segment on, by 2 copies out and 2 in, of which one
-/// way's beside the other's; so is what it took.
+/// Each task fills the device. The job above is loaded from the end of the segment on, by 2 copies out and 2 in; the
+/// two directions overlap. So are the chunks that it took.
 TEST(SegmentedSimulation, WhoeverIsPreemptedByALevelAboveIsRestored) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 1, .volume = 2},
                      {.wcet = 30, .device_class = 2, .segments = 3, .volume = 2}},
@@ -169,7 +169,7 @@ Scene random_scene(std::mt19937_64& random) {
   return scene;
 }
 
-/// One job at a time, each for as long as it takes in all; a job that goes on has been preempted.
+/// One job executes at a time, for its total execution time. A job that resumes was preempted.
 TEST(SegmentedSimulation, JobsExecuteAllTheirSegmentsWhateverComesBetween) {
   std::mt19937_64 random(3);
   std::uint64_t preemptions = 0, jobs = 0;

@@ -48,7 +48,7 @@ void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t lon
       planned.swap_slots.push_back({.slot = slot, .copied_out = chance(random, 50)});
 }
 
-/// Some may execute beside others.
+/// Lets some tasks execute concurrently.
 void let_co_run(Random& random, Plan& plan) {
   for (PlannedTask& task : plan.tasks) {
     if (!task.wcet.uses_device() || chance(random, 20)) continue;
@@ -60,7 +60,7 @@ void let_co_run(Random& random, Plan& plan) {
   }
 }
 
-/// Into segments and classes; longer parts, so that some are preempted.
+/// Divides jobs into segments and classes, and makes parts longer, so that some are preempted.
 void divide(Random& random, Plan& plan) {
   plan.launch_ahead = static_cast<std::uint32_t>(draw(random, 0, 2));
   for (PlannedTask& task : plan.tasks) {
@@ -117,7 +117,7 @@ void add_tasks(Random& random, SimulatedRun& run, SwapPolicy policy) {
   }
 }
 
-/// How parts, releases and transfers come. Callbacks draw from `random`, which outlives the run.
+/// Draws lengths of parts, releases and transfers. Callbacks draw from `random`, which outlives the run.
 simulator::Options random_options(Random& random, const SimulatedRun& run) {
   simulator::Options options;
   options.horizon = run.horizon;
@@ -183,7 +183,7 @@ traces::RunSetup setup_of(const SimulatedRun& run) {
 
 // ---- records ----
 
-/// What simulator::Tracer writes, as what is read back of it.
+/// Writes what is read back of the output of simulator::Tracer.
 class Writer {
  public:
   explicit Writer(SimulatedRun& run) : run_(run), progress_(run.plan.tasks.size()) {}
@@ -329,7 +329,7 @@ class Writer {
     if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
   }
 
-  /// It is gone when the next job is released or dropped, or with the run.
+  /// An abandoned job ends when the next job is released or dropped, or with the run.
   void end_abandoned(std::uint32_t task, Instant at) {
     Progress& progress = progress_[task];
     if (!std::exchange(progress.abandoned, false)) return;

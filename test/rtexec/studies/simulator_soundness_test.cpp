@@ -1,6 +1,6 @@
-// Attacks the admission tests: random sets at the edge of what a test accepts run in the simulator under adversarial
-// releases and execution times; no part of any job may end after its bound. Then the same search against deliberately
-// broken tests, which it must catch, to show that it can see.
+// Attacks the admission tests. Random sets at the edge of acceptance run in the simulator under adversarial releases
+// and execution times; no part of any job may end after its bound. Then the same search must refute deliberately
+// broken tests, to show that it detects errors.
 //
 // RTEXEC_SOUNDNESS_SETS: sets per order and per broken test, instead of the few that a normal run can afford.
 #include "policies/admission/admission.hpp"
@@ -21,7 +21,7 @@ using policies::StagedTask;
 using test::Faults;
 using test::sets_to_try;
 
-/// Tasks in order of priority; `background` becomes a best-effort task at the end.
+/// Makes a claim of tasks in order of priority. `background` becomes a best-effort task at the end.
 Claim claim_of(const StagedSet& set, Order order) {
   Claim claim;
   claim.tasks.executive = {
@@ -51,10 +51,10 @@ Claim claim_of(const StagedSet& set, Order order) {
   return claim;
 }
 
-/// What is attacked: which sets an analysis accepts, and what it claims for them.
+/// The analysis under attack: which sets it accepts, and which bounds it claims.
 struct Analysis {
   Order order = Order::edf;
-  std::optional<Faults> faults; // absent: the analysis of policies/
+  std::optional<Faults> faults; // nullopt: the analysis of policies/
 
   std::optional<std::vector<test::ReferenceBounds>> broken_bounds(const StagedSet& set, const Faults& with) const {
     return order == Order::edf ? test::reference_edf(set, {}, with) : test::reference_static(set, with);
@@ -64,7 +64,7 @@ struct Analysis {
     return faults ? broken_bounds(set, *faults).has_value() : claim_of(set, order).plan.proved;
   }
 
-  /// Whether the faults change anything here.
+  /// True if the faults can change the result for this set.
   bool worth_attacking(const StagedSet& set) const {
     if (!faults) return true;
     const auto sound = broken_bounds(set, {});
@@ -85,12 +85,12 @@ struct Analysis {
   }
 };
 
-/// Device-bound sets with next to no CPU parts, sets with loaded cores, and what lies between.
+/// Draws device-bound sets with almost no CPU parts, sets with loaded cores, and sets in between.
 StagedSet random_set(Random& random) {
   StagedSet set;
   if (chance(random, 30)) set.release_jitter = draw(random, 1, 10);
   const std::int64_t style = draw(random, 0, 2);
-  // Percent of a period, each part
+  // In percent of a period, for each part.
   const std::int64_t cpu_share = style == 0 ? 0 : style == 1 ? draw(random, 2, 12) : draw(random, 10, 30);
   const std::int64_t n = draw(random, 2, style == 2 ? 3 : 5);
   const std::int64_t cores = style == 2 ? 1 : draw(random, 1, 2);
@@ -169,7 +169,8 @@ struct Broken {
   Faults faults;
 };
 
-/// The errors that this search can see; test/policies/exact_test.cpp sees the others (device jitter, one job less).
+/// The errors that this search can detect. test/policies/exact_test.cpp detects the others (device jitter, one job
+/// less).
 class BrokenTest : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenTest, IsCaught) {

@@ -22,7 +22,7 @@ struct Scene {
   Plan plan;
 };
 
-/// Tasks in order of core priority; under EDF `device_done_by` is the deadline.
+/// Makes tasks in order of core priority. Under EDF `device_done_by` is the deadline.
 Scene scene_of(Order order, std::vector<Task> tasks) {
   Scene scene;
   scene.plan.order = order;
@@ -47,7 +47,7 @@ Task task_of(int period, int before, int device, int after, OnOverrun on_overrun
   return task;
 }
 
-/// "12 t0.3 release" for each step.
+/// Returns a line like "12 t0.3 release" for each step.
 std::vector<std::string> log_of(const Scene& scene, Options options) {
   static constexpr const char* words[] = {"release",     "skip",          "request",   "hand-on", "start",
                                           "segment-end", "segment-begin", "preempted", "resumed", "end",
@@ -87,7 +87,7 @@ TEST(Simulator, CoresArePreemptive) {
                   "7 t0.0 completion", "12 t1.0 request", "12 t1.0 start", "13 t1.0 end", "13 t1.0 completion"));
 }
 
-/// Nothing less urgent executes between the two parts, and the device scheduler hears of nothing.
+/// No less urgent task executes between the two parts, and the device scheduler gets no event.
 TEST(Simulator, WithoutADevicePartTheLastPartFollowsTheFirstAtOnce) {
   const Scene scene = scene_of(Order::edf, {task_of(100, 2, 0, 3), task_of(100, 4, 1, 0)});
   EXPECT_THAT(log_of(scene, until(50)),
@@ -119,7 +119,7 @@ TEST(Simulator, EdfOrdersTheDeviceByDeadlineNotByRank) {
   EXPECT_THAT(simulate(scene.tasks, scene.plan, until(40)).tasks[1].response_max, Duration(19));
 }
 
-// Every policy with the same late job: job 0 of a task of period 10 takes 35, all others take 2.
+// The same late job under every policy: job 0 of a task of period 10 takes 35, all others take 2.
 
 class Overrun : public testing::Test {
  protected:
@@ -154,7 +154,7 @@ TEST_F(Overrun, CatchUp) {
                           "37 t0.2 release", "39 t0.2 completion", "39 t0.3 release", "41 t0.3 completion",
                           "41 t0.4 release", "43 t0.4 completion"));
   EXPECT_EQ(task().skipped, 0u);
-  EXPECT_EQ(task().missed, 4u); // deadlines stay nominal: 10, 20, 30 and 40
+  EXPECT_EQ(task().missed, 4u); // relative to the nominal deadlines 10, 20, 30 and 40
   EXPECT_EQ(task().response_max, Duration(35));
 }
 
@@ -171,7 +171,7 @@ TEST_F(Overrun, AbortJob) {
                           "42 t0.2 completion"));
   EXPECT_EQ(task().aborted, 1u);
   EXPECT_EQ(task().missed, 1u);
-  EXPECT_EQ(task().skipped, 2u); // 10 and 20 passed while the device part ended; the release at 30 proceeds
+  EXPECT_EQ(task().skipped, 2u); // 10 and 20 passed before the device part ended; the release at 30 is served
   EXPECT_EQ(task().completed, 2u);
   EXPECT_EQ(task().released, 3u);
 }
@@ -182,7 +182,7 @@ TEST_F(Overrun, Stop) {
   EXPECT_EQ(outcome.end, Instant{Duration(10)});
 }
 
-// Parts of 2 that take 5 in jobs 0 and 2 of a task of period 10.
+// Parts of 2 take 5 in jobs 0 and 2 of a task of period 10.
 
 class WcetExceeded : public testing::Test {
  protected:
@@ -326,7 +326,7 @@ TEST(Simulator, ThreadsWakeUpAfterAStop) {
   Scene scene = scene_of(Order::edf, {task_of(100, 1, 1, 1)});
   scene.tasks.tasks[0].offset = Duration(5);
   MachineStop stop{.begin = Instant{Duration(3)}, .length = Duration(10)};
-  // The first instant at which anything happens is the release: the stop begins at once
+  // The first instant with an event is the release: the stop begins at once.
   EXPECT_THAT(log_of(scene, with_stop(60, stop)),
               ElementsAre("5 t0.0 release", "16 t0.0 request", "16 t0.0 start", "17 t0.0 end", "18 t0.0 completion"));
 }
@@ -339,7 +339,8 @@ TEST(Simulator, AStopBeforeASpanAndOneWithinItBothLengthenAResponse) {
   EXPECT_LE(outcome.tasks[1].response_max, *plan->tasks[1].response_bound);
 }
 
-/// Any mixture of policies, overruns and latencies: the books balance, and the same run comes out twice.
+/// For any mixture of policies, overruns and latencies, the counters are consistent, and a repeated run gives the same
+/// result.
 TEST(Simulator, BooksBalanceUnderOverload) {
   std::mt19937 random(5);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };

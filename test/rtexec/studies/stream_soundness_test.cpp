@@ -1,6 +1,5 @@
-// Attacks plans whose tasks stream their constants: random sets at the edge of what is accepted run in the simulator
-// under adversarial releases, execution times, transfer times and contents of the frames; no job may end after its
-// bound.
+// Attacks plans whose tasks stream their constants. Random sets at the edge of acceptance run in the simulator under
+// adversarial releases, execution times, transfer times and contents of the frames; no job may end after its bound.
 //
 // RTEXEC_SOUNDNESS_SETS: sets, instead of the few that a normal run can afford.
 #include "policies/admission/admission.hpp"
@@ -31,7 +30,7 @@ struct StreamSet {
 
 std::uint32_t up_to(Random& random, std::uint32_t most) { return static_cast<std::uint32_t>(draw(random, 0, most)); }
 
-/// A device part of some layers, which read `chunks` chunks, each at most `most` of them.
+/// Draws a device part of some layers that read `chunks` chunks, each layer at most `most` of them.
 LayeredTask random_layers(Random& random, std::uint32_t chunks, std::uint32_t most) {
   LayeredTask task;
   SlotRange read;
@@ -79,7 +78,7 @@ StreamSet random_set(Random& random) {
   set.board.capacity = chunk * (1 + up_to(random, all + 2));
   set.board.chunk = chunk;
   set.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
-  set.board.service_core = 100; // what it costs to decide and to copy is not simulated: it burdens no task
+  set.board.service_core = 100; // the simulation has no costs of decisions and copies: they must burden no task
   set.board.memory_policies = {MemoryPolicy::device};
   set.board.swap_costs = {test::charged(random_cost(random))};
   set.board.swap_costs.front().chunk = chunk;
@@ -96,7 +95,7 @@ std::optional<Claim> admitted(const StreamSet& set) {
   return claim;
 }
 
-/// With periods and deadlines as short as they are still accepted.
+/// Finds the shortest periods and deadlines that are still accepted.
 std::optional<Claim> at_the_edge(const StreamSet& original) {
   std::optional<Claim> best;
   for (std::int64_t low = 4, high = 1024; high - low > 1;) {

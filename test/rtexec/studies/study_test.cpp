@@ -1,5 +1,5 @@
-// Studies of random task sets: the same whatever works on them and however often they are stopped, and the presets as
-// their sources have them.
+// Tests studies of random task sets: the same results for any number of threads and interruptions, and presets that
+// match their sources.
 #include "rtexec/studies/sweep/outcome_file.hpp"
 #include "rtexec/studies/sweep/presets.hpp"
 #include "rtexec/studies/sweep/study.hpp"
@@ -31,7 +31,7 @@ Study preset_named(std::string_view name, std::size_t sets) {
   return study;
 }
 
-/// Serial tests only, which are quick.
+/// A study with serial tests only, which are quick.
 Study small_study() {
   Study study = preset_named("rt-swap-fig7a", 30);
   study.values = {8, 9, 10};
@@ -59,7 +59,7 @@ std::string key_lines(const Study& study) {
   return read_text(folder / "outcomes.csv");
 }
 
-// ---- working out ----
+// ---- computing ----
 
 TEST(Study, DoesNotDependOnTheNumberOfThreads) {
   const Study study = small_study();
@@ -120,7 +120,8 @@ TEST(Study, ColumnsAreTheTestsOfTheOrder) {
 
 // ---- presets ----
 
-/// As an independent program found them for 2000 sets; of 400, five points are twice the standard deviation.
+/// The results that an independent program computed for 2000 sets. For 400 sets, five points are twice the standard
+/// deviation.
 TEST(Study, Fig7aIsWhatOthersComputed) {
   Study study = preset_named("rt-swap-fig7a", 400);
   study.values = {8, 9, 10, 11};
@@ -143,8 +144,8 @@ TEST(Study, WidePeriodsAreProvedTenTimesAsOftenAsByTheorem1) {
   EXPECT_GE(pipelined, 10 * theorem1);
 }
 
-/// Without cuts nothing is proved: a detector's period is shorter than the networks beside it. Of 40 sets each; a
-/// better search may prove more.
+/// Without cuts no set is proved: a detector's period is shorter than the networks' device parts. The numbers are for
+/// 40 sets each; a better search may prove more.
 TEST(Study, MixedRatesNeedSegments) {
   Study study = preset_named("mixed-rates", 40);
   study.values = {2, 3, 4};
@@ -175,7 +176,7 @@ TEST(Study, CapacityIsReducedBySoManyPercent) {
   EXPECT_TRUE(std::ranges::equal(std::span(reduced).subspan(5 * 20, 20), halved));
 }
 
-/// Of one network at one resolution, Table III has 1.4 GB, that is 23 chunks, of which 11 may be swapped.
+/// For one network at one resolution, Table III has 1.4 GB, that is 23 chunks, of which 11 may be swapped.
 TEST(Study, NetworksAreThoseOfTableThree) {
   const Study study = preset_named("rt-swap-fig7a", 1);
   ASSERT_EQ(study.source.networks.size(), 4U);
@@ -229,7 +230,7 @@ TEST(OutcomeFile, LinesAreOneForEachSet) {
   EXPECT_THAT(text, HasSubstr("tasks = rt-swap-fig7a, seed = 1, order = edf"));
 }
 
-/// Wherever the file is cut off, the next sitting reads the whole lines and goes on.
+/// Wherever the file is cut off, the next sitting reads the complete lines and continues.
 TEST(OutcomeFile, ALastLineThatWasNotFinishedIsWorkedOutAgain) {
   Study study = small_study();
   study.values = {8};

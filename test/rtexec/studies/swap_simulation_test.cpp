@@ -1,5 +1,5 @@
-// The simulator where tasks swap: transfers in virtual time, what they cost, how they fail, and the scheduler's rules
-// seen through them.
+// Tests the simulator with tasks that swap: transfers in virtual time, their costs and failures, and the scheduler's
+// rules as they show there.
 #include "rtexec/studies/simulator/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ struct SwapTask {
   OnOverrun on_overrun = OnOverrun::skip;
 };
 
-/// Tasks t0, t1, ... in order of priority; device parts only, deadlines are periods.
+/// Makes tasks t0, t1, ... in order of priority, with device parts only. Deadlines equal periods.
 Scene scene_of(Order order, SwapPlan swap, const std::vector<SwapTask>& tasks) {
   Scene scene;
   scene.plan.order = order;
@@ -62,7 +62,7 @@ SwapCost cost_of(int in, int out) {
   return {.in_per_chunk = Duration(in), .out_per_chunk = Duration(out), .drop_per_chunk = Duration(1)};
 }
 
-/// One job of each task, at the given instants.
+/// Releases one job of each task, at the given instants.
 Options once_at(std::vector<Instant> releases, Duration horizon) {
   Options options;
   options.horizon = horizon;
@@ -74,7 +74,7 @@ Options once_at(std::vector<Instant> releases, Duration horizon) {
 
 Instant at(int time) { return Instant{Duration(time)}; }
 
-/// "12 in t0[1] begin", "12 t0 start" for each transfer and execution.
+/// Returns a line like "12 in t0[1] begin" or "12 t0 start" for each transfer and execution.
 std::vector<std::string> log_of(const Scene& scene, Options options) {
   std::vector<std::string> log;
   options.observe = [&](const Step& step) {
@@ -97,7 +97,7 @@ std::vector<std::string> log_of(const Scene& scene, Options options) {
   return log;
 }
 
-// Two tasks of two chunks share two frames, which t0's chunks hold at first; only t1 has a job.
+// Two tasks of two chunks share two frames, which first hold t0's chunks. Only t1 has a job.
 
 TEST(SwapSimulation, TwoCopyEnginesWorkAtOnce) {
   const Scene scene =
@@ -160,7 +160,7 @@ TEST(SwapSimulation, FixedCostsArePaidOnceForALoadAndOnceForEachVictim) {
                           "14 out t1[0] begin", "26 out t1[0] end", "26 in t2[0] begin", "129 in t2[0] end",
                           "129 in t2[1] begin", "132 in t2[1] end", "132 in t2[2] begin", "135 in t2[2] end",
                           "135 t2 start", "140 t2 end"));
-  // The next jobs pay anew.
+  // The next jobs pay the fixed costs again.
   EXPECT_THAT((std::vector(log.begin() + 14, log.end())),
               ElementsAre("500 out t2[0] begin", "512 out t2[0] end", "512 in t1[0] begin", "615 in t1[0] end",
                           "615 t1 start", "615 out t2[1] begin", "620 t1 end", "627 out t2[1] end",
@@ -184,7 +184,7 @@ TEST(SwapSimulation, TransfersTakeAsLongAsTheCallbackSays) {
 TEST(SwapSimulation, ALoadThatEndsWithTheExecutionIsInTimeForTheChoice) {
   const SwapPlan swap = swap_of(SwapPolicy::pipelined, 2, 2, cost_of(3, 2));
   const Scene scene = scene_of(Order::edf, swap, {{100ns, 10ns, 1}, {100ns, 5ns, 1}, {90ns, 5ns, 1}});
-  // t2's chunk, asked for at 5, lands at 10, when t0 ends.
+  // t2's chunk is requested at 5 and arrives at 10, when t0 ends.
   EXPECT_THAT(log_of(scene, once_at({at(0), never, at(5)}, 90ns)),
               ElementsAre("0 t0 start", "5 out t1[0] begin", "7 out t1[0] end", "7 in t2[0] begin", "10 in t2[0] end",
                           "10 t0 end", "10 t2 start", "15 t2 end"));
@@ -207,11 +207,11 @@ TEST(SwapSimulation, AFailedTransferFailsItsJobAndNoOther) {
       EXPECT_EQ(outcome.tasks[1].completed, 1u);
       EXPECT_EQ(outcome.tasks[1].failed, 1u);
       EXPECT_EQ(outcome.tasks[1].missed, 1u);
-      EXPECT_EQ(outcome.tasks[1].chunks_in, 1u); // of its second job
+      EXPECT_EQ(outcome.tasks[1].chunks_in, 1u); // by its second job
     }
 }
 
-// ---- the state of the memory, kept a second time from what is observed ----
+// ---- a second record of the memory, from observed steps ----
 
 class Memory {
  public:
@@ -282,8 +282,8 @@ class Memory {
 
 class AnyPolicy : public testing::TestWithParam<SwapPolicy> {};
 
-/// Any tasks, any times, withdrawn jobs and failing transfers: the memory stays in order, every job has its end, and
-/// the same run comes out twice.
+/// For any tasks, times, withdrawn jobs and failing transfers, the memory stays consistent, every job has its end, and
+/// a repeated run gives the same result.
 TEST_P(AnyPolicy, BooksBalance) {
   std::mt19937 random(7);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -346,7 +346,7 @@ TEST_P(AnyPolicy, BooksBalance) {
       moved += task.chunks_in + task.chunks_out + task.chunks_dropped;
     }
   }
-  EXPECT_GT(failed, 100u); // the run has seen what it is to judge
+  EXPECT_GT(failed, 100u); // the test must have seen enough cases
   EXPECT_GT(aborted, 100u);
   EXPECT_GT(moved, 10'000u);
 }
@@ -361,9 +361,9 @@ INSTANTIATE_TEST_SUITE_P(SwapSimulation, AnyPolicy,
 
 // ---- the hole in RT-Swap's analysis ----
 
-/// Its Eq. (3) accepts this set: B / min T + sum (O_out + O_in + C) / T = 0.976. But only swap-ins are kept for the
-/// most urgent job: a swap-out for a job of low priority may begin inside a busy period, and delays who needs the
-/// memory next. Tasks in order of period: c; m1 .. m8; L1 .. L3.
+/// RT-Swap's Eq. (3) accepts this set: B / min T + sum (O_out + O_in + C) / T = 0.976. But only swap-ins are reserved
+/// for the most urgent job: a swap-out for a job of low priority may begin inside a busy period, and delays the job
+/// that needs the memory next. Tasks in order of period: c; m1 .. m8; L1 .. L3.
 class Hole : public testing::TestWithParam<Order> {
  protected:
   enum : std::uint32_t { c = 0, m1 = 1, m8 = 8, L1 = 9, L2 = 10, L3 = 11 };
@@ -378,8 +378,8 @@ class Hole : public testing::TestWithParam<Order> {
     return scene_of(GetParam(), swap_of(policy, copy_engines, 31 - 21, cost), tasks);
   }
 
-  /// L2's job, long before, leaves its chunks in all frames. L1 begins to take them 30 ms before it begins to be
-  /// loaded, at start + `load`.
+  /// L2's job, long before, leaves its chunks in all frames. L1 begins to take them 30 ms before its load begins at
+  /// start + `load`.
   static std::vector<Instant> releases(Duration load, Duration l3, Duration of_c) {
     std::vector<Instant> all(12, start);
     all[L2] = Instant{};
@@ -400,7 +400,7 @@ TEST_P(Hole, RtSwapMisses) {
   EXPECT_EQ(outcome.missed(), 1u);
 }
 
-/// What makes the miss is the swap-out for L3 that begins when L1 ends: without it all is well.
+/// The miss is caused by the swap-out for L3 that begins when L1 ends: without it no job misses.
 TEST_P(Hole, RtSwapMissesOnlyForTheSwapOut) {
   const Scene set = scene(SwapPolicy::rt_swap, 2);
   const Outcome outcome = simulate(set.tasks, set.plan, once_at(releases(-1us, 200ms, 40'001us), 2s));

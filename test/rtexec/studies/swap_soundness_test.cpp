@@ -1,7 +1,7 @@
-// Attacks the admission tests of sets that swap: random sets at the edge of what a test accepts run in the simulator
-// under adversarial releases, execution times, transfer times and contents of the frames; no part of any job may end
-// after its bound. The formulas alone, written down a second time, are attacked too; broken deliberately, they must be
-// caught, to show that the search can see.
+// Attacks the admission tests of sets that swap. Random sets at the edge of acceptance run in the simulator under
+// adversarial releases, execution times, transfer times and contents of the frames; no part of any job may end after
+// its bound. A second implementation of the formulas alone is attacked too. Deliberately broken, it must be refuted,
+// to show that the search detects errors.
 //
 // RTEXEC_SOUNDNESS_SETS: sets per kind of set and per broken test, instead of the few that a normal run can afford.
 #include "policies/admission/admission.hpp"
@@ -27,7 +27,7 @@ struct SwapTask {
   std::int64_t period = 0, deadline = 0;
   std::int64_t before = 0, device = 0, after = 0;
   unsigned constant = 0, state = 0; // chunks that may be swapped
-  unsigned fixed = 0, scratch = 0;  // and others
+  unsigned fixed = 0, scratch = 0;  // and other chunks
   unsigned core = 0;
   bool best_effort = false;
 };
@@ -39,10 +39,10 @@ struct SwapSet {
   unsigned capacity = 0; // chunks
   SwapCost cost;
   std::int64_t release_latency = 0;
-  bool all_swapped = false; // what may be swapped is; otherwise that is planned
+  bool all_swapped = false; // true: all that may be swapped is; false: the plan chooses
 };
 
-/// What of a set is attacked: nothing where the analysis does not accept it.
+/// Returns the claim of an analysis for a set, or nullopt if it does not accept the set.
 using Analysis = std::function<std::optional<Claim>(const SwapSet&)>;
 
 constexpr Bytes chunk{4096};
@@ -66,7 +66,7 @@ Claim unplanned(const SwapSet& set) {
   return claim;
 }
 
-/// Whether its tasks really take frames from each other.
+/// True if its tasks really take frames from each other.
 bool exchanges(const Plan& plan) {
   std::size_t slots = 0;
   for (const PlannedTask& task : plan.tasks) slots += task.swap_slots.size();
@@ -80,7 +80,7 @@ std::optional<Claim> admitted(const SwapSet& set, SwapPolicy policy) {
   board.capacity = chunk * set.capacity;
   board.chunk = chunk;
   board.copy_engines = set.copy_engines;
-  board.service_core = 100; // what it costs to decide and to copy is not simulated: it burdens no task
+  board.service_core = 100; // the simulation has no costs of decisions and copies: they must burden no task
   board.memory_policies = {MemoryPolicy::device};
   board.release_latency = claim.release_latency;
   board.swap_costs = {set.cost};
@@ -97,10 +97,10 @@ std::optional<Claim> admitted(const SwapSet& set, SwapPolicy policy) {
   return claim;
 }
 
-// ---- the formulas alone: device parts, all that may be swapped is ----
+// ---- the formulas alone: device parts, with all swappable chunks swapped ----
 
-/// What a load of `chunks` takes, and alpha. Chunks of all classes share the frames: one that is copied out may be in
-/// the way of any load.
+/// Computes the load time of `chunks` chunks, and alpha. Chunks of all classes share the frames, so any load may have
+/// to wait for a copy out.
 test::PipelinedSet reference_set(const SwapSet& set) {
   const bool state = std::ranges::any_of(set.tasks, [](const SwapTask& task) { return task.state > 0; });
   const std::int64_t in = set.cost.in_per_chunk.count();
@@ -152,7 +152,7 @@ std::optional<Claim> by_formula(const SwapSet& set, const PipelinedFaults& fault
 
 enum class Style { device_only, end_to_end, paper };
 
-/// Footprint, what of it may be swapped, in chunks of 256 MB, and WCET in 10 us (RT-Swap, Table III).
+/// Footprint and its swappable part, in chunks of 256 MB, and WCET in 10 us (RT-Swap, Table III).
 constexpr struct {
   unsigned footprint, swappable;
   int wcet;
@@ -164,7 +164,7 @@ void add_chunks(SwapTask& task, Random& random, int classes, unsigned chunks) {
   task.state = chunks - task.constant;
 }
 
-/// What a job costs by itself at most, if all its chunks are missing.
+/// Returns the maximum cost of a job alone, if all its chunks are missing.
 std::int64_t cost_of(const SwapSet& set, const SwapTask& task) {
   const std::int64_t chunks = task.constant + task.state;
   if (chunks == 0) return task.device;
@@ -172,7 +172,7 @@ std::int64_t cost_of(const SwapSet& set, const SwapTask& task) {
          chunks * (set.cost.in_per_chunk + set.cost.out_per_chunk).count();
 }
 
-/// Chunks, device part and period, relative to those of the others.
+/// Draws chunks, device part and period, relative to those of the others.
 std::int64_t add_task(SwapSet& set, Random& random, Style style, int classes, bool wide) {
   SwapTask& task = set.tasks.emplace_back();
   task.core =
@@ -195,7 +195,7 @@ std::int64_t add_task(SwapSet& set, Random& random, Style style, int classes, bo
   return wide ? draw(random, 10, 100) : draw(random, 30, 50);
 }
 
-/// Frames for the largest task at least, and too few for all; false: there is no such number.
+/// Chooses enough frames for the largest task but too few for all. Returns false if there is no such number.
 bool choose_capacity(SwapSet& set, Random& random) {
   unsigned largest = 0, sum = 0, fixed = 0, scratch = 0;
   for (const SwapTask& task : set.tasks) {
@@ -209,7 +209,7 @@ bool choose_capacity(SwapSet& set, Random& random) {
   return true;
 }
 
-/// Periods are such that one resource that does everything would be busy all the time.
+/// Draws a set. Its periods would keep a single resource that does all work busy all the time.
 SwapSet random_set(Random& random, Style style) {
   SwapSet set;
   set.order = chance(random, 50) ? Order::edf : Order::static_priority;
@@ -314,8 +314,8 @@ INSTANTIATE_TEST_SUITE_P(Admission, SwapSoundness,
                                          Attack{"lru_end_to_end", Style::end_to_end, SwapPolicy::lru, 50}),
                          [](const auto& attack) { return std::string(attack.param.name); });
 
-/// The set of test/rtexec/studies/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts and that then misses, in us;
-/// `period` of m2 .. m8 is 140 ms there.
+/// The set of test/rtexec/studies/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts although it misses, in us.
+/// There the `period` of m2 .. m8 is 140 ms.
 SwapSet hole(Order order, std::int64_t period) {
   SwapSet set;
   set.order = order;
@@ -339,7 +339,7 @@ SwapSet hole(Order order, std::int64_t period) {
 TEST(RtSwapSoundness, TheHoleInItsAnalysisIsRefused) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     EXPECT_FALSE(admitted(hole(order, 140'000), SwapPolicy::rt_swap));
-    // Less than one swap-out of 10 chunks longer
+    // The difference is less than one swap-out of 10 chunks.
     EXPECT_TRUE(admitted(hole(order, 160'000), SwapPolicy::rt_swap));
   }
 }

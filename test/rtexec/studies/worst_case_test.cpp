@@ -1,5 +1,5 @@
-// The search for late responses: what it finds is a run that the listed releases repeat, and on small sets it is the
-// worst there is.
+// Tests the search for late responses. The listed releases repeat the run that it finds, and for small sets that is the
+// exact worst case.
 #include "rtexec/studies/simulator/worst_case.hpp"
 
 #include "policies/admission/admission.hpp"
@@ -20,7 +20,7 @@ struct Scene {
   Plan plan;
 };
 
-/// On one core each, without costs of the machine.
+/// Makes a scene of tasks on a core each, without overheads of the machine.
 Scene scene_of(std::vector<Task> tasks) {
   Scene scene;
   scene.tasks.executive.order = Order::static_priority;
@@ -84,7 +84,7 @@ TEST(WorstCase, IsWithinTheBoundOfASetThatIsProved) {
 
 TEST(WorstCase, OfAJobThatNeverEndsIsItsAge) {
   Scene scene = scene_of({task_of(50ms, 25ms), task_of(50ms, 25ms), task_of(200ms, 10ms)});
-  // What the first two are late by stays: the third gets no turn any more
+  // The lateness of the first two remains: the third gets no turn any more.
   for (Task& task : scene.tasks.tasks) task.on_overrun = OnOverrun::catch_up;
   const WorstCase found = search(scene, {.attempts = 20});
   EXPECT_EQ(found.job.task, 2u);

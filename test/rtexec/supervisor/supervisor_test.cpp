@@ -1,5 +1,5 @@
-// What the supervisor of an image decides, remembers and feeds: in virtual time, with calls that fail, and with a plain
-// file as the hardware's watchdog. The whole program: test/system/supervisor.sh.
+// Tests what the supervisor of an image decides, remembers and feeds: in virtual time, with calls that fail, and with a
+// plain file as the hardware watchdog. For the whole program see test/system/supervisor.sh.
 #include "rtexec/supervisor/counts.hpp"
 #include "rtexec/supervisor/supervised_executive.hpp"
 #include "rtexec/supervisor/recordings.hpp"
@@ -45,10 +45,10 @@ struct SupervisionTest : testing::Test {
   }
   void hear(const char* lines) { supervision->hear(lines, now); }
   Failure end(const End& how) { return supervision->ended(how, now); }
-  /// Once it may, it starts.
+  /// Starts after the required pause.
   Action start() { return at(rules.pause); }
   void begin(unsigned failed_boots, bool safe = true) { supervision.emplace(rules, safe, failed_boots, now); }
-  /// Until it has proved itself.
+  /// Sends heartbeats until the run counts as stable.
   void beat_for(Duration long_enough) {
     for (Duration passed{0}; passed <= long_enough; passed += rules.silence / 2) {
       EXPECT_EQ(at(rules.silence / 2), Action::nothing);
@@ -78,7 +78,7 @@ TEST_F(SupervisionTest, LetsItRunWhileItBeats) {
   beat_for(rules.proof * 10);
   EXPECT_TRUE(supervision->feeds());
   EXPECT_EQ(at(rules.silence - 1ns), Action::nothing);
-  hear("STATUS=task a is stuck"); // is no beat
+  hear("STATUS=task a is stuck"); // is not a heartbeat
   EXPECT_EQ(at(1ns), Action::kill);
   EXPECT_EQ(end(killed), Failure::silence);
   EXPECT_EQ(start(), Action::start);
@@ -231,7 +231,8 @@ TEST_F(SupervisionTest, StopsWhenItIsAskedTo) {
   EXPECT_TRUE(supervision->over());
 }
 
-/// Whatever happens: never two at once, the watchdog is fed unless it was given up, and something is always to come.
+/// In any history, never two runs exist at once, the watchdog is fed unless it was given up, and a next action is
+/// always due.
 TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
   std::mt19937 random(11);
   const char* lines[] = {"READY=1", "WATCHDOG=1", "STOPPING=1", "STATUS=x", "READY=1\nWATCHDOG=1", ""};
@@ -265,7 +266,7 @@ TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
 Kernel failing;
 int calls, fails_at;
 bool for_good;
-/// The call fails that is the `fails_at`th of all, and where it is for good, as when the power is cut, all after it.
+/// Makes call number `fails_at` of all fail, or all calls from it on, as when the power is cut.
 template <auto Member, class Return, class... Arguments> void make_fail(Return (*Kernel::*)(Arguments...)) {
   failing.*Member = [](Arguments... arguments) -> Return {
     if (++calls < fails_at || (calls > fails_at && !for_good)) return (linux_kernel().*Member)(arguments...);
@@ -334,7 +335,7 @@ TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
         EXPECT_THAT(problem, IsEmpty());
         break;
       }
-      // What one failure spoils is written in place; to close the folder is of no consequence
+      // The data of a failed write are written in place. Failing to close the folder has no effect.
       if (!after_that_too) {
         EXPECT_THAT(problem, IsEmpty()) << nth;
         EXPECT_EQ(left, newer) << nth;
@@ -365,7 +366,7 @@ TEST(Counts, FollowNoLink) {
   EXPECT_EQ(read_text(folder / "other"), "boots = 3\n");
 }
 
-/// A partition on which nothing is made or grows any more.
+/// A partition on which no file can be created or grow.
 const Kernel& full() {
   static Kernel kernel = linux_kernel();
   kernel.open = [](const char* path, int flags, mode_t mode) {
@@ -405,7 +406,7 @@ TEST(Counts, AreKeptOnAFullPartitionOnceTheyWereWritten) {
 
 std::vector<std::string> device_calls;
 int device_options, device_seconds;
-/// /dev/null as a watchdog that tells what it was asked.
+/// Uses /dev/null as a watchdog that reports the requests to it.
 const Kernel& device() {
   static Kernel kernel = linux_kernel();
   kernel.is_plain = [](int) { return false; };
@@ -564,7 +565,7 @@ TEST(LaunchedExecutive, IsHeardAndNobodyElse) {
   EXPECT_EQ(ear.hear(wanted), std::nullopt);
 }
 
-// Another user could take every name that can be guessed, and fill the queue of a socket that he can reach.
+// Another user could take every name that can be guessed, and fill the queue of a socket within reach.
 TEST(LaunchedExecutive, IsHeardWhereNamesOfSocketsAreTaken) {
   const std::string taken = "@rtexec-supervisor-" + std::to_string(::getpid());
   const int squatter = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

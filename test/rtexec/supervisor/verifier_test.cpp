@@ -1,5 +1,5 @@
-// What the verifier of an image finds: a folder stands in for the image, and its manifest is written by hand. The whole
-// program, with bsdtar's manifest and openssl's signature: test/system/image.sh.
+// Tests what the verifier of an image finds. A folder stands in for the image, with a manifest written by hand. For the
+// whole program, with bsdtar's manifest and openssl's signature, see test/system/image.sh.
 #include "rtexec/verifier/cryptography.hpp"
 #include "rtexec/verifier/manifest.hpp"
 #include "rtexec/verifier/verification.hpp"
@@ -94,7 +94,7 @@ TEST(VerifierManifest, RefusesWhatItDoesNotUnderstand) {
            "./a mode=999 gid=0 uid=0 type=dir",            // not octal
            "./a mode= gid=0 uid=0 type=dir",
            "./a mode=644 gid=0 uid=0 type=file size=3",                     // no digest
-           "./a mode=644 gid=0 uid=0 type=file size=3 sha256digest=ba7816", // a part of one
+           "./a mode=644 gid=0 uid=0 type=file size=3 sha256digest=ba7816", // a part of a digest
            "./a mode=777 gid=0 uid=0 type=link",                            // no target
            "./a\\04 mode=755 gid=0 uid=0 type=dir",                         // half an escape
            "./a\\000b mode=755 gid=0 uid=0 type=dir",
@@ -233,7 +233,7 @@ class VerifierTrustTest : public VerifierTest {
                                  manifest.size(), secret_.data());
     return {reinterpret_cast<const char*>(signature.data()), signature.size()};
   }
-  /// Why the manifest is refused; empty: it is not.
+  /// Returns why the manifest is refused, or an empty text if it is not.
   std::string problem() {
     const auto manifest = trusted_manifest(root.path(), {.key = keys_ / "image.key", .digest = {}});
     return manifest ? "" : manifest.error();
@@ -247,7 +247,7 @@ class VerifierTrustTest : public VerifierTest {
 
 TEST_F(VerifierTrustTest, AcceptsSignedManifest) {
   EXPECT_EQ(problem(), "");
-  EXPECT_THAT(differences(), IsEmpty()); // the signature is in no manifest
+  EXPECT_THAT(differences(), IsEmpty()); // no manifest lists the signature
 }
 
 TEST_F(VerifierTrustTest, RefusesChangedManifest) {
@@ -284,7 +284,7 @@ TEST_F(VerifierTest, RefusesManifestOfAnotherDigest) {
   write_text(root / manifest_name, text(manifest_name) + "#\n");
   EXPECT_THAT(trusted_manifest(root.path(), {.key = {}, .digest = right}).error(),
               AllOf(HasSubstr("manifest.mtree was changed"), HasSubstr(right)));
-  EXPECT_TRUE(trusted_manifest(root.path(), {})); // without a digest, it detects damage only
+  EXPECT_TRUE(trusted_manifest(root.path(), {})); // without a digest, the manifest detects damage only
 }
 
 } // namespace
