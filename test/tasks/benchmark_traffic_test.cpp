@@ -1,5 +1,5 @@
-// What micro-benchmarks say that their launches do to memory, against a walk through the accesses of every thread as
-// the kernels' definitions have them, with a cache that forgets what was not used for the longest time.
+// Tests the declared memory traffic of micro-benchmark launches. It is compared with a walk through the accesses of
+// every thread according to the kernels' definitions, with an LRU cache.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Index = std::uint64_t;
 
-/// Lines by number; true: it was there.
+/// A cache of lines by number. An access returns true on a hit.
 class Cache {
  public:
   [[nodiscard]] bool use(Index line) {
@@ -39,10 +39,10 @@ class Cache {
   std::map<Index, std::list<Index>::iterator> places_;
 };
 
-/// Of pieces of memory, those that were seen since the last clear().
+/// The pieces of memory seen since the last clear().
 class Seen {
  public:
-  /// True: for the first time.
+  /// Returns true if the piece is seen for the first time.
   bool add(Index piece) {
     if (piece >= marks_.size()) marks_.resize(piece + 1);
     const bool first = marks_[piece] != round_;
@@ -82,7 +82,7 @@ class Walk {
   void begin_block() { lines_.clear(); }
   void read(std::size_t array, Index word) { touch(array, word, false); }
   void write(std::size_t array, Index word) { touch(array, word, true); }
-  /// What the same block read.
+  /// Writes a word that the same block has read.
   void rewrite(std::size_t array, Index word) {
     const Index at = begins_[array] + word;
     counts_.back().written_words += written_words_.add(at) ? 1U : 0U;
@@ -114,7 +114,7 @@ class Walk {
   std::vector<Counts> counts_;
 };
 
-/// Threads in blocks of 256, `thread` being what each does.
+/// Runs threads in blocks of 256; `thread` is the work of each.
 void each_item(Walk& walk, Index count, const std::function<void(Index)>& thread) {
   for (Index i = 0; i < count; ++i) {
     if (i % 256 == 0) walk.begin_block();
@@ -207,7 +207,7 @@ void walk_paths(Walk& walk, Index columns) {
   }
 }
 
-/// On the graph of a job.
+/// Uses the graph of a job.
 void walk_search(Walk& walk, Index nodes) {
   std::vector<std::vector<std::byte>> memory;
   std::vector<std::byte*> addresses;
@@ -242,12 +242,13 @@ void walk_search(Walk& walk, Index nodes) {
 void walk_updates(Walk& walk, Index count) {
   walk.begin_launch();
   for (Index i = 0; i < count; ++i) {
-    walk.begin_block(); // each is an atomic update
+    walk.begin_block(); // each access is an atomic update
     walk.write(0, cuda::chosen(cuda::noise(static_cast<unsigned>(i), 1), static_cast<unsigned>(count)));
   }
 }
 
-/// 16 blocks at once, which read a line after the other; one word stands for all of a line that another block had.
+/// Simulates 16 concurrent blocks, which read one line after the other. One word stands for a whole line that another
+/// block has loaded.
 void walk_clusters(Walk& walk, Index points) {
   for (int round = 0; round < 16; ++round) {
     walk.begin_launch();
@@ -265,9 +266,9 @@ void walk_clusters(Walk& walk, Index points) {
 
 struct Case {
   WorkloadKind kind;
-  std::vector<unsigned> sizes; // some are more than the cache holds
+  std::vector<unsigned> sizes; // some exceed the cache
   void (*walk)(Walk&, Index size);
-  double slack = 0.01; // of bytes
+  double slack = 0.01; // relative tolerance of the bytes
 };
 void PrintTo(const Case& each, std::ostream* out) { *out << name(each.kind); }
 
@@ -303,7 +304,7 @@ TEST_P(TrafficOf, IsWhatItsThreadsDo) {
       return count >= static_cast<double>(4 * words) * (1 - slack) &&
              count <= static_cast<double>(32 * sectors) * (1 + slack);
     };
-    const bool exact = GetParam().kind != WorkloadKind::bfs; // whose levels are as wide as the graph has it
+    const bool exact = GetParam().kind != WorkloadKind::bfs; // its levels are as wide as the graph makes them
     for (std::size_t i = 0; i < traffic.size(); ++i) {
       const Counts& launch = walk.counts()[i];
       if (exact) {

@@ -1,5 +1,4 @@
-// A network on the host device, read from protobuf text, whose inputs and outputs a test sets and gets as typed
-// elements.
+// A network on the host device, read from protobuf text. A test sets its inputs and gets its outputs as typed elements.
 #pragma once
 
 #include "tasks/engine/graph/passes.hpp"
@@ -19,7 +18,7 @@
 
 namespace rtexec::tasks {
 
-/// Bound to scratch memory that starts as NaN.
+/// A network bound to scratch memory that starts as NaN.
 class Bound {
  public:
   explicit Bound(const std::string& graph, int opset = 13) {

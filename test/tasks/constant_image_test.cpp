@@ -1,4 +1,4 @@
-// Contents of constants that take many addresses and little memory.
+// Tests contents of constants that use many addresses and little memory.
 #include "tasks/base/constant_image.hpp"
 
 #include "test/support/expected_result.hpp"
@@ -32,7 +32,7 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t at) {
   return word;
 }
 
-/// Memory of this process, each page divided by how often it is mapped.
+/// Returns the proportional set size of this process: each page is divided by the number of its mappings.
 Bytes proportional_size() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;)
@@ -40,7 +40,7 @@ Bytes proportional_size() {
   return {};
 }
 
-/// What the image that `make` gives takes when every page of it is in use.
+/// Returns the memory that the image from `make` takes with every page in use.
 template <class Make> Bytes taken_by(Make make) {
   const Bytes before = proportional_size();
   const auto image = make();
@@ -49,7 +49,7 @@ template <class Make> Bytes taken_by(Make make) {
   unsigned sum = 0;
   for (std::size_t at = 0; at < bytes.size(); at += page) sum += static_cast<unsigned>(bytes[at]);
   EXPECT_GT(sum, 0U);
-  if (::mlock(bytes.data(), bytes.size()) == 0) ::munlock(bytes.data(), bytes.size()); // not every user may
+  if (::mlock(bytes.data(), bytes.size()) == 0) ::munlock(bytes.data(), bytes.size()); // not every user may lock memory
   const Bytes after = proportional_size();
   return after > before ? after - before : Bytes{};
 }
@@ -115,7 +115,7 @@ TEST(ConstantImage, RefusesMorePatternThanCanBeMapped) {
   EXPECT_TRUE(test::fails(ConstantImage::pattern(1, ConstantImage::max_pattern + Bytes{1}), Errc::bad_input, "512GiB"));
 }
 
-/// Counts down to the call that fails; a System's functions have no context.
+/// Counts down to the call that fails. It is global because the functions of System have no context.
 int calls_left = 0;
 bool fails_now() {
   errno = ENOMEM;

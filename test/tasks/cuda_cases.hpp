@@ -1,5 +1,5 @@
-// Small graphs that together hold every operation, every way a tensor can lie, and the patterns of well-known networks.
-// What the host device computes for them is what a GPU must compute.
+// Small graphs that together contain every operation, every tensor layout, and the patterns of well-known networks. A
+// GPU must compute the same results as the host device.
 #pragma once
 
 #include "test/tasks/dnn_test_graph.hpp"
@@ -31,7 +31,7 @@ inline TensorId activated(TestGraph& g, TensorId x, Activation activation) {
   return g.node(activation, {x}, g.graph.tensors[x].shape);
 }
 
-/// A part of the channels.
+/// A slice of the channels.
 inline TensorId slice(TestGraph& g, TensorId x, std::int64_t first, std::int64_t count) {
   auto shape = g.graph.tensors[x].shape;
   View view{first * shape[2] * shape[3], dense_strides(shape)};
@@ -41,7 +41,7 @@ inline TensorId slice(TestGraph& g, TensorId x, std::int64_t first, std::int64_t
 
 inline TensorId reshape(TestGraph& g, TensorId x, Shape shape) { return g.node(Reshape{}, {x}, std::move(shape)); }
 
-/// [n, groups * c, h, w] -> [n, c * groups, h, w], as ShuffleNet mixes its channels.
+/// [n, groups * c, h, w] -> [n, c * groups, h, w], the channel shuffle of ShuffleNet.
 inline TensorId shuffle(TestGraph& g, TensorId x, std::int64_t groups) {
   const auto s = g.graph.tensors[x].shape;
   const auto c = s[1] / groups, plane = s[2] * s[3];
@@ -57,7 +57,7 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
   return g.node(Pool{kind, window, count_padding}, {x}, {s[0], s[1], out, out});
 }
 
-/// Layers of LSTM, each over the states [steps, batch, width] of the one before.
+/// Layers of LSTM. Each has the states of the previous one, [steps, batch, width], as its input.
 inline TensorId stacked_lstm(TestGraph& g, TensorId x, const std::vector<std::int64_t>& widths) {
   using enum Activation::Kind;
   for (const auto width : widths) {
@@ -79,7 +79,7 @@ inline TensorId stacked_lstm(TestGraph& g, TensorId x, const std::vector<std::in
 inline const std::vector<GpuCase>& gpu_cases() {
   using Kind = Activation::Kind;
   static const std::vector<GpuCase> cases{
-      {"typed_inputs", // of which all but the first are no images
+      {"typed_inputs", // all but the first are not images
        [](TestGraph& g) {
          const auto real = [&](Shape shape, ElementType type) {
            return g.cast(g.input(std::move(shape), type), ElementType::float32);
@@ -89,7 +89,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
            y = g.add(y, reshape(g, real({105}, type), {1, 3, 5, 7}));
          g.output(y);
        }},
-      {"typed_outputs", // exact in half precision, so that all round alike
+      {"typed_outputs", // exact in half precision, so that all devices round alike
        [](TestGraph& g) {
          const auto x = g.input({1, 4, 3, 11});
          const auto y = g.node(Binary{Binary::Kind::multiply}, {x, g.constant({1}, {0.5F})}, {1, 4, 3, 11});
@@ -125,7 +125,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(g.node(Conv{{2, 3, 2, 1, 1, 0, 0, 2, 1, 1}, 1},
                          {g.input({1, 4, 5, 5}), g.random({8, 4, 2, 3}), g.random({8})}, {1, 8, 3, 5}));
        }},
-      {"conv_side_by_side", // with and without a bias; a part is read by each operation that may
+      {"conv_side_by_side", // with and without a bias; every kind of operation that can reads a part
        [](TestGraph& g) {
          const auto x = conv(g, g.input({2, 3, 6, 6}), 11, 1);
          const auto a = g.relu(conv(g, x, 8, 3)), b = g.relu(conv(g, x, 16, 3));
@@ -335,12 +335,12 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"views",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 4, 6}), 6, 1);
-         g.output(g.node(View{0, {144, 1, 24, 6}}, {x}, {1, 6, 6, 4}));            // NHWC of the same
-         g.output(g.node(View{3 * 24 + 5, {144, 24, 12, -2}}, {x}, {1, 3, 2, 3})); // steps, backwards
+         g.output(g.node(View{0, {144, 1, 24, 6}}, {x}, {1, 6, 6, 4}));            // the same in NHWC
+         g.output(g.node(View{3 * 24 + 5, {144, 24, 12, -2}}, {x}, {1, 3, 2, 3})); // with steps, and backwards
          g.output(g.node(View{0, {0, 24, 6, 0}}, {x}, {2, 6, 4, 3}));              // expanded
-         /// Carries from row to row
+         /// The strides carry over from row to row.
          g.output(g.node(View{1, {7}}, {x}, {20}));
-         /// Channels and rows change places
+         /// Channels and rows are exchanged.
          g.output(conv(g, g.node(View{0, {144, 6, 24, 1}}, {x}, {1, 4, 6, 6}), 8, 3));
        }},
       {"gathers",

@@ -50,7 +50,7 @@ void add_benchmarks(hal::test::FakeCudaDriver& driver) {
   add(driver, "benchmark_join", sizeof(ClusteringArguments));
 }
 
-/// Adds the kernels that exist for floats and for integers.
+/// Adds the kernels that exist for both floats and integers.
 void add_integers(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
   for (const std::string storage : {"_f", "_h", "_b", "_s", "_w"}) {

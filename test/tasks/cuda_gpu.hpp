@@ -1,4 +1,4 @@
-// Networks on a GPU for tests: a driver in software that runs the kernels on this machine's processor, or a real one.
+// GPUs for tests of networks: the simulated driver, which runs the kernels on this machine's CPU, or a real one.
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
@@ -15,7 +15,7 @@
 
 namespace rtexec::tasks {
 
-/// Kernels of this build, run by the emulation; 0xff in device memory that nobody wrote.
+/// A simulated GPU: the emulation runs the kernels of this build, and unwritten device memory holds 0xff.
 class EmulatedGpu {
  public:
   explicit EmulatedGpu(const hal::test::FakeCudaProperties& properties = {.memory = {512 << 20}});
@@ -28,7 +28,7 @@ class EmulatedGpu {
   std::unique_ptr<hal::CudaDevice> device_;
 };
 
-/// Tests on one; skipped where this build has no emulation.
+/// Tests on the emulated GPU. They are skipped if this build has no emulation.
 class EmulatedGpuTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -41,10 +41,10 @@ class EmulatedGpuTest : public testing::Test {
   std::unique_ptr<EmulatedGpu> gpu_;
 };
 
-/// A network with device memory of its own.
+/// A network with its own device memory.
 class BoundNetwork {
  public:
-  /// What went wrong is in error().
+  /// Binds the network. A failure is in error().
   BoundNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network);
   ~BoundNetwork();
   BoundNetwork(const BoundNetwork&) = delete;
@@ -52,9 +52,9 @@ class BoundNetwork {
 
   [[nodiscard]] CudaNetwork& network() { return *network_; }
   [[nodiscard]] const std::string& error() const { return error_; }
-  /// Outputs one behind the other, for inputs as fill_inputs() has them. Scratch starts as NaN.
+  /// Runs with inputs from fill_inputs() and returns the outputs, one after the other. Scratch starts as NaN.
   [[nodiscard]] std::vector<float> run(const std::vector<float>& input = {});
-  /// The same for inputs that are set.
+  /// Runs with the inputs that were set.
   [[nodiscard]] std::vector<float> run_as_set();
 
  private:
@@ -69,11 +69,12 @@ struct GpuRun {
   std::vector<float> outputs;
   std::string error;
 };
-/// Builds, binds and runs.
+/// Builds the network, binds it and runs it.
 [[nodiscard]] GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision,
                             const cuda::Executor::Options& launching = {}, const std::vector<float>& input = {});
 
-/// Largest distance as a share of the largest value; infinite where one is no number and the other is, or sizes differ.
+/// Returns the largest difference relative to the largest value. The result is infinite if only one of two values is a
+/// number, or if sizes differ.
 [[nodiscard]] double relative_error(const std::vector<float>& values, const std::vector<float>& reference);
 
 } // namespace rtexec::tasks

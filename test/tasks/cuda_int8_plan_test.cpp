@@ -1,4 +1,5 @@
-// Which layers of quantised networks the GPU computes of bytes, and what is left between them. No GPU is needed.
+// Tests which layers of quantized networks the GPU computes in bytes, and which operations remain between them. No GPU
+// is needed.
 #include "tasks/engine/cuda/gpu_lowering.hpp"
 #include "tasks/engine/graph/passes.hpp"
 #include "test/tasks/cuda_gpu.hpp"
@@ -16,8 +17,8 @@ using tasks::cuda::ConvCall;
 using tasks::cuda::KernelCall;
 using tasks::cuda::Storage;
 
-/// The kernels of a network in their order, "bytes to bytes" or "bytes to int32" for convolutions; without those of
-/// inputs and outputs.
+/// Returns the kernels of a network in order, without those of inputs and outputs. Convolutions are "bytes to bytes" or
+/// "bytes to int32".
 Names kernels_of(const Model& model, Precision precision = Precision::fp16) {
   auto graph = parsed(model);
   EXPECT_TRUE(graph.has_value());

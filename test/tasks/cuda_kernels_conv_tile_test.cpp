@@ -1,5 +1,5 @@
-// Every variant of the tuned convolutions on the emulation: whole and partial tiles, sums split through memory and
-// through clusters.
+// Tests every variant of the tuned convolutions on the emulation: full and partial tiles, and sums split through memory
+// and through clusters.
 #include "tasks/engine/cuda/conv_plan.hpp"
 #include "test/support/rounds.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
@@ -17,10 +17,10 @@ bool is_half(const ConvVariant& variant) { return variant.math == ConvMath::simt
 
 bool is_whole(const ConvVariant& variant) { return variant.math == ConvMath::simt_b || variant.math == ConvMath::int8; }
 
-/// Of one product, relative to it, for sums of up to a few hundred terms.
+/// Returns the relative error of one product, for sums of up to a few hundred terms.
 double error_of(ConvMath math) { return math == ConvMath::tf32 ? 0x1p-10 : math == ConvMath::tf32x3 ? 2e-6 : 1e-6; }
 
-/// A convolution that the tiles take (16-byte pixels, channels and weights), with tiles that are not full in any
+/// Draws a convolution that the tiles support (16-byte pixels, channels and weights), with partial tiles in every
 /// direction.
 ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   const int chunk = is_whole(variant) ? 16 : is_half(variant) ? 8 : 4;
@@ -50,7 +50,7 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   c.residual_last = random.chance(0.3);
   const auto activations = all_activations();
   do c.activation = activations[static_cast<std::size_t>(random.whole(0, static_cast<int>(activations.size()) - 1))];
-  // No bound on errors
+  // Their errors have no bound.
   while (c.activation.kind == ActivationArguments::sqrt ||
          (c.activation.kind == ActivationArguments::exp && c.channels > 40));
   if (is_whole(variant)) make_whole(random, c);

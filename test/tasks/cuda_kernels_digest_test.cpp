@@ -1,4 +1,5 @@
-// The digest kernel of hal/, on the emulation: bit for bit what the host computes, however the work is shared out.
+// Tests the digest kernel of hal/ on the emulation: it computes the same bits as the host, for every division of the
+// work.
 #include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/digest_of.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
@@ -25,7 +26,7 @@ Digest digest_by_kernel(const std::byte* contents, std::size_t size, unsigned bl
 TEST(CudaDigestKernel, ComputesWhatTheHostComputes) {
   SKIP_WITHOUT_EMULATION();
   std::mt19937_64 random(3);
-  DigestSums sums; // the same for all launches, as a stream has one
+  DigestSums sums; // the same for all launches, as in a stream
   for (const std::size_t size : {16UL, 32UL, 4080UL, 4096UL, 4112UL, 65536UL, 100'000UL}) {
     GuardedMemory memory(size);
     std::byte* const contents = memory.data();

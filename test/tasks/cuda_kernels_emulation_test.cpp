@@ -1,5 +1,5 @@
-// The emulation itself: what kernels may rely on works as on a device, what they may not is caught. And the element
-// functions, whose accuracy is tested here over their whole range.
+// Tests the emulation itself. Operations on which kernels may rely work as on a device, and errors are detected. Also
+// tests the accuracy of the element functions over their whole range.
 #define RTEXEC_EMULATION
 #include "test/tasks/cuda_emulation/primitives.hpp"
 
@@ -30,7 +30,7 @@ KERNEL(probe_sum, 256, ProbeArguments) {
   using Parts = float[256];
   auto& parts = shared_memory<Parts>();
   parts[thread_index()] = static_cast<float>(thread_index() + 1000 * block_x());
-  if (arguments.mode == 0) barrier(); // else each thread sees what happens to be there
+  if (arguments.mode == 0) barrier(); // otherwise each thread sees arbitrary contents
   float sum = 0;
   for (int i = 0; i < block_threads(); ++i) sum += parts[i];
   arguments.y[block_x() * block_threads() + thread_index()] = sum;
@@ -63,7 +63,8 @@ KERNEL(probe_copies, 32, ProbeArguments) {
   }
 }
 
-/// The product of two matrices, [16][8 words] and [8 columns][8 words], by the fragments that load_matrices() gives.
+/// Computes the product of two matrices, [16][8 words] and [8 columns][8 words], from the fragments that
+/// load_matrices() returns.
 KERNEL(probe_product, 32, ProbeArguments) {
   wait_for_previous();
   auto* shared = reinterpret_cast<float*>(dynamic_shared());
@@ -80,7 +81,7 @@ KERNEL(probe_product, 32, ProbeArguments) {
   for (int i = 0; i < 4; ++i) arguments.y[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = d[i];
 }
 
-/// Each block of a cluster adds up what all its blocks have in shared memory.
+/// Each block of a cluster adds up the values in the shared memory of all its blocks.
 KERNEL(probe_cluster, 32, ProbeArguments) {
   wait_for_previous();
   auto* shared = reinterpret_cast<float*>(dynamic_shared());
@@ -92,7 +93,7 @@ KERNEL(probe_cluster, 32, ProbeArguments) {
     load_from_cluster(other, in_block_of_cluster(shared_address(shared + thread_index() * 4), rank));
     sum += other[3];
   }
-  if (arguments.mode == 0) cluster_barrier(); // else a block may be gone
+  if (arguments.mode == 0) cluster_barrier(); // otherwise a block may have ended
   arguments.y[block_z() * 32 + thread_index()] = sum;
 }
 
@@ -200,7 +201,7 @@ TEST(CudaEmulation, ClustersShareTheirMemory) {
 }
 
 TEST(CudaEmulation, HalvesRoundAsIeeeSays) {
-  Buffer buffer(Storage::f16, 1); // converts in a way that shares nothing with the kernels'
+  Buffer buffer(Storage::f16, 1); // converts without code shared with the kernels
   for (unsigned bits = 0; bits < 0x10000U; ++bits) {
     const auto half = static_cast<unsigned short>(bits);
     const float value = half_bits_to_float(half);
@@ -226,7 +227,7 @@ double relative_error(float got, double want) {
   return want == 0 ? std::abs(static_cast<double>(got)) : std::abs(static_cast<double>(got) / want - 1);
 }
 
-/// The worst relative error of f over [low, high], where results are normal numbers.
+/// Returns the worst relative error of f over [low, high], where results are normal numbers.
 template <class F, class G> double worst_error(F f, G exact, double low, double high, int steps = 200000) {
   double worst = 0;
   for (int i = 0; i <= steps; ++i) {
@@ -268,7 +269,7 @@ TEST(CudaActivations, AreRightAtTheEdges) {
   EXPECT_EQ(activate(inf, ActivationArguments::exp), inf);
   EXPECT_EQ(activate(89.0F, ActivationArguments::exp), inf);
   EXPECT_LT(activate(-inf, ActivationArguments::exp), 1e-44F);
-  // Subnormal
+  // Subnormal.
   EXPECT_NEAR(static_cast<double>(activate(-95.0F, ActivationArguments::exp)), std::exp(-95.0), 2e-45);
   EXPECT_EQ(activate(inf, ActivationArguments::sigmoid), 1);
   EXPECT_LT(activate(-inf, ActivationArguments::sigmoid), 1e-38F);

@@ -1,4 +1,4 @@
-// Kernels that compute element by element, reductions and products, on the emulation.
+// Tests kernels for element-wise operations, reductions and products on the emulation.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -26,7 +26,7 @@ ActivationArguments random_activation(Random& random) {
   return random.chance(0.4) ? ActivationArguments{}
                             : all[static_cast<std::size_t>(random.whole(0, static_cast<int>(all.size()) - 1))];
 }
-/// Of an activation near x, for an error of `slack` in x.
+/// Returns the error of an activation near x, for an error of `slack` in x.
 double slack_of(double x, double slack, const ActivationArguments& f) {
   const double low = activated(x - slack, f), high = activated(x + slack, f), middle = activated(x, f);
   const double spread = std::max(std::abs(high - middle), std::abs(low - middle));
@@ -102,7 +102,7 @@ double combined(double a, double b, int kind) {
   }
 }
 
-/// A view of `shape` in memory in any order of dimensions, some of them broadcast, with gaps.
+/// Returns a view of `shape` with its dimensions in any memory order, some of them broadcast, and with gaps.
 View random_view(Random& random, const View& shape, bool broadcast) {
   std::vector<int> order;
   for (int d = 0; d < shape.rank; ++d) order.push_back(d);
@@ -191,7 +191,7 @@ TEST(CudaLrn, AgreesWithItsDefinition) {
       p.channels = random.one_of({1, 2, 7, 32});
       p.x_stride = p.channels + random.one_of({0, 3});
       p.y_stride = p.channels + random.one_of({0, 3});
-      p.size = random.whole(1, 9); // even ones reach one channel further up
+      p.size = random.whole(1, 9); // even sizes reach one channel further up
       p.alpha = static_cast<float>(random.real(0.01, 2));
       p.beta = random.one_of({0.75F, 0.5F, 1.3F});
       p.bias = static_cast<float>(random.real(0.5, 2));
@@ -239,7 +239,7 @@ ReduceArguments random_reduction(Random& random, std::size_t& x_size, std::size_
 
 using ReductionLaunch = Launch (*)(const ReduceArguments&, Storage);
 
-/// The mean, or the softmax.
+/// Checks the mean or the softmax.
 void check_reduction(Random& random, ReduceArguments p, Buffer& x, Buffer& y, bool softmax, ReductionLaunch launch) {
   random.fill(x, -3, softmax && x.storage() == Storage::f32 ? 60 : 3);
   x.protect();
@@ -284,7 +284,7 @@ void check_reductions(bool softmax, unsigned seed, ReductionLaunch launch) {
     }
 }
 
-/// Of [kept, reduced], or by columns of [reduced, kept].
+/// Checks a reduction of [kept, reduced], or by columns of [reduced, kept].
 void check_dense_reduction(int kept, int reduced, bool columns, bool softmax, ReductionLaunch launch) {
   SCOPED_TRACE(std::to_string(kept) + " times " + std::to_string(reduced) + (columns ? " by columns" : " by rows"));
   Random random(8);

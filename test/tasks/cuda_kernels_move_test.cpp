@@ -1,4 +1,4 @@
-// Kernels that move elements, on the emulation; and what simplify() makes of their views.
+// Tests kernels that move elements on the emulation, and the views that simplify() returns.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -21,7 +21,7 @@ using namespace tasks::cuda;
 constexpr Storage storages[] = {Storage::f32, Storage::f16};
 constexpr Storage moved[] = {Storage::f32, Storage::f16, Storage::s8, Storage::s16, Storage::s64};
 
-/// Fills a buffer with numbers that its storage holds.
+/// Fills a buffer with numbers that its storage can represent.
 void fill(Random& random, Buffer& buffer) {
   if (!holds_integers(buffer.storage())) return random.fill(buffer);
   random.fill_whole(buffer, -100, 100);
@@ -59,7 +59,7 @@ TEST(CudaImageIn, PutsChannelsLast) {
     }
 }
 
-/// In memory that is guarded behind its end; `from` begins with `skipped` elements that are not looked at.
+/// Converts in memory guarded behind its end. The first `skipped` elements of `from` are not used.
 template <class From, class To>
 std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::vector<From>& from,
                           std::size_t skipped) {
@@ -76,7 +76,7 @@ std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::v
   return to;
 }
 
-/// Expects that bytes are copied, and changed as `changed` says.
+/// Checks that bytes are copied, and changed as `changed` says.
 void expect_bytes(const std::function<Launch(const ConvertArguments&)>& launch, unsigned flip,
                   const std::function<std::uint8_t(std::uint8_t)>& changed) {
   std::mt19937_64 random(1);
@@ -106,9 +106,9 @@ TEST(CudaConvert, CopiesIntegersAsBytes) {
 }
 
 constexpr Outside every_element[] = {Outside::f32, Outside::f16, Outside::bytes};
-constexpr std::size_t widths[] = {4, 2, 1}; // of these
+constexpr std::size_t widths[] = {4, 2, 1}; // the element widths
 
-/// Floats in their way, as a copy in the same storage does it.
+/// Copies floats through their kernel, as a copy to the same storage does.
 TEST(CudaConvert, CopiesFloats) {
   SKIP_WITHOUT_EMULATION();
   for (const Storage storage : {Storage::f32, Storage::f16})
@@ -126,7 +126,7 @@ TEST(CudaConvert, CopiesFloats) {
     }
 }
 
-/// More than blocks ask for an address at a time, and what does not fill a block.
+/// Covers more elements than blocks look up addresses at a time, and a partly filled block.
 TEST(CudaConvert, FindsLinkedElements) {
   SKIP_WITHOUT_EMULATION();
   for (const Outside element : every_element)
@@ -164,7 +164,7 @@ TEST(CudaClear, ClearsNoMoreThanAsked) {
   }
 }
 
-/// Any layout of `shape`: dimensions in any order, with gaps; with_repeats: some strides are 0.
+/// Returns any layout of `shape`, with dimensions in any order and gaps. If `with_repeats`, some strides are 0.
 View random_view(Random& random, const View& shape, bool with_repeats) {
   std::vector<int> order;
   for (int d = 0; d < shape.rank; ++d) order.push_back(d);
@@ -304,7 +304,7 @@ TEST(CudaGather, AgreesWithItsDefinition) {
       View shape = random_shape(random);
       if (shape.rank == 0) shape = dense_view({8});
       p.axis = random.whole(0, shape.rank - 1);
-      const int extent = shape.shape[p.axis]; // of x
+      const int extent = shape.shape[p.axis]; // the extent of x
       p.x_view = random_view(random, shape, false);
       const std::size_t size = view_size(p.x_view);
       std::vector<int> indices(at(random.one_of({1, 2, 7, 8, 16})));
@@ -388,7 +388,7 @@ TEST(CudaSimplify, MergesWhatIsContiguous) {
   EXPECT_EQ(scaled.y_view.shape[0], 169);
   EXPECT_EQ(scaled.b_view.stride[0], 0);
 
-  CopyArguments out; // channels last to channels first
+  CopyArguments out; // from channels last to channels first
   out.y_view = dense_view({1, 64, 13, 13});
   out.x_view = out.y_view;
   const long long strides[] = {169 * 64, 1, 13 * 64, 64};
@@ -397,7 +397,7 @@ TEST(CudaSimplify, MergesWhatIsContiguous) {
   EXPECT_EQ(out.y_view.rank, 2);
   EXPECT_STREQ(launch_of(out, Storage::f16, Storage::f32).name, "transpose_hf");
 
-  CopyArguments in_place; // dimensions in another order than memory: still one run
+  CopyArguments in_place; // dimensions in an order other than memory, but one contiguous run
   in_place.x_view = in_place.y_view = out.x_view = dense_view({4, 8});
   std::swap(in_place.x_view.stride[0], in_place.x_view.stride[1]);
   std::swap(in_place.x_view.shape[0], in_place.x_view.shape[1]);

@@ -1,4 +1,4 @@
-// The kernels that tell where the largest elements of a row stand, on the emulation.
+// Tests the kernels that return the positions of the largest elements of a row on the emulation.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace tasks::cuda;
 
-/// Values of a row, by their index.
+/// Returns the values of a row by their index.
 using Values = std::function<double(Random&, int)>;
 
 struct Rows {

@@ -1,4 +1,4 @@
-// Kernels between whole numbers and floats, on the emulation.
+// Tests kernels that convert between integers and floats on the emulation.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -19,14 +19,14 @@ void fill(Random& random, Buffer& buffer) {
   else random.fill(buffer, -4, 4);
 }
 
-/// Within which a level may be another one: rounding errors move what lies between two.
+/// Returns 1 if rounding errors may change the level, since it is almost halfway between two, else 0.
 double near_a_tie(double level) { return std::abs(level - std::floor(level) - 0.5) < 1e-4 ? 1 : 0; }
 
 void check_rescale(Random& random, Storage from, Storage to) {
   const std::vector<int> shape{random.whole(1, 4), random.whole(1, 7), random.one_of({1, 5, 8, 16, 32, 48})};
   RescaleArguments p;
   p.a_view = p.b_view = p.y_view = dense_view(shape);
-  if (random.chance(0.3)) std::fill_n(p.b_view.stride, 2, 0); // of a row
+  if (random.chance(0.3)) std::fill_n(p.b_view.stride, 2, 0); // one value for each row
   Buffer a(from, view_size(p.a_view)), b(from, view_size(p.b_view)), y(to, view_size(p.y_view));
   fill(random, a);
   fill(random, b);
@@ -54,7 +54,7 @@ void check_rescale(Random& random, Storage from, Storage to) {
     const Levels& l = p.levels;
     if (!p.to_levels) return expected.push_back({at, value, 1e-5 * (1 + std::abs(value))});
     const double level = value / l.scale + l.zero;
-    // What is whole has no rounding of its own
+    // The integer itself has no rounding error.
     const double whole = std::clamp<double>(std::nearbyint(value / l.scale) + l.zero, l.low, l.high);
     expected.push_back({at, whole, near_a_tie(level) - (to == Storage::s8 ? 0.4 : 0)});
   });
@@ -73,7 +73,8 @@ TEST(CudaWhole, RescalingAgreesWithItsDefinition) {
 TEST(CudaWhole, LevelsAreRoundedToEvenAndClipped) {
   SKIP_WITHOUT_EMULATION();
   const std::vector<double> values{0.5, 1.5, 2.5, -0.5, -1.5, 300, -300, 127.5, 126.5, INFINITY, -INFINITY};
-  const std::vector<double> levels{3, 5, 5, 3, 1, 100, -128, 100, 100, 100, -128}; // above the zero, which is 3
+  // relative to the zero point, which is 3
+  const std::vector<double> levels{3, 5, 5, 3, 1, 100, -128, 100, 100, 100, -128};
   Buffer x(Storage::f32, values.size()), y(Storage::s8, values.size());
   std::vector<Expected> expected;
   for (std::size_t i = 0; i < values.size(); ++i) {

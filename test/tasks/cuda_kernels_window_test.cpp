@@ -1,4 +1,4 @@
-// Kernels that move a window over images, on the emulation: convolutions, pooling, global averages, interpolation.
+// Tests kernels that move a window over images on the emulation: convolutions, pooling, global averages, interpolation.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -20,7 +20,7 @@ int out_size(int size, int before, int after, int kernel, int dilation, int stri
   return (size + before + after - (kernel - 1) * dilation - 1) / stride + 1;
 }
 
-/// Any geometry whose output is not empty.
+/// Draws any geometry whose output is not empty.
 ConvArguments random_conv(Random& random, bool depthwise) {
   ConvArguments c;
   do {
@@ -138,7 +138,7 @@ TEST(CudaConv, DepthwiseThreadsTakePixelsInARowWhereTheseAreMany) {
       const auto launch = depthwise_launch(c, storage);
       EXPECT_STREQ(launch.name, storage == Storage::f32 ? "depthwise_strips_f" : "depthwise_strips_h");
       check_conv(launch, c, {.storage = storage, .residual = true});
-      check_conv(launch, c, {.storage = storage, .y_offset = 1}); // one channel at once
+      check_conv(launch, c, {.storage = storage, .y_offset = 1}); // one channel at a time
     }
     c.stride_w = 2;
     c.out_width = 21;
@@ -146,7 +146,7 @@ TEST(CudaConv, DepthwiseThreadsTakePixelsInARowWhereTheseAreMany) {
   }
 }
 
-/// The definition of graph.hpp, tap by tap.
+/// The definition in graph.hpp, tap by tap.
 double pooled(const PoolArguments& p, const Buffer& x, int n, int h, int w, int c) {
   double most = -inf, sum = 0;
   int counted = 0;
@@ -202,7 +202,7 @@ PoolArguments random_pool(Random& random) {
     p.pad_left = random.whole(0, p.kernel_w);
     p.pad_bottom = random.whole(0, p.kernel_h);
     p.pad_right = random.whole(0, p.kernel_w);
-    const int more = random.whole(0, 1); // ceil_mode: the last window may hang over
+    const int more = random.whole(0, 1); // ceil_mode: the last window may extend beyond x
     p.out_height = out_size(p.height, p.pad_top, p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h) + more;
     p.out_width = out_size(p.width, p.pad_left, p.pad_right, p.kernel_w, p.dilation_w, p.stride_w) + more;
   } while (p.height + p.pad_top + p.pad_bottom <= (p.kernel_h - 1) * p.dilation_h ||
@@ -228,7 +228,7 @@ void check_pool(PoolArguments p, Storage storage, std::size_t x_offset, std::siz
                    p, [&](int n, int h, int w, int c) { return pooled(p, x, n, h, w, c); }, p.average != 0 ? 1e-5 : 0));
 }
 
-TEST(CudaPool, AgreesWithItsDefinition) { // windows that lie outside of x altogether included: -inf, 0 or NaN
+TEST(CudaPool, AgreesWithItsDefinition) { // includes windows entirely outside of x: -inf, 0 or NaN
   SKIP_WITHOUT_EMULATION();
   Random random(10);
   for (int i = 0; i < 150 && !HasFailure(); ++i)
@@ -369,7 +369,7 @@ TEST(CudaResize, AgreesWithItsDefinition) {
     }
 }
 
-TEST(CudaResize, WholeWeightsAreExact) { // an infinity beside what is taken must not make it a NaN
+TEST(CudaResize, WholeWeightsAreExact) { // an infinity next to a selected element must not turn it into NaN
   SKIP_WITHOUT_EMULATION();
   ResizeArguments p;
   p.height = p.width = 2;

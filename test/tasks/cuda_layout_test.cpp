@@ -1,4 +1,5 @@
-// How tensors lie on a GPU, before there is one: strides, halves, concatenations, scratch, and the names of methods.
+// Tests the layout of tensors on a GPU without having one: strides, halves, concatenations, scratch, and the names of
+// methods.
 #include "tasks/engine/cuda/concat_plan.hpp"
 #include "tasks/engine/cuda/row_layout.hpp"
 #include "tasks/engine/cuda/conv_method.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 // ---- strides
 
-/// Addresses of all elements, in row-major order.
+/// Returns the addresses of all elements in row-major order.
 std::vector<std::int64_t> addresses(const Shape& shape, const Strides& strides, std::int64_t offset = 0) {
   std::vector<std::int64_t> result{offset};
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -99,7 +100,7 @@ TEST(CudaHalf, EveryHalfComesBack) {
 }
 
 TEST(CudaHalf, RoundsToTheNearestAndTiesToEven) {
-  for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) { // between each two neighbours
+  for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) { // between any two neighbours
     const auto low = static_cast<std::uint16_t>(bits), high = static_cast<std::uint16_t>(bits + 1);
     const float a = from_half(low), b = high == 0x7c00 ? 65536.0F : from_half(high), middle = (a + b) / 2;
     EXPECT_EQ(to_half(middle), bits % 2 ? high : low);
@@ -145,7 +146,7 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
   EXPECT_EQ(program->layers.size(), 5U) << "no concatenation is left to do";
 }
 
-/// As YOLO's stages have it: both halves of a tensor, and what is computed from one of them.
+/// As in YOLO's stages: both halves of a tensor, and a tensor computed from one of them.
 TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
   for (const bool swapped : {false, true}) {
     TestGraph g;
@@ -165,7 +166,7 @@ TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
 
 // ---- programs
 
-/// A call must not write over what a later call still reads: buffers that live at the same time never overlap in
+/// A call must not overwrite a tensor that a later call reads: buffers that live at the same time never overlap in
 /// scratch.
 TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
   for (const auto& each : gpu_cases()) {
@@ -240,7 +241,7 @@ TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
   const auto product = [&](std::int64_t columns) { return g.node(Gemm{}, {x, g.random({12, columns})}, {6, columns}); };
   g.output(g.node(Product{false, true}, {product(8), product(8)}, {6, 6}));
   g.output(g.relu(product(4)));
-  g.output(product(5)); // what follows would not be aligned
+  g.output(product(5)); // the next tensor would not be aligned
   const auto program = lower(g.graph, Precision::fp32);
   ASSERT_TRUE(program) << test::problem(program);
   EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node2", "node4", "node5"}));
@@ -296,9 +297,9 @@ TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
   g.output(conv(g, conv(g, c, 4, 1), 4, 3));
   g.output(conv(g, d, 4, 1));
   g.output(conv(g, g.relu(conv(g, x, 8, 3)), 4, 1));         // with an activation
-  g.output(conv(g, conv(g, x, 6, 3), 4, 1));                 // what follows would not be aligned
+  g.output(conv(g, conv(g, x, 6, 3), 4, 1));                 // the next tensor would not be aligned
   g.output(conv(g, conv(g, x, 8, 3, 2), 4, 1));              // strided
-  g.output(reshape(g, conv(g, x, 8, 3), {1, 2, 4 * 8 * 8})); // wanted without others
+  g.output(reshape(g, conv(g, x, 8, 3), {1, 2, 4 * 8 * 8})); // its rows must be contiguous
   g.output(conv(g, x, 8, 3));
   optimise(g.graph);
   const auto program = lower(g.graph, Precision::fp32);
@@ -310,7 +311,7 @@ TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
   EXPECT_EQ(beside, std::vector{g.graph.tensors[d].name});
 }
 
-/// As stages have it whose second way is short: the sum is taken in by the last convolution of the first one.
+/// As in stages with a short second branch: the last convolution of the first branch adds the sum.
 TEST(CudaLowering, BothWaysOfAStageBeginInOneConvolution) {
   for (const bool short_first : {false, true}) {
     TestGraph g;

@@ -1,5 +1,5 @@
-// cuDNN and cuBLAS: our declarations against NVIDIA's headers where those are installed (the compiler is the test), and
-// what is asked of the libraries, with functions in their place that note it.
+// Tests cuDNN and cuBLAS. Our declarations are compared with NVIDIA's headers at compile time, if those are installed.
+// Functions that record calls take the place of the libraries.
 #include "tasks/engine/cuda/cublas.hpp"
 #include "tasks/engine/cuda/cudnn.hpp"
 #include "tasks/engine/cuda/shared_library.hpp"
@@ -29,7 +29,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Passed in the same way: both pointers, or both numbers of one size and kind.
+/// True if both are passed in the same way: both pointers, or both numbers of one size and kind.
 template <class Ours, class Theirs>
 constexpr bool same_argument = sizeof(Ours) == sizeof(Theirs) &&
                                std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
@@ -87,7 +87,7 @@ SAME(set_stream, cublasSetStream_v2);
 SAME(set_workspace, cublasSetWorkspace_v2);
 SAME(set_math, cublasSetMathMode);
 #undef SAME
-/// cublasGemmEx is overloaded in C++: the one that C has.
+/// cublasGemmEx is overloaded in C++. This is the overload that C has.
 using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                                   const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
                                   cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
@@ -123,11 +123,11 @@ TEST(CudaLibrary, WhatIsMissingIsNamedWithTheAdvice) {
   EXPECT_TRUE(test::fails(library, Errc::unsupported, "Install it."));
 }
 
-// ---- what cuDNN is asked
+// ---- calls of cuDNN
 
 struct Asked {
   std::size_t version = 91900;
-  int objects = 0, failing = 0, status = 0, calls = 0; // the call numbered `failing` is answered by `status`
+  int objects = 0, failing = 0, status = 0, calls = 0; // the call numbered `failing` returns `status`
   std::vector<std::array<int, 9>> tensors;
   std::array<int, 6> filter{};
   std::array<int, 8> convolution{};
@@ -262,7 +262,7 @@ TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
       const auto cudnn = Cudnn::open(noting_cudnn(), nullptr);
       const auto done = cudnn ? (*cudnn)->convolve_fused(grouped(), Precision::fp32, 1, {}, nullptr)
                               : Result<>(Unexpected(cudnn.error()));
-      if (asked.calls < nth) break; // there are no more calls
+      if (asked.calls < nth) break; // no more calls
       EXPECT_TRUE(test::fails(done, Errc::device_fault, "SOME_STATUS (4000)")) << "call " << nth;
       ++failures;
     }
@@ -288,7 +288,7 @@ TEST_F(CudaCudnn, WhatItDoesNotSupportIsUnsupported) {
   }
 }
 
-// ---- what cuBLAS is asked
+// ---- calls of cuBLAS
 
 struct Product {
   int version = 130000, math = -1;

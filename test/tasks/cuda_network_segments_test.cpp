@@ -1,5 +1,5 @@
-// Networks in segments on a GPU that is emulated: one graph for each, outputs as in one piece, and what launching ahead
-// changes. On the host device: network_segments_test.cpp.
+// Tests networks in segments on an emulated GPU: one graph per segment, outputs as in one piece, and the effects of
+// launching ahead. For the host device see network_segments_test.cpp.
 #include "tasks/engine/cuda/cuda_network.hpp"
 
 #include "tasks/engine/graph/passes.hpp"
@@ -29,7 +29,7 @@ std::unique_ptr<CudaNetwork> on_gpu(const Graph& graph, Precision precision, Mem
 
 class CudaSegments : public EmulatedGpuTest {};
 
-/// Each layer a product.
+/// Each layer is a product.
 Graph chain(int layers = 4) {
   TestGraph g;
   auto x = g.input({1, 3, 6, 6});
@@ -61,7 +61,8 @@ TEST_F(CudaSegments, RandomNetworksAreTheSameWhereverTheyAreCut) {
   }
 }
 
-/// Which write their sums in parts and count who is last: workspaces, and counters that begin as zero.
+/// These convolutions write their sums in parts and count to find the last block. They need workspaces, and counters
+/// that start at zero.
 TEST_F(CudaSegments, SplitConvolutionsAreTheSameWhereverTheyAreCut) {
   unsigned split = 0;
   for (unsigned seed = 0; split < 5; ++seed) {
@@ -129,7 +130,7 @@ TEST_F(CudaSegments, WhatWasLaunchedHasEndedAfterAnError) {
   EXPECT_TRUE(network.run_segments(3) == expected);
 }
 
-/// As many as the device keeps apart: the one that executes, and three behind it.
+/// The limit is the number that the device keeps apart: the executing one, and three behind it.
 TEST_F(CudaSegments, NoMoreAreLaunchedThanCanBeWaitedFor) {
   CutNetwork network(device(), on_gpu(chain(6), Precision::fp32));
   const auto expected = network.run();
@@ -172,7 +173,7 @@ TEST_F(CudaSegments, TheObserverSeesEachLayerOnceAndInOrder) {
       (void)network.run_segments(ahead);
       EXPECT_EQ(seen.begun, layers);
       EXPECT_EQ(seen.ended, layers);
-      // Of those launched ahead the times are late by what the host is late to ask
+      // Times of segments launched ahead are late by the delay of the host's query.
       EXPECT_TRUE(ahead > 0 || std::ranges::is_sorted(seen.at));
     }
   }

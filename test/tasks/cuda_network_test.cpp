@@ -1,4 +1,4 @@
-// Networks on a GPU that is emulated: every operation gives what the host device gives, at every precision, by every
+// Tests networks on an emulated GPU: every operation gives the host device's results, at every precision and with every
 // kernel.
 #include "tasks/engine/cuda/cuda_network.hpp"
 
@@ -31,7 +31,7 @@ class OnEmulatedGpu : public EmulatedGpuTest {
 double bound(Precision precision) {
   switch (precision) {
   case Precision::fp32: return 1e-5;
-  case Precision::tf32: return 2e-3; // weights are rounded, whatever multiplies them
+  case Precision::tf32: return 2e-3; // weights are rounded, whichever unit multiplies them
   case Precision::fp16: return 1e-2;
   }
   return 0;
@@ -73,9 +73,9 @@ TEST_P(EveryOperation, LeavesNothingOnTheDevice) {
 INSTANTIATE_TEST_SUITE_P(Cuda, EveryOperation, testing::ValuesIn(gpu_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
-// ---- what a run needs
+// ---- resources of a run
 
-/// Two convolutions of one geometry, one of another, a product.
+/// Two convolutions of the same geometry, one of another, and a product.
 Graph small_network() {
   TestGraph g;
   auto x = g.relu(conv(g, g.input({1, 4, 6, 6}), 16, 3));
@@ -93,7 +93,7 @@ TEST_F(OnEmulatedGpu, RunsWithoutAllocatingAndGivesTheSameAgain) {
   EXPECT_EQ(bound.run(), first);
 }
 
-/// A copy engine is another one's, for as long as it swaps.
+/// Another task uses a copy engine for as long as it swaps.
 TEST_F(OnEmulatedGpu, NoCopyEngineIsUsed) {
   TestGraph g;
   g.output(g.relu(g.input({1, 3, 8, 8})));
@@ -185,7 +185,7 @@ TEST_F(OnEmulatedGpu, EveryDriverCallThatFailsInBindIsTold) {
       EXPECT_TRUE(bound.has_value()) << bound.error().what;
       break;
     }
-    if (bound) continue; // it was a call that gives back
+    if (bound) continue; // a call that releases something failed
     ++failures;
     EXPECT_THAT(bound.error().what, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY")) << driver().failed();
     EXPECT_EQ(driver().objects(), before) << driver().failed() << ": " << bound.error().what;

@@ -1,4 +1,4 @@
-// Every operation and well-known networks on the GPU of this machine against the host device; skipped where there is
+// Tests every operation and well-known networks on this machine's GPU against the host device. Skipped if there is
 // none.
 #include "tasks/engine/cuda/cuda_network.hpp"
 #include "tasks/engine/models/models.hpp"
@@ -18,7 +18,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// One device for all tests: opening one takes longer than most of them.
+/// All tests share one device, because opening one takes longer than most tests.
 class OnGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -65,7 +65,7 @@ TEST_P(OperationOnGpu, GivesWhatTheHostGives) {
 INSTANTIATE_TEST_SUITE_P(Cuda, OperationOnGpu, testing::ValuesIn(gpu_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
-/// Each library's every way to compute it, bias, residual and activation with it or after it.
+/// Tries every library and every way of it: with bias, residual and activation included or separate.
 TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
   TestGraph g;
   const auto x = conv(g, g.input({1, 8, 12, 12}), 32, 1);
@@ -87,7 +87,7 @@ TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
         const std::string line = cuda::geometry_of(*call) + " = " + cuda::to_text(*parsed);
         ASSERT_TRUE((*network)->use({{line}}).has_value()) << line;
         BoundNetwork bound(*device_, std::move(*network));
-        if (!bound.error().empty()) continue; // not there, or it does not do this
+        if (!bound.error().empty()) continue; // absent, or it does not support this
         ++computed;
         EXPECT_LT(relative_error(bound.run(), expected), OnGpu::bound(precision)) << line;
       }
@@ -96,7 +96,7 @@ TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
   if (computed == 0) GTEST_SKIP() << "neither cuDNN nor cuBLAS can be used";
 }
 
-/// Copies chunks one way without a pause, as a swap does.
+/// Copies chunks in one direction without a pause, as a swap does.
 class Copying {
  public:
   Copying(hal::CudaDevice& device, hal::EngineKind engine) : device_(device) {
@@ -136,7 +136,7 @@ class Copying {
   std::thread thread_;
 };
 
-/// With copies in the graph an execution took up to 6 s instead of 16 ms.
+/// With copies in the graph, an execution took up to 6 s instead of 16 ms.
 TEST_F(OnGpu, AnExecutionDoesNotWaitForCopyEngines) {
   constexpr Duration patience = std::chrono::milliseconds(100);
   TestGraph g;
@@ -159,7 +159,7 @@ TEST_F(OnGpu, AnExecutionDoesNotWaitForCopyEngines) {
 
 class NetworkOnGpu : public OnGpu, public testing::WithParamInterface<ModelInfo> {};
 
-/// The network as small as it can be.
+/// Returns the smallest possible version of the network.
 Result<Graph> small_model(const ModelInfo& model) {
   const test::ScratchFolder folder;
   Result<> written;
@@ -173,7 +173,7 @@ Result<Graph> small_model(const ModelInfo& model) {
   return Unexpected(written.error());
 }
 
-/// Noise as a picture's values are.
+/// Returns noise in the value range of a picture.
 std::vector<float> picture(const Shape& shape) {
   std::mt19937 engine(7);
   std::vector<float> values(static_cast<std::size_t>(element_count(shape)));

@@ -1,5 +1,5 @@
-// What holds for every network on a GPU, however it is computed: random networks by random methods, kernels that start
-// while the one before still runs, choices that are carried from one network to another, failures at every call of the
+// Tests properties of every network on a GPU, whichever way it is computed: random networks with random methods,
+// kernels that start while the previous one runs, choices applied to another network, and failures at every call of the
 // driver.
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "tasks/engine/graph/passes.hpp"
@@ -44,7 +44,7 @@ class CudaProperties : public testing::Test {
   std::unique_ptr<EmulatedGpu> gpu_;
 };
 
-/// A network over memory that the test sees: scratch is that of the kernels.
+/// A network in memory that the test can inspect. Its kernels use the test's scratch.
 class SeenNetwork {
  public:
   SeenNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network)
@@ -98,7 +98,7 @@ TEST_F(CudaProperties, RandomNetworksByRandomMethodsGiveWhatTheHostGives) {
   }
 }
 
-/// Kernels may start before the one ahead of them has ended: what they do by then must not depend on it.
+/// Kernels may start before the previous one has ended. Until they wait for it, they must not depend on its results.
 TEST_F(CudaProperties, KernelsTouchNothingOfOthersBeforeTheyHaveWaited) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     RandomNetwork random(seed + 1000);
@@ -185,7 +185,7 @@ TEST_F(CudaProperties, ALostDeviceIsLeftInPeace) {
 
 // ---- choices
 
-/// Two convolutions that differ in nothing but which operand begins at an odd address.
+/// Two convolutions that differ only in which operand begins at an odd address.
 Graph oddly_placed() {
   TestGraph g;
   const auto whole = conv(g, g.input({1, 4, 4, 4}), 16, 1);
@@ -259,7 +259,7 @@ TEST_F(CudaProperties, TuningLinesThatAreCutOffOrContinuedAreRefused) {
   }
 }
 
-/// Pure: networks of this size are not run here.
+/// A pure computation: networks of this size are not run here.
 TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
   cuda::ConvArguments conv;
   conv.height = conv.out_height = 64;
@@ -275,7 +275,7 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
       EXPECT_TRUE(fits(launch.grid_y, launch.grid_z)) << cuda::to_string(choice);
     }
     for (const auto& variant : cuda::conv_variants()) {
-      // That a profile may choose
+      // A split that a profile may choose.
       const int splits = cuda::applies(variant, conv) ? cuda::max_splits(variant, conv) : 0;
       EXPECT_LE(conv.groups * splits, cuda::max_blocks) << variant.kernel;
     }
@@ -298,13 +298,13 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
   expect_all_fit();
 }
 
-// ---- what tuning trusts
+// ---- robustness of tuning
 
 class HarmfulKernels : public CudaProperties {
  protected:
   using Also = std::function<void(const cuda::ConvArguments&)>;
 
-  /// Runs as it would, and then does something else as well.
+  /// Makes a kernel run as usual and then call `then`.
   void also(const std::string& name, const Also& then) {
     const auto kernel = test::emulation::find_kernel(name);
     driver().add_kernel(name, {sizeof(cuda::ConvArguments)}, [kernel, then](auto grid, auto block, void** arguments) {
@@ -315,8 +315,8 @@ class HarmfulKernels : public CudaProperties {
     });
   }
 
-  /// For a convolution whose result is a slice: whether tuning keeps the default, which is slow, where all other tiles
-  /// do `harm`.
+  /// Tunes a convolution whose result is a slice, while all other tiles do `harm`. Returns true if tuning keeps the
+  /// slow default.
   bool keeps_the_default(const Also& harm) {
     TestGraph g;
     const auto x = g.input({1, 8, 6, 6});
@@ -354,7 +354,7 @@ TEST_F(HarmfulKernels, WhatWritesIntoTheNeighbouringSliceIsNotTaken) {
 
 // ---- failures
 
-/// A device whose kernels do nothing: no emulation, so that the sanitizers can watch.
+/// A device whose kernels do nothing. It needs no emulation, so the sanitizers can be used.
 class TuningFailures : public testing::Test {
  protected:
   void SetUp() override { start(); }
@@ -398,10 +398,10 @@ TEST_F(TuningFailures, LeaveNothingBehindAndTheNetworkAsItWas) {
     }
     const std::string failed = driver_->failed();
     const auto gives_back = [&](const char* what) { return failed.contains(what); };
-    // That one thing is left
+    // One object remains.
     if (gives_back("free") || gives_back("destroy") || gives_back("unload") || gives_back("end_capture")) start();
     else if (gives_back("context_set_current") && after != before) {
-      auto but_a_buffer = after; // the call before it is freed
+      auto but_a_buffer = after; // the previous allocation is freed
       --but_a_buffer.buffers;
       EXPECT_EQ(but_a_buffer, before) << failed << ", call " << nth;
       start();
@@ -421,7 +421,7 @@ TEST_F(TuningFailures, ALostDeviceEndsTuningWhereverItHappens) {
     if (!driver_->failed()) break;
     const std::string failed = driver_->failed();
     const bool gives_back = failed == "free" || failed.contains("destroy");
-    if (!device_->fault() || (gives_back && lines)) continue; // it was over by then
+    if (!device_->fault() || (gives_back && lines)) continue; // the tuning was already over
     ++failures;
     ASSERT_FALSE(lines.has_value()) << failed << ", call " << nth;
     EXPECT_TRUE(lines.error().code == Errc::device_fault || lines.error().code == Errc::device_lost)

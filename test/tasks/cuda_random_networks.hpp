@@ -1,5 +1,5 @@
-// Random networks of every operation and every way to lie in memory, and random choices of how to compute them. Values
-// keep their size from layer to layer, so that half precision can hold them.
+// Random networks of every operation and every memory layout, and random choices of kernels. Values keep their
+// magnitude from layer to layer, so that half precision can represent them.
 #pragma once
 
 #include "tasks/engine/cuda/conv_method.hpp"
@@ -37,7 +37,7 @@ class RandomNetwork {
   TensorId pick() { return images_[engine_() % images_.size()]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return g_.graph.tensors[id].shape; }
 
-  /// One of those with the batch, height and width of `id`; `id` where there is no other.
+  /// Returns another tensor with the batch, height and width of `id`, or `id` if there is none.
   TensorId beside(TensorId id) {
     std::vector<TensorId> found;
     for (const auto other : images_)
@@ -84,7 +84,7 @@ class RandomNetwork {
     return result;
   }
 
-  /// So small that sums are no larger than what is summed up.
+  /// Returns weights so small that sums are no larger than their terms.
   TensorId weights(const Shape& of) {
     const auto id = g_.random(of);
     const auto terms = static_cast<float>(of[1] * of[2] * of[3]);
@@ -118,13 +118,13 @@ class RandomNetwork {
     return conv_node(x, w, groups, groups * up_to(std::max<std::int64_t>(1, 32 / groups)));
   }
 
-  /// Of x's shape.
+  /// Adds a convolution with an output of x's shape.
   TensorId same_convolution(TensorId x) {
     const auto side = maybe() ? 3 : 1, pad = side / 2;
     return conv_node(x, {side, side, 1, 1, pad, pad, pad, pad, 1, 1}, maybe() ? 1 : divisor(shape(x)[1]), shape(x)[1]);
   }
 
-  /// Of what lies beside x; or once more, turned round, of what the last one was of.
+  /// Concatenates x with tensors of the same size, or repeats the last concatenation in reverse order.
   TensorId concatenation(TensorId x) {
     if (!parts_.empty() && maybe()) {
       std::ranges::reverse(parts_);
@@ -191,7 +191,7 @@ class RandomNetwork {
     return g_.node(Gather{axis, indices}, {x}, to);
   }
 
-  /// Two dimensions change places, by a view or by a reshape.
+  /// Exchanges two dimensions, by a view or by a reshape.
   TensorId turned(TensorId x) {
     const auto s = shape(x);
     if (s[1] > longest_side) return g_.relu(x);
@@ -203,11 +203,11 @@ class RandomNetwork {
   std::mt19937 engine_;
   TestGraph g_;
   std::vector<TensorId> images_;
-  std::vector<TensorId> parts_; // of the last concatenation
+  std::vector<TensorId> parts_; // the parts of the last concatenation
 };
 
-/// For each convolution of `program` any method of ours that may compute it, as lines of tuning; half of those that can
-/// be split are.
+/// Chooses for each convolution of `program` any applicable kernel of ours, as lines of tuning. Half of those that can
+/// be split are split.
 inline std::vector<std::string> random_choices(const cuda::Program& program, unsigned seed) {
   std::mt19937 engine(seed);
   std::map<std::string, std::string> lines;

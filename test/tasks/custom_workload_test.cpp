@@ -1,4 +1,4 @@
-// A workload given in C does what any workload does; one that cannot be used is refused, and ended.
+// Tests workloads given in C: they work as any other workload. One that cannot be used is refused and destroyed.
 #include "tasks/backends/custom_workload.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -18,7 +18,7 @@ namespace {
 using tasks::CustomWorkload;
 using test::fails;
 
-/// Writes down what is called.
+/// Records the calls.
 struct Log {
   std::string calls;
   rtexec_code answer = RTEXEC_OK;
@@ -123,7 +123,7 @@ TEST(CustomWorkload, OfTheFirstVersionHasNoTensors) {
   Log log;
   rtexec_workload given = logging(log);
   given.size = offsetof(rtexec_workload, inputs);
-  given.input_count = 3; // behind its end
+  given.input_count = 3; // beyond its end
   EXPECT_TRUE(CustomWorkload::adopt(&given).value()->inputs().empty());
 }
 
@@ -162,7 +162,7 @@ TEST(CustomWorkload, OfAnEarlierVersionCannotBeCut) {
   Log log;
   rtexec_workload given = logging(log);
   given.size = offsetof(rtexec_workload, segments);
-  given.segments = 3; // behind its end
+  given.segments = 3; // beyond its end
   const auto workload = CustomWorkload::adopt(&given).value();
   EXPECT_TRUE(workload->live_ranges().empty());
   EXPECT_TRUE(workload->cut({}));
@@ -249,7 +249,7 @@ TEST(CustomWorkload, ALibraryThatIsNoneIsNamed) {
   EXPECT_TRUE(fails(CustomWorkload::load(task), Errc::bad_input, "libcontrol.so"));
 }
 
-/// What a back end may give beside the parts of a job.
+/// The optional functions of a back end, in addition to the parts of a job.
 struct Reach {
   std::string calls;
   rtexec_box box{1, 2, 3, 4, 0.5f, 6};

@@ -1,5 +1,5 @@
-// Networks that are cut into segments, with memory of their own on a device: whatever happens to scratch between two
-// segments, the outputs are those of the network in one piece, bit by bit.
+// Networks cut into segments, with their own memory on a device. Whatever happens to scratch between two segments, the
+// outputs must equal those of the uncut network, bit by bit.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -43,7 +43,7 @@ class CutNetwork {
 
   [[nodiscard]] Network& network() { return *network_; }
 
-  /// Under M and H once only.
+  /// Cuts the network. Under M and H it may be called only once.
   void cut(const Cuts& after) {
     segments_ = static_cast<std::uint32_t>(after.size() + 1);
     const auto told = network_->memory_if_cut(after);
@@ -61,15 +61,15 @@ class CutNetwork {
     ASSERT_EQ(test::problem(network_->bind(device_, memory)), "none");
   }
 
-  /// In one piece.
+  /// Runs the network in one piece.
   [[nodiscard]] std::vector<std::vector<std::byte>> run() {
     fill_inputs(*network_, {});
     spoil(scratch_);
     EXPECT_TRUE(network_->run());
     return outputs();
   }
-  /// Segment by segment, with other contents of scratch before each. `ahead`: so many are launched behind the one that
-  /// is waited for, and scratch is as it was among those.
+  /// Runs segment by segment, and changes scratch before each. With `ahead`, that many segments are launched beyond the
+  /// one that is waited for, and scratch is not changed between these.
   [[nodiscard]] std::vector<std::vector<std::byte>> run_segments(std::uint32_t ahead = 0) {
     fill_inputs(*network_, {});
     spoil(carry_);
@@ -82,7 +82,7 @@ class CutNetwork {
     }
     return outputs();
   }
-  /// As run_segments(), with other contents of the carry before each segment, too.
+  /// Like run_segments(), but also changes the live state (carry) before each segment.
   [[nodiscard]] std::vector<std::vector<std::byte>> run_without_carry() {
     fill_inputs(*network_, {});
     for (std::uint32_t segment = 0; segment < segments_; ++segment) {
@@ -94,7 +94,7 @@ class CutNetwork {
   }
 
  private:
-  /// By turns no numbers, and large ones.
+  /// Overwrites a buffer, alternately with NaN and with large numbers.
   void spoil(const Buffer& buffer) {
     const std::vector<std::byte> garbage(buffer.size.count, ++spoilt_ % 2 == 0 ? std::byte{0xff} : std::byte{0x47});
     EXPECT_TRUE(garbage.empty() || device_.copy(buffer.device, garbage.data(), buffer.size));
@@ -125,14 +125,14 @@ class CutNetwork {
   unsigned spoilt_ = 0;
 };
 
-/// Behind every layer.
+/// Returns cuts after every layer.
 inline Cuts all_cuts(const Network& network) {
   Cuts cuts(std::max<std::size_t>(network.layers().size(), 1) - 1);
   std::iota(cuts.begin(), cuts.end(), 0);
   return cuts;
 }
 
-/// Behind one layer in `each`, on average.
+/// Returns cuts after one layer in `each`, on average.
 inline Cuts random_cuts(const Network& network, std::mt19937& engine, unsigned each) {
   Cuts cuts = all_cuts(network);
   std::erase_if(cuts, [&](std::uint32_t) { return engine() % each != 0; });
@@ -142,11 +142,11 @@ inline Cuts random_cuts(const Network& network, std::mt19937& engine, unsigned e
 using MakeNetwork = std::function<std::unique_ptr<Network>()>;
 
 struct CutSets {
-  std::size_t single = std::numeric_limits<std::size_t>::max(); // at most so many, evenly spread
+  std::size_t single = std::numeric_limits<std::size_t>::max(); // maximum number of single cuts to try, evenly spread
   unsigned random = 4;
 };
 
-/// One cut, all cuts, and random ones.
+/// Tries one cut, all cuts, and random ones.
 inline void expect_same_when_cut(hal::Device& device, const MakeNetwork& make, const std::string& what,
                                  const CutSets& sets = CutSets()) {
   SCOPED_TRACE(what);

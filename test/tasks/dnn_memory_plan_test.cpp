@@ -1,4 +1,4 @@
-// The memory plan's promises, on random lifetimes and on the lifetimes of real layouts.
+// Tests the guarantees of the memory plan, with random lifetimes and with the lifetimes of real layouts.
 #include "tasks/engine/graph/memory_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ std::vector<Lifetime> random_lifetimes(std::mt19937& engine, std::size_t count, 
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = std::uniform_int_distribution<std::uint32_t>(0, steps)(engine);
     const auto length = std::uniform_int_distribution<std::uint32_t>(0, longest)(engine);
-    // Sizes over several orders of magnitude, 0 included.
+    // Sizes over several orders of magnitude, including 0.
     const auto bits = std::uniform_int_distribution<unsigned>(0, 20)(engine);
     lifetimes.push_back(
         {std::uniform_int_distribution<std::size_t>(0, std::size_t{1} << bits)(engine), first, first + length});
@@ -79,7 +79,7 @@ TEST(MemoryPlan, StaysNearTheLowerBound) {
 }
 
 TEST(MemoryPlan, AChainNeedsItsTwoLargestNeighbours) {
-  // Each tensor lives until the next one is made, as in a network without branches.
+  // Each tensor lives until the next one is computed, as in a network without branches.
   const std::vector<Lifetime> chain{{1000, 0, 1}, {6400, 1, 2}, {3200, 2, 3}, {6400, 3, 4}};
   const auto plan = plan_memory(chain);
   EXPECT_EQ(plan.lower_bound, 6400U + 3200U);

@@ -1,5 +1,5 @@
-// Layout and execution: tensors share memory only where it is safe, small cases computed by hand, no allocation while
-// running.
+// Tests layout and execution: tensors share memory only if that is safe, small cases match results computed by hand,
+// and runs do not allocate.
 #include "tasks/engine/host/host_network.hpp"
 
 #include "hal/thread.hpp"
@@ -121,7 +121,7 @@ TEST(Layout, AnOverwritingStepNeverTouchesAConcatenation) {
   EXPECT_EQ(run(g.graph, {-4, 4}), (std::vector<float>{0, 4, 0, 4, 0, 2}));
 }
 
-/// Random graphs of element-wise steps, sums, concatenations and reshapes: what shares memory must not show in the
+/// Draws graphs of element-wise operations, sums, concatenations and reshapes. Sharing memory must not change the
 /// results.
 TEST(Layout, RandomGraphsComputeWhatTheyComputeWithoutSharing) {
   for (unsigned seed = 0; seed < 200; ++seed) {
@@ -167,7 +167,7 @@ TEST(Layout, RandomGraphsComputeWhatTheyComputeWithoutSharing) {
 TEST(Network, RunsWithoutAllocating) {
   TestGraph g;
   auto x = g.conv(g.input({1, 3, 20, 20}), 32);
-  // Winograd
+  // Winograd.
   x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({32, 32, 3, 3})}, {1, 32, 20, 20});
   x = g.node(Conv{{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({16, 32, 3, 3})}, {1, 16, 10, 10}); // im2col
   x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 16}, {x, g.random({16, 1, 3, 3})}, {1, 16, 10, 10}); // direct
@@ -248,7 +248,7 @@ TEST(Network, TheHostHasNothingToTune) {
 
 TEST(Network, TooMuchScratchIsRefused) {
   TestGraph g;
-  // Eighty outputs of 1 GiB each: more than max_scratch together, planned but never allocated.
+  // Eighty outputs of 1 GiB each: more than max_scratch in total, planned but never allocated.
   const auto x = g.input({1, 1, 1, 1});
   for (int i = 0; i < 80; ++i) g.output(g.node(Pad{{0, 0, 0, 0}, 0}, {x}, {1, 1, 1 << 14, 1 << 14}));
   const auto network = HostNetwork::build(g.graph);

@@ -1,5 +1,5 @@
-// Models whose constants lie in other files, as PyTorch's default exporter writes them; and models that name files
-// which they must not read.
+// Tests models with constants in other files, as PyTorch's default exporter writes them, and models that name files
+// which must not be read.
 #include "tasks/engine/dnn_workload.hpp"
 #include "tasks/engine/onnx/external_data.hpp"
 #include "tasks/engine/onnx/model_source.hpp"
@@ -101,7 +101,7 @@ TEST_F(ExternalData, OfOtherTypesAndInAttributes) {
 
 TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
   test::write_text(folder_ / "secret", bytes_of({1, 2}));
-  test::write_text(folder_ / "network/secret", bytes_of({1, 2})); // a name that begins as the folder's
+  test::write_text(folder_ / "network/secret", bytes_of({1, 2})); // a name that begins with the folder's name
   fs::create_symlink("../secret", folder_ / "net/link");
   fs::create_directory_symlink("..", folder_ / "net/up");
   for (const std::string location : {"../secret", "deep/../../secret", "/etc/passwd", "..", "../network/secret"})
@@ -140,7 +140,7 @@ TEST_F(ExternalData, OfAModelThatIsALinkIsReadBesideItsTarget) { // Hugging Face
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().what, HasSubstr("cp -rL"));
   fs::remove(folder_ / "snapshot/net.onnx.data");
-  fs::rename(folder_ / "blobs/data", folder_ / "blobs/net.onnx.data"); // under its own name, beside the target only
+  fs::rename(folder_ / "blobs/data", folder_ / "blobs/net.onnx.data"); // the name exists only beside the link's target
   EXPECT_TRUE(read_it().has_value());
 }
 
@@ -208,7 +208,7 @@ TEST_F(ExternalData, OfNoRegularFileIsRefused) {
   fs::create_directory(folder_ / "net/folder");
   expect_refused(key("location", "folder"), {"not a regular file"});
   ASSERT_EQ(::mkfifo((folder_ / "net/pipe").c_str(), 0600), 0);
-  expect_refused(key("location", "pipe"), {"not a regular file"}); // and does not wait for a writer
+  expect_refused(key("location", "pipe"), {"not a regular file"}); // and the reader does not wait for a writer
 }
 
 TEST_F(ExternalData, BeyondTheFileIsRefused) {
@@ -243,7 +243,7 @@ TEST_F(ExternalData, WithoutAFolderIsRefused) {
   EXPECT_THAT(graph.error().what, HasSubstr("not read from a folder"));
 }
 
-TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piece again and again
+TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piece repeatedly
   onnx_source::ExternalData files({folder_ / "net"}, 12, {});
   const onnx_source::ExternalData::Keys keys{{"location", "net.onnx.data"}, {"length", "8"}};
   std::size_t size = 0;
@@ -269,7 +269,7 @@ TEST_F(ExternalData, IsShownToTheObserver) {
   EXPECT_THAT(seen, testing::ElementsAre(test::read_text(folder_ / "net/net.onnx"), bytes_of({3, -5})));
 }
 
-TEST_F(ExternalData, ChangesTheFingerprint) { // a profile is of the weights too
+TEST_F(ExternalData, ChangesTheFingerprint) { // a profile depends on the weights too
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   const auto fingerprint = [&] {
     const auto workload = DnnWorkload::load(folder_ / "net/net.onnx");

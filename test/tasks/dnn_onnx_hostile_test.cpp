@@ -1,4 +1,5 @@
-// Networks that contradict themselves, and small files that ask for much memory: refused, or run within their tensors.
+// Tests networks that contradict themselves, and small files that would need much memory. They are refused, or run
+// within their tensors.
 #include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include "tasks/engine/graph/passes.hpp"
@@ -24,7 +25,7 @@ std::string dims(const Shape& shape) {
   for (const auto size : shape) text += " dims: " + std::to_string(size);
   return text;
 }
-/// A constant of `value` everywhere; `type` as in onnx.TensorProto.DataType.
+/// Returns a constant with `value` in each element; `type` as in onnx.TensorProto.DataType.
 std::string constant(std::string_view name, int type, const Shape& shape, const std::string& value) {
   std::string text =
       "initializer { name: \"" + std::string(name) + "\" data_type: " + std::to_string(type) + dims(shape);
@@ -39,7 +40,7 @@ std::string input(std::string_view name, const Shape& shape, int type = 1) {
 }
 struct Hostile {
   std::string name;
-  std::string graph;                             // writes y
+  std::string graph;                             // must write y
   std::optional<Errc> refused = Errc::bad_input; // nullopt: accepted or refused, but safe
   std::string words = {};
   int opset = 17;
@@ -66,7 +67,7 @@ const std::string bytes_image = input("x", {1, 1, 4, 4}, 2);
 const std::string scale = constant("s", 1, {}, "1"), zero = constant("z", 2, {}, "0");
 
 const Hostile contradictions[] = {
-    // sizes that are no sizes
+    // invalid sizes
     {"DepthToSpaceBlockSquareOverflows",
      image + onnx_node("DepthToSpace", {"x"}, {"y"}, onnx_attribute("blocksize", std::int64_t{1} << 32))},
     {"FillOverflows", input("x", {1}) + onnx_ints("s", {2}, {5, lowest}) + onnx_node("ConstantOfShape", {"s"}, {"c"}) +
@@ -133,7 +134,7 @@ const Hostile contradictions[] = {
      input("x", {1, 1, 4, 4}) + onnx_ints("s", {4}, {1, 1, 0, 4}) +
          onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_text("mode", "cubic") + onnx_attribute("antialias", 1)),
      std::nullopt, "", 18},
-    // operands that do not fit each other
+    // operands that do not match
     {"ConvIntegerOfScalars", input("x", {}, 2) + input("w", {}, 2) + onnx_node("ConvInteger", {"x", "w"}, {"y"}),
      Errc::unsupported, "no dimension"},
     {"ConvIntegerWeightsOfSixDimensions",
@@ -236,7 +237,7 @@ const Hostile bombs[] = {
 INSTANTIATE_TEST_SUITE_P(Bombs, HostileNetworks, testing::ValuesIn(bombs),
                          [](const auto& each) { return each.param.name; });
 
-/// A Loop of `rounds` whose body has these nodes, reads `state`, and writes `next`.
+/// Returns a Loop of `rounds` rounds. Its body consists of these nodes, reads `state`, and writes `next`.
 std::string loop(int rounds, const std::string& body) {
   return onnx_ints("rounds", {}, {rounds}) +
          onnx_node("Loop", {"rounds", "", "x"}, {"y"},

@@ -1,4 +1,4 @@
-// What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
+// Tests what the reader refuses, and with which messages; what it folds; and that no input makes it crash.
 #include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include "config/base/text.hpp"
@@ -20,14 +20,14 @@ using testing::HasSubstr;
 const std::string x4 = onnx_value("input", "x", {"1", "3", "8", "8"});
 const std::string y_out = "output { name: \"y\" }\n";
 
-/// A graph with input x [1,3,8,8] and output y.
+/// Returns a graph with input x [1,3,8,8] and output y.
 std::string with_x(const std::string& rest) { return x4 + rest + y_out; }
 
 struct Refused {
   std::string name;
   std::string graph;
   Errc code;
-  std::vector<std::string> words; // all in the message
+  std::vector<std::string> words; // the message must contain all of them
   int opset = 13;
 };
 void PrintTo(const Refused& refused, std::ostream* to) { *to << refused.name; }
@@ -423,7 +423,7 @@ const Refused refusals[] = {
 INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals),
                          [](const auto& refused) { return refused.param.name; });
 
-// ---- dimensions that the file leaves open
+// ---- dimensions without a size in the file
 
 std::vector<std::byte> open_model() {
   return onnx_bytes(onnx_value("input", "x", {"batch", "3", "size"}) + onnx_value("input", "h", {"batch", "3", "1"}) +
@@ -772,7 +772,7 @@ TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {
               AllOf(HasSubstr("the_Det"), HasSubstr("the_Unique"), HasSubstr("2 nodes that read from them")));
 }
 
-// Names in a graph within a node are its own
+// Names in the graph of a node have their own scope.
 TEST(OnnxReader, BranchesMayHaveNamesOfOthers) {
   const auto choice = [](int exponent) {
     return branch("then_branch",
@@ -789,9 +789,9 @@ TEST(OnnxReader, BranchesMayHaveNamesOfOthers) {
   EXPECT_EQ(operand(1), (std::vector<float>{1, 4, 9}));
 }
 
-// ---- rounds
+// ---- loops
 
-/// An attribute with a graph that has inputs.
+/// Returns an attribute with a graph that has inputs.
 std::string body(const std::vector<std::string>& inputs, const std::string& nodes,
                  const std::vector<std::string>& outputs) {
   std::string text = "attribute { name: 'body' type: GRAPH g { ";
@@ -801,7 +801,7 @@ std::string body(const std::vector<std::string>& inputs, const std::string& node
   return text + " } }";
 }
 
-/// What `rounds`, nodes that write s from a = {1, 2, 3} and others, make of it.
+/// Returns the results of `rounds`: nodes that write s, computed from a = {1, 2, 3} and others.
 Result<std::vector<float>> sums(const std::string& rounds) {
   const auto graph = parse_onnx(onnx_bytes(with_x(
       onnx_floats("a", {3}) + onnx_ints("truth", {}, {1}) + onnx_ints("zero", {}, {0}) + onnx_ints("two", {}, {2}) +
@@ -872,7 +872,7 @@ TEST(OnnxReader, AScanTakesSlicesInBothDirectionsAlongAnyAxis) {
                           "lists not as many"));
 }
 
-// PyTorch's newer exporter writes the former: nothing may be added for it
+// PyTorch's newer exporter writes the former. It must not cost an additional operation.
 TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node("GlobalAveragePool", {"x"}, {"y"}))));
   const auto mean =
@@ -922,7 +922,7 @@ TEST(OnnxReader, FieldsOfNewerVersionsOfTheFormatAreNoObstacle) {
       "opset_import { version: 20 } graph { " +
       with_x(onnx_node("Relu", {"x"}, {"y"})) + " }";
   auto bytes = onnx_model_bytes(model);
-  // Field 100 of ModelProto
+  // Field 100 of ModelProto.
   for (const int unknown : {0xa2, 0x06, 0x02, 0x68, 0x69}) bytes.push_back(static_cast<std::byte>(unknown));
   EXPECT_TRUE(parse_onnx(bytes).has_value());
 }
@@ -960,7 +960,7 @@ TEST(OnnxReader, NamesInMessagesAreShortAndWithoutControlCharacters) {
 
 // ---- damaged files ----
 
-/// Small, valid, and with many kinds of nodes.
+/// Returns a small valid model with many kinds of nodes.
 std::vector<std::byte> sound_model() {
   const std::vector<std::int64_t> three{3, 3}, one{1, 1, 1, 1}, two{2, 2};
   return onnx_bytes(with_x(
@@ -980,7 +980,7 @@ std::vector<std::byte> sound_model() {
       onnx_node("MatMul", {"f", "m"}, {"y"})));
 }
 
-/// A graph that can be simplified and built, or an error with words.
+/// True if the bytes give a graph that can be simplified and built, or an error with a message.
 bool survives(std::span<const std::byte> bytes) {
   auto graph = parse_onnx(bytes);
   if (!graph) {
@@ -1016,7 +1016,7 @@ TEST(DamagedOnnx, RandomFlipsAreSurvived) {
       bytes[engine() % bytes.size()] ^= static_cast<std::byte>(1U << engine() % 8);
     if (survives(bytes)) ++accepted;
   }
-  EXPECT_GT(accepted, 0U); // else nothing but the encoding was tested
+  EXPECT_GT(accepted, 0U); // otherwise only the encoding was tested
   EXPECT_LT(accepted, rounds);
 }
 

@@ -1,4 +1,4 @@
-// The passes change how much is computed, never what.
+// Tests that the passes change the amount of computation, but never the result.
 #include "tasks/engine/graph/passes.hpp"
 
 #include "test/tasks/dnn_test_graph.hpp"
@@ -11,7 +11,7 @@ template <class Operation> std::size_t count(const Graph& graph) {
       graph.nodes, [](const Node& node) { return std::holds_alternative<Operation>(node.operation); }));
 }
 
-/// It computes what it did before.
+/// Optimises the graph and checks that it computes the same.
 void optimise_unseen(TestGraph& g) {
   const auto outputs = run(g.graph);
   optimise(g.graph);
@@ -172,7 +172,7 @@ TEST(Passes, WhatNobodyReadsGoesAway) {
   EXPECT_EQ(std::ranges::count_if(g.graph.tensors, &Tensor::constant), 1);
 }
 
-/// Of one token: a layer whose rows go through a permutation of nothing, and a sum behind it.
+/// A layer for one token: the permutation of its rows has no effect, and a sum follows.
 TEST(Passes, ASumBehindAReshapeIsAResidual) {
   TestGraph g;
   const auto x = g.input({1, 3, 4}), rows = g.node(Reshape{}, {x}, {3, 4});
@@ -274,7 +274,7 @@ TEST(Passes, WhatAReshapeTakesApartIsMerged) {
   EXPECT_TRUE(std::holds_alternative<Reshape>(g.graph.nodes[1].operation));
 }
 
-/// 12 indices of 40 elements.
+/// Returns 12 indices of 40 elements.
 TensorId indices(TestGraph& g) {
   const auto top = g.node(TopIndices{1, 40, 1, 12}, {g.input({40})}, {12});
   g.graph.tensors[top].type = ElementType::int64;
@@ -286,7 +286,7 @@ TensorId pair(TestGraph& g, Binary::Kind kind, TensorId a, TensorId b, ElementTy
   return y;
 }
 
-/// As exporters write it: rounded down where the signs differ and something remains.
+/// As exporters write it: rounded down if the signs differ and there is a remainder.
 TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
   using enum Binary::Kind;
   TestGraph g;
@@ -359,7 +359,7 @@ TEST(Passes, AProductThatOthersReadOrThatIsSmallerIsNoPartOfASum) {
   expect_same_after_optimise(g, 4);
 }
 
-/// Samples of two images beside each other, times their shares, and the sum of that.
+/// Returns the sum of concatenated samples of two images, multiplied by their shares.
 void sum_of_samples(TestGraph& g, TensorId shares) {
   const auto sample = [&](std::int64_t size) {
     return g.node(GridSample{}, {g.input({2, 4, size, size}), g.input({2, 5, 3, 2})}, {2, 4, 5, 3});

@@ -1,4 +1,4 @@
-// Small graphs for tests, built by hand, and their execution.
+// Builds small graphs for tests, and executes them.
 #pragma once
 
 #include "tasks/engine/host/kernels/aligned.hpp"
@@ -53,7 +53,7 @@ struct TestGraph {
     graph.nodes.push_back({name, std::move(operation), std::move(inputs), output, {}, {}});
     return output;
   }
-  /// 1x1, without bias.
+  /// Adds a 1x1 convolution without bias.
   TensorId conv(TensorId x, std::int64_t channels) {
     const auto shape = graph.tensors[x].shape;
     return node(Conv{}, {x, random({channels, shape[1], 1, 1})}, {shape[0], channels, shape[2], shape[3]});
@@ -67,7 +67,7 @@ struct TestGraph {
     return node(Concat{1}, std::move(inputs), std::move(shape));
   }
   void output(TensorId id) { graph.outputs.push_back(id); }
-  /// Of another type than float32.
+  /// Adds an output of a type other than float32.
   void output(TensorId id, ElementType type) { output(cast(id, type)); }
 
  private:
@@ -78,8 +78,8 @@ struct TestGraph {
   std::mt19937 engine_{5};
 };
 
-/// `input` for each input; values that count up from -8 in steps of 0.25 where it is empty: in inputs of integers in
-/// steps of 1, from 0 in those of uint8.
+/// Fills each input with `input`. If that is empty, values count up from -8 in steps of 0.25; in integer inputs in
+/// steps of 1, for uint8 from 0.
 inline void fill_inputs(const Network& network, const std::vector<float>& input) {
   for (const auto& port : network.inputs()) {
     const bool floats = port.type == ElementType::float32 || port.type == ElementType::float16;
@@ -103,7 +103,7 @@ inline std::vector<float> outputs_of(const Network& network) {
   return outputs;
 }
 
-/// The outputs of a graph, one behind the other, on the host device, for inputs as fill_inputs() has them. Scratch
+/// Runs a graph on the host device with inputs from fill_inputs(). Returns the outputs, one after the other. Scratch
 /// starts as NaN.
 inline std::vector<float> run(const Graph& graph, const std::vector<float>& input = {}) {
   auto built = HostNetwork::build(graph);

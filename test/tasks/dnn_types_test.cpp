@@ -1,4 +1,5 @@
-// Networks with several inputs and outputs, of every type: as they are read, and as the host device computes them.
+// Tests networks with several inputs and outputs of every type: how they are read, and how the host device computes
+// them.
 #include "tasks/base/half.hpp"
 #include "tasks/engine/graph/passes.hpp"
 #include "tasks/engine/onnx/onnx_reader.hpp"
@@ -95,7 +96,7 @@ TEST(NetworkTypes, ACastToIntegersDropsFractionsAndSaturates) {
 }
 
 TEST(NetworkTypes, HalvesGoInAndOut) {
-  // Constants in half precision: 0.5 in each element
+  // Constants in half precision: 0.5 in each element.
   Bound bound(value("input", "x", onnx_float16) +
               "initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 14336 }" +
               onnx_node("Mul", {"x", "w"}, {"y"}) + value("output", "y", onnx_float16));
@@ -108,7 +109,7 @@ TEST(NetworkTypes, HalvesGoInAndOut) {
 }
 
 TEST(NetworkTypes, BrainFloatsGoInAndOutAsFloats) {
-  // Constants -2.5 and 2^-126, as numbers and as bytes: floats without their lower half
+  // Constants -2.5 and 2^-126, as numbers and as bytes: floats without their lower half.
   Bound bound(value("input", "x", onnx_bfloat16, {"2"}) +
               "initializer { name: \"w\" data_type: 16 dims: 2 int32_data: 49184 int32_data: 128 }" +
               R"(initializer { name: "b" data_type: 16 dims: 2 raw_data: " \300\200\000" })" +

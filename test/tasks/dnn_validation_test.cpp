@@ -1,4 +1,4 @@
-// Operands that do not fit their operation are found, whatever the operation.
+// Tests that operands which do not fit their operation are detected, for every operation.
 #include "tasks/engine/graph/validation.hpp"
 
 #include "test/tasks/dnn_test_graph.hpp"
@@ -9,13 +9,13 @@
 namespace rtexec::tasks {
 namespace {
 
-/// One node over inputs of the given shapes; those from `constants` on are constants.
+/// One node with inputs of the given shapes. Inputs from number `constants` on are constants.
 struct Case {
   std::string name;
   Operation operation;
   std::vector<Shape> inputs;
   Shape output;
-  std::string misfit = {}; // words of it; empty: all operands fit
+  std::string misfit = {}; // words of the message; empty: all operands fit
   std::size_t constants = 9;
 };
 void PrintTo(const Case& each, std::ostream* to) { *to << each.name; }
@@ -24,7 +24,7 @@ template <class... Operations> bool is_any(const Operation& operation) {
   return (std::holds_alternative<Operations>(operation) || ...);
 }
 
-/// The type that the operation takes as its operand number `i`.
+/// Returns the type that the operation expects as its operand number `i`.
 ElementType type_of(const Operation& operation, std::size_t i) {
   if (i == 1 && is_any<Take, TakeElements, TakeSlices, Put>(operation)) return ElementType::int64;
   if (i == 2 && is_any<RegionAlign>(operation)) return ElementType::int64;
@@ -165,9 +165,9 @@ TEST(ValidationOfResiduals, NeedTheOutputsShape) {
 struct TypeCase {
   std::string name;
   Operation operation;
-  std::vector<ElementType> inputs; // of [2]
+  std::vector<ElementType> inputs; // of shape [2]
   ElementType output;
-  std::string misfit = {}; // words of it; empty: all types fit
+  std::string misfit = {}; // words of the message; empty: all types fit
   bool supported_by_onnx = false;
 };
 void PrintTo(const TypeCase& each, std::ostream* to) { *to << each.name; }

@@ -1,4 +1,4 @@
-// A task's workload from an ONNX file.
+// Tests a task's workload from an ONNX file.
 #include "tasks/make/make_workload.hpp"
 #include "tasks/engine/dnn_workload.hpp"
 #include "tasks/media/input.hpp"
@@ -90,7 +90,7 @@ TEST(DnnWorkload, FingerprintFollowsModelAndInput) {
   const std::vector<float> values(3 * 8 * 8);
   ASSERT_EQ(test::problem(write_floats(folder / "t.npy", {1, 3, 8, 8}, values)), "none");
   EXPECT_NE(print(relu, ""), print(relu, folder / "t.npy"));
-  // The bytes of the model, then name and size of the file
+  // The bytes of the model, then name and size of the file.
   Fingerprint expected;
   expected.add(small_model()).add(std::string_view("t.npy")).add(std::filesystem::file_size(folder / "t.npy"));
   EXPECT_EQ(print(relu, folder / "t.npy"), "dnn-" + expected.text());
@@ -103,14 +103,14 @@ TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
     const auto workload = DnnWorkload::load(model, kind, precision);
     return workload ? (*workload)->fingerprint() : workload.error().what;
   };
-  // The host computes in fp32
+  // The host computes in fp32.
   EXPECT_EQ(print(DeviceKind::host, Precision::fp32), print(DeviceKind::host, Precision::tf32));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::fp32), testing::StartsWith("dnn-cuda-fp32-"));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::tf32), testing::StartsWith("dnn-cuda-tf32-"));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::fp16), testing::StartsWith("dnn-cuda-fp16-"));
 }
 
-/// Constants, inputs and outputs are in buffers of its own, and what was measured under D holds for nobody else.
+/// Constants, inputs and outputs are in buffers of the workload. Measurements under D are not valid for other policies.
 TEST(DnnWorkload, UnderManagedAndHostMemoryItAsksForScratchAlone) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "net.onnx", small_model()));
@@ -151,7 +151,7 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
 }
 
-/// As `model` needs, more, less, fixed in parts.
+/// As `model` requires, more, less, fixed in parts.
 // ---- state
 
 /// x and h [2], k [1] -> y and hn [2], n [1].
@@ -162,7 +162,7 @@ std::vector<std::byte> step_model(const std::string& batch = "2") {
                     "output { name: \"y\" } output { name: \"hn\" } output { name: \"n\" }");
 }
 
-/// On the host device, with memory of its own.
+/// A workload on the host device, with its own memory.
 class Step {
  public:
   explicit Step(const Task& task) : workload_(std::move(make_workload(task, DeviceKind::host).value())) {
@@ -174,7 +174,7 @@ class Step {
     EXPECT_EQ(test::problem(workload_->bind(*device_, memory)), "none");
   }
   Workload& workload() { return *workload_; }
-  /// Of a job on 1, 10: the sum so far.
+  /// Runs a job on 1, 10. Returns the sum so far.
   std::vector<float> job(bool succeeds = true) {
     const auto x = workload_->inputs()[0].as<float>();
     x[0] = 1, x[1] = 10;
@@ -222,7 +222,7 @@ TEST(DnnState, IsNoInputOfTheTask) {
   EXPECT_THAT(names(), ElementsAre("x", "k"));
   Step step(task);
   EXPECT_EQ(step.workload().memory().state, Bytes{512}) << "two copies, each aligned to 256 bytes";
-  // What is linked is told by its number among those that are left
+  // A link refers to the number of an input or output among those without state.
   const std::array<float, 2> elsewhere{5, 50};
   step.workload().take_input(0, reinterpret_cast<const std::byte*>(elsewhere.data()));
   EXPECT_THAT(step.job(), ElementsAre(5, 50));

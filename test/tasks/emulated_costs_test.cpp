@@ -1,5 +1,5 @@
-// Costs of memory policies on the host device: by hand, in the shape that the literature found, and in time that
-// passes.
+// Tests the costs of memory policies on the host device: values computed by hand, the shape found in the literature,
+// and real time.
 #include "tasks/loads/benchmarks/emulated_costs.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -43,7 +43,7 @@ EmulatedCosts emulated(WorkloadKind kind, unsigned size, MemoryPolicy policy, co
   return {of, policy, benchmark, size, exchanged};
 }
 
-/// What a job takes beside its kernels.
+/// Returns the time of a job outside of its kernels.
 Duration overhead(WorkloadKind kind, unsigned size, MemoryPolicy policy) {
   const EmulatedCosts all = emulated(kind, size, policy);
   Duration sum{0};
@@ -96,7 +96,7 @@ TEST(EmulatedCosts, HaveTheShapeOfThePaper) {
   EXPECT_GT(ratio(WorkloadKind::euclidean_clustering, 2000, host, managed), 2) << "the cache is of use";
 }
 
-/// Only a least time is sure on a machine that others share.
+/// On a shared machine only a lower bound of the time is certain.
 TEST(EmulatedCosts, PassInTheDevicePart) {
   for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
     const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}, costs()));

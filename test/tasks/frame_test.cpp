@@ -1,4 +1,4 @@
-// Frames of every format into inputs of every type and layout, against the definition in double precision.
+// Tests frames of every format as inputs of every type and layout, against the definition in double precision.
 #include "tasks/media/frame.hpp"
 
 #include "config/task_channels.hpp"
@@ -23,14 +23,14 @@ constexpr ElementType types[] = {ElementType::uint8, ElementType::float16, Eleme
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Bytes of a row that mean something, and rows.
+/// Return the number of used bytes in a row, and the number of rows.
 std::size_t row_bytes(PixelFormat format, int width) {
   if (format == PixelFormat::yuyv) return at((width + 1) / 2 * 4);
   return format == PixelFormat::nv12 ? at((width + 1) / 2 * 2) : at(3 * width);
 }
 int rows(PixelFormat format, int height) { return format == PixelFormat::nv12 ? height + (height + 1) / 2 : height; }
 
-/// A frame with its bytes, which end with the last that means something.
+/// A frame with its bytes, which end with the last used byte.
 struct Picture {
   Picture(PixelFormat format, Extent size, std::size_t padding)
       : row(row_bytes(format, size.width)),
@@ -40,7 +40,7 @@ struct Picture {
   void fill(std::mt19937& random) {
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
   }
-  /// What lies between rows.
+  /// Fills the padding between rows.
   void fill_padding(std::mt19937& random) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
       if (i % frame.stride >= row) bytes[i] = static_cast<std::uint8_t>(random());
@@ -76,7 +76,7 @@ Colour pixel(const Frame& frame, int x, int y) {
   return {};
 }
 
-/// Of channel `c` at (x, y) of the input, from 0 to 255.
+/// Returns channel `c` at (x, y) of the input, from 0 to 255.
 double sampled(const Frame& frame, const Letterbox& box, int x, int y, std::size_t c) {
   const int column = x - box.left, row = y - box.top;
   if (column < 0 || row < 0 || column >= box.inner.width || row >= box.inner.height) return 127.5;
@@ -163,7 +163,7 @@ TEST(Frames, AgreeWithTheirDefinition) {
         }
 }
 
-/// Single precision, in the order of the formula: the same on every run and in every layout.
+/// Single precision, in the order of the formula: the same in every run and in every layout.
 TEST(Frames, OfRgbAreFloatsToTheLastBit) {
   std::mt19937 random(2);
   const auto side = [&] { return static_cast<int>(random() % 60) + 1; };
@@ -249,7 +249,7 @@ std::string text_of(const Frame& frame, const Input& input, const Preprocessing&
          config::text_of(preprocessing);
 }
 
-/// One number, or one for each channel.
+/// Returns one number, or one for each channel.
 std::vector<double> numbers(std::mt19937& random, double least, double most) {
   std::uniform_real_distribution<double> any(least, most);
   std::vector<double> values(random() % 2 == 0 ? 1 : 3);
@@ -257,7 +257,7 @@ std::vector<double> numbers(std::mt19937& random, double least, double most) {
   return values;
 }
 
-/// Plain loops in double precision; a frame as large as the input, so that no pixel is blended with another.
+/// Compares with plain loops in double precision. The frame is as large as the input, so that no pixels are blended.
 void expect_preprocessed(const Frame& frame, const Input& input, const Preprocessing& asked) {
   const auto& tensor = input.tensor;
   const bool own = !asked.mean.empty() || !asked.deviation.empty() || !asked.scale.empty();
@@ -314,7 +314,7 @@ TEST(Preprocessing, IsItsFormulaInEveryFormatTypeLayoutAndOrder) {
           }
 }
 
-/// In numbers that anybody can check: those of torchvision, and of Caffe.
+/// Compares with published numbers: those of torchvision, and of Caffe.
 TEST(Preprocessing, IsWhatTheFrameworksDo) {
   Picture picture(PixelFormat::rgb24, {2, 2}, 0);
   for (std::size_t i = 0; i < picture.bytes.size(); ++i)

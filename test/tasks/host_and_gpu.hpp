@@ -1,4 +1,4 @@
-// A network on the host device and on a GPU, this machine's or an emulated one: both must give the same bits.
+// A network on the host device and on a GPU, a real or an emulated one. Both must give the same bits.
 #pragma once
 
 #include "test/tasks/bound_network.hpp"
@@ -20,7 +20,7 @@ class HostAndGpu : public Bound {
     EXPECT_EQ(gpu_->error(), "");
   }
 
-  /// Computes on both.
+  /// Runs on both and returns an output.
   template <class T> std::vector<T> get(std::size_t output = 0) {
     auto values = Bound::get<T>(output);
     if (gpu_) expect_same_bits();

@@ -1,5 +1,5 @@
-// First contents made on a GPU in tiles: what is put into which stream, in which order; the same bits as the host's;
-// and who makes them.
+// Tests initial contents computed on a GPU in tiles: which work goes into which stream in which order; the same bits as
+// the host's; and which processor computes them.
 #include "tasks/base/tiled.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -38,7 +38,7 @@ using testing::ElementsAre;
 constexpr Bytes page{64 << 10};
 constexpr Bytes large{5 * page.count / 2}; // three tiles of a page
 
-/// That fill nothing.
+/// Adds kernels that fill nothing.
 void accept_fills(hal::test::FakeCudaDriver& driver) {
   driver.add_kernel("benchmark_fill", {sizeof(cuda::FillArguments)}, [](auto, auto, void**) {});
 }
@@ -60,7 +60,7 @@ class OneBuffer {
     EXPECT_EQ(test::problem(made), "none");
     return std::move(*made);
   }
-  /// Each as "stream: what", with the number of the tile that is moved.
+  /// Returns each piece of work as "stream: what", with the number of the moved tile.
   [[nodiscard]] std::vector<std::string> done() {
     std::vector<std::string> all;
     for (const FakeCudaWork& each : gpu_.driver().work()) {
@@ -77,7 +77,7 @@ class OneBuffer {
   Buffer buffer_;
 };
 
-/// Keeps what it is told.
+/// Records its notifications.
 class Onlooker {
  public:
   [[nodiscard]] initialise::Observer observer() {
@@ -111,7 +111,7 @@ TEST(Initialise, TilesAreWholePagesAndNotTooMany) {
   EXPECT_EQ(initialise::tile_size({.tile = page}, huge) * initialise::max_tiles, huge);
 }
 
-/// Definitions of the fills, once more.
+/// A second implementation of the fills.
 TEST(Initialise, HostFillsAsDefined) {
   constexpr std::size_t count = 1000;
   std::vector<unsigned> words(count);
@@ -153,7 +153,7 @@ TEST(Initialise, GpuFillsWithTheBitsOfTheHost) {
     }
 }
 
-/// A kernel waits for the prefetch of its tile and for nothing else; the next prefetch is in the other stream.
+/// A kernel waits only for the prefetch of its tile. The next prefetch is in the other stream.
 TEST(Initialise, ATileIsMadeWhileTheNextIsPrefetched) {
   OneBuffer one;
   auto initialiser = one.initialiser();
@@ -218,7 +218,7 @@ TEST(Initialise, TellsTheTimesOfEachTileToWhoLooksOn) {
     last = at;
   }
   Duration time{0};
-  for (const auto& each : onlooker.times) { // the fake driver does one after the other
+  for (const auto& each : onlooker.times) { // the fake driver executes one after the other
     for (const Duration next : {each.prefetch_begin, each.prefetch_end, each.make_begin, each.make_end}) {
       EXPECT_GE(next, time);
       time = next;
@@ -309,7 +309,7 @@ TEST(Initialise, LoadsConstantsOnEveryDeviceAndKind) {
     }
 }
 
-// ---- who makes them ----
+// ---- choice of the processor ----
 
 TEST(Initialiser, BelowTheThresholdTheHostMakesThem) {
   OneBuffer one;
@@ -372,7 +372,7 @@ TEST(Initialiser, TunesByMeasuringAndUsesWhatItFound) {
   EXPECT_TRUE(test::fails(initialiser.tune(one.buffer(), {}), Errc::device_fault, "fills memory"));
 }
 
-/// Kernels that take as long as the host does for a page: below that the host is faster, above it the GPU.
+/// Kernels take as long as the host does for a page: below that size the host is faster, above it the GPU.
 TEST(Initialiser, FindsTheThreshold) {
   OneBuffer one(page * 64);
   one.driver().add_kernel("benchmark_fill", {sizeof(cuda::FillArguments)}, [](auto, auto, void**) {
@@ -381,7 +381,7 @@ TEST(Initialiser, FindsTheThreshold) {
   });
   auto initialiser = one.initialiser();
   auto choice = initialiser.tune(one.buffer(), {});
-  for (int again = 0; again < 10 && choice && choice->tiling.tile != page * 64; ++again) // a machine that others use
+  for (int again = 0; again < 10 && choice && choice->tiling.tile != page * 64; ++again) // repeats on a shared machine
     choice = initialiser.tune(one.buffer(), {});
   ASSERT_EQ(test::problem(choice), "none");
   EXPECT_GT(choice->threshold, Bytes{4096});

@@ -1,4 +1,4 @@
-// Which integers the inputs of a network may hold, from what the network indexes with them.
+// Tests which integers the inputs of a network may hold, derived from the operands that the network indexes with them.
 #include "tasks/engine/graph/input_ranges.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// A graph whose input 0 holds indices; operands are constants.
+/// A graph whose input 0 contains indices. Operands are constants.
 struct Indexing {
   Graph graph;
   TensorId input = 0;
@@ -77,7 +77,7 @@ TEST(InputRanges, OfProductsAndDifferencesAreRoundedInwards) {
   EXPECT_EQ(reversed.range(), (InputRange{0, 19, 0, 9}));
 }
 
-/// An element that the slice leaves out may hold anything.
+/// An element that the slice omits may have any value.
 TEST(InputRanges, OfSlicesLimitNoiseAlone) {
   Indexing graph;
   graph.take(graph.node(View{.offset = 1, .strides = {1}}, {graph.input}, {3}), 7);

@@ -59,7 +59,7 @@ std::string big_endian(std::size_t number) {
   return bytes;
 }
 
-/// A chunk of a PNG file, whose checksum is taken bit by bit.
+/// Returns a chunk of a PNG file. Its checksum is computed bit by bit.
 std::string chunk(const std::string& type, const std::string& data) {
   std::uint32_t rest = ~0u;
   for (const char byte : type + data) {
@@ -97,7 +97,7 @@ class Inputs : public testing::Test {
     return {.name = "x", .type = type, .shape = shape, .bytes = {}};
   }
 
-  /// `count` elements of T.
+  /// Returns `count` elements of T.
   template <class T = float>
   std::vector<T> fetch(InputSource& source, std::uint64_t job, std::size_t count,
                        ElementType type = ElementType::float32) {
@@ -342,7 +342,7 @@ TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
   write_text(folder_ / "long.png", header(1, 16385) + chunk("IEND", {}));
   EXPECT_NE(error(folder_ / "long.png").find("has 1x16385 pixels; at most 67108864 are accepted, and 16384 on a side"),
             std::string::npos);
-  std::string wide = jpeg; // height and width of its frame
+  std::string wide = jpeg; // the height and width of its frame
   wide.replace(jpeg.find("\xff\xc0") + 5, 4, std::string("\x00\x08\xff\xff", 4));
   write_text(folder_ / "wide.jpg", wide);
   EXPECT_NE(error(folder_ / "wide.jpg").find("has 65535x8 pixels"), std::string::npos);
@@ -370,7 +370,8 @@ TEST_F(Inputs, APngThatInflatesToMoreThanItsSizeIsRefusedWithLittleMemory) {
 
 TEST_F(Inputs, ThePngThatTakesMostMemoryIsStillDecoded) {
   for (const char interlaced : {'\0', '\1'}) {
-    constexpr std::size_t side = 1024, pixel = 8, filters = 2 * side; // of every row of every pass
+    // filters: the filter bytes of every row of every pass
+    constexpr std::size_t side = 1024, pixel = 8, filters = 2 * side;
     const std::string file = header(side, side, {.depth = 16, .colours = 6, .interlaced = interlaced}) +
                              chunk("IDAT", compress(std::string(side * side * pixel + filters, '\0'))) +
                              chunk("IEND", {});
@@ -397,7 +398,7 @@ TEST_F(Inputs, APngWithAWrongChecksumOrOrderIsRefused) {
   EXPECT_NE(refusal(header(1, 1) + end).find("cannot be decoded"), std::string::npos);
 }
 
-// stb_image would write behind its table of 256 codes.
+// stb_image would write beyond its table of 256 codes.
 TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
   write_jpeg(solid({8, 8}, {1, 2, 3}), folder_ / "p.jpg");
   std::string jpeg = read_text(folder_ / "p.jpg");
@@ -408,7 +409,7 @@ TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
   EXPECT_NE(error(folder_ / "p.jpg").find("a Huffman table that does not fit"), std::string::npos);
 }
 
-/// As webcams save them.
+/// As webcams write them.
 TEST_F(Inputs, AJpegWithoutHuffmanTablesIsDecodedWithTheStandardOnes) {
   std::mt19937 random(3);
   const test::JpegShape bare{.width = 48, .height = 32, .tables = false}, whole{.width = 48, .height = 32};
@@ -445,7 +446,7 @@ TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
   const std::string pixels = compress(std::string(30 * (1 + 3 * 40), '\2'));
   for (const char* name : {"p.png", "p.jpg", "data.png"}) {
     for (int i = 0; i < 300; ++i) {
-      // Also damage that a right checksum hides
+      // Also tries damage that a correct checksum hides.
       const std::string mutant = std::string_view(name) == "data.png"
                                      ? header(40, 30) + chunk("IDAT", mutated(pixels)) + chunk("IEND", {})
                                      : mutated(read_text(folder_ / name));
@@ -464,7 +465,7 @@ TEST_F(Inputs, FetchDoesNotAllocate) {
   fs::create_directory(folder_ / "pictures");
   ASSERT_TRUE(write_png(picture, folder_ / "pictures/a.png"));
   write_jpeg(picture, folder_ / "pictures/b.jpg");
-  // Larger than the first arena
+  // Larger than the first arena.
   ASSERT_TRUE(write_png(solid({900, 700}, {1, 2, 3}), folder_ / "pictures/c.png"));
   ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 3, 64, 64}, std::vector<float>(3 * 64 * 64)));
   std::vector<float> values(3 * 64 * 64);
@@ -512,7 +513,7 @@ TEST(Letterbox, FitsCentresAndMapsBack) {
     EXPECT_LE(box.top + box.inner.height, network.height);
     EXPECT_LE(std::abs(2 * box.left + box.inner.width - network.width), 1);
 
-    // The picture's own corners, and a box inside it, come back as they were.
+    // The picture's own corners, and a box inside it, must map back to themselves.
     const auto forth = [&](float x, float y) {
       return std::pair{
           static_cast<float>(box.left) + x * static_cast<float>(box.inner.width) / static_cast<float>(picture.width),

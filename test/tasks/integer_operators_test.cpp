@@ -1,4 +1,4 @@
-// Operators of integers that integer_tensors_test.cpp does not try, where they overflow, wrap around or meet NaN.
+// Tests operators of integers that integer_tensors_test.cpp does not cover, if they overflow, wrap around or meet NaN.
 #include "test/tasks/host_and_gpu.hpp"
 #include "test/tasks/integer_samples.hpp"
 
@@ -22,7 +22,7 @@ std::string list(std::string_view name, const std::vector<std::int64_t>& values)
   return onnx_ints(name, {std::ssize(values)}, values);
 }
 
-/// A constant of the type of T.
+/// Returns a constant of the type of T.
 template <class T> std::string constant(std::string_view name, const std::vector<T>& values) {
   const char* const field = std::is_same_v<T, std::int64_t>           ? "int64_data"
                             : sizeof(T) >= 4 && std::is_unsigned_v<T> ? "uint64_data"
@@ -38,7 +38,7 @@ template <class T> class IntegerOperators : public testing::Test {
   static constexpr int kind = onnx_type<T>();
   static constexpr T lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
 
-  /// y of a network of x and, from b on, other inputs.
+  /// Returns y of a network with the input x and, from b on, further inputs.
   static std::vector<T> run(const std::string& nodes, const std::vector<std::vector<T>>& inputs, std::size_t outputs,
                             int opset = 18) {
     std::string text = nodes + value("output", "y", kind, outputs);
@@ -170,7 +170,7 @@ TYPED_TEST(IntegerOperators, RunningSumsWrapAroundFromBothEnds) {
     }
 }
 
-/// What operators that move elements do with positions, they do with the ends of a range.
+/// Operators that move elements must also move the limits of a range.
 TYPED_TEST(IntegerOperators, MovedElementsKeepTheirBits) {
   using T = TypeParam;
   const auto x = samples<T>(24, 26);
@@ -241,7 +241,7 @@ TYPED_TEST(IntegerOperators, AreCastToFloatsAndTruths) {
   }
 }
 
-/// What is computed while the model is loaded is what would be computed when it runs.
+/// Computation while the model is loaded must equal computation while it runs.
 TYPED_TEST(IntegerOperators, OfConstantsWrapAroundToo) {
   using T = TypeParam;
   const auto a = samples<T>(20, 28);

@@ -1,4 +1,4 @@
-// Integers of every type at the ends of their ranges, for tests of networks, and their names in ONNX.
+// Integers of every type at the limits of their ranges, for tests of networks, and their type numbers in ONNX.
 #pragma once
 
 #include "test/tasks/dnn_onnx_text.hpp"
@@ -26,7 +26,7 @@ inline Wide product(Wide a, Wide b) {
 
 inline constexpr int onnx_float = 1, onnx_int64 = 7, onnx_bool = 9;
 
-/// As onnx.TensorProto.DataType numbers them.
+/// The values of onnx.TensorProto.DataType.
 template <class T> constexpr int onnx_type() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return 2;
   else if constexpr (std::is_same_v<T, std::int8_t>) return 3;
@@ -42,7 +42,7 @@ inline std::string value(std::string_view role, std::string_view name, int type,
   return onnx_value(role, name, {std::to_string(count)}, type);
 }
 
-/// The ends of the range, small numbers, and others.
+/// Returns the limits of the range, small numbers, and others.
 template <class T> std::vector<T> samples(std::size_t count, unsigned seed) {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values{

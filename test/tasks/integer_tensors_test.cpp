@@ -1,4 +1,5 @@
-// Integers are integers: every type, every operator, at the ends of their ranges, against arithmetic of 128 bits.
+// Tests that integers stay integers: every type, every operator, at the limits of their ranges, against 128-bit
+// arithmetic.
 #include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "test/tasks/host_and_gpu.hpp"
 #include "test/tasks/integer_samples.hpp"
@@ -154,7 +155,7 @@ TYPED_TEST(Integers, AreReducedModuloTheirRange) {
       for (std::size_t i = 0; i < count / 2; ++i) {
         const auto each = Wide{x[row * (count / 2) + i]};
         all = i == 0 && type != "ReduceSumSquare" && type != "ReduceL1" ? each : fold(all, each);
-        all = static_cast<Wide>(static_cast<TypeParam>(all)); // products would leave 128 bits
+        all = static_cast<Wide>(static_cast<TypeParam>(all)); // products would exceed 128 bits
       }
       EXPECT_EQ(y[row], static_cast<TypeParam>(all)) << type;
     }
@@ -252,7 +253,7 @@ TYPED_TEST(WideIntegers, AreRaisedToPowers) {
                           static_cast<TypeParam>(2147483648LL), 1));
 }
 
-// ---- beyond 2^24, which floats do not count
+// ---- beyond 2^24, where floats cannot count
 
 TEST(IntegerTensors, KeepBitsThatFloatsDoNotHold) {
   constexpr std::int64_t big = (std::int64_t{1} << 53) + 1;
@@ -265,7 +266,7 @@ TEST(IntegerTensors, KeepBitsThatFloatsDoNotHold) {
   EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(big, big + 1, big));
 }
 
-/// Returns ones and, behind them, eight other numbers. The largest is the fourth from the end.
+/// Returns ones, followed by eight other numbers. The largest is the fourth from the end.
 std::vector<std::uint8_t> beyond_floats() {
   std::vector<std::uint8_t> x((1 << 24) + 8, 1);
   for (std::size_t i = 0; i < 8; ++i) x[x.size() - 8 + i] = static_cast<std::uint8_t>(92 + i);
@@ -334,7 +335,7 @@ std::string bytes_constant(const std::string& name, int type, const std::vector<
   return text + " }";
 }
 
-/// Covers weights that bytes hold, less their zero point, and weights that they do not hold.
+/// Covers weights that bytes can represent after subtracting the zero point, and others.
 TEST(IntegerTensors, ConvolutionsOfBytesHaveZeroPointsThatAreComputed) {
   constexpr int uint8 = 2, channels = 3, filters = 5, side = 6;
   std::vector<int> weights(filters * channels * 9);
@@ -379,7 +380,7 @@ TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
   EXPECT_EQ(bound.get<std::int32_t>().back(), sum);
 }
 
-/// The sums have so many terms that floats do not hold them.
+/// The sums have so many terms that floats cannot represent them.
 TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
   constexpr int uint8 = 2, terms = 900, columns = 3, rows = 70;
   std::vector<int> factors(terms * columns), filters(factors.size());
@@ -412,7 +413,7 @@ TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
     }
 }
 
-// ---- NaN has a place in the order: behind all numbers
+// ---- NaN is ordered after all numbers
 
 TEST(FloatOrder, NaNIsTheLargest) {
   const float nan = std::nanf("");
@@ -430,7 +431,7 @@ TEST(FloatOrder, NaNIsTheLargest) {
   EXPECT_THAT(bound.get<std::int64_t>(3), ElementsAre(4));
 }
 
-/// Which NaN it is must not matter: its bits are the exponent of no number.
+/// All NaNs must be treated alike: the exponent of a NaN belongs to no number.
 TEST(FloatOrder, EveryNaNStaysOneInActivations) {
   const std::vector<float> x{std::bit_cast<float>(0x7fc00000), std::bit_cast<float>(0x7fc00001),
                              std::bit_cast<float>(0x7fffffff), std::bit_cast<float>(0xffc12345),

@@ -1,4 +1,4 @@
-// Integers of constants are stored in their own type, and read as int64.
+// Tests that integer constants are stored in their own type and read as int64.
 #include "tasks/engine/graph/integers.hpp"
 
 #include "tasks/engine/onnx/operators.hpp"
@@ -35,7 +35,7 @@ TEST(StoredIntegers, HaveRandomAccess) {
 
 constexpr std::size_t many = onnx_source::Ints::max_count + 10;
 
-/// An int64 initialiser that counts up from 0 to 99, again and again.
+/// Returns an int64 initialiser that counts from 0 to 99 repeatedly.
 std::string many_integers(const std::string& name) {
   std::vector<std::int64_t> values(many);
   for (std::size_t i = 0; i < many; ++i) values[i] = static_cast<std::int64_t>(i % 100);

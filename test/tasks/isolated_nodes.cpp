@@ -24,7 +24,7 @@ using namespace tasks;
 
 constexpr double small_work = 1e6;
 
-/// Memory of exactly `count` elements, aligned as a step's operands are.
+/// Memory of exactly `count` elements, aligned as the operands of a kernel.
 class Elements {
  public:
   Elements(ElementType type, std::size_t count)
@@ -44,11 +44,11 @@ constexpr float largest = std::numeric_limits<float>::max(), denormal = std::num
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t two_to_31 = std::int64_t{1} << 31, two_to_24 = std::int64_t{1} << 24;
 
-/// What inputs are drawn from; an empty list stands for any bits.
+/// The values from which inputs are drawn. An empty list stands for any bits.
 struct HostileSet {
   std::vector<float> floats;
   std::vector<std::int64_t> integers;
-  int ordinary = 0; // of 8 elements, how many are small numbers instead
+  int ordinary = 0; // how many of 8 elements are small numbers instead
 };
 
 const std::vector<float> all_floats{nan,      infinity,  -infinity, 0.0F,    -0.0F,   largest,  -largest,

@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// Of all rooms.
+/// Returns the images of all components.
 const std::vector<KernelImage>& all_images() {
   static const std::vector<KernelImage> images = [] {
     std::vector<KernelImage> all;
@@ -32,7 +32,7 @@ std::string label(const KernelImage& image) {
   return std::string(image.name) + ".sm_" + std::to_string(image.architecture) + (image.ptx ? " (PTX)" : " (cubin)");
 }
 
-/// Every word of `text` that stands between `before` and one of `after`.
+/// Returns every word of `text` between `before` and one of the characters `after`.
 Names words(std::string_view text, std::string_view before, std::string_view after) {
   Names found;
   for (auto at = text.find(before); at != text.npos; at = text.find(before, at)) {

@@ -1,5 +1,5 @@
-// Micro-benchmarks of memory policies: each against its definition, written once more here, from the inputs that it
-// made; every policy and every device gives the same bits.
+// Tests the micro-benchmarks of memory policies against a second implementation of their definitions, applied to the
+// inputs that they made. Every policy and every device must give the same bits.
 #include "tasks/loads/benchmarks/kernel_workload.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -39,7 +39,7 @@ constexpr std::array policies{MemoryPolicy::device, MemoryPolicy::managed, Memor
 /// Contents of arrays on the host, by name.
 class Contents {
  public:
-  /// Of those whose direction is one that is `wanted`.
+  /// Holds the arrays with a `wanted` direction.
   Contents(const KernelWorkload& workload, bool (*wanted)(Direction)) {
     for (std::size_t i = 0; i < workload.arrays().size(); ++i) {
       const auto& array = workload.arrays()[i];
@@ -59,13 +59,13 @@ class Contents {
   std::map<std::string, std::vector<std::byte>> bytes_;
 };
 
-/// What goes out, as doubles; and how far a float may be from it.
+/// The expected outputs as doubles, and the tolerance of a float.
 struct Expected {
   std::map<std::string, std::vector<double>> values;
   double tolerance = 0;
 };
 
-/// A size, and what comes out of inputs.
+/// Returns the outputs for a size and the inputs.
 using Definition = std::function<Expected(std::size_t size, const Contents& in)>;
 
 template <class T> std::vector<double> doubles(const Contents& from, const std::string& name) {
@@ -124,7 +124,7 @@ Expected warmth_of(std::size_t n, const Contents& in) {
     for (std::size_t j = 0; j < n; ++j) {
       const auto own = t[i * n + j];
       const auto from = [&](std::size_t row, std::size_t column) {
-        return row < n && column < n ? t[row * n + column] - own : 0; // -1 is large
+        return row < n && column < n ? t[row * n + column] - own : 0; // -1 becomes large
       };
       result[i * n + j] = own + 0.5 * power[i * n + j] + 0.125 * (from(i - 1, j) + from(i + 1, j)) +
                           0.1 * (from(i, j - 1) + from(i, j + 1)) + 0.0125 * (80 - own);
@@ -186,7 +186,7 @@ Expected updated(std::size_t count, const Contents& in) {
   return {{{"table", values}}, 0};
 }
 
-/// Points that are joined, by the least of each cluster.
+/// Joins points, and labels each cluster with its least point.
 Expected clusters_of(std::size_t count, const Contents& in) {
   const auto x = in.get<float>("x"), y = in.get<float>("y"), z = in.get<float>("z");
   std::vector<std::size_t> parent(count);
@@ -211,7 +211,7 @@ Expected clusters_of(std::size_t count, const Contents& in) {
 
 struct Case {
   WorkloadKind kind;
-  std::vector<unsigned> sizes; // to compute
+  std::vector<unsigned> sizes; // sizes to compute
   bool floats;
   Definition definition;
   unsigned large; // for footprints, and for a GPU
@@ -304,7 +304,7 @@ void expect(const Contents& out, const Expected& expected, bool floats) {
 
 class EachBenchmark : public testing::TestWithParam<Case> {
  protected:
-  /// What job 3 gives on `device`, behind one of other inputs.
+  /// Returns the output of job 3 on `device`, after a job with other inputs.
   static Contents third_job(unsigned size, MemoryPolicy policy, Device& device,
                             std::span<const cuda::KernelImage> images = cuda::kernel_images()) {
     Placed placed({GetParam().kind, size, policy, images}, device);
@@ -339,7 +339,7 @@ TEST_P(EachBenchmark, GivesTheSameUnderEveryPolicy) {
   EXPECT_EQ(device->memory_use().value().own, Bytes{0}) << "all is given back";
 }
 
-/// D, H, D, H, ...: each job finds what the host made for it, and the host what it left.
+/// D, H, D, H, ...: each job finds the inputs that the host made for it, and the host finds its outputs.
 TEST_P(EachBenchmark, GivesTheSameAsItSwitchesFromJobToJob) {
   const auto device = host_device();
   const unsigned size = GetParam().sizes.back();
@@ -358,7 +358,7 @@ TEST_P(EachBenchmark, GivesTheSameAsItSwitchesFromJobToJob) {
   }
 }
 
-/// What a job under H reads is not what the one under D before it left on the device.
+/// A job under H must not read data that the previous job under D left on the device.
 TEST(KernelWorkload, UnderHItComputesInHostMemoryAndUnderDOnTheDevice) {
   const auto device = host_device();
   Placed placed({WorkloadKind::vector_add, 1000, MemoryPolicy::switching}, *device);
@@ -440,7 +440,7 @@ TEST_P(EachBenchmark, EmulatedGpuGivesWhatTheHostGives) {
   EXPECT_EQ(gpu.driver().objects().buffers, before) << "all is given back";
 }
 
-/// A wrong order of threads would show: they begin the other way round.
+/// Threads begin in reverse order, to reveal a dependence on their order.
 TEST_P(EachBenchmark, EmulatedThreadsMayRunInAnyOrder) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
@@ -450,7 +450,7 @@ TEST_P(EachBenchmark, EmulatedThreadsMayRunInAnyOrder) {
   test::emulation::set_order(test::emulation::Order::forward);
 }
 
-/// For a machine with a GPU.
+/// Tests for a machine with a GPU.
 class EachBenchmarkOnGpu : public EachBenchmark {};
 
 TEST_P(EachBenchmarkOnGpu, GivesWhatTheHostGives) {
@@ -522,7 +522,7 @@ TEST(KernelWorkload, TimesItsKernelsAlone) {
   }
 }
 
-/// Else labels could differ between devices.
+/// Otherwise labels could differ between devices.
 TEST(KernelWorkload, ChainsOfPointsAreShorterThanTheRounds) {
   const auto device = host_device();
   constexpr unsigned points = 1 << 12;
@@ -533,7 +533,7 @@ TEST(KernelWorkload, ChainsOfPointsAreShorterThanTheRounds) {
   }
 }
 
-/// More than is free could hang a real GPU: the driver is not asked.
+/// To request more memory than is free could hang a real GPU: the driver must not be called.
 TEST(KernelWorkload, AsksForNoMoreManagedMemoryThanIsFree) {
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects().buffers;
@@ -566,7 +566,7 @@ TEST(KernelWorkload, AnErrorOfTheDriverEndsTheStart) {
   EXPECT_EQ(gpu.driver().objects(), before);
 }
 
-/// The arrays that moved, of two elements each, and the kernel in between.
+/// Returns the moved arrays, of two elements each, and the kernel between them.
 std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options options) {
   options.images = EmulatedGpu::launching().images;
   Placed placed(options, gpu.device());

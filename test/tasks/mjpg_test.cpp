@@ -1,4 +1,4 @@
-// Frames in MJPG: the decoder's own memory changes no bit, nothing is allocated, and no damage does harm.
+// Tests frames in MJPG: the decoder's own memory changes no bit, decoding does not allocate, and damage does no harm.
 #include "tasks/media/mjpg.hpp"
 
 #include "tasks/media/picture.hpp"
@@ -26,7 +26,7 @@ std::vector<std::uint8_t> noise(std::mt19937& random, const JpegShape& shape) {
   return pixels;
 }
 
-/// As libjpeg decodes it with the memory of the heap.
+/// Decodes with libjpeg and heap memory.
 std::vector<std::uint8_t> decoded_plainly(std::span<const std::byte> compressed) {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};
@@ -52,7 +52,7 @@ MjpgDecoder decoder_for(const JpegShape& shape) {
   return std::move(*decoder);
 }
 
-/// What it shows; empty: it is corrupted.
+/// Returns the decoded picture, or an empty list if it is corrupted.
 std::vector<std::uint8_t> decoded(MjpgDecoder& decoder, std::span<const std::byte> compressed) {
   const auto frame = decoder.decode(compressed);
   if (frame) return {frame->bytes.begin(), frame->bytes.end()};
@@ -76,7 +76,7 @@ TEST(Mjpg, IsDecodedToTheLastBitWhateverItsSampling) {
         }
 }
 
-/// Against another decoder, on colours that no filter changes.
+/// Compares with another decoder, on colours that no filter changes.
 TEST(Mjpg, ShowsWhatWasTaken) {
   std::mt19937 random(2);
   for (int round = 0; round < 50; ++round) {
@@ -99,7 +99,7 @@ TEST(Mjpg, ShowsWhatWasTaken) {
   }
 }
 
-/// Many cameras leave them out. A frame that has others, even a damaged one, does not leave them behind.
+/// Many cameras omit Huffman tables. Tables of another frame, even a damaged one, must not remain in effect.
 TEST(Mjpg, NeedsNoHuffmanTables) {
   std::mt19937 random(3);
   const JpegShape bare{.width = 48, .height = 32, .tables = false};
@@ -132,7 +132,7 @@ TEST(Mjpg, ThatIsNotAsAgreedIsRefused) {
   EXPECT_FALSE(decoded(decoder, test::jpeg(noise(random, shape), shape)).empty());
 }
 
-/// A picture is shown where all its lines are there: the end marker may be missing, and anything may follow.
+/// A picture is accepted if all its lines are there. The end marker may be missing, and anything may follow.
 TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
   std::mt19937 random(5);
   const JpegShape shape{.width = 24, .height = 16, .restart = 1};
@@ -141,7 +141,8 @@ TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
   const auto right = decoded(decoder, compressed);
   for (std::size_t length = 0; length < compressed.size(); ++length) {
     const std::vector<std::byte> cut(compressed.begin(), compressed.begin() + static_cast<std::ptrdiff_t>(length));
-    const auto found = decoded(decoder, cut); // of a heap block of its own: whoever reads behind it is seen
+    // a separate heap block, so that a sanitizer detects a read beyond its end
+    const auto found = decoded(decoder, cut);
     if (length + 2 < compressed.size()) { EXPECT_TRUE(found.empty()) << length << " of " << compressed.size(); }
     EXPECT_TRUE(found.empty() || found == right) << length;
   }
@@ -150,7 +151,7 @@ TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
   EXPECT_EQ(decoded(decoder, longer), right);
 }
 
-/// Whatever the bytes: an answer, and the next frame as if they had not been.
+/// For any bytes the decoder returns, and the next frame is not affected.
 TEST(Mjpg, ThatIsDamagedDoesNoHarm) {
   std::mt19937 random(6);
   for (const JpegShape& shape :

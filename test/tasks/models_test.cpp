@@ -46,7 +46,8 @@ class Models : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-/// Floats of weights, and of the running statistics of batch normalisation, which are no parameters.
+/// The numbers of floats of weights, and of the running statistics of batch normalisation, which do not count as
+/// parameters.
 struct Count {
   std::int64_t parameters = 0;
   std::int64_t statistics = 0;
@@ -68,7 +69,7 @@ Count count(const onnx::ModelProto& model) {
   return sum;
 }
 
-/// Twice the multiply-adds of all convolutions and matrix products, in 10^9.
+/// Returns twice the multiply-adds of all convolutions and matrix products, in 10^9.
 double gflop(onnx::ModelProto model) {
   onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
                                      onnx::ShapeInferenceOptions{true, 1, true});
@@ -95,7 +96,7 @@ double gflop(onnx::ModelProto model) {
 
 std::int64_t thousandths(double value) { return std::lround(value * 1e3); }
 
-// torchvision states thousandths of 10^9 multiply-adds.
+// torchvision states costs in thousandths of 10^9 multiply-adds.
 TEST_F(Models, TorchvisionNetworksHaveTheirParametersAndCost) {
   const auto expect = [&](std::string_view name, std::int64_t parameters, std::int64_t multiply_adds) {
     const auto model = build(name);
@@ -120,7 +121,7 @@ TEST_F(Models, LeNetHasTheParametersOfItsLayersAndTheirCost) {
   EXPECT_NEAR(gflop(model) * 1e6 / 2, 651.72, 1e-6);
 }
 
-// darknet's weight files hold the running statistics as well, after a header of 20 bytes; of 16 in those of YOLOv2's
+// darknet's weight files also contain the running statistics, after a header of 20 bytes, or 16 in files of YOLOv2's
 // time.
 TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
   const auto expect = [&](std::string_view name, std::int64_t header, std::int64_t file_size, std::int64_t cost) {
@@ -135,8 +136,8 @@ TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
   expect("resnext152-32x4d", 20, 226'923'700, 74'458);
 }
 
-// GoogLeNet has 6,998,552 parameters without its auxiliary classifiers, 1,025,000 of them in its last layer; in its
-// place come two heads.
+// GoogLeNet has 6,998,552 parameters without its auxiliary classifiers, 1,025,000 of them in its last layer. Two heads
+// replace that layer.
 TEST_F(Models, DetectNetHasTheParametersOfGoogLeNetAndOfItsHeads) {
   const auto model = build("detectnet");
   EXPECT_EQ(count(model).parameters, 6'998'552 - 1'025'000 + (1 + 4) * (1024 + 1));
@@ -149,7 +150,7 @@ TEST_F(Models, PassTheOnnxCheckerAndHaveTheShapesThatInferenceFinds) {
     auto model = build(info.name, {.size = info.size == 416 ? 96 : 97, .classes = 7, .seed = 3});
     EXPECT_NO_THROW(onnx::checker::check_model(model));
     EXPECT_NO_THROW(onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                                       // Strict: a wrong output shape throws
+                                                       // Strict: a wrong output shape throws.
                                                        onnx::ShapeInferenceOptions{true, 1, true}));
     EXPECT_EQ(model.opset_import(0).version(), 14);
     EXPECT_EQ(model.ir_version(), 8);
@@ -177,7 +178,8 @@ TEST_F(Models, DetectNetHasAStrideOf16) {
   }
 }
 
-/// What the only layer of a model makes of 0, 1, 2, ...: the reader computes a model of constants while it reads.
+/// Returns the output of a model's only layer for 0, 1, 2, .... The reader computes a model of constants while it
+/// reads.
 std::vector<float> applied_to_iota(onnx::ModelProto model, std::span<const std::int64_t> shape) {
   auto& input = *model.mutable_graph()->add_initializer();
   input.set_name(model.graph().input(0).name());
@@ -192,7 +194,7 @@ std::vector<float> applied_to_iota(onnx::ModelProto model, std::span<const std::
   return graph->tensors.at(graph->outputs.at(0)).values;
 }
 
-// darknet's reorg_cpu with forward = 0, and the sizes of its input, as forward_reorg_layer calls it.
+// darknet's reorg_cpu with forward = 0, and the input sizes with which forward_reorg_layer calls it.
 TEST_F(Models, ReorgOrdersAsDarknetDoes) {
   constexpr int c = 8, h = 6, w = 6, stride = 2;
   GraphWriter graph("reorg", 1);
@@ -253,7 +255,7 @@ TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
   const auto path = folder_ / "kept.onnx";
   test::write_text(path, "old");
   const auto full = [&] {
-    const test::FileSizeLimit limit(1 << 20); // write() fails half way
+    const test::FileSizeLimit limit(1 << 20); // write() fails half-way
     return write_model("yolov3-tiny", {}, path);
   }();
   ASSERT_FALSE(full);

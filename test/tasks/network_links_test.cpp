@@ -1,5 +1,5 @@
-// Networks whose inputs and outputs are linked, to others or as state to themselves: the bits that pass on the device
-// are those that pass through the host, for every type, on the host device, on an emulated GPU and on a real one.
+// Tests networks whose inputs and outputs are linked, to others or as recurrent state. The bits that pass on the device
+// must equal those that pass through the host, for every type, on the host device, an emulated GPU and a real one.
 #include "tasks/engine/graph/passes.hpp"
 #include "hal/host/host_device.hpp"
 #include "test/hal/gpu.hpp"
@@ -25,7 +25,7 @@ constexpr MemoryPolicy policies[] = {MemoryPolicy::device, MemoryPolicy::managed
 constexpr ElementType every_type[] = {ElementType::float32, ElementType::float16, ElementType::uint8,
                                       ElementType::int32, ElementType::int64};
 
-/// [1, 3, 9, 7] -> one output of float32, and one of `type`, both [1, 5, 9, 7].
+/// Returns a network from [1, 3, 9, 7] to two outputs of [1, 5, 9, 7]: one of float32, and one of `type`.
 Graph writing(ElementType type) {
   TestGraph g;
   const auto x = g.relu(g.conv(g.input({1, 3, 9, 7}), 5));
@@ -35,7 +35,7 @@ Graph writing(ElementType type) {
   return g.graph;
 }
 
-/// That of `type` -> [1, 4, 9, 7].
+/// Returns a network from the output of `type` to [1, 4, 9, 7].
 Graph reading(ElementType type) {
   TestGraph g;
   g.output(g.conv(g.cast(g.input({1, 5, 9, 7}, type), ElementType::float32), 4));
@@ -43,23 +43,23 @@ Graph reading(ElementType type) {
   return g.graph;
 }
 
-/// A network that runs, with its device memory.
+/// A runnable network with its device memory.
 class Running {
  public:
   virtual ~Running() = default;
   virtual Network& network() = 0;
 };
 
-/// Networks of one kind of device.
+/// Makes networks for one kind of device.
 class Maker {
  public:
   virtual ~Maker() = default;
-  using Link = std::function<void(Network&)>; // before it is bound
+  using Link = std::function<void(Network&)>; // called before it is bound
   virtual std::unique_ptr<Running> make(const Graph& graph, const Link& link) = 0;
   virtual std::byte* memory(std::size_t size) = 0;
 };
 
-/// The first input.
+/// Fills the first input.
 void fill(const Network& network, int seed) {
   const std::span<float> values = network.inputs()[0].as<float>();
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -68,7 +68,7 @@ void fill(const Network& network, int seed) {
 
 Bits bits(const Network::Port& port) { return {port.bytes.begin(), port.bytes.end()}; }
 
-/// Three values are written, and then read from the last to the first.
+/// Writes three values, then reads them from the last to the first.
 void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
   constexpr int values = 3;
   const auto no_link = [](Network&) {};
@@ -94,7 +94,7 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
     if (on_host) { EXPECT_EQ(bits(linked[1]), bits(output)) << "what is on the host"; }
   }
   EXPECT_NE(expected[0], expected[1]);
-  std::ranges::fill(linked_reader->network().inputs()[0].bytes, std::byte{0x33}); // which nobody reads
+  std::ranges::fill(linked_reader->network().inputs()[0].bytes, std::byte{0x33}); // no network reads it
   for (int value = values; value-- > 0;)
     for (int again = 0; again < 2; ++again) {
       linked_reader->network().take_input(0, slots[static_cast<std::size_t>(value)]);
@@ -120,7 +120,7 @@ Graph step(ElementType type) {
 
 constexpr Network::State step_state{.input = 1, .output = 1};
 
-/// Some jobs, of which some do not hand on: their state is not that of the next one.
+/// Runs jobs, some of which do not pass on their state: the next job must not see it.
 void expect_same_state(Maker& maker, ElementType type, const Cuts& cuts) {
   const auto by_hand = maker.make(step(type), [](Network&) {});
   const auto keeping = maker.make(step(type), [&](Network& each) {
@@ -128,7 +128,7 @@ void expect_same_state(Maker& maker, ElementType type, const Cuts& cuts) {
     ASSERT_EQ(test::problem(each.cut(cuts)), "none");
   });
   Network& network = keeping->network();
-  std::ranges::fill(network.inputs()[1].bytes, std::byte{0x33}); // which nobody reads
+  std::ranges::fill(network.inputs()[1].bytes, std::byte{0x33}); // no network reads it
   Bits state(by_hand->network().inputs()[1].bytes.size());       // zeros
   Bits first;
   for (int job = 0; job < 8; ++job) {
@@ -139,7 +139,7 @@ void expect_same_state(Maker& maker, ElementType type, const Cuts& cuts) {
     for (std::uint32_t segment = 0; segment <= cuts.size(); ++segment) ASSERT_TRUE(network.run_segment(segment));
     for (std::size_t output = 0; output < 2; ++output)
       EXPECT_EQ(bits(network.outputs()[output]), bits(by_hand->network().outputs()[output])) << "job " << job;
-    if (job < 2 || job == 5) continue; // a rehearsal, and one that failed
+    if (job < 2 || job == 5) continue; // a warm-up, and a job that failed
     state = bits(by_hand->network().outputs()[1]);
     network.hand_on();
     if (job == 2) first = state;
@@ -153,7 +153,7 @@ class EachType : public testing::TestWithParam<std::tuple<ElementType, bool>> {
     const auto [type, on_host] = GetParam();
     tasks::expect_same_bits(maker, type, on_host);
   }
-  /// In one piece, or in three.
+  /// Runs in one piece, or in three.
   void expect_same_state(Maker& maker) {
     const auto [type, cut] = GetParam();
     tasks::expect_same_state(maker, type, cut ? Cuts{0, 2} : Cuts{});

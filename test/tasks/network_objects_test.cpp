@@ -1,4 +1,4 @@
-// The memory objects of a network: its constants as they lie in the image, its buffers of scratch as they were planned.
+// Tests the memory objects of a network: constants as they are placed in the image, and scratch buffers as planned.
 #include "tasks/engine/cuda/cuda_network.hpp"
 #include "tasks/engine/make_network.hpp"
 #include "tasks/engine/models/models.hpp"
@@ -26,7 +26,7 @@ std::vector<MemoryObject> of_class(const std::vector<MemoryObject>& objects, Mem
   return found;
 }
 
-/// One behind the other, with less than the alignment between them, and to the end.
+/// Checks that objects follow each other with gaps below the alignment, and reach the end.
 void expect_cover(const std::vector<MemoryObject>& objects, Bytes size) {
   Bytes end{0};
   for (const auto& object : objects) {
@@ -39,7 +39,7 @@ void expect_cover(const std::vector<MemoryObject>& objects, Bytes size) {
   EXPECT_LT(size, end + alignment);
 }
 
-/// Inside of the plan, to its end, and enough for it even where no two share memory.
+/// Checks that objects are inside the plan, reach its end, and fit even if no two share memory.
 void expect_plan(const std::vector<MemoryObject>& objects, Bytes size) {
   Bytes sum{0}, end{0};
   for (const auto& object : objects) {
@@ -89,7 +89,7 @@ TEST(NetworkObjects, OfWellKnownNetworks) {
   }
 }
 
-/// Weights and bias; the input, what the convolution gives, and no more: the activation is part of it.
+/// Its objects are weights and bias, the input, and the output of the convolution, which includes the activation.
 TEST(NetworkObjects, OfOneConvolution) {
   TestGraph g;
   const auto x = g.input({1, 3, 5, 5});

@@ -1,5 +1,5 @@
-// Networks under memory policies: managed and host memory give the bits that device memory gives, for every operation,
-// type and precision; nothing is copied there, and half the memory is enough.
+// Tests networks under memory policies. Managed and host memory give the same bits as device memory, for every
+// operation, type and precision. They need no copies, and half the memory.
 #include "hal/host/host_device.hpp"
 #include "tasks/engine/graph/passes.hpp"
 #include "tasks/loads/winograd/winograd_workload.hpp"
@@ -48,7 +48,7 @@ std::unique_ptr<HostNetwork> on_host(const Graph& graph, MemoryPolicy policy) {
   return built ? std::move(*built) : nullptr;
 }
 
-/// Bound to the device, under D with memory of it.
+/// A network bound to the device, under D with memory of the device.
 class Placed {
  public:
   Placed(std::unique_ptr<Network> network, hal::Device& device) : device_(device), network_(std::move(network)) {
@@ -63,7 +63,7 @@ class Placed {
 
   [[nodiscard]] const std::string& bound() const { return bound_; }
   [[nodiscard]] Network& network() { return *network_; }
-  /// Of inputs with those that `seed` stands for.
+  /// Runs with the inputs for `seed`.
   [[nodiscard]] Bits run(int seed) {
     for (const auto& port : network_->inputs()) fill(port, seed);
     const auto before = bits(network_->inputs());
@@ -105,7 +105,7 @@ class Placed {
   std::string bound_;
 };
 
-/// Job 3, behind another one, and the same again.
+/// Runs job 3 after another one, and the same again.
 Bits third_job(std::unique_ptr<Network> network, hal::Device& device) {
   Placed placed(std::move(network), device);
   EXPECT_EQ(placed.bound(), "none");
@@ -192,7 +192,7 @@ TEST(NetworkPolicies, RandomNetworksGiveTheSameBitsEmulated) {
   }
 }
 
-/// What shares memory with another input or output is copied all the same.
+/// An input or output that shares memory with another one must still be copied.
 TEST(NetworkPolicies, InputsThatAreOutputsAndOutputsThatAreTheSame) {
   TestGraph g;
   const auto x = g.input({2, 6}), y = g.relu(x), image = g.input({1, 2, 3, 4});
@@ -216,9 +216,9 @@ TEST(NetworkPolicies, WinogradGivesTheSameBits) {
                 third_job(on_host(winograd_graph(32), MemoryPolicy::device), *device));
 }
 
-// ---- what is not there
+// ---- omitted copies and memory
 
-/// Weights, an input and an output, and nothing in between.
+/// Returns a network with weights, an input and an output, and nothing else.
 Graph heavy() {
   TestGraph g;
   g.output(g.node(Gemm{false, true, 1, 1}, {g.input({64, 512}), g.random({512, 512}), g.random({512})}, {64, 512}));
@@ -226,7 +226,7 @@ Graph heavy() {
   return g.graph;
 }
 
-/// Of a job on the emulated GPU, but for what the network computes and what events are recorded.
+/// Returns the work of a job on the emulated GPU, without the network's kernels and recorded events.
 std::vector<std::string> moved(EmulatedGpu& gpu, MemoryPolicy policy) {
   Placed placed(on_gpu(heavy(), Precision::fp32, policy), gpu.device());
   EXPECT_EQ(placed.bound(), "none");
@@ -279,7 +279,7 @@ TEST(NetworkPolicies, APrefetchThatFailsEndsTheJob) {
   EXPECT_TRUE(placed.network().run());
 }
 
-/// Constants on the device and their image, inputs and outputs on both sides, against each of them once.
+/// Compares constants on the device plus their image, and inputs and outputs on both sides, with a single copy of each.
 TEST(NetworkPolicies, HalfTheMemoryIsEnough) {
   const auto graph = heavy();
   const auto taken = [&](MemoryPolicy policy) {
@@ -296,7 +296,7 @@ TEST(NetworkPolicies, HalfTheMemoryIsEnough) {
   for (const auto policy : shared) EXPECT_NEAR(taken(MemoryPolicy::device) / taken(policy), 2, 0.1);
 }
 
-/// Inputs and outputs are not in it.
+/// Scratch does not contain inputs and outputs.
 TEST(NetworkPolicies, OnlyScratchIsAskedOfWhoOwnsTheDevice) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 4, 8, 8}), 16);
@@ -328,9 +328,9 @@ TEST(NetworkPolicies, JobsAllocateNothing) {
   }
 }
 
-// ---- what can go wrong
+// ---- failures
 
-/// More than is free could hang a real GPU: the driver is not asked.
+/// To request more memory than is free could hang a real GPU: the driver must not be called.
 TEST(NetworkPolicies, NoMoreManagedMemoryIsAskedThanIsFree) {
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();

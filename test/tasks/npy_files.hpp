@@ -1,4 +1,4 @@
-// .npy files for tests.
+// Writes .npy files for tests.
 #pragma once
 
 #include "tasks/media/npy.hpp"

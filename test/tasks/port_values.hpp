@@ -1,4 +1,4 @@
-// Numbers as elements of a network's inputs.
+// Writes numbers as elements of a network's inputs.
 #pragma once
 
 #include "tasks/engine/graph/network.hpp"
@@ -11,7 +11,7 @@
 
 namespace rtexec::tasks {
 
-/// Sets the elements of a port. Those of integers are truncated, and saturate.
+/// Sets the elements of a port. Integer elements are truncated and saturate.
 inline void set_elements(const Network::Port& port, std::span<const float> values) {
   if (!is_integer(port.type))
     return kernels::stage_output(port.bytes.data(), port.type, std::as_bytes(values).data(), values.size());

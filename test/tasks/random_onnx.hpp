@@ -1,5 +1,5 @@
-// Random ONNX models of all operators that the reader knows, valid or nearly so: odd shapes, types and attributes,
-// constants and inputs, loops and branches.
+// Random ONNX models of all operators that the reader knows. They are valid or nearly so: odd shapes, types and
+// attributes, constants and inputs, loops and branches.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rtexec::test {
 
-/// The encoded model of this seed.
+/// Returns the encoded model for this seed.
 [[nodiscard]] std::vector<std::byte> random_onnx(std::uint64_t seed);
 
 } // namespace rtexec::test

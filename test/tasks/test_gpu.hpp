@@ -1,5 +1,5 @@
-// The GPU that operators are tested on: this machine's where there is one, else the emulation of its kernels. One for
-// all tests: opening one takes longer than most of them.
+// The GPU for tests of operators: this machine's if there is one, else the emulation of its kernels. All tests share
+// it, because opening one takes longer than most tests.
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
@@ -17,7 +17,7 @@ namespace rtexec::tasks {
 class TestGpu : public testing::Environment {
  public:
   [[nodiscard]] bool is_emulated() const { return !why_no_gpu_.empty(); }
-  /// Why neither can be used; null if one can.
+  /// Returns null if the GPU can be used, else the reason.
   [[nodiscard]] const char* unavailable() const { return is_emulated() ? test::emulation::unavailable() : nullptr; }
   [[nodiscard]] hal::CudaDevice& device();
   [[nodiscard]] cuda::Executor::Options launching() const {

@@ -25,14 +25,14 @@ constinit thread_local Position position{};
 namespace {
 
 constexpr std::size_t stack_size = 256U << 10U;
-constexpr std::size_t max_shared = 227U << 10U; // what a block may have on sm_90
+constexpr std::size_t max_shared = 227U << 10U; // maximum for a block on sm_90
 constexpr unsigned max_blocks_yz = 65535;
 constexpr unsigned max_in_cluster = 8;
 constexpr int max_idle_turns = 1 << 20;
 constexpr int warp = 32;
 constexpr unsigned char poison = 0xff; // NaN, as float and as half
 
-/// Memory that ends where a page begins which faults.
+/// Memory whose end is followed by a page that faults.
 class Guarded {
  public:
   explicit Guarded(std::size_t size)
@@ -55,14 +55,14 @@ class Guarded {
   char* map_ = nullptr;
 };
 
-/// A stack that runs threads of a block, one after another, until one has to wait for others: then the rest go on
-/// another stack.
+/// A stack that runs threads of a block, one after another, until one must wait for others. Then the remaining threads
+/// continue on another stack.
 struct Fiber {
   Guarded stack{stack_size};
   ucontext_t context{};
   std::jmp_buf resume{};
   bool entered = false;
-  Position position{}; // of its thread, while it waits
+  Position position{}; // position of its thread while it waits
 };
 
 struct Copy {
@@ -71,7 +71,7 @@ struct Copy {
   bool valid;
 };
 
-/// Of one thread; they arrive when they are awaited.
+/// The copies of one thread. They arrive when they are awaited.
 struct Copies {
   std::vector<Copy> open;
   std::deque<std::vector<Copy>> groups;
@@ -97,7 +97,7 @@ struct Warp {
   int arrived = 0;
 };
 
-/// Shared memory and threads of one block. Addresses in 32 bits: the block's rank in its cluster, then dynamic or
+/// Shared memory and threads of one block. Addresses have 32 bits: the block's rank in its cluster, then dynamic or
 /// static, then the offset.
 class Block {
  public:
@@ -120,7 +120,7 @@ class Block {
     copies.assign(static_cast<std::size_t>(threads), {});
   }
 
-  /// Null where there is no room.
+  /// Returns null if there is no room.
   void* slot(const void* key, std::size_t size, std::size_t alignment) {
     for (const auto& slot : slots_)
       if (slot.key == key) return slot.memory;
@@ -130,7 +130,7 @@ class Block {
     slots_.push_back({key, static_.begin() + at});
     return slots_.back().memory;
   }
-  /// Aligned to 16 bytes; the byte after the last one faults.
+  /// Returns dynamic shared memory, aligned to 16 bytes. The byte after the last one faults.
   [[nodiscard]] char* dynamic() const { return dynamic_.end() - dynamic_size_; }
 
   [[nodiscard]] SharedAddress address(const void* pointer) const {
@@ -152,11 +152,11 @@ class Block {
   };
   Guarded static_{max_shared}, dynamic_{max_shared};
   std::vector<Slot> slots_;
-  std::size_t static_used_ = max_shared; // at first, and by the block before
+  std::size_t static_used_ = max_shared; // initial value, or the amount used by the previous block
   std::size_t dynamic_size_ = 0;
 };
 
-/// Runs the blocks of one kernel on the calling thread. Kept from launch to launch, for its stacks.
+/// Runs the blocks of one kernel on the calling thread. It is kept from launch to launch, for its stacks.
 class Machine {
  public:
   Order order = Order::forward;
@@ -231,7 +231,7 @@ class Machine {
     return pointer;
   }
 
-  /// The kernel's fault: it ends without the threads that are under way, this one included.
+  /// Reports an error of the kernel, which ends. Its threads that are under way, including this one, are abandoned.
   void fail(const std::string& what) {
     if (error_.empty()) error_ = where() + ", thread " + std::to_string(position.thread) + ": " + what;
     for (;;) suspend();
@@ -276,7 +276,7 @@ class Machine {
     others_kept_.clear();
   }
 
-  /// Waits until `all` threads have come.
+  /// Waits until `all` threads have arrived.
   void meet(std::vector<Fiber*>& waiting, int all) {
     waiting.push_back(running_);
     if (static_cast<int>(waiting.size()) < all) return suspend();
@@ -300,7 +300,7 @@ class Machine {
     error_ += " " + std::to_string(at_cluster_barrier_.size()) + " are at a barrier of the cluster";
   }
 
-  /// The stacks are in the middle of something: new ones next time.
+  /// Abandons the stacks, which are in use; the next launch gets new ones.
   [[noreturn]] void give_up() {
     const auto what = std::exchange(error_, {});
     give_others_back();
@@ -333,7 +333,7 @@ class Machine {
     ::setcontext(&fiber->context);
   }
 
-  /// From a fiber to the scheduler, until it is resumed.
+  /// Switches from a fiber to the scheduler until the fiber is resumed.
   void suspend() {
     auto* fiber = running_;
     fiber->position = position;
@@ -372,13 +372,14 @@ class Machine {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_, at_cluster_barrier_, at_wait_;
-  std::vector<std::byte> others_kept_; // until all threads have waited
+  std::vector<std::byte> others_kept_; // the contents until all threads have waited
   std::deque<Fiber*> ready_;
   Fiber* running_ = nullptr;
   std::jmp_buf scheduler_{};
   int threads_ = 0, cluster_ = 1;
-  int idle_turns_ = 0; // since lanes of a warp last met
-  int beginning_ = 0;  // the first block of the cluster that has threads which have not begun
+  int idle_turns_ = 0; // turns since lanes of a warp last met
+  // The first block of the cluster with threads that have not begun.
+  int beginning_ = 0;
   const char* name_ = nullptr;
   Body body_ = nullptr;
   const void* arguments_ = nullptr;

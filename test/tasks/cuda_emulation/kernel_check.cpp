@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned char untouched_byte = 0xff;
 
-/// binary16 by arithmetic, so that it shares nothing with the kernels' conversions.
+/// Converts binary16 by arithmetic, so that it shares no code with the kernels' conversions.
 double half_value(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   double value = 0;
@@ -28,12 +28,12 @@ std::uint16_t half_bits(double value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00);
   if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);
   const int exponent = magnitude < std::ldexp(1, -14) ? -14 : std::ilogb(magnitude);
-  // Of the last place; ties to even
+  // Units of the last place; ties to even.
   const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   return static_cast<std::uint16_t>(sign | (steps + (exponent + 14) * 1024));
 }
 
-/// Half the distance between neighbours of the storage around `value`, and a little.
+/// Returns half the distance between neighbouring values of the storage around `value`, and a little more.
 double rounding(Storage storage, double value) {
   if (storage == Storage::s8) return 0.5;
   if (tasks::cuda::holds_integers(storage)) return 0;
@@ -41,7 +41,7 @@ double rounding(Storage storage, double value) {
 }
 
 bool agrees(Storage storage, double got, const Expected& expected) {
-  if (storage == Storage::s8 && std::isnan(expected.value)) return true; // that is no whole number
+  if (storage == Storage::s8 && std::isnan(expected.value)) return true; // an integer cannot represent NaN
   if (std::isnan(expected.value)) return std::isnan(got);
   const double largest = storage == Storage::f32 ? 3.4028234663852886e38 : 65504;
   if (std::isinf(got))
@@ -76,7 +76,7 @@ void compare(const Buffer& y, const std::vector<Expected>& expected) {
   EXPECT_TRUE(y.neighbours_untouched());
 }
 
-/// The operands of a convolution, and what it must give.
+/// The operands of a convolution, and its expected result.
 class ConvOracle {
  public:
   ConvOracle(const ConvArguments& conv, const ConvCheck& check)
@@ -137,7 +137,7 @@ class ConvOracle {
   [[nodiscard]] long long terms() const { return 1LL * c.kernel_h * c.kernel_w * c.channels; }
   [[nodiscard]] Storage operands() const { return c.whole ? Storage::s8 : k.storage; }
 
-  /// Every byte of x is a number; sums become about as large as those of floats.
+  /// Fills x with all byte values. Sums become about as large as those of floats.
   void fill_whole(Random& random) {
     random.fill_whole(x, -128, 127);
     random.fill_whole(weights, -127, 127);
@@ -185,7 +185,8 @@ class ConvOracle {
     }
     if (!c.residual_last) sum += added;
     const double slack = magnitude * k.per_product + std::abs(sum) * 1e-6 + 2e-7;
-    // An activation stretches errors by its slope, which is at most the larger of 2 and its own value (exp) here.
+    // An activation amplifies errors by its slope. The slope is at most the larger of 2 and the function's own value
+    // (exp).
     const double value = activated(sum, c.activation) + (c.residual_last ? added : 0.0);
     const double stretched = slack * std::max(2.0, 2 * std::abs(value));
     const auto at = static_cast<std::size_t>(pixel * c.y_stride + channel);

@@ -1,5 +1,5 @@
-// Checks of kernels on the emulation: operands in guarded memory, results against an oracle in double precision,
-// element by element.
+// Checks kernels on the emulation: operands are in guarded memory, and results are compared with an oracle in double
+// precision, element by element.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -23,7 +23,7 @@ using tasks::cuda::Levels;
 using tasks::cuda::Storage;
 using tasks::cuda::View;
 
-/// Skips where the emulation cannot run.
+/// Skips the test if the emulation cannot run.
 #define SKIP_WITHOUT_EMULATION() \
   if (const auto* reason = ::rtexec::test::emulation::unavailable()) GTEST_SKIP() << reason
 
@@ -31,20 +31,20 @@ using tasks::cuda::View;
 /// with all bits set. An access beyond the end faults.
 class Buffer {
  public:
-  /// `offset`: elements between an address that is a multiple of 64 and the first one.
+  /// `offset` is the number of elements between an address that is a multiple of 64 and the first element.
   Buffer(Storage storage, std::size_t count, std::size_t offset = 0);
 
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] Storage storage() const { return storage_; }
   [[nodiscard]] void* data() const { return memory_.data() + offset_ * width(); }
   [[nodiscard]] double get(std::size_t i) const;
-  /// Rounded to the storage.
+  /// Sets an element, rounded to the storage type.
   void set(std::size_t i, double value);
-  /// As before anything was set.
+  /// True if the element was never set.
   [[nodiscard]] bool untouched(std::size_t i) const;
   void clear();
   void protect() { memory_.protect(); }
-  /// Whether nothing was written before the first element or after the last one.
+  /// True if nothing was written before the first element or after the last one.
   [[nodiscard]] bool neighbours_untouched() const;
 
  private:
@@ -55,8 +55,8 @@ class Buffer {
   GuardedMemory memory_;
 };
 
-/// What an element must be: `value`, within `slack`, and within the storage's rounding: of bytes, which hold what they
-/// hold and are not shifted, half of one.
+/// The expected value of an element: `value`, within `slack`, and within the rounding of the storage. For bytes that is
+/// half of one.
 struct Expected {
   std::size_t at = 0;
   double value = 0;
@@ -64,11 +64,11 @@ struct Expected {
 };
 
 /// Launches with both orders of threads; both must give the same bits. Elements of y that are not expected must not be
-/// written. `before` is called before each launch.
+/// written. Calls `before` before each launch.
 void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::vector<Expected>& expected,
                   const std::function<void()>& before = {});
 
-/// The value of one activation in double precision, by its definition.
+/// Returns the value of an activation in double precision, by its definition.
 [[nodiscard]] double activated(double x, const ActivationArguments& activation);
 [[nodiscard]] std::vector<ActivationArguments> all_activations();
 
@@ -78,7 +78,7 @@ class Random {
   [[nodiscard]] double real(double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(engine_);
   }
-  /// Both included.
+  /// Returns a random integer from `low` to `high`, both included.
   [[nodiscard]] int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
   [[nodiscard]] bool chance(double probability) { return std::bernoulli_distribution(probability)(engine_); }
   template <class T> [[nodiscard]] T one_of(std::initializer_list<T> choices) {
@@ -90,7 +90,7 @@ class Random {
   void fill_whole(Buffer& buffer, int low, int high) {
     for (std::size_t i = 0; i < buffer.count(); ++i) buffer.set(i, whole(low, high));
   }
-  /// Images with a pixel stride: channels beyond `channels` stay NaN.
+  /// Fills images that have a pixel stride. Channels beyond `channels` stay NaN.
   void fill_pixels(Buffer& buffer, int channels, int stride, double low = -1, double high = 1) {
     for (std::size_t i = 0; i < buffer.count(); ++i)
       if (static_cast<int>(i) % stride < channels) buffer.set(i, real(low, high));
@@ -100,36 +100,36 @@ class Random {
   std::mt19937 engine_;
 };
 
-/// Elements of an image tensor whose last pixel ends with its last channel.
+/// Returns the number of elements of an image tensor whose last pixel ends with its last channel.
 [[nodiscard]] inline std::size_t pixels_size(long long pixels, int channels, int stride) {
   return static_cast<std::size_t>((pixels - 1) * stride + channels);
 }
 
 [[nodiscard]] View dense_view(const std::vector<int>& shape);
 [[nodiscard]] long long view_offset(const View& view, const std::vector<int>& index);
-/// Largest offset of an element, plus one; strides are not negative.
+/// Returns the largest offset of an element plus one. Strides must not be negative.
 [[nodiscard]] std::size_t view_size(const View& view);
-/// f(index) for every index of the view's shape.
+/// Calls f(index) for every index of the view's shape.
 void each_view_index(const View& view, const std::function<void(const std::vector<int>&)>& f);
 
-/// How a convolution kernel is checked, beyond the arguments' geometry.
+/// Options for checking a convolution kernel, in addition to the geometry in the arguments.
 struct ConvCheck {
   Storage storage = Storage::f32;
   bool bias = true, residual = false, offsets = true;
-  /// Elements from an aligned address
+  /// Distance from an aligned address, in elements.
   std::size_t x_offset = 0, weights_offset = 0, residual_offset = 0, y_offset = 0;
   std::size_t partials = 0; // floats, for splits
   std::size_t counters = 0;
-  double per_product = 4e-7; // error of each product, relative to it: of rounded factors, and of the sum
+  double per_product = 4e-7; // relative error of each product, from rounded factors and from the sum
   unsigned seed = 1;
 };
 
-/// What a convolution of whole numbers has besides, at random.
+/// Draws the additional arguments of an int8 convolution.
 void make_whole(Random& random, ConvArguments& conv);
 
-/// Runs `launch` on `conv`, whose pointers are set here, against a convolution in double precision: groups, dilation,
-/// padding, bias, residual, activation, pixel strides, splits. Counters must be zero again. Every operand is guarded,
-/// and all but y, partial and counters are read-only.
+/// Runs `launch` on `conv`, whose pointers it sets, and compares with a convolution in double precision: groups,
+/// dilation, padding, bias, residual, activation, pixel strides, splits. Counters must be zero again. Every operand is
+/// guarded, and all except y, partial and counters are read-only.
 void check_conv(const Launch& launch, const ConvArguments& conv, const ConvCheck& check);
 
 [[nodiscard]] std::string describe(const ConvArguments& conv);

@@ -1,5 +1,5 @@
-// What the primitives.cuh of hal/ and tasks/ and conv_primitives.cuh offer to kernels, for the emulation: included
-// before a kernel's file.
+// Replaces the primitives.cuh of hal/ and tasks/ and conv_primitives.cuh in the emulation. It is included before a
+// kernel's file.
 #pragma once
 
 #include "test/tasks/cuda_emulation/emulation.hpp"
@@ -95,7 +95,7 @@ inline unsigned short float_to_half_bits(float value) {
   const unsigned sign = float_bits(value) >> 16U & 0x8000U, magnitude = float_bits(value) & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<unsigned short>(sign | 0x7fffU);
   if (magnitude >= 0x477ff000U) return static_cast<unsigned short>(sign | 0x7c00U); // 65520 and above
-  if (magnitude < 0x38800000U) // subnormal: adding 0.5 leaves the bits that a half has, rounded
+  if (magnitude < 0x38800000U) // subnormal: adding 0.5 leaves the rounded bits of the half
     return static_cast<unsigned short>(sign | (float_bits(bits_float(magnitude) + 0.5F) - 0x3f000000U));
   const unsigned rounded = magnitude + 0xfffU + (magnitude >> 13U & 1U);
   return static_cast<unsigned short>(sign | ((rounded >> 13U) - 0x1c000U));
@@ -172,14 +172,14 @@ inline void load_matrices_transposed(unsigned (&to)[4], SharedAddress shared_row
   });
 }
 
-/// A lane's part of d += a * b, as PTX lays out m16n8k8 (tf32), m16n8k16 (f16) and m16n8k32 (s8).
+/// A lane's part of d += a * b, in the layout of PTX for m16n8k8 (tf32), m16n8k16 (f16) and m16n8k32 (s8).
 template <class Sum> struct MatrixOperandsOf {
   Sum* d;
   const unsigned *a, *b;
 };
 using MatrixOperands = MatrixOperandsOf<float>;
 
-/// a(row, k), b(k, column) and sums in the lanes' registers; `terms` is k's extent.
+/// Multiplies a(row, k) and b(k, column) and adds to the sums in the lanes' registers; `terms` is the extent of k.
 template <int terms, class Sum = float, class A, class B>
 void multiply_matrices(void* const (&operands)[32], A a, B b) {
   for (int row = 0; row < 16; ++row)
@@ -240,7 +240,7 @@ inline void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (
   });
 }
 
-/// To nearest, ties away from zero.
+/// Rounds to nearest, ties away from zero.
 inline unsigned rounded_to_tf32(unsigned bits) {
   return (bits & 0x7f800000U) == 0x7f800000U ? bits : (bits + 0x1000U) & 0xffffe000U;
 }

@@ -18,7 +18,7 @@ using Ints = std::vector<Index>;
   return count;
 }
 
-/// What a tensor's elements are in ONNX.
+/// The ONNX type of a tensor's elements.
 enum class Kind { real, boolean, uint8, int8, uint16, int16, uint32, int32, uint64, int64 }; // real: float32
 
 struct Array {
@@ -37,14 +37,14 @@ struct Array {
   Kind kind = Kind::real;
 };
 
-/// Where `index` lies in a row-major tensor of `shape`.
+/// Returns the position of `index` in a row-major tensor of `shape`.
 [[nodiscard]] inline Index offset(const Ints& shape, const Ints& index) {
   Index at = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + index[d];
   return at;
 }
 
-/// f(index) for every index of `shape`, the last dimension fastest.
+/// Calls f(index) for every index of `shape`, the last dimension fastest.
 template <class F> void for_each_index(const Ints& shape, F&& f) {
   Ints index(shape.size());
   for (Index left = product(shape); left > 0; --left) {

@@ -1,4 +1,4 @@
-// Operands of several shapes, as NumPy combines them.
+// Broadcasting of operands with different shapes, as in NumPy.
 #pragma once
 
 #include "test/tasks/onnx_oracle/array.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::test {
 
-/// The shape that `a` and `b` are broadcast to.
+/// Returns the shape to which `a` and `b` are broadcast.
 [[nodiscard]] inline Ints broadcast(const Ints& a, const Ints& b) {
   Ints shape(std::max(a.size(), b.size()), 1);
   for (const Ints* from : {&a, &b})
@@ -19,7 +19,7 @@ namespace rtexec::test {
   return shape;
 }
 
-/// The element of `a` that stands at `index` of the broadcast tensor.
+/// Returns the element of `a` at `index` of the broadcast tensor.
 [[nodiscard]] inline double broadcast_element(const Array& a, const Ints& index) {
   Ints at(a.shape.size());
   for (std::size_t d = 1; d <= at.size(); ++d) {
@@ -29,7 +29,7 @@ namespace rtexec::test {
   return a[offset(a.shape, at)];
 }
 
-/// f of the elements of `a` and `b`, broadcast.
+/// Applies f to the broadcast elements of `a` and `b`.
 template <class F> [[nodiscard]] Array combine(const Array& a, const Array& b, Kind kind, F&& f) {
   Array y(broadcast(a.shape, b.shape), kind);
   for_each_index(y.shape, [&](const Ints& at) {

@@ -1,4 +1,4 @@
-// Memory whose neighbours fault: an access past its end, and a write after protect(), ends the test.
+// Memory with faulting neighbours: an access past its end, or a write after protect(), ends the test.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ class GuardedMemory {
  public:
   static constexpr std::size_t alignment = 64;
 
-  /// `size` bytes, aligned to 64; what rounds them up to 64 is readable too.
+  /// Allocates `size` bytes, aligned to 64. The padding up to a multiple of 64 is readable too.
   explicit GuardedMemory(std::size_t size) : size_(size) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
@@ -38,7 +38,7 @@ class GuardedMemory {
     for (std::size_t at = 0; at + sizeof value <= size_; at += sizeof value)
       std::memcpy(data_ + at, &value, sizeof value);
   }
-  /// Whether the bytes between the first page's start and data() are as they were.
+  /// True if the bytes between the start of the first page and data() are unchanged.
   [[nodiscard]] bool front_untouched() const {
     for (const std::byte* at = begin_; at < data_; ++at)
       if (*at != std::byte{canary}) return false;

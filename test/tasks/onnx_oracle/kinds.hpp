@@ -1,4 +1,4 @@
-// The types of elements: what they hold, and how values come into them.
+// The element types: their ranges, and conversions to them.
 #pragma once
 
 #include "test/tasks/onnx_oracle/array.hpp"
@@ -13,12 +13,13 @@ struct Limits {
 [[nodiscard]] inline bool is_whole(Kind kind) { return kind != Kind::real; }
 [[nodiscard]] inline bool is_signed(Kind kind) { return limits(kind).low < 0; }
 
-/// `value` as `kind` holds it after arithmetic: without its fraction, modulo the number of values that there are.
+/// Returns `value` as arithmetic in `kind` gives it: without its fraction, modulo the number of values of the type.
 [[nodiscard]] double wrapped(double value, Kind kind);
-/// `value` rounded to the nearest, of two to the even one, and held within the limits.
+/// Returns `value` rounded to nearest, ties to even, and clamped to the type's limits.
 [[nodiscard]] double saturated(double value, Kind kind);
 
-/// The kind of a TensorProto.DataType; float16, bfloat16 and double are real. Throws std::invalid_argument for others.
+/// Returns the kind of a TensorProto.DataType; float16, bfloat16 and double are real. Throws std::invalid_argument for
+/// others.
 [[nodiscard]] Kind kind_of(Index data_type);
 [[nodiscard]] Index data_type_of(Kind kind);
 

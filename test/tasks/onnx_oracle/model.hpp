@@ -1,5 +1,5 @@
-// An ONNX model under construction. Every node is evaluated by the oracle as it is added, so that shapes and values of
-// all tensors are known at once, and the finished model carries the outputs that are right for its inputs.
+// An ONNX model under construction. The oracle evaluates every node as it is added. So shapes and values of all tensors
+// are known at once, and the finished model contains the correct outputs for its inputs.
 #pragma once
 
 #include "test/tasks/onnx_oracle/kinds.hpp"
@@ -22,16 +22,16 @@ struct Range {
 
 class Model {
  public:
-  /// `seed` fills inputs and constants, and chooses how constants are stored where ONNX has several ways.
+  /// `seed` fills inputs and constants, and chooses how constants are stored if ONNX has several ways.
   explicit Model(std::uint64_t seed = 1, int opset = 13);
 
-  // Each returns the name of the tensor that it adds.
+  // Each of these returns the name of the tensor that it adds.
   std::string input(const Ints& shape, Range range = {});
   std::string input(Array value);
-  /// Whole numbers, both ends of the range among them.
+  /// Adds an input of integers that include both ends of the range.
   std::string integer_input(const Ints& shape, Range range, Kind kind = Kind::int64);
   std::string bool_input(const Ints& shape);
-  /// The same with a first dimension that the file calls "batch"; shape[0] must be 1.
+  /// Adds an input whose first dimension is called "batch" in the file; shape[0] must be 1.
   std::string batch_input(const Ints& shape);
   std::string constant(const Ints& shape, Range range = {});
   std::string constant(Array value);
@@ -40,17 +40,17 @@ class Model {
   std::string floats(const Ints& shape, const Floats& values);
   std::string integers(const Ints& values);
   std::string integer(Index value); // a scalar
-  /// A constant that is listed among the inputs too, as files of IR version 3 had to.
+  /// Adds a constant that is also listed among the inputs, as files of IR version 3 must do.
   std::string listed_constant(const Ints& shape);
-  /// "" stands for an absent optional input.
+  /// Adds a node. "" stands for an absent optional input.
   std::string node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes = {});
-  /// The same with several outputs.
+  /// Adds a node with several outputs.
   std::vector<std::string> nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs,
                                  const Attributes& attributes = {});
-  /// An If, whose branches are the nodes that make their results.
+  /// Adds an If. Its branches consist of the nodes that compute their results.
   std::string choice(const std::string& condition, const std::function<std::string()>& then,
                      const std::function<std::string()>& otherwise);
-  /// Gives the last node one more output, which nobody reads.
+  /// Gives the last node one more output, which no node reads.
   void unread_output();
   void output(const std::string& name);
 
@@ -58,11 +58,11 @@ class Model {
   [[nodiscard]] const Array& value(const std::string& name) const { return values_.at(name); }
   [[nodiscard]] const std::vector<std::string>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
-  /// The file.
+  /// Returns the contents of the file.
   [[nodiscard]] std::string bytes() const { return proto_.SerializeAsString(); }
-  /// "Relu(1x3x4x4) -> 1x3x4x4; ...", constants aside.
+  /// Returns a text such as "Relu(1x3x4x4) -> 1x3x4x4; ...", without constants.
   [[nodiscard]] const std::string& description() const { return description_; }
-  /// Names of the nodes in the file.
+  /// Returns the names of the nodes in the file.
   [[nodiscard]] std::vector<std::string> node_names() const;
 
  private:

@@ -1,5 +1,5 @@
-// What ONNX says an operator computes (opsets 11 to 24): written from its operator specification in double precision,
-// one loop after the other, sharing nothing with the engine.
+// The oracle: what each operator computes according to ONNX (opsets 11 to 24). It follows the operator specification in
+// double precision with plain loops, and shares no code with the engine.
 #pragma once
 
 #include "test/tasks/onnx_oracle/array.hpp"
@@ -16,7 +16,7 @@ using Strings = std::vector<std::string>;
 using Attribute = std::variant<Index, float, std::string, Ints, Floats, Strings, Array>;
 using Attributes = std::map<std::string, Attribute>;
 
-/// One node; an absent optional input is null.
+/// One node. An absent optional input is null.
 struct Operator {
   std::string type;
   int opset = 13;
@@ -33,29 +33,29 @@ struct Operator {
   }
 };
 
-/// The outputs of one node. Throws std::invalid_argument where the oracle does not know the operator.
+/// Returns the outputs of one node. Throws std::invalid_argument if the oracle does not know the operator.
 [[nodiscard]] std::vector<Array> evaluate(const Operator& node);
 
-/// The values of an integer tensor.
+/// Returns the values of an integer tensor.
 [[nodiscard]] Ints integers(const Array& array);
-/// `axis` of a tensor of `rank` dimensions, counted from the front.
+/// Returns the `axis` of a tensor of `rank` dimensions, counted from the front.
 [[nodiscard]] inline Index from_front(Index axis, Index rank) { return axis < 0 ? axis + rank : axis; }
 [[nodiscard]] inline std::size_t place(Index axis, Index rank) {
   return static_cast<std::size_t>(from_front(axis, rank));
 }
-/// 0, 1, ... rank - 1.
+/// Returns 0, 1, ... rank - 1.
 [[nodiscard]] Ints every_axis(Index rank);
-/// `x` with its elements in another shape.
+/// Returns `x` with its elements in another shape.
 [[nodiscard]] Array with_shape(Array x, Ints shape);
 
-/// y[at] = x[f(at)].
+/// Returns y with y[at] = x[f(at)].
 template <class F> [[nodiscard]] Array pick(const Array& x, const Ints& shape, F&& f) {
   Array y(shape, x.kind);
   for_each_index(shape, [&](const Ints& at) { y[offset(shape, at)] = x[offset(x.shape, f(at))]; });
   return y;
 }
 
-/// What computes one output, or several.
+/// A function that computes one output, or one that computes several.
 using Function = std::variant<Array (*)(const Operator&), std::vector<Array> (*)(const Operator&)>;
 using Functions = std::map<std::string, Function>;
 [[nodiscard]] Functions element_operators();
