@@ -151,7 +151,6 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
 }
 
-/// As `model` requires, more, less, fixed in parts.
 // ---- state
 
 /// x and h [2], k [1] -> y and hn [2], n [1].

@@ -366,7 +366,7 @@ TEST(NetworkPolicies, EveryDriverCallThatFailsInBindIsTold) {
         EXPECT_EQ(test::problem(bound), "none");
         break;
       }
-      if (bound) continue; // it was a call that gives back
+      if (bound) continue; // a call that releases something failed
       ++failures;
       EXPECT_THAT(bound.error().what, testing::AnyOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("out of memory")))
           << gpu.driver().failed();

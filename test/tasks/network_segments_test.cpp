@@ -1,4 +1,4 @@
-// Networks in segments on the host device: outputs, what is carried, and what is refused. On GPUs:
+// Tests networks in segments on the host device: outputs, live state across cuts, and refusals. For GPUs see
 // cuda_network_segments_test.cpp.
 #include "hal/host/host_device.hpp"
 #include "tasks/engine/graph/passes.hpp"
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModelSegments, testing::ValuesIn(models().begin(),
   return name;
 });
 
-/// Every single cut of each with RTEXEC_EVERY_CUT=1.
+/// RTEXEC_EVERY_CUT=1 tries every single cut of each network.
 TEST_P(ModelSegments, AreTheSameWhereverTheyAreCut) {
   const auto device = host_device();
   const Graph graph = model(GetParam().name, {.size = 32, .classes = 7});
@@ -86,7 +86,7 @@ TEST_P(ModelSegments, AreTheSameWhereverTheyAreCut) {
       *device, [&] { return on_host(graph); }, std::string(GetParam().name), sets);
 }
 
-/// Otherwise the tests above would prove nothing.
+/// If changes of the live state had no effect, the tests above would prove nothing.
 TEST(NetworkSegments, WhatIsLostOfTheCarryIsMissed) {
   const auto device = host_device();
   for (const std::string name : {"resnet18", "mobilenet_v3"}) {
@@ -101,7 +101,7 @@ TEST(NetworkSegments, WhatIsLostOfTheCarryIsMissed) {
 
 // ---- memory
 
-/// What lives at once at most of what lives across a cut.
+/// Returns the maximum number of bytes that are live at once, among the buffers live across a cut.
 Bytes min_carry(const Network& network, const Cuts& cuts) {
   Bytes most{0};
   const auto ranges = network.live_ranges();
@@ -134,7 +134,7 @@ TEST(NetworkSegments, CarryIsOfWhatLivesAcrossTheCuts) {
   }
 }
 
-/// On random lifetimes, those that begin before all layers or end behind them among them.
+/// Tries random lifetimes, including those that begin before all layers or end after them.
 TEST(SegmentPlan, EveryBufferLiesWhereNothingDisturbsIt) {
   std::mt19937 engine(5);
   const auto up_to = [&](std::uint32_t most) { return static_cast<std::uint32_t>(engine() % (most + 1)); };
@@ -188,7 +188,7 @@ TEST(NetworkSegments, AChainCarriesOneTensor) {
   EXPECT_EQ(network->carry(), Bytes{8 * 256}) << "the two do not live at once";
 }
 
-/// How much more a plan of the carry takes than what lives at once.
+/// Checks how much more the planned memory takes than the bytes live at once.
 TEST(NetworkSegments, CarryOfWellKnownNetworksIsNearTheLeast) {
   for (const std::string name : {"yolov3-tiny", "resnet50", "densenet201", "resnext50"}) {
     const auto network = on_host(model(name, {}));
@@ -210,7 +210,7 @@ TEST(NetworkSegments, CarryOfWellKnownNetworksIsNearTheLeast) {
   }
 }
 
-// ---- what else a cut leaves as it is
+// ---- properties that a cut does not change
 
 TEST(NetworkSegments, RunWithoutAllocating) {
   const auto device = host_device();

@@ -1,4 +1,4 @@
-// Tensors without elements: results follow from shapes, as in NumPy and ONNX.
+// Tests tensors without elements: results follow from shapes, as in NumPy and ONNX.
 #include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include "tasks/engine/graph/passes.hpp"
@@ -18,7 +18,7 @@ using Values = std::vector<float>;
 using Ints = std::vector<std::int64_t>;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Input x [2, 3], and e [2, 0], the part of x behind its end.
+/// Input x [2, 3], and e [2, 0], the empty slice of x after its end.
 const std::string empty = onnx_value("input", "x", {"2", "3"}) + "output { name: 'y' } " +
                           onnx_ints("three", {1}, {3}) + onnx_ints("one", {1}, {1}) +
                           onnx_node("Slice", {"x", "three", "three", "one"}, {"e"});
@@ -30,7 +30,7 @@ Graph read(const std::string& nodes, int opset = 18) {
   return graph ? *graph : Graph();
 }
 
-/// The shape of the output, which has no elements.
+/// Returns the shape of the output, which has no elements.
 Shape shape(const std::string& nodes, int opset = 18) {
   const auto graph = read(nodes, opset);
   if (graph.outputs.empty()) return {};

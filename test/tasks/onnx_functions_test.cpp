@@ -1,4 +1,4 @@
-// Functions of a model (FunctionProto): what a call of one computes, and which calls are refused.
+// Tests functions of a model (FunctionProto): what a call computes, and which calls are refused.
 #include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include "test/support/expected_result.hpp"
@@ -14,7 +14,7 @@ using Values = std::vector<float>;
 
 const std::string x_to_y = onnx_value("input", "x", {"3"}) + onnx_value("output", "y", {"3"});
 
-/// A node of domain "local".
+/// Returns a node of domain "local".
 std::string call(const std::string& function, const std::vector<std::string>& inputs,
                  const std::vector<std::string>& outputs, const std::string& attributes = "") {
   return onnx_node(function, inputs, outputs, "domain: 'local' " + attributes);
@@ -38,7 +38,7 @@ std::vector<std::byte> model(const std::string& graph, const std::string& functi
                           std::to_string(opset) + " } graph { " + graph + " } " + functions);
 }
 
-/// The output of a model that takes x = {-2, 1, 3}.
+/// Returns the output of a model for the input x = {-2, 1, 3}.
 Values computed(const std::vector<std::byte>& bytes) {
   const auto graph = parse_onnx(bytes, "net.onnx");
   EXPECT_TRUE(graph.has_value()) << graph.error().what;
@@ -68,8 +68,8 @@ TEST(OnnxFunctions, KeepTheirNamesApart) {
             (Values{16, -8, -24}));
 }
 
-/// Before opset 13 Softmax is over all dimensions from the axis on. The files of both opsets are invalid to ONNX's
-/// checker; ONNX Runtime computes them so.
+/// Before opset 13, Softmax covers all dimensions from the axis on. ONNX's checker considers the files of both opsets
+/// invalid. ONNX Runtime computes them in this way.
 TEST(OnnxFunctions, AreOfTheModelsOpsetIfItNamesOne) {
   const auto ports = onnx_value("input", "x", {"1", "3", "1"}) + onnx_value("output", "y", {"1", "3", "1"});
   const auto called = ports + call("f", {"x"}, {"y"});

@@ -1,5 +1,5 @@
-// The oracle against the tests of operators that the package onnx brings, which write_onnx_node_tests.py writes into a
-// folder: RTEXEC_ONNX_NODE_TESTS=FOLDER tasks-tests --gtest_filter='OnnxOracle.*'.
+// Tests the oracle against the operator tests of the package onnx, which write_onnx_node_tests.py writes into a folder:
+// RTEXEC_ONNX_NODE_TESTS=FOLDER tasks-tests --gtest_filter='OnnxOracle.*'.
 #include "test/tasks/onnx_oracle/kinds.hpp"
 #include "test/tasks/onnx_oracle/oracle.hpp"
 
@@ -36,7 +36,7 @@ double of_float16(std::uint16_t bits) {
 }
 double of_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-/// The elements as they lie in the file: as bytes, or in the field of their type.
+/// Returns the elements as the file stores them: as bytes, or in the field of their type.
 template <class T, class Field> std::vector<T> elements(const onnx::TensorProto& tensor, const Field& field) {
   std::vector<T> all(field.begin(), field.end());
   if (!tensor.has_raw_data()) return all;
@@ -110,12 +110,12 @@ int opset_of(const onnx::ModelProto& model) {
   throw std::invalid_argument("operators of another domain");
 }
 
-/// Tests whose expected outputs were written down with four digits.
+/// True for tests whose expected outputs have only four digits.
 bool is_rounded(const std::string& test) {
   return test.starts_with("test_roialign_aligned") || test == "test_averagepool_2d_ceil_last_window_starts_on_pad";
 }
 
-/// How far an output may be from what is expected, as a part of its largest element; integers are exact.
+/// Returns the tolerance of an output relative to its largest element. Integers are exact.
 double tolerance_of(const std::string& test, const onnx::TensorProto& expected) {
   switch (expected.data_type()) {
   case onnx::TensorProto::FLOAT:
@@ -126,7 +126,7 @@ double tolerance_of(const std::string& test, const onnx::TensorProto& expected) 
   }
 }
 
-/// What is wrong with `got`; empty where nothing is.
+/// Returns the difference between `got` and `right`, or an empty text if they agree.
 std::string difference(const Array& got, const Array& right, double tolerance) {
   if (got.shape != right.shape) return "shape " + to_text(got.shape) + " in place of " + to_text(right.shape);
   if (got.kind != right.kind) return "elements of another kind";
@@ -142,7 +142,7 @@ std::string difference(const Array& got, const Array& right, double tolerance) {
   return {};
 }
 
-/// What is wrong with the outputs of the test in `folder`. Throws std::invalid_argument where the oracle has no such
+/// Returns the errors in the outputs of the test in `folder`. Throws std::invalid_argument if the oracle lacks an
 /// operator or type.
 std::string run_test(const path& folder) {
   const auto model = read<onnx::ModelProto>(folder / "model.onnx");
@@ -163,7 +163,7 @@ std::string run_test(const path& folder) {
   return {};
 }
 
-/// Why tests whose names begin so are not held against the oracle.
+/// The reasons why tests whose names begin with these texts are excluded.
 const std::map<std::string, std::string>& excluded() {
   static const std::map<std::string, std::string> reasons{
       {"test_attention_local_window", "windows: opset 25 or later"},

@@ -1,4 +1,4 @@
-// Sequences of tensors: lists of known length that a model builds and takes apart.
+// Tests sequences of tensors: lists of known length that a model builds and takes apart.
 #include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include "test/support/expected_result.hpp"
@@ -19,7 +19,7 @@ const std::string ports = onnx_value("input", "x", {"2", "3"}) + "output { name:
 
 Result<Graph> read(const std::string& nodes) { return parse_onnx(onnx_bytes(ports + nodes, 17), "net.onnx"); }
 
-/// Of x = {1, 2, 3, 4, 5, 6}.
+/// Computes with x = {1, 2, 3, 4, 5, 6}.
 Values computed(const std::string& nodes) {
   const auto graph = read(nodes);
   EXPECT_TRUE(graph.has_value()) << graph.error().what;
@@ -57,7 +57,7 @@ TEST(OnnxSequences, AreJoined) {
   EXPECT_EQ(run(*stacked, x), (Values{1, 2, 3, -1, -2, -3, 4, 5, 6, -4, -5, -6}));
 }
 
-/// Maps a body of `nodes` from "e" to "r" over the sequence s; "extra" is given to each round.
+/// Maps a body of `nodes` from "e" to "r" over the sequence s. Each round gets "extra".
 std::string mapped(const std::string& nodes, const std::string& inputs, const std::string& extra = "") {
   return "node { op_type: 'SequenceMap' input: 's' " + extra +
          " output: 'm' attribute { name: 'body' type: GRAPH g { " + inputs + nodes + " output { name: 'r' } } } }";

@@ -1,4 +1,4 @@
-// Operators that compute element by element, against the oracle.
+// Tests element-wise operators against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <cmath>
@@ -67,7 +67,7 @@ Cases function_cases() {
   for (const Kind& kind : kinds)
     for (const int opset : kind.opsets)
       for (const Ints& shape : shapes) {
-        // An element alone is measured by itself: not where a difference is all that is left of it.
+        // The error of a single element is relative to itself, so its inputs must not cancel out.
         const Range range = product(shape) == 1 ? Range{kind.range.high / 2, kind.range.high} : kind.range;
         cases.push_back(
             of_one_input(kind.name + "_" + shape_name(shape), opset, kind.type, shape, kind.attributes, range));
@@ -75,7 +75,7 @@ Cases function_cases() {
   return cases;
 }
 
-/// Where a rounding, a sign or a threshold changes.
+/// Values at which a rounding, a sign or a threshold changes.
 Cases edge_cases() {
   Cases cases;
   const std::vector<double> edges{-3.5, -2.5, -2, -1.5, -1, -0.75, -0.5, -0.25, -0.0, 0,   0.25,
@@ -83,7 +83,8 @@ Cases edge_cases() {
   for (const std::string type : {"Round", "Floor", "Ceil", "Sign", "Abs", "Neg", "Shrink", "ThresholdedRelu", "Elu",
                                  "Celu", "Selu", "Softsign", "Relu", "LeakyRelu"})
     cases.push_back(make_case(type, 13, [=](Model& m) { return m.node(type, {m.input(vector_of(edges))}); }));
-  cases.push_back(make_case("Clip_below_what_half_precision_has", 13, [](Model& m) { // as a vector is normalised
+  // as in the normalisation of a vector
+  cases.push_back(make_case("Clip_below_what_half_precision_has", 13, [](Model& m) {
     const std::string zeros = m.input({3, 5}, {0, 0});
     return m.node("Div", {zeros, m.node("Clip", {zeros, m.floats({}, {1e-12})})});
   }));
@@ -93,7 +94,7 @@ Cases edge_cases() {
   return cases;
 }
 
-/// The inverse of the sigmoid, as exporters write it: of what is clipped, with or without bounds of numerator and
+/// The inverse of the sigmoid as exporters write it: of a clipped value, with or without bounds of numerator and
 /// denominator.
 Cases logit_cases() {
   Cases cases;
@@ -111,7 +112,7 @@ Cases logit_cases() {
   add("of_what_is_bounded", 1e-3F, [](Model& m, const auto& p, const auto& rest, const auto&) {
     return m.node("Log", {m.node("Div", {p, rest})});
   });
-  for (const bool same : {true, false}) // another bound is another function
+  for (const bool same : {true, false}) // another bound gives another function
     add(same ? "of_parts_with_one_bound" : "of_parts_with_two_bounds", 0,
         [=](Model& m, const auto& p, const auto& rest, const auto& bounded) {
           return m.node("Log", {m.node("Div", {bounded(p, 1e-2F), bounded(rest, same ? 1e-2F : 2e-2F)})});
@@ -123,7 +124,7 @@ Cases logit_cases() {
   return cases;
 }
 
-/// Numbers that are none, and those without an end.
+/// NaN and infinities.
 Cases special_cases() {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   const std::vector<double> values{0, 1, -1, infinite, -infinite, std::nan(""), 3e38, -3e38, 1e-40, 2, -2};
@@ -192,7 +193,7 @@ Cases binary_cases() {
     cases.push_back(make_case("Pow_constant" + list_name({static_cast<Index>(exponent * 10)}), 13, [=](Model& m) {
       return m.node("Pow", {m.input({2, 3, 7}, {0.3, 3}), m.floats({}, {exponent})});
     }));
-  for (const float exponent : {2.0F, 3.0F}) // of negative numbers too
+  for (const float exponent : {2.0F, 3.0F}) // also for negative numbers
     cases.push_back(make_case("Pow_signed" + list_name({static_cast<Index>(exponent)}), 13, [=](Model& m) {
       return m.node("Pow", {m.input({2, 3, 7}, {-3, 3}), m.floats({1}, {exponent})});
     }));
@@ -243,7 +244,7 @@ Cases variadic_cases() {
   return cases;
 }
 
-/// Comparisons end as floats, as what a choice depends on, or as they are.
+/// Comparisons are converted to floats, select values, or are outputs.
 Cases comparison_cases() {
   Cases cases;
   const auto add = [&](const std::string& type, int opset, const Ints& a, const Ints& b) {
@@ -279,7 +280,7 @@ Cases logic_cases() {
       cases.push_back(make_case(type + "_" + shape_name(a) + "_with_" + shape_name(b), 11, [=, a = a, b = b](Model& m) {
         return m.node("Cast", {m.node(type, {m.bool_input(a), m.bool_input(b)})}, {{"to", as_float}});
       }));
-  for (const std::string type : {"And", "Or", "Xor"}) // of comparisons, as masks are made
+  for (const std::string type : {"And", "Or", "Xor"}) // of comparisons, as in masks
     cases.push_back(make_case(type + "_of_comparisons", 13, [=](Model& m) {
       const std::string x = m.input({3, 17});
       const std::string above = m.node("Greater", {x, m.floats({}, {-0.5F})});

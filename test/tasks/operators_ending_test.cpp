@@ -1,5 +1,5 @@
-// What follows a sum of products, and is computed with it: bias, residual and activation, by each way that the engine
-// has for the products.
+// Tests operations fused with a preceding sum of products: bias, residual and activation, for each kernel that computes
+// the products.
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The operators of the oracle on a GPU: on this machine's where there is one, else by the emulation of its kernels.
+// Tests the operators of the oracle on a GPU: this machine's if there is one, else the emulation of its kernels.
 #include "tasks/engine/cuda/cuda_network.hpp"
 #include "tasks/engine/host/kernels/elements.hpp"
 #include "test/tasks/port_values.hpp"
@@ -23,10 +23,10 @@ void set_inputs(const tasks::Network& network, const Model& model) {
   }
 }
 
-/// How far the operator is from the oracle on the GPU; nothing where a GPU does not compute it, and says so.
+/// Returns the error of the operator on the GPU relative to the oracle, or nullopt if a GPU refuses the operator.
 std::optional<double> error_on_gpu(const Model& model, Precision precision) {
   auto graph = parsed(model);
-  if (!graph) return std::nullopt; // the host's test says whether it may be refused
+  if (!graph) return std::nullopt; // the host's test checks if it may be refused
   tasks::optimise(*graph);
   auto built = tasks::CudaNetwork::build(*graph, precision, {tasks::test_gpu().launching(), true});
   if (!built) {
@@ -54,7 +54,7 @@ TEST_P(OnnxOperator, IsComputedLikewiseOnAGpu) {
   EXPECT_LT(*error, GetParam().tolerance) << model.description();
 }
 
-/// Where rounding to half a value moves the result by more than that, or beyond what half precision has.
+/// True if rounding to half precision changes the result by more than the tolerance, or leaves its range.
 bool leaves_half_precision(const std::string& name) {
   static constexpr std::string_view beginnings[] = {
       "Ceil", "Dequantize", "Exp",        "Floor", "Hardmax",         "IsInf",    "Log",

@@ -1,5 +1,5 @@
-// Whole graphs against the oracle: what passes fuse, what runs in place, and where the memory plan puts tensors must
-// not be seen from outside.
+// Tests whole graphs against the oracle. Fusion by passes, execution in place, and the placement of tensors in memory
+// must not affect results.
 #include "test/support/rounds.hpp"
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
@@ -27,7 +27,7 @@ std::string normalization(Model& m, const std::string& x) {
                                        m.constant(channels, {-0.5, 0.5}), m.constant(channels, {0.5, 1.5})});
 }
 
-/// Grows a graph, node by node, out of what is already there.
+/// Grows a graph, node by node, from the existing tensors.
 class Grower {
  public:
   explicit Grower(std::uint64_t seed) : random_(seed), model_(seed, 14 + static_cast<int>(seed % 10)) {}
@@ -52,7 +52,7 @@ class Grower {
   const std::string& any(const Names& names) {
     return names[static_cast<std::size_t>(between(0, std::ssize(names) - 1))];
   }
-  /// A map, rather a recent one, so that graphs grow deep.
+  /// Returns a map, preferably a recent one, so that graphs grow deep.
   const std::string& map() { return chance(2) ? any(maps_) : maps_.back(); }
   const Array& value(const std::string& name) { return model_.value(name); }
 
@@ -62,7 +62,7 @@ class Grower {
     return name;
   }
 
-  /// What usually follows a convolution or a sum; each tensor on the way may be read again later.
+  /// Adds operations that usually follow a convolution or a sum. Each intermediate tensor may be read again later.
   std::string follow(std::string x) {
     if (chance(4)) x = keep(x);
     if (chance(3)) x = normalization(model_, x);
@@ -86,7 +86,7 @@ class Grower {
     }
   }
 
-  /// A map of the same shape as `x`: one that is there, or a fresh convolution of `x`.
+  /// Returns a map of the same shape as `x`: an existing one, or a new convolution of `x`.
   std::string partner(const std::string& x) {
     Names same;
     std::ranges::copy_if(maps_, std::back_inserter(same),
@@ -104,7 +104,7 @@ class Grower {
     keep(model_.node("Mul", {x, model_.node("Sigmoid", {y})}));
   }
 
-  /// Squeeze and excitation: a gate for each channel.
+  /// Squeeze and excitation: one gate per channel.
   void gate() {
     const std::string x = map(), mean = model_.node("GlobalAveragePool", {x});
     const std::string squeezed = model_.node("Relu", {conv(model_, mean, between(1, 6), 1)});
@@ -177,7 +177,7 @@ class Grower {
         {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}}));
   }
 
-  /// Two convolutions, in a row or side by side, with the same weights.
+  /// Adds two convolutions with the same weights, in sequence or in parallel.
   void shared_weights() {
     const std::string x = map();
     const Index channels = value(x).extent(1);
@@ -217,7 +217,7 @@ class Grower {
     }
   }
 
-  /// A classifier: its output is no map.
+  /// Adds a classifier. Its output is not a map.
   void head() {
     const std::string flat = model_.node("Flatten", {model_.node("GlobalAveragePool", {map()})});
     const std::string weights = model_.constant({9, value(flat).extent(1)});
@@ -228,7 +228,7 @@ class Grower {
 
   void choose_outputs() {
     Names outputs{made_.back()};
-    for (Index i = between(0, 3); i > 0; --i) outputs.push_back(any(made_)); // may be read inside as well
+    for (Index i = between(0, 3); i > 0; --i) outputs.push_back(any(made_)); // these may be read by other nodes too
     if (chance(8)) outputs.push_back(any(inputs_));
     if (chance(12)) outputs.push_back(model_.constant({2, 3}));
     std::ranges::shuffle(outputs, random_);
@@ -259,7 +259,7 @@ template <class F> Case graph(const std::string& name, F make, Support support =
           one_operator, support};
 }
 
-/// Rounded down, as exporters write it.
+/// Rounds down, as exporters write it.
 std::string floor_division(Model& m, const std::string& x, const std::string& by) {
   const std::string zero = m.integer(0), quotient = m.node("Div", {x, by});
   const std::string differ = m.node("Xor", {m.node("Less", {x, zero}), m.node("Less", {by, zero})});
@@ -267,7 +267,7 @@ std::string floor_division(Model& m, const std::string& x, const std::string& by
   return m.node("Where", {m.node("And", {differ, remains}), m.node("Sub", {quotient, m.integer(1)}), quotient});
 }
 
-/// What has to be right at the edges of a graph and of each fusion.
+/// Cases at the limits of a graph and of each fusion.
 Cases edge_cases() {
   const Ints shape{1, 8, 9, 10};
   return {
@@ -311,7 +311,7 @@ Cases edge_cases() {
               m.output(m.node("Reshape", {y, m.integers({-1})}));
             }),
       graph("ReshapeThenChangedInPlace",
-            [=](Model& m) { // the flat view must survive what happens to the map
+            [=](Model& m) { // the flattened view must keep its contents when the map changes
               const std::string y = conv(m, m.input(shape), 8), flat = m.node("Flatten", {y});
               m.output(m.node("Exp", {m.node("Relu", {y})}));
               m.output(m.node("Gemm", {flat, m.constant({4, 720}, {-0.05, 0.05})}, {{"transB", Index{1}}}));
@@ -353,7 +353,7 @@ Cases edge_cases() {
               m.output(m.node("Add", {y, y}));
             }),
       graph("ResidualMadeLater",
-            [=](Model& m) { // the sum's other side depends on the convolution itself
+            [=](Model& m) { // the sum's other operand depends on the convolution
               const std::string y = conv(m, m.input(shape), 8);
               m.output(m.node("Relu", {m.node("Add", {y, m.node("Sigmoid", {y})})}));
             }),
@@ -368,7 +368,7 @@ Cases edge_cases() {
               m.output(m.node("Add", {m.node("Add", {conv(m, x, 8), x}), m.input(shape)}));
             }),
       graph("ResidualThenScale",
-            [=](Model& m) { // the batch normalisation takes the sum, not the convolution
+            [=](Model& m) { // the batch normalisation applies to the sum, not to the convolution
               const std::string x = m.input(shape);
               m.output(normalization(m, m.node("Add", {conv(m, x, 8), x})));
             }),
@@ -410,12 +410,12 @@ Cases edge_cases() {
               m.output(m.node("Sigmoid", {m.node("LeakyRelu", {conv(m, m.input(shape), 8)}, {{"alpha", 0.3F}})}));
             }),
       graph("BroadcastResidual",
-            [=](Model& m) { // not of the output's shape
+            [=](Model& m) { // not the shape of the output
               const std::string x = m.input(shape);
               m.output(m.node("Add", {conv(m, x, 8), m.node("GlobalAveragePool", {x})}));
             }),
       graph("ResidualWidensConv",
-            [=](Model& m) { // the convolution's output is the one that is broadcast
+            [=](Model& m) { // here the convolution's output is broadcast
               m.output(m.node("Add", {conv(m, m.input({1, 8, 1, 1}), 8), m.input({1, 8, 5, 6})}));
             }),
       graph("ConstantResidual",
@@ -427,7 +427,7 @@ Cases edge_cases() {
               const std::string x = m.input({3, 8});
               m.output(m.node("Relu", {m.node("Add", {m.node("Gemm", {x, m.constant({8, 8}), m.constant({8})}), x})}));
             }),
-      // [10] stands along the width, which has as many as the channels
+      // [10] applies along the width, which is as large as the number of channels.
       graph("ConstantWiderThanChannels",
             [=](Model& m) {
               m.output(m.node("Mul", {conv(m, m.input({1, 10, 10, 10}), 10), m.constant({10})}));
@@ -465,7 +465,7 @@ Cases edge_cases() {
               m.output(m.node("Conv", {x, w}));
             }),
       graph("SharedWeightsOneNormalized",
-            [=](Model& m) { // folding must not change the other's weights
+            [=](Model& m) { // folding must not change the weights of the other
               const std::string x = m.input(shape), w = m.constant({8, 8, 1, 1}, {-0.5, 0.5});
               m.output(normalization(m, m.node("Conv", {x, w})));
               m.output(m.node("Conv", {x, w}));

@@ -1,4 +1,4 @@
-// Operators that move elements where indices say, repeat them, or make tensors, against the oracle.
+// Tests operators that move elements according to indices, repeat them, or make tensors, against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 std::string as_floats(Model& m, const std::string& x) { return m.node("Cast", {x}, {{"to", as_float}}); }
 
-/// Indices of an axis of `extent` elements, negative ones among them: as a constant or as an input.
+/// Returns indices of an axis of `extent` elements, including negative ones, as a constant or as an input.
 std::string indices(Model& m, const Ints& shape, Index extent, bool constant, Kind kind = Kind::int64) {
   const Range range{static_cast<double>(-extent), static_cast<double>(extent - 1)};
   return constant ? m.integer_constant(shape, range, kind) : m.integer_input(shape, range, kind);
@@ -72,7 +72,7 @@ Cases gather_elements_cases() {
   return cases;
 }
 
-/// Every dimension has the same extent, so that any index fits everywhere.
+/// Every dimension has the same extent, so that any index is valid everywhere.
 Cases gather_nd_cases() {
   Cases cases;
   for (const bool constant : {true, false})
@@ -113,10 +113,10 @@ const std::vector<Reduction> reductions{{"", 11},    {"", 13},    {"none", 16}, 
 Attributes how(const Reduction& reduction) {
   return reduction.name.empty() ? Attributes{} : Attributes{{"reduction", reduction.name}};
 }
-/// Indices may meet only where updates are reduced.
+/// True if duplicate indices are allowed: only if updates are reduced.
 bool may_meet(const Reduction& reduction) { return !reduction.name.empty() && reduction.name != "none"; }
 
-/// `lines` times 0, 1, ... in some order, counted from the back now and then.
+/// Returns `lines` times 0, 1, ... in random order, sometimes counted from the end.
 Ints shuffled(Index lines, Index count, Index extent, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Ints all;
@@ -148,7 +148,7 @@ Cases scatter_elements_cases() {
                                     reduction.opset, [=, shape = shape, updated = updated](Model& m) {
                                       const std::size_t at = axis == 0 ? 0 : shape.size() - 1;
                                       const Index count = updated[at], lines = product(updated) / count;
-                                      // Of one line each along the last axis; along the first, all get the same.
+                                      // Along the last axis, one line each. Along the first, all get the same.
                                       const Ints along = shuffled(axis == 0 ? 1 : lines, count, shape[at], 3);
                                       Array where(updated, Kind::int64);
                                       for (Index i = 0; i < where.size(); ++i)
@@ -254,7 +254,7 @@ Cases range_cases() {
       return m.node("Add", {m.node("Range", {from, to, by}), m.input({1})});
     }));
   }
-  cases.push_back(make_case("OfALength", 13, [](Model& m) { // as positions are made
+  cases.push_back(make_case("OfALength", 13, [](Model& m) { // as positions are computed
     const std::string x = m.input({2, 7, 5});
     const std::string length = m.node("Gather", {m.node("Shape", {x}), m.integer(1)});
     const std::string positions = m.node("Range", {m.integer(0), length, m.integer(1)});
@@ -263,7 +263,7 @@ Cases range_cases() {
   return cases;
 }
 
-/// As exporters write what depends on a shape that they do not know.
+/// As exporters write operations that depend on a shape unknown to them.
 std::string flat_if_one(Model& m, const std::string& x) {
   const std::string length = m.node("Gather", {m.node("Shape", {x}), m.integer(-1)});
   return m.choice(
@@ -306,7 +306,7 @@ Cases choice_cases() {
   return cases;
 }
 
-/// Tensors that hang on nothing but shapes and constants.
+/// Tensors that depend only on shapes and constants.
 Cases made_cases() {
   Cases cases;
   for (const int opset : {11, 20, 24}) {
@@ -322,7 +322,7 @@ Cases made_cases() {
       const std::string ones = m.node("ConstantOfShape", {m.node("Shape", {x})}, {{"value", integers_of({1}, {1})}});
       return m.node("Add", {x, as_floats(m, ones)});
     }));
-    cases.push_back(make_case("ConstantOfShape_of_nothing", opset, [](Model& m) { // as pads are filled up
+    cases.push_back(make_case("ConstantOfShape_of_nothing", opset, [](Model& m) { // as pads are extended
       const std::string none = m.node("ConstantOfShape", {m.integers({0})}, {{"value", integers_of({1}, {0})}});
       const std::string pads = m.node("Concat", {m.integers({0, 1, 2, 0}), none}, {{"axis", Index{0}}});
       return m.node("Pad", {m.input({3, 5}), pads});
@@ -341,7 +341,7 @@ Cases made_cases() {
     const std::string found = m.node("NonZero", {m.floats({2, 3}, {0, 1, 2, 0, 0, -1})});
     return m.node("Add", {as_floats(m, found), m.input({1})});
   }));
-  cases.push_back(make_case("NonZero_of_ones", 13, [](Model& m) { // PyTorch's way to list all indices
+  cases.push_back(make_case("NonZero_of_ones", 13, [](Model& m) { // PyTorch's way of listing all indices
     const std::string ones = m.node("ConstantOfShape", {m.integers({5})}, {{"value", integers_of({1}, {1})}});
     const std::string all = m.node("Transpose", {m.node("NonZero", {ones})}, {{"perm", Ints{1, 0}}});
     return m.node("Gather", {m.input({9, 3}), m.node("Reshape", {all, m.integers({-1})})});
@@ -446,7 +446,7 @@ Cases depth_cases() {
   return cases;
 }
 
-/// Boxes as constants, so that how many are chosen is known beforehand.
+/// Boxes are constants, so that the number of chosen ones is known beforehand.
 Cases suppression_cases() {
   Cases cases;
   for (const Index center : {0, 1})

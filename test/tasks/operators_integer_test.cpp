@@ -1,4 +1,4 @@
-// Quantized, integer and boolean tensors against the oracle.
+// Tests quantized, integer and boolean tensors against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ std::string kind_name(Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// All values of the 8-bit kinds, and of others what products and sums keep exact.
+/// Returns all values of the 8-bit kinds, and for other kinds a range in which products and sums are exact.
 Range values_of(Kind kind) {
   if (kind == Kind::uint8 || kind == Kind::int8) return {limits(kind).low, limits(kind).high};
   return {is_signed(kind) ? -1000.0 : 0.0, 1000};
@@ -23,7 +23,7 @@ std::string integer(Model& m, const Ints& shape, Kind kind, bool constant = fals
 }
 std::string scalar(Model& m, Index value, Kind kind) { return m.constant(integers_of({}, {value}, kind)); }
 
-/// Powers of two: exact wherever they divide or multiply.
+/// Powers of two are exact in any division or multiplication.
 enum class Scale { power_of_two, any };
 
 std::string scales(Model& m, const Ints& shape, Scale scale, double about) {
@@ -40,7 +40,7 @@ double tolerance_of(Scale scale, Kind kind) {
   return kind == Kind::uint16 || kind == Kind::int16 ? one_unit / 256 : one_unit;
 }
 
-/// How finely scales are given: of all, of each place along an axis, or of blocks.
+/// The granularity of scales: one for all, one per position along an axis, or one per block.
 struct Granularity {
   std::string name;
   Ints scales;
@@ -75,7 +75,7 @@ Cases quantize_cases() {
           };
           cases.push_back(make_case(
               "Quantize_" + name, g.opset,
-              [=](Model& m) { // some values lie beyond what can be held
+              [=](Model& m) { // some values are out of range
                 const std::string x = m.input(quantized_shape, {-6, 6});
                 return m.node("QuantizeLinear", {x, scales(m, g.scales, scale, about), zeros(m)}, g.attributes);
               },
@@ -122,7 +122,7 @@ Cases quantize_cases() {
   return cases;
 }
 
-/// What quantizers write around every operator.
+/// The nodes that quantizers write around every operator.
 Cases quantized_network_cases() {
   Cases cases;
   const auto through = [](Model& m, const std::string& x, double about, Kind kind, Index zero) {
@@ -275,7 +275,7 @@ Cases matmul_cases() {
                 },
                 tolerance_of(scale, Kind::uint8)));
       }
-  for (const auto& [a_kind, b_kind] : operand_kinds) { // of each row, and of each column
+  for (const auto& [a_kind, b_kind] : operand_kinds) { // one for each row, and one for each column
     cases.push_back(make_case("MatMulInteger_columns_" + kind_name(a_kind) + "_" + kind_name(b_kind), 11,
                               [=, a_kind = a_kind, b_kind = b_kind](Model& m) {
                                 return m.node("MatMulInteger",
@@ -298,7 +298,7 @@ Cases matmul_cases() {
 const std::vector<std::pair<Ints, Ints>> pairs{
     {{2, 3, 5}, {2, 3, 5}}, {{2, 3, 5}, {5}}, {{3, 1}, {1, 33}}, {{}, {7}}, {{31}, {}}, {{2, 1, 4, 1}, {3, 1, 5}}};
 
-/// A tensor, its scale and its zero point.
+/// Adds a tensor, its scale and its zero point.
 void add_quantised(Model& m, Names& to, const Ints& shape, Kind kind, double scale, bool constant = false) {
   to.push_back(integer(m, shape, kind, constant));
   to.push_back(scales(m, {}, Scale::power_of_two, scale));
@@ -309,7 +309,7 @@ void add_scale(Model& m, Names& to, Kind kind, double scale) {
   to.push_back(scalar(m, kind == Kind::uint8 ? 130 : 2, kind));
 }
 
-/// Operators of onnxruntime's quantiser.
+/// Operators of onnxruntime's quantizer.
 Cases microsoft_cases() {
   Cases cases;
   for (const Kind kind : {Kind::uint8, Kind::int8}) {
@@ -375,12 +375,12 @@ Cases arithmetic_cases() {
   for (const Kind kind : {Kind::int32, Kind::int64, Kind::uint8, Kind::int8})
     for (const auto& [a, b] : pairs) {
       const std::string name = kind_name(kind) + "_" + shape_name(a) + "_with_" + shape_name(b);
-      const bool small = kind == Kind::uint8 || kind == Kind::int8; // arithmetic with these from opset 14 on
+      const bool small = kind == Kind::uint8 || kind == Kind::int8; // arithmetic of these exists from opset 14 on
       for (const std::string type : {"Add", "Sub", "Mul", "Min", "Max"})
         cases.push_back(make_case(type + "_" + name, small ? 14 : 13, [=, a = a, b = b](Model& m) {
           const Range range = small ? Range{0, 11} : values_of(kind);
           const std::string low = m.integer_input(b, range, kind);
-          const bool difference = kind == Kind::uint8 && type == "Sub"; // stays positive
+          const bool difference = kind == Kind::uint8 && type == "Sub"; // must remain positive
           const std::string high = m.integer_input(a, difference ? Range{11, 99} : range, kind);
           return m.node(type, {high, low});
         }));
@@ -436,7 +436,7 @@ Cases cast_cases() {
   const Kind kinds[] = {Kind::real, Kind::boolean, Kind::uint8, Kind::int8, Kind::int32, Kind::int64};
   for (const int opset : {11, 13, 21})
     for (const Kind from : kinds)
-      for (const Kind to : kinds) // of what both hold
+      for (const Kind to : kinds) // values that both can hold
         cases.push_back(make_case(kind_name(from) + "_to_" + kind_name(to), opset, [=](Model& m) {
           const Range range{std::max({-100.0, limits(from).low, limits(to).low}), std::min(100.0, limits(from).high)};
           const std::string x = from == Kind::real ? m.input({3, 11}, range) : m.integer_input({3, 11}, range, from);
@@ -445,7 +445,7 @@ Cases cast_cases() {
   return cases;
 }
 
-/// Operators that move elements move any kind.
+/// Operators that move elements support any kind.
 Cases move_cases() {
   Cases cases;
   for (const Kind kind : {Kind::boolean, Kind::uint8, Kind::int8, Kind::int32, Kind::int64}) {

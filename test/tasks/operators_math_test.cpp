@@ -1,4 +1,4 @@
-// Operators that compute element by element, matrix products, normalisations and means, against the oracle.
+// Tests element-wise operators, matrix products, normalisations and means against the oracle.
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include <cmath>
@@ -124,7 +124,7 @@ Cases binary_cases() {
       for (const std::string constant : {"neither", "left", "right"})
         cases.push_back({type + "_" + to_text(a) + "_with_" + to_text(b) + "_constant_" + constant, [=, a = a, b = b] {
                            Model model(11, 13);
-                           const Range range{0.5, 2}; // away from a division by nothing
+                           const Range range{0.5, 2}; // avoids a division by zero
                            const std::string left =
                                constant == "left" ? model.constant(a, range) : model.input(a, range);
                            const std::string right =
@@ -220,7 +220,7 @@ Cases softmax_cases() {
     for (const Ints& shape : shapes) {
       const auto rank = static_cast<Index>(shape.size());
       for (Index axis = -rank; axis <= rank; ++axis) {
-        const bool given = axis < rank; // the last round leaves the axis out
+        const bool given = axis < rank; // the last round omits the axis
         if (!given && opset < 13 && rank == 1) continue;
         cases.push_back(
             {"opset" + std::to_string(opset) + "_" + to_text(shape) + "_axis_" + (given ? axis_name(axis) : "default"),
@@ -258,7 +258,7 @@ Cases mean_cases() {
                            return model;
                          }});
       }
-  for (const Index keep : {0, 1}) // from opset 18 on, an attribute says what no axis means
+  for (const Index keep : {0, 1}) // from opset 18 on, an attribute determines the meaning of no axis
     for (const Index noop : {0, 1})
       for (const bool given : {false, true})
         cases.push_back(
@@ -321,7 +321,7 @@ Cases normalization_cases() {
                            model.output(y);
                            return model;
                          }});
-  cases.push_back({"before_conv", [] { // as DenseNet has it: padding stays zero
+  cases.push_back({"before_conv", [] { // as in DenseNet: padding stays zero
                      Model model(43, 14);
                      const std::string x = model.node("Relu", {batch_normalization(model, model.input({1, 8, 9, 10}))});
                      model.output(model.node("Conv", {x, model.constant({16, 8, 3, 3}, {-0.3, 0.3})},

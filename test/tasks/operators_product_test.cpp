@@ -1,4 +1,4 @@
-// Products of matrices and of more, against the oracle.
+// Tests products of matrices and of higher dimensions against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <cmath>
@@ -50,7 +50,7 @@ Cases matmul_cases() {
   cases.push_back(make_case("WithBias", 13, [](Model& m) {
     return m.node("Add", {m.node("MatMul", {m.input({2, 9, 16}), m.constant({16, 24})}), m.constant({24})});
   }));
-  for (const Index terms : {1, 2, 3, 4, 7}) // in rows shorter than what a GPU reads at once
+  for (const Index terms : {1, 2, 3, 4, 7}) // in rows shorter than a GPU reads at once
     cases.push_back(make_case("OfFewTerms" + list_name({terms}), 13, [=](Model& m) {
       const std::string x = m.node("Sigmoid", {m.node("MatMul", {m.input({2, 30, 16}), m.constant({16, terms})})});
       return m.node("Relu", {m.node("Add", {m.node("MatMul", {x, m.constant({terms, 70})}), m.constant({70})})});
@@ -157,7 +157,7 @@ struct Heads {
   }
 };
 
-/// Queries, keys and values; attributes that say how many heads there are where the shapes do not.
+/// Queries, keys and values, with attributes for the number of heads if the shapes do not give it.
 struct Attended {
   Names from;
   Attributes attributes;
@@ -234,7 +234,7 @@ Cases attention_state_cases() {
                                              m.input({h.batch, h.key_heads, past, h.value_size})});
                 return m.nodes("Attention", a.from, 3, a.attributes);
               }));
-  for (const Index causal : {0, 1}) // from opset 24 on, keys may be padded, and a mask shorter than they
+  for (const Index causal : {0, 1}) // from opset 24 on, keys may be padded, and a mask may be shorter than the keys
     cases.push_back(make_case(std::string("Padded") + (causal == 1 ? "_causal" : ""), 24, [=](Model& m) {
       Attended a = attend(m, {2, 3, 8}, {{"is_causal", causal}});
       a.from.insert(a.from.end(), {"", "", "", m.integers({5, 8})});
@@ -252,12 +252,12 @@ Cases attention_state_cases() {
       const Names outputs = m.nodes("Attention", a.from, 4, a.attributes);
       return Names{outputs.front(), outputs.back()};
     }));
-  cases.push_back(make_case("RowOfNothing", 23, [](Model& m) { // is zero
+  cases.push_back(make_case("RowOfNothing", 23, [](Model& m) { // the result is zero
     Attended a = attend(m, {1, 2, 3, 1, 1, 4, 4});
     a.from.push_back(m.constant(integers_of({2, 3}, {0, 0, 0, 1, 0, 1}, Kind::boolean)));
     return m.node("Attention", a.from, a.attributes);
   }));
-  for (const bool last : {false, true}) // values times the transpose of the softmax, of channels before pixels
+  for (const bool last : {false, true}) // values times the transposed softmax, with channels before pixels
     cases.push_back(make_case(std::string("Turned") + (last ? "Values" : ""), 14, [=](Model& m) {
       const auto turned = [&](const std::string& x) { return m.node("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); };
       const std::string q = m.input({2, 3, 8, 10}), k = m.input({2, 3, 8, 6});
@@ -265,7 +265,7 @@ Cases attention_state_cases() {
       const std::string scaled = m.node("Mul", {m.node("MatMul", {turned(q), k}), m.constant({}, {0.3, 0.3})});
       return m.node("MatMul", {v, turned(m.node("Softmax", {scaled}, {{"axis", Index{-1}}}))});
     }));
-  cases.push_back(make_case("OverChannels", 14, [](Model& m) { // rows that are long only as they are multiplied
+  cases.push_back(make_case("OverChannels", 14, [](Model& m) { // only the multiplication makes these rows long
     const auto tensor = [&] { return m.input({1, 2, 1100, 4}); };
     const auto turned = [&](const std::string& x) { return m.node("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); };
     const std::string scaled = m.node("Mul", {tensor(), m.constant({}, {0.03, 0.03})});

@@ -1,11 +1,11 @@
-// Networks of quantised layers against the oracle: what quantisers write around convolutions and products. Scales are
-// powers of two, so that nothing is rounded but where the networks say so.
+// Tests networks of quantized layers against the oracle, with the nodes that quantizers write around convolutions and
+// products. Scales are powers of two, so that only the rounding of the networks themselves occurs.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 namespace rtexec::test {
 namespace {
 
-/// Eight bits, with a zero point that is neither in the middle nor at an end.
+/// An 8-bit type with a zero point that is neither in the middle nor at a limit.
 struct Numbers {
   Kind kind = Kind::uint8;
   Index zero = 121;
@@ -15,7 +15,7 @@ std::string name_of_numbers(const Numbers& n) {
   return (n.kind == Kind::uint8 ? "uint8" : "int8") + list_name({n.zero});
 }
 
-/// Which half precision has as well, and some of which lie between two levels.
+/// Returns an input that half precision represents exactly. Some values are between two levels.
 std::string input_of(Model& m, const Ints& shape) {
   auto x = whole_floats(shape, -384, 384, seed_of(shape_name(shape)));
   for (double& value : x.values) value /= 128;
@@ -49,7 +49,7 @@ std::string weights(Model& m, const Ints& shape, Index axis = 0) {
                  m.constant(integers_of({count}, Ints(static_cast<std::size_t>(count), 0), Kind::int8))},
                 {{"axis", axis}});
 }
-/// Of one scale, of numbers that are less than what they are written as.
+/// Returns weights with one scale and a zero point that makes them smaller than their stored values.
 std::string shifted_weights(Model& m, const Ints& shape) {
   return m.node("DequantizeLinear", {m.integer_constant(shape, {10, 250}, Kind::uint8), m.floats({}, {0x1p-8F}),
                                      m.constant(integers_of({}, {130}, Kind::uint8))});
@@ -107,7 +107,7 @@ Cases conv_cases() {
   return cases;
 }
 
-/// Of two layers and more: what lies between them stays as bytes where it can.
+/// Two layers or more. Intermediate tensors stay bytes if possible.
 Cases chain_cases() {
   Cases cases;
   const auto first = layers[0];
@@ -162,7 +162,7 @@ Cases chain_cases() {
       const auto x = begin(m);
       return Names{conv(m, x, second, weights(m, second.weights)), m.node("Sigmoid", {x})};
     });
-    add("normalised", [=](Model& m) { // its weights are no whole numbers any more
+    add("normalised", [=](Model& m) { // its weights are no longer integers
       const auto y = conv(m, begin(m), second, weights(m, second.weights));
       return m.node("BatchNormalization",
                     {y, m.constant({12}, {0.5, 2}), m.constant({12}), m.constant({12}), m.constant({12}, {0.5, 2})});
@@ -206,7 +206,7 @@ Cases product_cases() {
         const auto y = m.node("Gemm", {x, b, bias(m, 21)}, {{"transB", transposed}, {"alpha", 0.5F}, {"beta", 2.0F}});
         return through(m, m.node("Relu", {y}), coarse, n);
       });
-    add("MatMul_of_columns", [=](Model& m) { // scales of rows, which no column shares
+    add("MatMul_of_columns", [=](Model& m) { // scales per row, which no column shares
       return m.node("MatMul", {through(m, input_of(m, {5, 70}), fine, n), weights(m, {70, 21}, 0)});
     });
     add("Layers", [=](Model& m) {

@@ -1,4 +1,4 @@
-// Recurrent layers against the oracle.
+// Tests recurrent layers against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace {
 struct Layer {
   std::string type;
   Index gates = 1, activations = 1;
-  Strings functions; // two sets that differ from the default, for two directions
+  Strings functions; // two sets different from the default, for two directions
 };
 const std::vector<Layer> layers{{"RNN", 1, 1, {"Relu", "Sigmoid"}},
                                 {"GRU", 3, 2, {"Sigmoid", "Softsign", "HardSigmoid", "Tanh"}},
@@ -22,7 +22,7 @@ struct Size {
 };
 const std::vector<Size> sizes{{}, {1, 1, 1, 1}, {3, 1, 33, 31}, {11, 3, 8, 16}, {2, 5, 1, 7}};
 
-/// What of a layer is given beside its weights.
+/// The optional inputs of a layer.
 struct Given {
   std::string direction = "forward";
   bool bias = true, states = false, peepholes = false, batch_first = false;
@@ -44,7 +44,7 @@ std::string lengths(Model& m, const Given& given, const Size& size) {
   return given.lengths == "run_time" ? m.input(array) : m.constant(array);
 }
 
-/// A layer over one input, with all its outputs.
+/// Adds a layer with one input, and returns all its outputs.
 Names recur(Model& m, const Layer& layer, const Size& size, const Given& given, Attributes attributes = {}) {
   const Index directions = given.directions();
   const double scale = 1 / std::sqrt(static_cast<double>(size.hidden));
@@ -72,7 +72,7 @@ Names recur(Model& m, const Layer& layer, const Size& size, const Given& given, 
 
 Case layer_case(const std::string& name, int opset, const Layer& layer, const Size& size, const Given& given,
                 const Attributes& attributes = {}) {
-  // A state is as exact as numbers near 1 are, and that of one unit alone may be near zero.
+  // A state is as exact as numbers near 1. The state of a single unit may be near zero.
   const double tolerance = size.hidden == 1 ? 10 * one_operator : one_operator;
   return make_case(
       layer.type + "_" + size.text() + "_" + given.text() + name, opset,
@@ -99,11 +99,11 @@ Cases attribute_cases() {
       const auto count = static_cast<std::size_t>(layer.activations * given.directions());
       const Strings functions(layer.functions.begin(), layer.functions.begin() + static_cast<std::ptrdiff_t>(count));
       cases.push_back(layer_case("_functions", 14, layer, {}, given, {{"activations", functions}}));
-      // Of two steps from nothing, no cell reaches 1: whether it is held too, implementations differ.
+      // In two steps from zero no LSTM cell reaches 1. Implementations differ on clipping the cell.
       for (const float clip : layer.type == "LSTM" ? Floats{1} : Floats{0.1F, 0.5F})
         cases.push_back(layer_case("_clip" + std::to_string(std::lround(clip * 10)), 14, layer, {2, 2, 3, 4},
                                    {direction, true}, {{"clip", clip}}));
-      for (const bool states : {false, true}) // a layout from opset 14 on
+      for (const bool states : {false, true}) // layouts exist from opset 14 on
         cases.push_back(layer_case("", 14, layer, {}, {direction, true, states, false, true}));
       for (const std::string some : {"full", "some", "run_time"})
         for (const bool states : {false, true})
@@ -117,7 +117,7 @@ Cases attribute_cases() {
         cases.push_back(layer_case("_linear_first", 14, gru, size, given, {{"linear_before_reset", Index{1}}}));
         cases.push_back(layer_case("", 14, lstm, size, {direction, bias, true, true}));
       }
-  // Some, and all, of what the registers of a cluster hold, and more.
+  // The weights fill a part or all of the registers of a cluster, or exceed them.
   for (const Index hidden : {50, 100, 250, 270}) {
     const Size size{3, 2, 5, hidden};
     cases.push_back(layer_case("", 14, rnn, size, {"forward", true, true}));
@@ -141,7 +141,7 @@ Cases attribute_cases() {
   return cases;
 }
 
-/// Of weights of 8 bits.
+/// Layers with 8-bit weights.
 Cases quantised_cases() {
   Cases cases;
   for (const Kind kind : {Kind::int8, Kind::uint8})
@@ -176,13 +176,14 @@ Cases quantised_cases() {
   return cases;
 }
 
-/// Layers of so many hidden units, each of which reads the states of the one before, and what is left of them.
+/// Layers with these numbers of hidden units, each of which reads the states of the previous one. The other members say
+/// which outputs are used.
 struct Stack {
   Index steps = 6, batch = 1, input = 5;
   Ints hidden = {48, 48};
   std::string direction = "forward";
-  bool states = false;    // of the beginning are the network's inputs
-  bool all_given = false; // all outputs of all layers, else those of the last one
+  bool states = false;    // the initial states are inputs of the network
+  bool all_given = false; // true: all outputs of all layers; false: those of the last layer
 
   [[nodiscard]] std::string text() const {
     Ints all{steps, batch, input};
@@ -226,7 +227,7 @@ Cases stack_cases() {
       {40, 1, 9, {13}}, // too many steps for a layer alone
       {4, 2, 100, {30, 32}, "reverse", false, true},
       {4, 2, 5, {9, 7}, "forward", true, true},
-      {200, 1, 3, {4, 5, 3}}, // more steps than the inputs that shared memory has
+      {200, 1, 3, {4, 5, 3}}, // more steps than inputs fit into shared memory
       {3, 1, 4, {4, 4, 4, 4, 4, 4, 4, 4, 4, 4}},
   };
   Cases cases;

@@ -1,4 +1,4 @@
-// Operators that reduce, order or normalise along axes, against the oracle.
+// Tests operators that reduce, order or normalise along axes, against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace rtexec::test {
 namespace {
 
-/// A reduction over `axes`, which are an attribute before `input_from` and an input from then on.
+/// Adds a reduction over `axes`: an attribute before opset `input_from`, an input from then on.
 std::string reduced(Model& m, const std::string& type, const std::string& x, const Ints& axes, Attributes attributes,
                     int input_from) {
   if (m.opset() >= input_from) return m.node(type, {x, m.integers(axes)}, attributes);
@@ -17,7 +17,7 @@ std::string reduced(Model& m, const std::string& type, const std::string& x, con
 struct Reduction {
   std::string type;
   Range range;
-  int input_from = 18; // the opset whose axes are an input
+  int input_from = 18; // the first opset with axes as an input
 };
 const std::vector<Reduction> reductions{
     {"ReduceMean", {-1, 2}},    {"ReduceSum", {-1, 2}, 13},  {"ReduceMax", {-3, -1}}, {"ReduceMin", {1, 3}},
@@ -48,7 +48,7 @@ Cases reduce_cases() {
   return cases;
 }
 
-/// What no axis means.
+/// Reductions without axes.
 Cases no_axis_cases() {
   Cases cases;
   for (const auto& [type, range, input_from] : reductions) {
@@ -90,7 +90,7 @@ Cases long_cases() {
   return cases;
 }
 
-/// Indices are told as floats, or as they are.
+/// Indices are converted to floats, or are outputs.
 Cases arg_cases() {
   Cases cases;
   for (const std::string type : {"ArgMax", "ArgMin"})
@@ -218,12 +218,12 @@ Cases layer_normalization_cases() {
     for (Index axis = -std::ssize(shape); axis < std::ssize(shape); ++axis) {
       const Index first = axis < 0 ? axis + std::ssize(shape) : axis;
       const Ints scale(shape.begin() + first, shape.end());
-      if (product(scale) == 1) continue; // there the result depends on nothing but epsilon
+      if (product(scale) == 1) continue; // otherwise the result depends on epsilon alone
       for (const bool bias : {false, true}) add("", "LayerNormalization", 17, shape, axis, scale, bias);
       add("", "RMSNormalization", 23, shape, axis, scale, false);
     }
   add("epsilon_", "LayerNormalization", 17, {2, 3, 8}, -1, {8}, true, {{"epsilon", 0.1F}});
-  cases.push_back(make_case("RowsOfOne", 17, [](Model& m) { // nothing is left of what is equal
+  cases.push_back(make_case("RowsOfOne", 17, [](Model& m) { // equal values leave only zeros
     return m.node("LayerNormalization", {m.input({50, 1}, {3, 5}), m.constant({1}), m.floats({1}, {0.01F})});
   }));
   add("epsilon_", "RMSNormalization", 23, {2, 3, 8}, -1, {8}, false, {{"epsilon", 0.1F}});

@@ -1,4 +1,4 @@
-// Operators that sample between elements, pad, or move windows over one to three dimensions, against the oracle.
+// Tests operators that sample between elements, pad, or move windows over one to three dimensions, against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <cmath>
@@ -8,7 +8,7 @@ namespace {
 
 // ---- Resize ----
 
-/// Inputs of Resize by scales; opset 11 wants a region, be it empty.
+/// Returns the inputs of Resize by scales. Opset 11 requires a region, which may be empty.
 Names by_scales(Model& m, const std::string& x, const Floats& scales) {
   return {x, m.opset() < 13 ? m.floats({0}, {}) : "", m.floats({static_cast<Index>(scales.size())}, scales)};
 }
@@ -28,7 +28,7 @@ std::string scale_name(const Scaling& scaling) {
   return text;
 }
 
-/// Coordinates of nearest elements must not hang on a rounding: these scales and what they are divided into are exact.
+/// These scales and their quotients are exact, so that coordinates of nearest elements do not depend on rounding.
 const std::vector<Scaling> exact_scalings{{{1, 3, 5, 6}, {1, 1, 2, 2}},
                                           {{1, 3, 8, 6}, {1, 1, 0.5F, 0.5F}},
                                           {{2, 2, 4, 6}, {1, 1, 1.5F, 3}},
@@ -159,7 +159,7 @@ Cases crop_cases() {
 struct Deformable {
   std::string name;
   Index batch = 1, channels = 8, points = 3;
-  bool stacked = false; // samples of images, then all of them under another shape
+  bool stacked = false; // samples of images, then all of them in another shape
   bool keeps = true;
   std::string mode = "linear";
 };
@@ -219,7 +219,7 @@ Cases grid_cases() {
   const auto add = [&](const std::string& mode, int opset, const Ints& shape, const Ints& places) {
     for (const std::string padding : {"zeros", "border", "reflection"})
       for (const Index corners : {0, 1}) {
-        // Where a cubic sample lies outside a border, implementations differ.
+        // If a cubic sample is outside of a border, implementations differ.
         const double far = mode.ends_with("cubic") && padding == "border" ? 0.99 : 1.6;
         cases.push_back(make_case(
             mode + "_" + padding + "_" + shape_name(shape) + (corners == 1 ? "_corners" : ""), opset, [=](Model& m) {
@@ -244,7 +244,7 @@ Cases grid_cases() {
   cases.push_back(make_case("of_a_constant_grid", 16, [](Model& m) {
     return m.node("GridSample", {m.input({1, 3, 5, 7}), m.constant({1, 4, 4, 2}, {-1.2, 1.2})});
   }));
-  for (const Index axis : {2, 3}) // as deformable attention does, of the values of two heads at all levels
+  for (const Index axis : {2, 3}) // as in deformable attention, on the values of two heads at all levels
     cases.push_back(make_case("of_levels_beside_each_other" + list_name({axis}), 16, [=](Model& m) {
       const std::string rows = m.node("Reshape", {m.input({1, 20, 16}), m.integers({20, 2, 8})});
       const std::string values = m.node("Transpose", {rows}, {{"perm", Ints{1, 2, 0}}});
@@ -280,7 +280,7 @@ Cases grid_cases() {
           return m.node("RoiAlign", {x, regions, m.integers({0, 1, 1})}, attributes);
         }));
       }
-  for (const std::string mode : {"avg", "max"}) // of regions that are computed
+  for (const std::string mode : {"avg", "max"}) // with computed regions
     cases.push_back(make_case("RoiAlign_" + mode, 16, [=](Model& m) {
       const std::string x = m.input({2, 3, 8, 9}), regions = m.input({4, 4}, {0, 8});
       return m.node(
@@ -299,7 +299,7 @@ Cases grid_cases() {
 struct Padding {
   Ints shape, pads, axes;
 
-  /// Whether every axis has more elements than are reflected.
+  /// True if every axis has more elements than are reflected.
   [[nodiscard]] bool reflects() const {
     for (std::size_t i = 0; i < pads.size(); ++i) {
       const std::size_t of = i % (pads.size() / 2);
@@ -337,7 +337,8 @@ Cases pad_cases() {
                                     return m.node("Pad", from, {{"mode", mode}});
                                   }));
       }
-  for (const Ints& pads : {Ints{0, -1, 2, -2}, Ints{-1, 3, 0, 1}, Ints{1, -3, 1, -3}}) // cut here, filled there
+  // cut on one side, padded on the other
+  for (const Ints& pads : {Ints{0, -1, 2, -2}, Ints{-1, 3, 0, 1}, Ints{1, -3, 1, -3}})
     cases.push_back(make_case("mixed" + list_name(pads), 13, [=](Model& m) {
       return m.node("Pad", {m.input({5, 8}), m.integers(pads), m.floats({}, {0.5F})});
     }));
@@ -438,7 +439,7 @@ Cases conv_transpose_cases() {
         for (std::size_t d = 0; d < rank; ++d) {
           const Index all = w.strides[d] * (w.spatial[d] - 1) + (w.kernel[d] - 1) * w.dilations[d] + 1;
           positive = positive && all > w.pads[d] + w.pads[d + rank];
-          padding.push_back(w.strides[d] - 1);              // below the stride
+          padding.push_back(w.strides[d] - 1);              // less than the stride
           shape.push_back(std::max(w.spatial[d], all - 1)); // never smaller than the input
         }
         add("_unpadded", w, {}, bias, opset);
@@ -461,7 +462,7 @@ Cases conv_transpose_cases() {
   return cases;
 }
 
-/// Whether padding is smaller than the kernel everywhere, as a pool must have it.
+/// True if padding is smaller than the kernel on all axes, as pools require.
 bool pools(const Window& w) {
   for (std::size_t d = 0; d < w.pads.size(); ++d)
     if (w.pads[d] >= w.kernel[d % w.kernel.size()]) return false;
@@ -502,7 +503,7 @@ Cases pool_cases() {
       return m.nodes("MaxPool", {m.input(w.input())}, 2, attributes);
     }));
   }
-  for (const Ints& shape : {Ints{2, 3, 8}, Ints{1, 2, 6, 8}, Ints{1, 1, 4, 4, 6}}) // there and back
+  for (const Ints& shape : {Ints{2, 3, 8}, Ints{1, 2, 6, 8}, Ints{1, 1, 4, 4, 6}}) // transform and inverse
     cases.push_back(make_case("MaxUnpool_" + shape_name(shape), 11, [=](Model& m) {
       const Ints two(shape.size() - 2, 2);
       const Attributes attributes{{"kernel_shape", two}, {"strides", two}};

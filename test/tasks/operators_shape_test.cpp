@@ -1,4 +1,4 @@
-// Operators that move elements or compute with shapes, against the oracle.
+// Tests operators that move elements or compute with shapes, against the oracle.
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string text_of(const Ints& list) {
   return text;
 }
 
-/// A case whose model is one input and what `make` does with it.
+/// A case whose model applies `make` to one input.
 template <class F>
 Case on_input(const std::string& name, const Ints& shape, F make, int opset = 13, Support support = Support::required) {
   return {name,
@@ -73,7 +73,7 @@ Cases reshape_cases() {
   cases.push_back(on_input("Reshape_to_scalar", {1, 1}, [](Model& m, const std::string& x) {
     return m.node("Reshape", {x, m.integers({})});
   }));
-  for (const int opset : {14, 19, 23}) // PyTorch's exporter sets allowzero where no dimension is zero
+  for (const int opset : {14, 19, 23}) // PyTorch's exporter sets allowzero although no dimension is zero
     cases.push_back(on_input(
         "Reshape_allowing_zero_opset" + std::to_string(opset), {1, 4, 3, 5},
         [](Model& m, const std::string& x) {
@@ -202,7 +202,7 @@ Cases slice_cases() {
   return cases;
 }
 
-/// Its parts in reverse order, so that each shows.
+/// Concatenates the parts in reverse order, so that each one affects the result.
 Cases split_cases() {
   Cases cases;
   const auto add = [&](const std::string& name, Index axis, std::size_t parts, const Ints& sizes, int opset) {
@@ -310,7 +310,7 @@ Cases resize_cases() {
         13, support));
   };
   by_size("YoloBySize", yolo, 12, 16, Support::required);
-  // As PyTorch exports it
+  // As PyTorch exports it.
   cases.push_back(on_input("YoloByComputedSize", {1, 3, 6, 8}, [=](Model& m, const std::string& x) {
     const std::string shape = m.node("Shape", {x});
     const std::string front = m.node("Slice", {shape, m.integers({0}), m.integers({2}), m.integers({0})});
@@ -365,7 +365,7 @@ Cases resize_cases() {
         [](Model& m, const std::string& x) {
           return m.node("Upsample", {x, m.floats({4}, {1, 1, 2, 2})}, {{"mode", "nearest"}});
         },
-        opset, Support::optional)); // ONNX dropped it with opset 10
+        opset, Support::optional)); // ONNX removed it in opset 10
   return cases;
 }
 
@@ -390,7 +390,7 @@ Cases constant_cases() {
   cases.push_back(on_input("Int", {2, 3}, [](Model& m, const std::string& x) {
     return m.node("Gather", {x, m.node("Constant", {}, {{"value_int", Index{1}}})});
   }));
-  // A sub-graph of constants
+  // A subgraph of constants.
   cases.push_back(on_input("OfOperators", {2, 3}, [](Model& m, const std::string& x) {
     const std::string a = m.node("Exp", {m.constant({2, 3})}), b = m.node("Transpose", {m.constant({3, 2})});
     return m.node("Mul", {x, m.node("Softmax", {m.node("Div", {b, a})})});
@@ -398,7 +398,7 @@ Cases constant_cases() {
   return cases;
 }
 
-/// Shape arithmetic as exporters write it.
+/// Shape computations as exporters write them.
 Cases chain_cases() {
   Cases cases;
   const auto dimension = [](Model& m, const std::string& x, Index axis) {
@@ -434,7 +434,7 @@ Cases chain_cases() {
           return m.node("Reshape", {turned, list({n, c, h, w})});
         },
         opset));
-    // Torch.chunk(2, dim=1)
+    // torch.chunk(2, dim=1)
     cases.push_back(on_input(
         "ChunkByShape" + suffix, {1, 10, 5, 7},
         [=](Model& m, const std::string& x) {
@@ -447,7 +447,7 @@ Cases chain_cases() {
           return m.node("Concat", {second, first}, {{"axis", Index{1}}});
         },
         opset));
-    // The shape becomes data
+    // The shape is used as data.
     cases.push_back(on_input(
         "ScaleOfShape" + suffix, {1, 3, 5, 7},
         [=](Model& m, const std::string& x) {
@@ -459,7 +459,7 @@ Cases chain_cases() {
         "ThereAndBack" + suffix, {1, 6, 5, 7},
         [=](Model& m, const std::string& x) {
           const std::string real = m.node("Cast", {dimension(m, x, 1)}, {{"to", to_float}});
-          // 6 / 4 is cut to 1
+          // 6 / 4 is truncated to 1.
           const std::string third = m.node("Cast", {m.node("Div", {real, m.floats({}, {4})})}, {{"to", to_int64}});
           const std::string to =
               m.node("Concat", {m.integers({0}), raised(m, third), m.integers({6, -1})}, {{"axis", Index{0}}});

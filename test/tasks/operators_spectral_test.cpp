@@ -1,4 +1,4 @@
-// Operators made of others: Fourier transforms and deformable convolutions, against the oracle.
+// Tests operators composed of others: Fourier transforms and deformable convolutions, against the oracle.
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 namespace rtexec::test {

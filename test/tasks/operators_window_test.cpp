@@ -1,4 +1,4 @@
-// Operators that move a window over height and width, against the oracle.
+// Tests operators that move a window over height and width, against the oracle.
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct ConvShape {
   Index batch = 1, channels = 3, height = 8, width = 8, filters = 4, kernel_h = 3, kernel_w = 3, groups = 1;
 };
 
-/// A Conv of random weights, scaled so that its output is of the order of one.
+/// Returns a Conv with random weights, scaled so that its output has a magnitude of about one.
 Model conv_model(std::uint64_t seed, const ConvShape& s, Attributes attributes, bool bias = true, int opset = 13) {
   Model model(seed, opset);
   const Index terms = s.channels / s.groups * s.kernel_h * s.kernel_w;
@@ -26,7 +26,7 @@ Model conv_model(std::uint64_t seed, const ConvShape& s, Attributes attributes, 
 }
 
 Ints even_pads(Index pad) { return {pad, pad, pad, pad}; }
-/// None, and what keeps the size at stride 1.
+/// Returns no padding, and the padding that keeps the size at stride 1.
 Ints paddings(Index kernel) { return kernel == 1 ? Ints{0} : Ints{0, kernel / 2}; }
 
 Cases conv_cases() {
@@ -39,7 +39,7 @@ Cases conv_cases() {
         {name, [=] { return conv_model(seed, shape, attributes, bias); }, terms > 4096 ? many_terms : one_operator});
   };
 
-  // Every kernel, stride, dilation and padding together, over odd sizes.
+  // Every combination of kernel, stride, dilation and padding, on odd sizes.
   for (const Index kernel : {1, 2, 3, 5, 7})
     for (const Index stride : {1, 2, 3})
       for (const Index dilation : {1, 2})
@@ -97,7 +97,7 @@ Cases conv_cases() {
   add("DepthwiseToFewer", {1, 24, 10, 11, 8, 3, 3, 8}, {{"pads", even_pads(1)}});
   add("DepthwiseBatch", {2, 33, 15, 14, 33, 3, 3, 33}, {{"pads", even_pads(1)}, {"strides", Ints{2, 1}}});
   add("DepthwiseInBands", {2, 19, 50, 201, 19, 5, 5, 19}, {{"pads", even_pads(2)}});
-  for (const Index pad : {2, 4, 6}) // windows that reach beyond either side at once
+  for (const Index pad : {2, 4, 6}) // windows that reach beyond both sides at once
     add("DepthwiseDilated_p" + std::to_string(pad), {2, 18, 6, 8, 18, 5, 5, 18},
         {{"pads", even_pads(pad)}, {"dilations", Ints{2, 2}}});
   add("DepthwiseDilatedInBands", {1, 16, 50, 201, 16, 5, 5, 16}, {{"pads", even_pads(4)}, {"dilations", Ints{2, 2}}});
@@ -143,7 +143,7 @@ Cases random_conv_cases() {
 
 Model pool_model(const std::string& type, const Ints& shape, const Attributes& attributes, int opset = 13) {
   Model model(7, opset);
-  // Negative: padding must never be the maximum
+  // Negative values: padding must never be the maximum.
   model.output(model.node(type, {model.input(shape, {-3, -0.5})}, attributes));
   return model;
 }

@@ -20,7 +20,7 @@ template <class T> std::string raw(const std::vector<T>& values) {
   return bytes;
 }
 
-/// A file of format `version` with this header text and data.
+/// Returns a file of format `version` with this header text and data.
 std::string npy(const std::string& header, const std::string& data, char version = 1) {
   std::string file = "\x93NUMPY";
   file += {version, '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
@@ -61,7 +61,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
     ASSERT_TRUE(back) << back.error().what;
     EXPECT_EQ(back->shape, shape);
     EXPECT_EQ(floats(*back), values);
-    // As the format asks
+    // As the format demands.
     EXPECT_EQ((std::filesystem::file_size(folder / "t.npy") - values.size() * 4) % 64, 0u);
   }
 }

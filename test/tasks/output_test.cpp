@@ -22,7 +22,8 @@ namespace {
 
 const Metadata kTinyDetector{{"rtexec.task", "detect"}, {"rtexec.anchors", "10,20 30,40"}};
 
-/// Two anchors, three classes, 2 rows and 4 columns of 32 pixels; nothing there until put().
+/// A head with two anchors, three classes, 2 rows and 4 columns of 32 pixels. It detects nothing until put() adds an
+/// object.
 struct TinyHead {
   static constexpr std::size_t kClasses = 3, kRows = 2, kColumns = 4, kPlane = kRows * kColumns;
   std::vector<float> values = std::vector<float>(2 * (5 + kClasses) * kPlane, -20.0f);
@@ -48,7 +49,7 @@ Result<std::unique_ptr<OutputDecoder>> decoder_of(const Metadata& metadata, cons
   return make_decoder(metadata, tensors({input}), tensors(outputs));
 }
 
-/// Views `values`.
+/// Returns a tensor that refers to `values`.
 rtexec::Tensor tensor_of(std::vector<float>& values) {
   return {.name = "y", .shape = {}, .bytes = std::as_writable_bytes(std::span(values))};
 }
@@ -101,14 +102,14 @@ TEST(Detector, KeepsTheBestOfAnOverlappingClassAndForgetsTheLastPicture) {
   head.put(0, 0, 0, 1, 1);
   head.put(0, 0, 2, 1, 3);
   head.put(1, 0, 2, 0, 2);
-  head.at(0, 0, 0, 0) = 20, head.at(0, 2, 0, 0) = 1.5f; // reaches over, but not far enough
+  head.at(0, 0, 0, 0) = 20, head.at(0, 2, 0, 0) = 1.5f; // reaches beyond the image, but not far enough
   const auto decoder = tiny_decoder();
   decode(*decoder, head.values);
   ASSERT_EQ(decoder->boxes().size(), 3u);
   EXPECT_TRUE(std::ranges::is_sorted(decoder->boxes(), std::greater{}, &Box::score));
 
   head.put(0, 0, 3, 1, 2);
-  head.at(0, 0, 0, 3) = -20, head.at(0, 0, 0, 2) = 20; // both on the border of their cells: the same place
+  head.at(0, 0, 0, 3) = -20, head.at(0, 0, 0, 2) = 20; // both on the border of their cells: the same position
   decode(*decoder, head.values);
   EXPECT_EQ(decoder->boxes().size(), 3u);
   decode(*decoder, TinyHead{}.values);
@@ -150,8 +151,7 @@ TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
   EXPECT_EQ((*decoder)->boxes().size(), Detector::kMostBoxes);
 }
 
-/// The definition, in double precision: again and again the best box that is left is kept, and what it covers is
-/// dropped.
+/// The definition, in double precision: repeatedly keeps the best remaining box, and drops the boxes that it covers.
 std::vector<float> suppressed_scores(std::vector<Box> left, double most) {
   const auto cover = [&](const Box& a, const Box& b) {
     const auto span = [](double a1, double a2, double b1, double b2) {
@@ -274,7 +274,7 @@ TEST(Draw, FramesBoxesAndClipsToThePicture) {
   const auto red = [&](int x, int y) { return picture.rgb[static_cast<std::size_t>(y * 100 + x) * 3 + 1]; };
   EXPECT_EQ(red(40, 30), 230); // the frame, in the colour of class 1
   EXPECT_EQ(red(59, 40), 230);
-  EXPECT_EQ(red(40, 40), 9); // not its inside
+  EXPECT_EQ(red(40, 40), 9); // not the inside of the box
   const std::vector<RankedClass> classes(5, RankedClass{999, 0.25f});
   draw(picture, classes);
   Picture tiny{{1, 1}, {0, 0, 0}};
@@ -282,7 +282,7 @@ TEST(Draw, FramesBoxesAndClipsToThePicture) {
   draw(tiny, classes);
 }
 
-/// Which pixels a box may change, and which of them have its colour, by its edges alone.
+/// Computes from its edges alone which pixels a box may change, and which of them have its colour.
 struct Oracle {
   static constexpr int width = 90, height = 70, line = 2, label_height = 12;
   explicit Oracle(const Box& box) {

@@ -1,4 +1,4 @@
-// Which numbers of a model stand for the constants of a formula, so that its nodes become one.
+// Tests which numbers of a model are recognised as the constants of a formula, so that its nodes are fused into one.
 #include "tasks/engine/graph/passes.hpp"
 #include "tasks/engine/graph/patterns.hpp"
 #include "tasks/engine/onnx/onnx_reader.hpp"
@@ -35,7 +35,7 @@ std::string scalar(const std::string& name, const std::string& value) {
   return "initializer { name: '" + name + "' data_type: 1 float_data: " + value + " } ";
 }
 
-/// The number of nodes of 0.5 x (1 + erf(x / root)), simplified.
+/// Returns the number of nodes of 0.5 x (1 + erf(x / root)) after simplification.
 std::size_t nodes_of_gelu(const std::string& root) {
   auto graph = parse_onnx(onnx_bytes(
       onnx_value("input", "x", {"2", "3"}) + scalar("root", root) + scalar("one", "1") + scalar("half", "0.5") +

@@ -18,11 +18,10 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 
-/// Operands and attributes of an operator. Operands: a letter for each, from '?' on optional. d: data of the model's
-/// type, c: a constant of
-/// floats, w: a filter, v: a filter of 8 bits, n: a number, p: two numbers, l: an integer, i: integers that are known,
-/// r: integers at run time or known, q: 8 bits, s: a scale, z: a zero point, b: truths. Attributes: names with i: an
-/// integer, I: integers, f: a float, F: floats, or the texts that may be chosen.
+/// Operands and attributes of an operator. Operands are letters, optional from '?' on. d: data of the model's type; c:
+/// a constant of floats; w: a filter; v: an 8-bit filter; n: a number; p: two numbers; l: an integer; i: known
+/// integers; r: integers, known or not; q: 8 bits; s: a scale; z: a zero point; b: booleans. Attributes are names with
+/// a type: i: an integer; I: integers; f: a float; F: floats; or the possible texts.
 struct Signature {
   std::string_view type, operands, attributes;
 };
@@ -151,7 +150,7 @@ class Generator {
   bool chance(double p) { return static_cast<double>(random_() >> 11) * 0x1p-53 < p; }
   std::int64_t small(std::int64_t n) { return static_cast<std::int64_t>(below(static_cast<std::size_t>(n))); }
 
-  /// Of an attribute or a known operand: mostly a small number, now and then one that breaks careless arithmetic.
+  /// Draws an attribute or a known operand: mostly a small number, sometimes one that breaks careless arithmetic.
   std::int64_t integer() {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     constexpr std::int64_t extremes[] = {
@@ -174,7 +173,7 @@ class Generator {
     shapes_.push_back(sizes);
     return sizes;
   }
-  /// Images and their filters are more often of four dimensions.
+  /// Draws a shape, preferably of four dimensions, as for images and their filters.
   Ints data_shape() {
     if (!chance(0.4)) return shape();
     const std::int64_t channels = chance(0.7) ? 4 : size();
@@ -261,7 +260,7 @@ class Generator {
     }
   }
 
-  /// Attributes without which a node is refused.
+  /// True for attributes without which a node is refused.
   static bool needed(const std::string& attribute) {
     for (const char* each : {"equation", "to=", "blocksize", "direction=LEFT", "kernel_shape", "num_groups", "size=i"})
       if (attribute.starts_with(each)) return true;
@@ -292,7 +291,7 @@ class Generator {
     return output;
   }
 
-  /// A Loop of some rounds whose body has a node of its own.
+  /// Adds a Loop of some rounds with a node in its body.
   std::string loop() {
     const auto state = operand('d'), rounds = constant({}, TensorProto::INT64);
     auto* node = graph_->add_node();
@@ -328,7 +327,7 @@ class Generator {
   std::vector<Ints> shapes_;
   std::vector<std::string> written_;
   int type_ = TensorProto::FLOAT;
-  std::int64_t dimension_ = 3; // many sizes are this one, so that shapes fit each other
+  std::int64_t dimension_ = 3; // the most frequent size, so that shapes match
   int names_ = 0;
 };
 

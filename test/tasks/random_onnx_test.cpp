@@ -1,5 +1,5 @@
-// Random models are refused with a reason, or run within their tensors. test/fuzz/networks.cpp tries many more, under
-// sanitizers.
+// Tests that random models are refused with a reason, or run within their tensors. test/fuzz/networks.cpp tries many
+// more, under sanitizers.
 #include "test/tasks/random_onnx.hpp"
 
 #include "test/tasks/isolated_nodes.hpp"

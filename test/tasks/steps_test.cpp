@@ -1,4 +1,4 @@
-// A step writes its output and its workspace, and nothing behind them.
+// Tests that a kernel writes only to its output and its workspace.
 #include "tasks/engine/host/kernels/aligned.hpp"
 #include "tasks/engine/host/kernels/evaluate.hpp"
 #include "tasks/engine/host/kernels/step.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr float untouched = 12345.0F;
 constexpr std::size_t guard = 64;
 
-/// Floats with a guard behind them.
+/// Floats followed by a guard.
 class Guarded {
  public:
   explicit Guarded(std::size_t size) : size_(size), bytes_(allocate_aligned((size + guard) * sizeof(float))) {

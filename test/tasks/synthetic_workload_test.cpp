@@ -1,4 +1,4 @@
-// A workload that takes time and memory, and notices when its memory is not what it left.
+// Tests a workload that uses time and memory, and notices changes of its memory.
 #include "tasks/make/make_workload.hpp"
 #include "tasks/loads/synthetic/synthetic_workload.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Bytes chunk{16 << 12};
-constexpr int plenty = 100'000; // of executions, until something has come about however busy the machine is
+constexpr int plenty = 100'000; // enough executions for an event to occur on a busy machine
 
 Task task_of(MemoryClass kind, Bytes footprint, std::optional<Bytes> swappable = {}, const std::string& name = "load") {
   Task task;
@@ -33,7 +33,7 @@ Task task_of(MemoryClass kind, Bytes footprint, std::optional<Bytes> swappable =
   return task;
 }
 
-/// The workload with its swappable memory, and nothing else, mapped from chunks of a host device.
+/// A workload whose swappable memory alone is mapped, from chunks of a host device.
 class Placed {
  public:
   explicit Placed(const Task& task, std::size_t chunks = 4)
@@ -49,7 +49,7 @@ class Placed {
   }
 
   [[nodiscard]] std::byte* window(std::size_t i) { return device_->window(chunks_[i]); }
-  /// The contents of chunk number `i`, which may be one of the two that are not mapped.
+  /// Returns the contents of chunk number `i`, which may be one of the two that are not mapped.
   [[nodiscard]] std::vector<std::byte> contents(std::size_t i) { return {window(i), window(i) + chunk.count}; }
   void put(std::size_t i, const std::vector<std::byte>& contents) { std::ranges::copy(contents, window(i)); }
   void map(std::size_t slot, std::size_t i, hal::Access access = hal::Access::read_write) {
@@ -58,7 +58,7 @@ class Placed {
   }
 
   [[nodiscard]] Status execute() { return workload_->execute(); }
-  /// Until that chunk changes.
+  /// Executes until chunk `i` changes.
   void execute_until_changed(std::size_t i) {
     const auto before = contents(i);
     for (int n = 0; n < plenty && contents(i) == before; ++n) ASSERT_TRUE(execute());
@@ -148,7 +148,7 @@ TEST(SyntheticWorkload, FingerprintFollowsWhatItsTimeDependsOn) {
 TEST(SyntheticState, KeepsItsCountsWhereverItsChunksLie) {
   Placed placed(state_task());
   placed.execute_until_changed(3);
-  placed.put(4, placed.contents(1)); // as a swap does: out, and into another chunk
+  placed.put(4, placed.contents(1)); // as a swap does: out, and back into another chunk
   placed.put(1, std::vector<std::byte>(chunk.count, std::byte{0xff}));
   placed.map(1, 4);
   placed.execute_until_changed(4);
@@ -171,8 +171,8 @@ TEST(SyntheticState, DoesNotAllocateInItsJobs) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-/// What can go wrong with chunks. Each is noticed, and again as long as it lasts; with what was there before, the jobs
-/// go on.
+/// Errors of chunks. Each one is detected for as long as it persists. When the earlier contents return, the jobs
+/// continue.
 class DamagedState : public testing::Test {
  protected:
   Placed placed_{state_task()};
@@ -208,7 +208,7 @@ TEST_F(DamagedState, ByOneWord) {
 }
 TEST_F(DamagedState, ByAnotherTask) {
   Placed other(state_task("other"));
-  for (int n = 0; n < 50; ++n) { // one of them as often as this one
+  for (int n = 0; n < 50; ++n) { // some execution checks each word
     other.execute_until_changed(2);
     placed_.put(2, other.contents(2));
     ASSERT_TRUE(test::fails(placed_.first_failure(1000), Errc::corrupted)) << n;
@@ -218,7 +218,7 @@ TEST_F(DamagedState, ByAnotherTask) {
 TEST(SyntheticConstants, AreCompared) {
   Placed placed(task_of(MemoryClass::constant, chunk * 4));
   EXPECT_TRUE(placed.first_failure(100));
-  for (const std::size_t other : {std::size_t{5}, std::size_t{0}}) { // zeros, and constants of another place
+  for (const std::size_t other : {std::size_t{5}, std::size_t{0}}) { // zeros, and constants of another position
     placed.map(3, other, hal::Access::read);
     EXPECT_TRUE(test::fails(placed.first_failure(), Errc::corrupted));
     placed.map(3, 3, hal::Access::read);
@@ -256,7 +256,7 @@ TEST(SyntheticMemory, IsNotTouchedBehindItsEnd) {
   }
 }
 
-/// On a GPU: one byte of each chunk.
+/// On a GPU it checks one byte of each chunk.
 class SyntheticOnGpu : public testing::Test {
  protected:
   hal::test::FakeCudaDriver driver_;
@@ -271,7 +271,7 @@ class SyntheticOnGpu : public testing::Test {
       ASSERT_TRUE(device_->map(range_, i, chunks_[i],
                                kind == MemoryClass::constant ? hal::Access::read : hal::Access::read_write));
     Task task = task_of(kind, chunk * 4, chunk * 2 + Bytes{1});
-    task.wcet->device = 100ms; // half of it is for what takes microseconds
+    task.wcet->device = 100ms; // half of it covers operations that take microseconds
     workload_ = *make_workload(task, DeviceKind::cuda);
     ASSERT_TRUE(workload_->bind(*device_, {.constant = range_.base, .scratch = range_.base, .state = range_.base}));
   }
@@ -330,7 +330,7 @@ TEST_F(SyntheticOnGpu, WaitsForWhatItWrote) {
 
 // ---- segments
 
-/// In three layers, with memory of its own for the carry.
+/// A workload of three layers, with its own memory for the live state (carry).
 class SyntheticSegments : public testing::Test {
  protected:
   static constexpr std::size_t live_words = 5;
@@ -384,7 +384,7 @@ TEST_F(SyntheticSegments, KeepTheirCarryAcrossJobsAndFailures) {
   const auto workload = bound({0, 1});
   for (int job = 0; job < 3; ++job) {
     for (std::uint32_t segment = 0; segment < 3; ++segment) ASSERT_TRUE(workload->execute_segment(segment));
-    std::ranges::fill(carry_, std::byte{0}); // it is dead between jobs
+    std::ranges::fill(carry_, std::byte{0}); // the live state is dead between jobs
   }
   ASSERT_TRUE(workload->execute_segment(0));
   carry_[2 << 12] ^= std::byte{1};
@@ -402,7 +402,7 @@ TEST_F(SyntheticSegments, NoticeWhatHappensToTheirCarry) {
   expect_noticed([&] { std::ranges::fill(carry_, std::byte{0}); });
   expect_noticed([&] { std::ranges::rotate(carry_, carry_.begin() + (1 << 12)); });
   expect_noticed([&] { EXPECT_TRUE(bound({0}, "other")->execute_segment(0)); });
-  expect_noticed([&] { // of the next job's first segment, or of an earlier one's
+  expect_noticed([&] { // by the first segment of the next job, or by an earlier segment
     const auto same = bound({0});
     for (int job = 0; job < 2; ++job) EXPECT_TRUE(same->execute());
   });

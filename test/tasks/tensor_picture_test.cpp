@@ -1,4 +1,4 @@
-// What the sampler put into an input comes back as the picture that it was.
+// Tests that a picture in an input tensor is converted back to the original picture.
 #include "tasks/media/tensor_picture.hpp"
 
 #include "tasks/base/half.hpp"
@@ -61,7 +61,7 @@ TEST_P(EachType, UndoesWhatTheKeysOfAnInputSay) {
   Preprocessing preprocessing{.channels = ChannelOrder::bgr};
   if (type != ElementType::uint8) preprocessing.mean = {104, 117, 123}, preprocessing.scale = {1};
   preprocessing.layout = planar ? TensorLayout::nchw : TensorLayout::nhwc;
-  const auto tensor = tensor_of(type, {1, 3, 5, 3}); // either
+  const auto tensor = tensor_of(type, {1, 3, 5, 3}); // planar or interleaved
   const Extent extent{planar ? 3 : 5, planar ? 5 : 3};
   std::vector<std::uint8_t> rgb(3 * 15);
   std::mt19937 random(4);

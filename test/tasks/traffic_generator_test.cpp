@@ -1,4 +1,4 @@
-// Load generators: how much they move, where, and how evenly.
+// Tests load generators: how much they move, where, and how evenly.
 #include "tasks/loads/traffic/generator.hpp"
 
 #include "hal/machine_files.hpp"
@@ -178,7 +178,7 @@ std::int64_t minor_faults() {
   return usage.ru_minflt;
 }
 
-/// Pages that were touched, and faults that this took.
+/// Returns the number of touched pages, and of the page faults that occurred.
 std::pair<std::int64_t, std::int64_t> touch(PageGenerator& generator, std::int64_t pages) {
   const auto before = minor_faults();
   const auto moved = generator.run(generator.unit() * static_cast<std::uint64_t>(pages));
@@ -190,7 +190,7 @@ TEST(TrafficPages, EachPageIsOneFault) {
   ASSERT_EQ(test::problem(made), "none");
   auto& generator = **made;
   EXPECT_EQ(generator.unit(), hal::page_size());
-  (void)touch(generator, 200); // what a sanitizer, or the first call of a function, touches beside
+  (void)touch(generator, 200); // so that pages of a sanitizer, or of first calls, do not count
   for (const std::int64_t pages : {1, 63, 64, 65, 1000}) {
     const auto [moved, faults] = touch(generator, pages);
     EXPECT_EQ(moved, pages);
@@ -227,7 +227,7 @@ TEST(TrafficPages, NeedOnePage) {
 
 // ---- time
 
-/// A virtual clock, whose sleeps end `late` after what was asked.
+/// A virtual clock. Each sleep ends `late` after its requested end.
 struct VirtualTime {
   Instant now{Instant(1s)};
   Duration late{0};
@@ -244,7 +244,7 @@ struct VirtualTime {
   }
 };
 
-/// Moves nothing, at a speed, and notes the largest amount that it was asked for between two sleeps.
+/// A generator that moves no data, but takes time. It records the largest amount requested between two sleeps.
 class VirtualGenerator final : public Generator {
  public:
   VirtualGenerator(VirtualTime& time, Bandwidth speed, Bytes unit = line) : time_(time), speed_(speed), unit_(unit) {}
@@ -265,7 +265,7 @@ class VirtualGenerator final : public Generator {
   [[nodiscard]] bool locked() const noexcept override { return true; }
 
   Bytes left{UINT64_MAX}; // until it fails
-  Duration stall{0};      // once, when this much was moved
+  Duration stall{0};      // once, after this amount
   Bytes stall_at;
   Bytes total, largest_burst;
 
@@ -321,7 +321,7 @@ TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
         EXPECT_GE(traffic.elapsed, 10s);
         EXPECT_EQ(traffic.dropped, Bytes{0});
         const double wanted = static_cast<double>(rate) * 10;
-        // Never more than the rate gives, and less only by what a sleep at the end missed.
+        // Never more than the rate permits, and less only by the duration of a sleep at the end.
         EXPECT_LE(static_cast<double>(generator.total.count), wanted);
         EXPECT_GE(static_cast<double>(generator.total.count), wanted * (1 - 2e-4) - static_cast<double>(unit.count))
             << rate << " " << unit.count;
@@ -377,7 +377,7 @@ TEST(TrafficPacer, BurstsAddUpToTheRateAtEveryPointOfTheGrid) {
 
 TEST(TrafficPacer, KeepsTheGridWhereItDrops) {
   const Instant start(1s);
-  Pacer pacer({64 * 10'000}, line, start); // a line in each step
+  Pacer pacer({64 * 10'000}, line, start); // one line in each step
   EXPECT_EQ(pacer.next(start).due, start);
   EXPECT_EQ(pacer.next(start + Pacer::max_behind + 100us).due, start + 100us) << "just not too late";
   const auto burst = pacer.next(start + 1s + 30us);

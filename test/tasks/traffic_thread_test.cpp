@@ -1,4 +1,4 @@
-// Generators on threads of their own.
+// Tests generators on their own threads.
 #include "tasks/loads/traffic/generator_thread.hpp"
 
 #include "hal/machine_files.hpp"
@@ -27,7 +27,7 @@ hal::ThreadSettings settings() {
   return settings;
 }
 
-/// Lets the other thread run until it moved more than `than`.
+/// Waits until the other thread has moved more than `than`.
 Traffic wait_for_more(const GeneratorThread& thread, Bytes than) {
   while (thread.so_far().moved <= than) ::sched_yield();
   return thread.so_far();
@@ -75,7 +75,7 @@ TEST(TrafficThread, DoesNotAllocateWhileItRuns) {
 }
 
 TEST(TrafficThread, StopsInTheMiddleOfASleep) {
-  // The first line is due after a minute
+  // The first line is due after a minute.
   auto thread = GeneratorThread::start(lines_of(TrafficPattern::write), settings(), Bandwidth{1});
   ASSERT_EQ(test::problem(thread), "none");
   EXPECT_EQ(thread->stop().moved, Bytes{0});

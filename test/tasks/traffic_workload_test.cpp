@@ -1,4 +1,4 @@
-// A workload that moves memory beside the device.
+// Tests a workload that moves memory concurrently with the device.
 #include "tasks/make/make_workload.hpp"
 #include "tasks/loads/traffic/traffic_workload.hpp"
 
@@ -27,7 +27,7 @@ Task traffic_task() {
   return task;
 }
 
-/// No machine: lines of 64 bytes.
+/// Uses lines of 64 bytes, regardless of the machine.
 class TrafficTask : public testing::Test {
  protected:
   [[nodiscard]] Result<std::unique_ptr<TrafficWorkload>> tried(const Task& task) const {

@@ -1,4 +1,4 @@
-// The Winograd micro-benchmark: what it computes, and by which algorithm.
+// Tests the Winograd micro-benchmark: its results, and the algorithm that it uses.
 #include "tasks/make/make_workload.hpp"
 #include "tasks/loads/winograd/winograd_workload.hpp"
 
@@ -40,7 +40,7 @@ std::vector<float> convolved(std::span<const float> x, std::span<const float> fi
   return y;
 }
 
-/// A workload on the host device, with memory of its own.
+/// A workload on the host device, with its own memory.
 class Placed {
  public:
   explicit Placed(unsigned resolution) : workload_(std::move(*WinogradWorkload::make(resolution, DeviceKind::host))) {
@@ -154,11 +154,11 @@ TEST(WinogradOnGpu, ComputesWhatTheHostComputes) {
   EXPECT_LT(relative_error(got.outputs, run(graph)), 1e-5);
 }
 
-/// A cuDNN that has some algorithms, and notes what it is given.
+/// A cuDNN that supports some algorithms, and records its arguments.
 struct Cudnn {
   std::vector<int> had;
   std::size_t needed = 0;
-  int objects = 0, calls = 0, failing = 0; // the call of that number fails
+  int objects = 0, calls = 0, failing = 0; // the call numbered `failing` fails
   std::array<int, 4> strides{};
   int format = -1, math = -1, algorithm = -1;
   const void *x = nullptr, *filters = nullptr, *workspace = nullptr;
@@ -276,7 +276,7 @@ TEST_F(WinogradByCudnn, ComputesInPlanesFromScratchToScratch) {
   EXPECT_EQ(given.workspace, memory_.scratch + 2 * picture.count);
   EXPECT_EQ(given.workspace_bytes, 4096U);
   EXPECT_TRUE(workload_->before(0) && workload_->execute() && workload_->after(0));
-  // cuDNN computed nothing: what lies at y comes out, and the picture lies at x.
+  // cuDNN computed nothing: the output has the contents of y, and the picture is in x.
   const auto input = workload_->network().inputs().front().as<float>();
   const auto output = workload_->network().outputs().front().as<float>();
   std::vector<float> at_x(input.size()), at_y(output.size());

@@ -28,7 +28,7 @@ namespace {
 
 using Outputs = std::vector<std::vector<float>>;
 
-/// Tells at the end how many models were compared, and which the engine refused.
+/// Prints at the end how many models were compared, and which ones the engine refused.
 class Summary : public testing::Environment {
  public:
   void compared(double error) {
@@ -63,7 +63,7 @@ std::vector<float> floats_of(const tasks::Network::Port& port) {
   return floats;
 }
 
-/// A network with memory of its own.
+/// A network with its own memory.
 class Bound {
  public:
   explicit Bound(std::unique_ptr<tasks::HostNetwork> network)
@@ -76,7 +76,7 @@ class Bound {
     network_->bind(constants_.data(), scratch_.data());
   }
 
-  /// The outputs over scratch that holds `content` everywhere, or over what the last run left.
+  /// Returns the outputs, with scratch filled with `content`, or left as the last run left it.
   Outputs run(std::optional<float> content) {
     if (content) scratch_.fill(*content);
     EXPECT_TRUE(network_->run().has_value());
@@ -108,10 +108,10 @@ void expect_close(const std::vector<float>& got, const Array& right, double tole
   Index where = 0;
   for (Index i = 0; i < right.size(); ++i) {
     const double value = got[static_cast<std::size_t>(i)];
-    const bool same = value == right[i] || (std::isnan(value) && std::isnan(right[i])); // of infinities, too
+    const bool same = value == right[i] || (std::isnan(value) && std::isnan(right[i])); // also for infinities
     const double away = same ? 0 : std::abs(value - right[i]);
     if (std::isfinite(right[i])) largest = std::max(largest, std::abs(right[i]));
-    if (!(away <= distance)) { // not a number counts as far away
+    if (!(away <= distance)) { // NaN counts as far away
       distance = std::isnan(away) ? std::numeric_limits<double>::infinity() : away;
       where = i;
     }
@@ -228,7 +228,7 @@ void expect_agreement(const Model& model, double tolerance, Support support) {
 
 Cases covering(Cases all) {
   if (all_cases()) return all;
-  using Word = std::pair<std::size_t, std::string>; // with its place in the name
+  using Word = std::pair<std::size_t, std::string>; // with its position in the name
   std::set<std::pair<Word, Word>> covered;
   std::erase_if(all, [&covered](const Case& each) {
     std::vector<Word> words;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// [batch, heads, sequence, size] of [batch, sequence, heads * size].
+/// Returns [batch, heads, sequence, size] from [batch, sequence, heads * size].
 Array as_heads(const Array& x, Index heads) {
   if (x.rank() == 4) return x;
   const Index size = x.extent(2) / heads;
@@ -41,7 +41,8 @@ Array behind(const Array* past, const Array& x) {
   return y;
 }
 
-/// What a mask adds to the score at `at`. From opset 24 on it may be shorter than the keys: those behind take no part.
+/// Returns the mask's contribution to the score at `at`. From opset 24 on a mask may be shorter than the keys: the
+/// remaining keys are excluded.
 double of_mask(const Operator& n, const Ints& at, Index keys) {
   if (!n.has(3)) return 0;
   const Array& mask = n.in(3);
@@ -51,7 +52,7 @@ double of_mask(const Operator& n, const Ints& at, Index keys) {
   return value != 0 ? 0 : nothing;
 }
 
-/// What is added to the scores: the mask, what lies ahead, and what pads the keys.
+/// Returns what is added to the scores: the mask, the causal mask, and the mask of padded keys.
 Array biases(const Operator& n, const Ints& shape) {
   const bool causal = n.get<Index>("is_causal", 0) != 0;
   const Index queries = shape[2], keys = shape[3];
@@ -68,7 +69,7 @@ Array biases(const Operator& n, const Ints& shape) {
   return bias;
 }
 
-/// Softmax over the last axis; a row that nothing takes part in is zero.
+/// Returns the softmax over the last axis. A row without any key is zero.
 Array weights(Array scores) {
   const Index keys = scores.shape.back();
   for (Index row = 0; row < scores.size(); row += keys) {
@@ -81,7 +82,7 @@ Array weights(Array scores) {
   return scores;
 }
 
-/// y[b, h, i, j] = the sum over k of f(b, h, i, j, k).
+/// Returns y with y[b, h, i, j] = the sum over k of f(b, h, i, j, k).
 template <class F> Array sums(const Ints& shape, Index count, F&& f) {
   Array y(shape);
   for_each_index(shape, [&](const Ints& at) {
@@ -118,7 +119,8 @@ std::vector<Array> attention(const Operator& n) {
   return {flat ? without_heads(y) : y, k, v, *stages[n.get<Index>("qk_matmul_output_mode", 0)]};
 }
 
-/// The row of a cache that belongs to a token: chosen by position_ids, or by its place in the batch.
+/// Returns an element of the cache row that belongs to a token. position_ids choose it, or the token's place in the
+/// batch.
 double cached(const Operator& n, std::size_t cache, Index batch, Index token, Index i) {
   const Array& from = n.in(cache);
   if (!n.has(3)) return from[offset(from.shape, {batch, token, i})];

@@ -14,7 +14,7 @@ template <class F> Array map(const Operator& n, F&& f) {
   return y;
 }
 
-/// A function without attributes, of one element.
+/// Applies a function without attributes to each element.
 template <auto f> Array each(const Operator& n) { return map(n, f); }
 
 template <class F> Array test_each(const Operator& n, F&& f) {
@@ -85,13 +85,13 @@ Array invert(const Operator& n) {
   return test_each(n, [](double x) { return x == 0; });
 }
 
-/// Of the kind that the first operand has.
+/// Combines two operands. The result has the kind of the first.
 template <auto f> Array both(const Operator& n) { return combine(n.in(0), n.in(1), n.in(0).kind, f); }
 template <auto f> Array compare(const Operator& n) { return combine(n.in(0), n.in(1), Kind::boolean, f); }
 
 Array remainder(const Operator& n) {
   if (n.get<Index>("fmod", 0) != 0) return both<[](double a, double b) { return std::fmod(a, b); }>(n);
-  return both<[](double a, double b) { return a - std::floor(a / b) * b; }>(n); // of the divisor's sign
+  return both<[](double a, double b) { return a - std::floor(a / b) * b; }>(n); // with the sign of the divisor
 }
 
 template <auto f> Array all(const Operator& n) {

@@ -34,7 +34,7 @@ Array gather_elements(const Operator& n) {
   });
 }
 
-/// The tuple of indices that stands at `at`, an index of all dimensions but the last.
+/// Returns the tuple of indices at `at`, an index of all dimensions but the last.
 Ints tuple_at(const Array& indices, Ints at, const Ints& extents, std::size_t first) {
   Ints tuple;
   at.push_back(0);
@@ -66,7 +66,7 @@ double reduced(const std::string& how, double old, double update) {
   return update;
 }
 
-/// The first input, with every update put where to(at) says.
+/// Returns the first input, with every update stored at the position that to(at) returns.
 template <class F> Array scatter(const Operator& n, F&& to) {
   Array y = n.in(0);
   const Array& updates = n.in(2);
@@ -174,7 +174,7 @@ Array compress(const Operator& n) {
   });
 }
 
-/// `x`, and zero wherever keeps(row, column) is false.
+/// Returns `x`, with zero wherever keeps(row, column) is false.
 template <class F> Array masked(Array x, F&& keeps) {
   const Index rows = x.shape[x.shape.size() - 2], columns = x.shape.back();
   for (Index i = 0; i < x.size(); ++i)
@@ -206,7 +206,7 @@ Array depth_to_space(const Operator& n) {
   });
 }
 
-/// From opset 25 on with a mode; before, as DCR.
+/// From opset 25 on the operator has a mode; before, it works as DCR.
 Array space_to_depth(const Operator& n) {
   const Array& x = n.in(0);
   const Index block = n.get<Index>("blocksize", 1), channels = x.extent(1);
@@ -223,7 +223,7 @@ struct Box {
   [[nodiscard]] double area() const { return (bottom - top) * (right - left); }
 };
 
-/// Each sequence of the batch from its end to its beginning.
+/// Reverses each sequence of the batch.
 Array reverse_sequence(const Operator& n) {
   const auto time = place(n.get<Index>("time_axis", 0), n.in(0).rank());
   const auto batch = place(n.get<Index>("batch_axis", 1), n.in(0).rank());
@@ -250,7 +250,7 @@ double overlap(const Box& a, const Box& b) {
   return common == 0 ? 0 : common / (a.area() + b.area() - common);
 }
 
-/// The boxes of one class of one picture, the best first, of equals the first.
+/// Returns the boxes of one class of one picture by falling score; of equal ones, the first comes first.
 Ints by_score(const Operator& n, Index batch, Index kind) {
   const Array& scores = n.in(1);
   const Index count = scores.extent(2), first = (batch * scores.extent(1) + kind) * count;

@@ -44,7 +44,7 @@ void store(onnx::TensorProto& tensor, const Array& value, bool raw) {
   }
 }
 
-/// Writes each kind of attribute, and says in `text` what it wrote.
+/// Writes each kind of attribute, and appends to `text` what it wrote.
 struct AttributeWriter {
   onnx::AttributeProto& to;
   std::string& text;
@@ -98,7 +98,7 @@ Model::Model(std::uint64_t seed, int opset) : opset_(opset), engine_(seed) {
 }
 
 Array Model::random(const Ints& shape, Range range) {
-  // Much quicker than std::uniform_real_distribution, which takes a logarithm for each number.
+  // Much faster than std::uniform_real_distribution, which computes a logarithm for each number.
   const double unit = (range.high - range.low) / static_cast<double>(engine_.max());
   Array value(shape);
   for (double& element : value.values) element = static_cast<float>(range.low + static_cast<double>(engine_()) * unit);
@@ -201,7 +201,7 @@ std::vector<std::string> Model::nodes(const std::string& type, const std::vector
   for (std::size_t i = 1; i < outputs; ++i) names.push_back(name + "_" + std::to_string(i));
   onnx::NodeProto& proto = *proto_.mutable_graph()->add_node();
   proto.set_name("make_" + name);
-  const auto dot = type.rfind('.'); // behind a domain
+  const auto dot = type.rfind('.'); // after a domain
   proto.set_op_type(dot == std::string::npos ? type : type.substr(dot + 1));
   if (dot != std::string::npos) proto.set_domain(type.substr(0, dot));
   for (const std::string& output : names) proto.add_output(output);

@@ -19,7 +19,7 @@ Moments moments(const std::vector<double>& values) {
   return m;
 }
 
-/// The moments of each `count` elements that follow one another.
+/// Returns the moments of each `count` consecutive elements.
 std::vector<Moments> moments_of_parts(const Array& x, Index count) {
   std::vector<Moments> all;
   for (auto from = x.values.begin(); from != x.values.end(); from += count)
@@ -63,7 +63,7 @@ Array root_mean_square_normalization(const Operator& n) {
   return y;
 }
 
-/// Each group of channels of each picture by itself; `factor_of` a channel: where its scale and bias stand.
+/// Normalises each group of channels of each picture. `factor_of` returns the position of a channel's scale and bias.
 template <class F> Array normalize_groups(const Operator& n, Index groups, F&& factor_of) {
   const Array& x = n.in(0);
   const double epsilon = n.get("epsilon", 1e-5F);
@@ -82,7 +82,7 @@ Array instance_normalization(const Operator& n) {
   return normalize_groups(n, n.in(0).extent(1), [](Index channel) { return channel; });
 }
 
-/// Before opset 21 scale and bias are those of groups, from then on those of channels.
+/// Before opset 21, scale and bias are per group; from then on, per channel.
 Array group_normalization(const Operator& n) {
   const Index groups = n.get<Index>("num_groups", 1), channels = n.in(0).extent(1) / groups;
   return normalize_groups(n, groups, [&](Index channel) { return n.opset < 21 ? channel / channels : channel; });
@@ -119,7 +119,7 @@ Array lp_normalization(const Operator& n) {
   return y;
 }
 
-/// The function that defines it adds 1e-9 to the deviation.
+/// The function that defines this operator adds 1e-9 to the deviation.
 Array mean_variance_normalization(const Operator& n) {
   const Array& x = n.in(0);
   const Ints axes = n.get<Ints>("axes", {0, 2, 3});

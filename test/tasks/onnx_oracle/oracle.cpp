@@ -33,7 +33,7 @@ std::vector<Array> evaluate(const Operator& node) {
 }
 
 Ints integers(const Array& array) {
-  constexpr double beyond = 0x1p63; // INT64_MAX, which means "to the end", is rounded to this
+  constexpr double beyond = 0x1p63; // the double nearest to INT64_MAX, which means "to the end"
   Ints list;
   for (const double value : array.values)
     list.push_back(value >= beyond ? std::numeric_limits<Index>::max() : static_cast<Index>(value));

@@ -25,7 +25,7 @@ Array gemm(const Operator& n) {
 
 Array matmul(const Operator& n) { return matrix_product(n.in(0), n.in(1), n.in(0).kind); }
 
-/// The names of axes in an equation: letters, and for those that an ellipsis stands for, from the last one on, digits.
+/// The names of axes in an equation: letters; the axes of an ellipsis are digits, counted from the last one.
 using Labels = std::string;
 
 struct Equation {
@@ -42,7 +42,7 @@ Labels with_ellipsis(const std::string& term, std::size_t dots) {
   return term.substr(0, at) + digits + term.substr(at + 3);
 }
 
-/// What stands once, in ASCII's order, behind all that ellipses stand for.
+/// Returns the labels that occur once, in ASCII order, after all axes of ellipses.
 Labels implicit_output(const std::vector<Labels>& terms) {
   std::map<char, int> times;
   Labels digits, letters;
@@ -120,7 +120,7 @@ Array einsum(const Operator& n) {
   return y;
 }
 
-/// Where each matrix of `x` begins.
+/// Returns where each matrix of `x` begins.
 Array starts_of_matrices(const Array& x) {
   Array starts(Ints(x.shape.begin(), x.shape.end() - 2));
   const Index matrix = x.shape.back() * x.shape[x.shape.size() - 2];

@@ -7,7 +7,8 @@
 namespace rtexec::test {
 namespace {
 
-/// The factor of the element at `at`: one of all, one of its place along `axis`, or one of its block.
+/// Returns the factor of the element at `at`: the only one, the one of its position along `axis`, or the one of its
+/// block.
 double factor_at(const Operator& n, const Array& factors, const Ints& at) {
   if (factors.size() == 1) return factors[0];
   const std::size_t axis = place(n.get<Index>("axis", 1), n.in(0).rank());
@@ -18,10 +19,10 @@ double factor_at(const Operator& n, const Array& factors, const Ints& at) {
 }
 double zero_at(const Operator& n, const Ints& at) { return n.has(2) ? factor_at(n, n.in(2), at) : 0; }
 
-/// A division has the precision of what it divides: float32.
+/// Divides in float32, the precision of the dividend.
 double divided(double a, double b) { return static_cast<float>(a) / static_cast<float>(b); }
 
-/// saturate(round(x) + zero).
+/// Returns saturate(round(x) + zero).
 double with_zero(double x, double zero, Kind kind) { return saturated(std::nearbyint(x) + zero, kind); }
 
 Array quantize(const Operator& n) {
@@ -55,7 +56,7 @@ std::vector<Array> dynamic_quantize(const Operator& n) {
   return {y, scale, zero};
 }
 
-/// `x` without its zero point: of all, or of each place along `axis`.
+/// Returns `x` minus its zero point, a single one or one for each position along `axis`.
 Array without_zero(const Array& x, const Array* zero, std::size_t axis) {
   Array y = x;
   y.kind = Kind::real;
@@ -85,7 +86,7 @@ Array qlinear_conv(const Operator& n) { // inputs: x, w and y, each with its sca
   return y;
 }
 
-/// A vector of rows, or of columns, beside matrices.
+/// Shapes factors of rows or of columns for broadcasting with matrices.
 Array beside(Array x, bool rows) {
   if (rows && x.rank() == 1) x.shape.push_back(1);
   return x;
@@ -114,7 +115,7 @@ Array qlinear_matmul(const Operator& n) { // inputs: a, b and y, each with its s
 
 // ---- com.microsoft, as onnxruntime documents it
 
-/// (x - zero) * scale of the tensor at `input`, which its scale and its zero point follow.
+/// Returns (x - zero) * scale for the tensor at `input`, which its scale and zero point follow.
 Array real_number(const Operator& n, std::size_t input) {
   Array y = without_zero(n.in(input), given(n, input + 2), 0);
   for (double& value : y.values) value *= n.in(input + 1)[0];

@@ -12,7 +12,7 @@ namespace {
 using Vector = std::vector<double>;
 using Activation = std::function<double(double)>;
 
-/// `name` with its alpha and beta, which are those of the operator of that name where they are not given.
+/// Returns activation `name` with its alpha and beta. Their defaults are those of the operator of that name.
 Activation activation(const std::string& name, std::optional<double> a, std::optional<double> b) {
   const auto alpha = [&](double otherwise) { return a.value_or(otherwise); };
   const auto beta = [&](double otherwise) { return b.value_or(otherwise); };
@@ -37,7 +37,7 @@ bool takes_alpha(const std::string& name) {
 }
 bool takes_beta(const std::string& name) { return name == "Affine" || name == "ScaledTanh" || name == "HardSigmoid"; }
 
-/// All activations, in the order of directions. Alphas and betas are consumed by those that take one.
+/// Returns all activations in the order of directions. Each activation that needs an alpha or a beta consumes one.
 std::vector<Activation> activations(const Operator& n, const Strings& defaults, std::size_t directions) {
   Strings names = n.get("activations", Strings{});
   while (names.size() < defaults.size() * directions) names.push_back(defaults[names.size() % defaults.size()]);
@@ -53,17 +53,17 @@ std::vector<Activation> activations(const Operator& n, const Strings& defaults, 
   return all;
 }
 
-/// What one direction of a layer is made of.
+/// The inputs and sizes of one direction of a layer.
 struct Layer {
   const Operator& n;
   Index direction = 0, hidden = 0, gates = 0;
   std::vector<Activation> functions;
 
-  /// What is fed to gate `gate`: X * W^T + Wb.
+  /// Returns the input's contribution to gate `gate`: X * W^T + Wb.
   [[nodiscard]] Vector of_input(Index gate, const Vector& x) const { return times(n.in(1), gate, x); }
-  /// H * R^T.
+  /// Returns H * R^T.
   [[nodiscard]] Vector of_state(Index gate, const Vector& h) const { return times(n.in(2), gate, h); }
-  /// Bias `i` of 2 * gates: those of W, then those of R.
+  /// Returns bias `i` of 2 * gates: those of W, then those of R.
   [[nodiscard]] double bias(Index i, Index unit) const {
     return n.has(3) ? n.in(3)[(direction * 2 * gates + i) * hidden + unit] : 0;
   }
@@ -91,14 +91,14 @@ struct State {
 };
 using Step = State (*)(const Layer&, const Vector& x, const State&);
 
-/// f(unit, where it stands in a vector) for every unit.
+/// Calls f(unit, its position in a vector) for every unit.
 template <class F> Vector for_units(const Layer& layer, F&& f) {
   Vector all;
   for (Index unit = 0; unit < layer.hidden; ++unit) all.push_back(f(unit, static_cast<std::size_t>(unit)));
   return all;
 }
 
-/// The sum that gate `gate` gets, without peepholes.
+/// Returns the sum for gate `gate`, without peepholes.
 Vector gate_input(const Layer& layer, Index gate, const Vector& x, const Vector& h) {
   const Vector from_x = layer.of_input(gate, x), from_h = layer.of_state(gate, h);
   return for_units(layer, [&](Index unit, std::size_t u) {
@@ -147,7 +147,7 @@ State lstm_step(const Layer& layer, const Vector& x, const State& before) {
   return after;
 }
 
-/// Batch and time change places where `layout` has the batch first.
+/// Exchanges batch and time if `layout` has the batch first.
 Array swapped(const Array& x, const Ints& order) {
   Ints shape;
   for (const Index axis : order) shape.push_back(x.extent(axis));
@@ -201,7 +201,7 @@ std::vector<Array> rnn(const Operator& n) { return recur(n, 1, {"Tanh"}, rnn_ste
 std::vector<Array> gru(const Operator& n) { return recur(n, 3, {"Sigmoid", "Tanh"}, gru_step); }
 std::vector<Array> lstm(const Operator& n) { return recur(n, 4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step); }
 
-/// Of weights of 8 bits [directions, columns, rows] those that they stand for, [directions, rows, columns].
+/// Dequantizes 8-bit weights [directions, columns, rows] to [directions, rows, columns].
 Array real_weights(const Operator& n, std::size_t weights, std::size_t scales) {
   const Array &w = n.in(weights), &scale = n.in(scales), &zero = n.in(scales + 1);
   Array real({w.extent(0), w.extent(2), w.extent(1)});
@@ -214,7 +214,7 @@ Array real_weights(const Operator& n, std::size_t weights, std::size_t scales) {
       }
   return real;
 }
-/// As onnxruntime documents it, but for the input and the state, which are not quantised.
+/// As onnxruntime documents it, but without quantizing the input and the state.
 std::vector<Array> quantised_lstm(const Operator& n) {
   const Array of_input = real_weights(n, 1, 8), of_state = real_weights(n, 2, 10);
   Operator real = n;

@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// The axes that are reduced: an attribute in earlier opsets, an input in later ones.
+/// Returns the reduced axes: an attribute in earlier opsets, an input in later ones.
 std::set<Index> reduced_axes(const Operator& n) {
   const Index rank = n.in(0).rank();
   const Ints given = n.has(1) ? integers(n.in(1)) : n.get<Ints>("axes", {});
@@ -23,7 +23,7 @@ std::set<Index> reduced_axes(const Operator& n) {
   return axes;
 }
 
-/// f of the values that meet in each element of the output. With no axis to reduce, of each value alone.
+/// Applies f to the values that are reduced to each element of the output. Without an axis, f gets each value alone.
 template <class F> Array reduce(const Operator& n, F&& f) {
   const Array& x = n.in(0);
   const std::set<Index> axes = reduced_axes(n);
@@ -80,7 +80,8 @@ Array reduce_min(const Operator& n) {
   return reduce(n, [=](const Values& values) { return values.empty() ? nothing : std::ranges::min(values); });
 }
 
-/// f(line, values) for the lines of `x` along `axis`: `line` is the index of the first element, and values are theirs.
+/// Calls f(line, values) for the lines of `x` along `axis`. `line` is the index of the first element, and `values` are
+/// the line's elements.
 template <class F> void for_each_line(const Array& x, std::size_t axis, F&& f) {
   Ints across = x.shape;
   across[axis] = 1;
@@ -120,7 +121,7 @@ std::vector<std::size_t> order_of(const Values& values, bool largest_first) {
   return order;
 }
 
-/// Sorted in any case: without `sorted` the order is undefined.
+/// Always sorts: without `sorted` the order is undefined.
 std::vector<Array> top_k(const Operator& n) {
   const Array& x = n.in(0);
   const std::size_t axis = place(n.get<Index>("axis", -1), x.rank());
@@ -156,7 +157,7 @@ Array cumulative_sum(const Operator& n) {
   return y;
 }
 
-/// f on each line along an axis, in place; before opset 13, on all that follows it too.
+/// Applies f in place to each line along an axis; before opset 13, to all following dimensions together.
 template <class F> Array along_axis(const Operator& n, F&& f) {
   const Array& x = n.in(0);
   const bool flattens = n.opset < 13;

@@ -8,7 +8,7 @@
 namespace rtexec::test {
 namespace {
 
-/// Where position `at`, which may lie outside [0, extent), takes its value from; -1: from the padding's constant.
+/// Returns the source of position `at`, which may be outside [0, extent), or -1 for the padding's constant.
 Index source(Index at, Index extent, const std::string& mode) {
   if (at >= 0 && at < extent) return at;
   if (mode == "edge") return std::clamp<Index>(at, 0, extent - 1);
@@ -20,7 +20,7 @@ Index source(Index at, Index extent, const std::string& mode) {
   return std::min(within, period - within);
 }
 
-/// What a negative padding cuts off is gone before anything is added.
+/// Padding of one axis. A negative padding cuts elements off before others are added.
 struct Padding {
   Index cut = 0, kept = 0, before = 0, out = 0;
 };
@@ -58,16 +58,16 @@ Array pad(const Operator& n) {
   return y;
 }
 
-/// An element that a sample is made of.
+/// An element that contributes to a sample.
 struct Tap {
-  Index at = 0; // -1: of zero
+  Index at = 0; // -1: a zero
   double weight = 0;
 };
 using Taps = std::vector<Tap>;
 
 double linear_weight(double distance) { return std::max(0.0, 1 - std::abs(distance)); }
 
-/// Keys' cubic convolution.
+/// Returns the weight of Keys' cubic convolution.
 double cubic_weight(double distance, double a) {
   const double x = std::abs(distance);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -75,15 +75,15 @@ double cubic_weight(double distance, double a) {
 }
 
 struct Sampling {
-  std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor"; // as Upsample has them
+  std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor"; // the defaults of Upsample
   double a = -0.75, extrapolated = 0;
   bool antialias = false, exclude_outside = false;
 };
 
-/// An axis that is resampled.
+/// A resampled axis.
 struct Axis {
   Index in = 0, out = 0;
-  double scale = 1, start = 0, end = 1; // start and end: of the region of interest
+  double scale = 1, start = 0, end = 1; // start and end of the region of interest
 };
 
 double original_coordinate(const std::string& mode, const Axis& axis, double at) {
@@ -117,7 +117,7 @@ Taps taps_around(const Sampling& how, const Axis& axis, double position) {
   return taps;
 }
 
-/// What the sample at `position` is made of: weights whose sum is one, of elements inside.
+/// Returns the contributions to the sample at `position`: elements inside, with weights whose sum is one.
 Taps taps_inside(const Sampling& how, const Axis& axis, double position) {
   Taps taps = taps_around(how, axis, position);
   if (how.exclude_outside) std::erase_if(taps, [&](const Tap& tap) { return tap.at < 0 || tap.at >= axis.in; });
@@ -154,14 +154,14 @@ Array resample(const Sampling& how, const Array& x, std::size_t d, const Axis& a
   return y;
 }
 
-/// The scale that all axes share where their proportions are kept.
+/// Returns the common scale of all axes if their proportions are kept, otherwise nullopt.
 std::optional<double> common_scale(const std::string& policy, const std::vector<Axis>& axes) {
   if (policy == "stretch") return {};
   const auto scale = [](const Axis& axis) { return axis.scale; };
   return policy == "not_larger" ? std::ranges::min(axes, {}, scale).scale : std::ranges::max(axes, {}, scale).scale;
 }
 
-/// Scales and sizes are those of `axes`; one of the two is null.
+/// `scales` and `sizes` belong to `axes`; one of the two is null.
 std::vector<Axis> axes_of(const Operator& n, const Ints& axes, const Array* scales, const Array* sizes) {
   std::vector<Axis> all;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -213,10 +213,10 @@ Array upsample(const Operator& n) {
   return resample_all(how, n, &n.in(1), nullptr);
 }
 
-/// One axis of a picture that GridSample reads.
+/// One axis of a picture from which GridSample reads.
 struct Border {
   Index extent = 0;
-  bool corners = false; // whether -1 and 1 are the centres of the outermost elements, or their outer edges
+  bool corners = false; // true: -1 and 1 are the centres of the outermost elements; false: their outer edges
   std::string padding;
 
   [[nodiscard]] double low() const { return corners ? 0 : -0.5; }
@@ -231,7 +231,7 @@ struct Border {
     const double within = std::fmod(std::abs(x - low()), 2 * range);
     return low() + std::min(within, 2 * range - within);
   }
-  /// A position that may lie outside, brought inside as the padding has it.
+  /// Moves a position that may be outside to the inside, as the padding mode demands.
   [[nodiscard]] double inside(double x) const {
     if (x >= low() && x <= high()) return x;
     if (padding == "border") return std::clamp(x, 0.0, static_cast<double>(extent - 1));
@@ -255,7 +255,7 @@ Taps grid_taps(const std::string& mode, const Border& border, double normalized)
   return taps;
 }
 
-/// The sum over all combinations of taps, one of each axis, of a plane that begins at `start`.
+/// Returns the sum over all combinations of taps, one for each axis, of a plane that begins at `start`.
 double weighted_sum(const Array& x, Index start, const std::vector<Taps>& taps) {
   Ints counts;
   for (const Taps& axis : taps) counts.push_back(std::ssize(axis));
@@ -288,7 +288,7 @@ Array grid_sample(const Operator& n) {
   Index i = 0;
   for_each_index(places, [&](const Ints& at) {
     std::vector<Taps> taps;
-    for (std::size_t d = 0; d < rank; ++d) // the last axis stands first in the grid
+    for (std::size_t d = 0; d < rank; ++d) // the grid stores the last axis first
       taps.push_back(grid_taps(mode, borders[d], grid[(i + 1) * static_cast<Index>(rank) - 1 - static_cast<Index>(d)]));
     for (Index c = 0; c < x.extent(1); ++c) {
       const Index map = at[0] * x.extent(1) + c;
@@ -299,7 +299,7 @@ Array grid_sample(const Operator& n) {
   return y;
 }
 
-/// An even place in [-1, 1].
+/// Returns the evenly spaced position in [-1, 1].
 double even_place(Index i, Index count, bool corners) {
   if (corners) return count > 1 ? 2.0 * static_cast<double>(i) / static_cast<double>(count - 1) - 1 : 0;
   return (2.0 * static_cast<double>(i) + 1) / static_cast<double>(count) - 1;
@@ -308,7 +308,7 @@ double even_place(Index i, Index count, bool corners) {
 Array center_crop_pad(const Operator& n) {
   const Array& x = n.in(0);
   const Ints axes = n.get("axes", every_axis(x.rank())), wanted = integers(n.in(1));
-  Ints shape = x.shape, first(x.shape.size(), 0); // of the output, in the input
+  Ints shape = x.shape, first(x.shape.size(), 0); // first: where the output begins in the input
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = place(axes[i], x.rank());
     shape[d] = wanted[i];
@@ -347,7 +347,7 @@ Array affine_grid(const Operator& n) {
   return y;
 }
 
-/// Of a plane that begins at `start`: 0 outside of it.
+/// Interpolates in a plane that begins at `start`. It is 0 outside.
 double between_pixels(const Array& x, Index start, double row, double column) {
   double sum = 0;
   for (const double v : {std::floor(row), std::floor(row) + 1})
@@ -384,7 +384,7 @@ Array deform_conv(const Operator& n) {
   return y;
 }
 
-/// One axis of a bin of RoiAlign: where its samples lie.
+/// The positions of the samples on one axis of a bin of RoiAlign.
 struct Bin {
   double first = 0, step = 0;
   Index count = 0;
@@ -403,7 +403,7 @@ Bin bin_of(const Operator& n, double low, double high, Index i, Index bins) {
   return {start + static_cast<double>(i) * size + step / 2, step, count};
 }
 
-/// None where the sample lies too far outside.
+/// Returns no taps if the sample is too far outside.
 Taps bin_taps(double x, Index extent) {
   if (x < -1 || x > static_cast<double>(extent)) return {};
   const double inside = std::clamp(x, 0.0, static_cast<double>(extent - 1)), low = std::floor(inside);
@@ -427,7 +427,7 @@ Array roi_align(const Operator& n) {
         for (const Tap& h : bin_taps(columns.first + static_cast<double>(sample[1]) * columns.step, x.extent(3))) {
           const double part = v.weight * h.weight * x[offset(x.shape, {batch, at[1], v.at, h.at})];
           value += part;
-          best = std::max(best, part); // of the four parts of each sample, not of their sum
+          best = std::max(best, part); // the maximum of the four parts of each sample, not of their sum
         }
       sum += value;
     });

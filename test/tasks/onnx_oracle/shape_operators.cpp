@@ -87,7 +87,7 @@ Array slice(const Operator& n) {
   });
 }
 
-/// The axes of Squeeze and Unsqueeze: an attribute up to opset 12, an input from 13 on.
+/// Returns the axes of Squeeze and Unsqueeze: an attribute up to opset 12, an input from 13 on.
 Ints axes_of(const Operator& n) { return n.has(1) ? integers(n.in(1)) : n.get<Ints>("axes", {}); }
 
 Array unsqueeze(const Operator& n) {
@@ -109,7 +109,7 @@ Array squeeze(const Operator& n) {
   return with_shape(x, shape);
 }
 
-/// In inference nothing is dropped, and the mask says so.
+/// Inference drops nothing, so the mask is true everywhere.
 std::vector<Array> dropout(const Operator& n) {
   Array mask(n.in(0).shape, Kind::boolean);
   std::ranges::fill(mask.values, 1);

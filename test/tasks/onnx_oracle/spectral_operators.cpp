@@ -8,7 +8,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// By the definition of it.
+/// Computes one frequency by the definition of the Fourier transform.
 Complex frequency(const std::vector<Complex>& signal, Index bin, Index length, bool inverse) {
   Complex sum = 0;
   for (Index t = 0; t < std::min(length, std::ssize(signal)); ++t)

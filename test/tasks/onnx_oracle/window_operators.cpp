@@ -19,7 +19,7 @@ struct Sweep {
 };
 using Sweeps = std::vector<Sweep>;
 
-/// One for each axis behind batch and channels. Neither padded nor counted yet.
+/// Returns one sweep for each axis after batch and channels, without padding and without the number of windows.
 Sweeps sweeps_of(const Operator& node, const Ints& spatial, const Ints& kernel) {
   const Ints ones(spatial.size(), 1), strides = node.get("strides", ones), dilations = node.get("dilations", ones);
   Sweeps sweeps(spatial.size());
@@ -44,8 +44,7 @@ void pad_to_same(Sweep& s, bool upper) {
 void count_windows(Sweep& s, bool ceil) {
   const double steps = static_cast<double>(s.in + s.before + s.after - s.reach()) / static_cast<double>(s.stride);
   s.out = static_cast<Index>(ceil ? std::ceil(steps) : std::floor(steps)) + 1;
-  // A window that would begin in the padding behind the input is left out: what later opsets write down, and PyTorch
-  // means.
+  // Omits a window that would begin in the padding after the input, as later opsets specify, and PyTorch intends.
   if (ceil && (s.out - 1) * s.stride >= s.in + s.before) --s.out;
 }
 
@@ -79,14 +78,14 @@ Ints kernel_of(const Sweeps& sweeps) {
   return shape;
 }
 
-/// An element of a window: where it stands in its plane of the input, and in the kernel.
+/// An element of a window: its position in its plane of the input, and in the kernel.
 struct Tap {
   Index in = 0, kernel = 0;
 };
 
 struct Window {
   std::vector<Tap> taps; // those inside the input
-  Index padded = 0;      // how many lie inside the padded input
+  Index padded = 0;      // the number of elements inside the padded input
 };
 
 Window window_at(const Sweeps& sweeps, const Ints& window) {
@@ -108,7 +107,7 @@ Window window_at(const Sweeps& sweeps, const Ints& window) {
   return found;
 }
 
-/// f(window, i) for every place of a window, the i-th of a plane of the output.
+/// Calls f(window, i) for every position of a window, the i-th of a plane of the output.
 template <class F> void for_each_window(const Sweeps& sweeps, F&& f) {
   Ints shape;
   for (const Sweep& s : sweeps) shape.push_back(s.out);
@@ -129,7 +128,7 @@ Array conv(const Operator& node) {
   return y;
 }
 
-/// How an output of ConvTranspose is cut out of all that its windows reach.
+/// Determines which part of all elements that its windows reach is the output of ConvTranspose.
 void place_transposed(Sweep& s, const Operator& node, std::size_t d, std::size_t rank) {
   const auto mode = node.get<std::string>("auto_pad", "NOTSET");
   const Ints zeros(2 * rank, 0), shape = node.get("output_shape", Ints{}), pads = node.get("pads", zeros);
@@ -179,7 +178,7 @@ Array conv_transpose(const Operator& node) {
   return y;
 }
 
-/// Sums the columns [batch, channels * kernel, windows] up to pictures.
+/// Sums the columns [batch, channels * kernel, windows] into pictures.
 Array column_to_image(const Operator& node) {
   const Array& columns = node.in(0);
   const Ints image = integers(node.in(1)), block = integers(node.in(2));
@@ -196,7 +195,8 @@ Array column_to_image(const Operator& node) {
   return y;
 }
 
-/// Each element of a pool's output is f(x, start, window), where `start` is where a plane of the input begins.
+/// Computes each element of a pool's output as f(x, start, window), where `start` is the beginning of a plane of the
+/// input.
 template <class F> Array pool(const Operator& node, Kind kind, F&& f) {
   const Array& x = node.in(0);
   const Sweeps sweeps = sweep(node, x, node.get<Ints>("kernel_shape", {}));
@@ -208,7 +208,7 @@ template <class F> Array pool(const Operator& node, Kind kind, F&& f) {
   return y;
 }
 
-/// Where the largest element of a window stands: the first of equals.
+/// Returns the position of a window's largest element, the first if several are equal.
 Index largest_of(const Array& x, Index start, const Window& window) {
   Index best = -1;
   for (const Tap& tap : window.taps)
@@ -216,7 +216,7 @@ Index largest_of(const Array& x, Index start, const Window& window) {
   return best;
 }
 
-/// An index of `shape` whose dimensions behind the channels are counted column by column.
+/// Converts an index of `shape` whose dimensions after the channels are counted column by column.
 Index column_major(const Ints& shape, Index index) {
   const Index plane = product(Ints(shape.begin() + 2, shape.end()));
   Index left = index % plane, at = 0, step = plane;
@@ -241,7 +241,7 @@ std::vector<Array> max_pool(const Operator& node) {
   return {values, indices};
 }
 
-/// The reverse of max_pool, with its indices.
+/// Reverses max_pool with its indices.
 Array max_unpool(const Operator& node) {
   const Array &x = node.in(0), &indices = node.in(1);
   const Sweeps sweeps = sweeps_of(node, spatial_of(x), node.get<Ints>("kernel_shape", {}));
@@ -259,7 +259,7 @@ Array average_pool(const Operator& node) {
   return pool(node, Kind::real, [=](const Array& x, Index start, const Window& window) {
     double sum = 0;
     for (const Tap& tap : window.taps) sum += x[start + tap.in];
-    // What ceil_mode adds beyond the padding counts in no mode.
+    // Elements that ceil_mode adds beyond the padding never count.
     return sum / static_cast<double>(padding_counts ? window.padded : std::ssize(window.taps));
   });
 }
@@ -273,7 +273,7 @@ Array lp_pool(const Operator& node) {
   });
 }
 
-/// The pool `f` with a window as large as the input.
+/// Applies the pool `f` with a window as large as the input.
 template <auto f> Array global(const Operator& node) {
   Operator whole = node;
   whole.attributes["kernel_shape"] = spatial_of(node.in(0));
