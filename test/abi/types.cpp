@@ -1,4 +1,4 @@
-// Every type that users hold by value, so that abidw sees its layout (test/check-abi).
+// Uses every type that users hold by value, so that abidw records its layout (test/check-abi).
 #include <rtexec/client.h>
 #include <rtexec/executive.hpp>
 #include <rtexec/profiler.hpp>

@@ -1,5 +1,5 @@
-// ONNX Runtime as a back end of rtexec, on one thread of the host, as somebody would write it who has the headers of
-// both: a session for each network, which keeps its own memory, and buffers of ours for inputs and outputs.
+// ONNX Runtime as a back end of rtexec, on one thread of the host, as a third party with both headers would write it.
+// Each network has a session, which owns its memory; we own the buffers of inputs and outputs.
 #include "test/backends/onnxruntime_c.h"
 
 #include <rtexec/backend.h>
@@ -24,7 +24,7 @@ void check(OrtStatus* status) {
   throw std::runtime_error(what);
 }
 
-/// Owns what the library made.
+/// Releases objects that the library made.
 template <auto release> struct Release {
   template <class T> void operator()(T* object) const { (ort.*release)(object); }
 };
@@ -35,20 +35,20 @@ using Value = std::unique_ptr<OrtValue, Release<&OrtApi::ReleaseValue>>;
 using Info = std::unique_ptr<OrtTensorTypeAndShapeInfo, Release<&OrtApi::ReleaseTensorTypeAndShapeInfo>>;
 using TypeInfo = std::unique_ptr<OrtTypeInfo, Release<&OrtApi::ReleaseTypeInfo>>;
 
-/// What `make` puts behind its last argument.
+/// Returns the object that `make` stores through its last argument.
 template <class Owner, class Make, class... Arguments> Owner made(Make make, Arguments... arguments) {
   typename Owner::pointer object = nullptr;
   check(make(arguments..., &object));
   return Owner(object);
 }
 
-/// What this process has taken so far.
+/// Returns the bytes that this process has allocated so far.
 std::size_t allocated() {
   const auto all = ::mallinfo2();
   return all.uordblks + all.hblkhd;
 }
 
-/// By ONNX's numbers of element types; nothing is computed on others.
+/// The supported element types, by ONNX's numbers.
 struct Type {
   rtexec_element_type type;
   std::size_t size;
@@ -98,7 +98,7 @@ class Network {
     open_session(model.file);
     add_inputs(model);
     add_outputs();
-    workload_.own_device = allocated() - before; // the host device's memory is the host's
+    workload_.own_device = allocated() - before; // the memory of the host device is the host's
     workload_.size = sizeof workload_;
     workload_.self = this;
     workload_.fingerprint = OrtGetApiBase()->GetVersionString();
@@ -155,7 +155,7 @@ class Network {
     add_ports(inputs_, input_values_, input_names_, input_tensors_);
   }
 
-  /// A first run says how large they are; it also takes the memory that later ones use.
+  /// A first run determines their sizes. It also allocates the memory that later runs use.
   void add_outputs() {
     std::size_t count = 0;
     check(ort.SessionGetOutputCount(session_.get(), &count));
@@ -164,7 +164,7 @@ class Network {
       outputs_[i].name = name_of(ort.SessionGetOutputName, i);
       output_names_.push_back(outputs_[i].name.c_str());
     }
-    output_values_.resize(count); // null: the library makes them
+    output_values_.resize(count); // null: the library allocates them
     check(run());
     for (std::size_t i = 0; i < count; ++i) {
       const Value value(output_values_[i]);
@@ -176,7 +176,7 @@ class Network {
     check(run());
   }
 
-  /// A buffer, and what it is called on both sides.
+  /// Adds a buffer under its names on both sides.
   void add_ports(std::vector<Port>& ports, std::vector<OrtValue*>& values, std::vector<const char*>& names,
                  std::vector<rtexec_tensor>& tensors) {
     for (Port& port : ports) {

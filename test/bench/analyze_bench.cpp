@@ -1,8 +1,8 @@
-// How fast a recording is read, beside babeltrace2's own dummy sink on the same trace: events per second and peak
-// memory, each in a process of its own.
+// The speed of reading a recording, compared with babeltrace2's own dummy sink on the same trace: events per second and
+// peak memory, each in a process of its own.
 //
-// analyze-bench FOLDER [TRACE]: the trace, or one of ANALYZE_EVENTS events (20 million) that is written to FOLDER
-// unless it is there from an earlier run: eight tasks that swap, driven by the device scheduler in virtual time.
+// analyze-bench FOLDER [TRACE]: reads the trace, or one of ANALYZE_EVENTS events (20 million) that it writes to FOLDER
+// unless an earlier run has done so: eight tasks that swap, driven by the device scheduler in virtual time.
 #include "policies/scheduler/device_scheduler.hpp"
 #include "test/support/trace_writer.hpp"
 #include "traces/analysis/analyzer.hpp"
@@ -76,7 +76,7 @@ traces::RunSetup setup_of(const Plan& plan) {
   return setup;
 }
 
-/// A run of the plan in virtual time, written as it goes. Each task has a core of its own.
+/// A run of the plan in virtual time, written while it proceeds. Each task has its own core.
 class Generator {
  public:
   Generator(const fs::path& folder, std::uint64_t events)
@@ -108,7 +108,7 @@ class Generator {
     Record record;
     record.kind = kind;
     record.at = now_;
-    // What follows from another event is written after it
+    // An event is written after its cause.
     record.time = written_at_ = std::max(now_, written_at_ + 1ns);
     record.job = job;
     if (more) more(record);
@@ -208,12 +208,12 @@ class Generator {
 
 struct Measured {
   double wall = 0;
-  double seconds = 0;   // of processor time, all of it on one core: what else runs here does not count
+  double seconds = 0;   // CPU time, all on one core, so that other load does not count
   double mebibytes = 0; // peak
   bool ok = false;
 };
 
-/// `body` in a process of its own.
+/// Runs `body` in a child process.
 Measured measure(const std::function<int()>& body) {
   const auto begin = std::chrono::steady_clock::now();
   const pid_t child = ::fork();
@@ -249,7 +249,7 @@ int read_all(const fs::path& trace, const fs::path& result) {
   return summary ? 0 : 1;
 }
 
-/// As `rtexec analyze` does it; a second reading for pictures apart.
+/// Reads as `rtexec analyze` does, without the second pass for plots.
 int analyze_all(const fs::path& trace) {
   traces::RunSetup setup;
   traces::Analyzer analyzer(setup);

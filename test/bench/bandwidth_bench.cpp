@@ -1,12 +1,13 @@
-// What regulation of memory bandwidth keeps, and what it costs, with a stand-in event that every Linux machine counts.
+// How well regulation of memory bandwidth keeps budgets, and its costs, with a stand-in event that every Linux machine
+// counts.
 //
 //   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a
 //                            neighbour on another core
-//   bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event; overshoot; what an unused
-//   budget
-//                            costs; lost overflows
+//   bandwidth-bench costs    from overflow to stop, compared with a bare thread on perf_event; overshoot; the cost of
+//   an
+//                            unused budget; lost overflows
 //
-// --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
+// --event cycles counts the cycles of a spinning thread, for machines whose PMU counts nothing else (an emulator).
 #include "hal/machine_files.hpp"
 #include "hal/stolen_time.hpp"
 #include "rtexec/runtime/regulation/regulation.hpp"
@@ -41,7 +42,7 @@ struct Options {
   unsigned other_core = 0;
   Duration period = 1ms;
   std::string back_ends = "core,thread";
-  std::string shares = "0.006,0.06,0.6"; // of the unlimited rate: the budgets
+  std::string shares = "0.006,0.06,0.6"; // the budgets, as fractions of the unlimited rate
 };
 
 [[noreturn]] void skip(const std::string& why) {
@@ -49,8 +50,8 @@ struct Options {
   std::exit(77);
 }
 
-/// RT throttling would stop a FIFO thread that never sleeps, and the regulating thread beside it, for 5 % of the time.
-/// It is put back at the end of the program, whichever way it ends.
+/// Disables RT throttling. It would stop a FIFO thread that never sleeps, and the regulating thread with it, for 5 % of
+/// the time. The setting is restored at the end of the program, however it ends.
 class WithoutRtThrottling {
  public:
   WithoutRtThrottling() : before_(hal::Machine().read(file).value_or("-1")) {
@@ -91,7 +92,7 @@ class WithoutRtThrottling {
   bool lifted_ = false;
 };
 
-/// Events in turn, as fast as it goes, each with the instant just before it.
+/// Causes events as fast as possible, and records the instant just before each.
 class Greedy {
  public:
   virtual ~Greedy() = default;
@@ -118,7 +119,7 @@ class PageToucher final : public Greedy {
   std::size_t next_ = 0;
 };
 
-/// For events that time makes.
+/// For events that occur with time.
 class Spinner final : public Greedy {
  public:
   void step() noexcept override {
@@ -134,7 +135,7 @@ std::unique_ptr<Greedy> greedy_for(const std::string& event) {
   return std::make_unique<Spinner>();
 }
 
-/// A thread that steps until it is stopped.
+/// A thread that makes steps until it is stopped.
 class GreedyThread {
  public:
   static constexpr std::size_t stamps = 1 << 20;
@@ -159,7 +160,7 @@ class GreedyThread {
   }
   ~GreedyThread() {
     stop_.store(true);
-    if (regulation_ != nullptr) regulation_->end(); // which may hold the thread
+    if (regulation_ != nullptr) regulation_->end(); // regulation may hold the thread
     thread_.join();
     if (failed_.load()) skip("the greedy thread cannot be counted");
   }
@@ -215,7 +216,8 @@ BandwidthLocks open_locks() {
   return std::move(*locks);
 }
 
-/// How much of its core a thread gets that never rests. Of FIFO class: other programs that run meanwhile do not count.
+/// Measures the share of its core that a thread gets which never rests. It has FIFO class, so that other programs do
+/// not count.
 class Neighbour {
  public:
   explicit Neighbour(unsigned core) {
@@ -248,14 +250,14 @@ class Neighbour {
   hal::Thread thread_;
 };
 
-/// What the host took from a virtual core since it started, in seconds.
+/// Returns the time that the host took from a virtual core since it started, in seconds.
 double stolen(unsigned core) {
   return std::chrono::duration<double>(hal::StolenTime({core}).read().front().time).count();
 }
 
 // ---- rates ----
 
-/// Events per second that the greedy thread counts without a limit.
+/// Returns the events per second of the greedy thread without a limit.
 double unlimited_rate(const Options& options, int fifo, BandwidthLocks& locks) {
   const auto regulation = regulate(domain_of(options, CounterBackEnd::core, {}), options, locks);
   GreedyThread greedy(options, fifo, false, nullptr, options.core);
@@ -274,7 +276,7 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
                         std::chrono::duration<double>(own.period).count();
   const auto regulation = regulate(domain, own, locks);
   GreedyThread greedy(own, fifo, false, regulation.get(), own.core);
-  // What its first steps overshoot is paid. Counts are of whole periods, and read in the middle of one
+  // Now the overshoot of its first steps is paid. Counts cover whole periods, and are read in the middle of one.
   sleep(std::max(0.2, 4.5 * std::chrono::duration<double>(own.period).count()));
   Neighbour neighbour(own.other_core);
   const auto before = regulation->report().front();
@@ -285,11 +287,10 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
   const double reached = static_cast<double>(after.reads - before.reads) / since(begin);
   const double beside = neighbour.stop();
   const double error = reached / wanted - 1;
-  // Time in which something else ran on the core (the fair server's threads, the host's other machines) is nobody's
-  // fault below the budget.
+  // If other work had the core (the fair server's threads, the host's other machines), a lower rate is no error.
   const double taken = static_cast<double>(after.missed_periods - before.missed_periods) *
                        std::chrono::duration<double>(own.period).count() / since(begin);
-  const double left = 1 - (stolen(own.other_core) - stolen_before) / since(begin); // of the neighbour's core
+  const double left = 1 - (stolen(own.other_core) - stolen_before) / since(begin); // the rest of the neighbour's core
   const bool kept = error >= -0.05 - taken && error <= 0.05 && beside >= 0.9 * left;
   std::printf(
       "%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows "
@@ -307,8 +308,7 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
 int rates(const Options& options) {
   const WithoutRtThrottling throttling;
   BandwidthLocks locks = open_locks();
-  // A thread of FIFO class: those without priority get their share of a held core from the fair server, where the
-  // kernel has one.
+  // A FIFO thread: where the kernel has a fair server, threads without priority get a share of a held core.
   constexpr int fifo = 10;
   const double most = unlimited_rate(options, fifo, locks);
   std::printf(
@@ -334,7 +334,7 @@ int rates(const Options& options) {
 
 // ---- costs ----
 
-/// Looks on while a counter regulates: from the event that used the budget up to the thread that stands on the core.
+/// Measures a counter that regulates, from the event that used up the budget to the thread that holds the core.
 class Timed final : public hal::BandwidthCounter {
  public:
   Timed(std::unique_ptr<hal::BandwidthCounter> counter, const GreedyThread*& greedy, std::vector<double>& latencies)
@@ -383,12 +383,11 @@ Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& 
   watched = &greedy;
   sleep(seconds);
   stops.report = regulation->report().front();
-  regulation.reset(); // it looks at the greedy thread until it ends
+  regulation.reset(); // it uses the greedy thread until it ends
   return stops;
 }
 
-/// The peer: nothing but a FIFO thread that waits for the counter, stops the core until the period ends, and arms
-/// again.
+/// The peer: a bare FIFO thread that waits for the counter, holds the core until the period ends, and arms again.
 Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   Stops stops;
   stops.latency.reserve(max_samples);
@@ -425,15 +424,14 @@ Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   return stops;
 }
 
-/// Of a core that a thread of FIFO class never leaves by itself: the share that others took, regulating threads among
-/// them.
+/// Returns the share of a core that others took, including regulating threads, although a FIFO thread never leaves it.
 double taken_share(unsigned core, double seconds) {
   Neighbour worker(core);
   sleep(seconds);
   return 1 - worker.stop();
 }
 
-/// A thread that wakes in each period and does nothing: what no regulator in user space can go below.
+/// A thread that wakes in each period and does nothing: the lower bound for any regulator in user space.
 class Waker {
  public:
   Waker(unsigned core, Duration period) {
@@ -455,8 +453,7 @@ struct Cost {
   double best_effort = 0, real_time = 0, waking = 0; // shares of a core
 };
 
-/// What a budget that nobody uses takes of its core, while the device works: short turns in one run, each beside the
-/// next.
+/// Returns the cost of an unused budget on its core while the device works. Short turns alternate in one run.
 Cost cost_of_unused(const Options& options, Duration period, double seconds, BandwidthLocks& locks) {
   Options own = options;
   own.period = period;
@@ -487,7 +484,7 @@ int costs(const Options& options) {
   std::vector<double> our_latency, bare_latency;
   DomainReport last;
   std::uint64_t lost = 0;
-  constexpr int turns = 20; // short ones beside each other: the host takes more at times
+  constexpr int turns = 20; // short alternating turns, since the host's load varies
   for (int turn = 0; turn < turns; ++turn) {
     const Stops own = ours(options, rate, options.seconds / (2 * turns), locks);
     our_latency.insert(our_latency.end(), own.latency.begin(), own.latency.end());
@@ -513,7 +510,7 @@ int costs(const Options& options) {
       static_cast<long long>(last.overshoot.p99), percent(last.overshoot.p99),
       static_cast<long long>(last.overshoot.max), percent(last.overshoot.max), static_cast<unsigned long long>(budget),
       static_cast<unsigned long long>(last.overshoot.samples));
-  // What was moved beyond all budgets and one overshoot: traffic that no period was charged for.
+  // The traffic beyond all budgets and one overshoot, which no period was charged for.
   const double allowed = static_cast<double>(budget) * static_cast<double>(last.periods + last.missed_periods + 1) +
                          static_cast<double>(last.overshoot.max);
   const double uncorrected = std::max(0.0, static_cast<double>(last.reads) - allowed);
@@ -534,8 +531,8 @@ int costs(const Options& options) {
 int run(const Options& options) {
   const auto cores = hal::Machine().online_cores();
   if (cores.size() < 2) skip("needs two cores");
-  // Above the threads that fill cores here, and below those that hold them: where no fair server helps, this one would
-  // not get on otherwise.
+  // Above the greedy threads, and below those that hold their cores. Without a fair server this thread would not run
+  // otherwise.
   if (const auto applied = hal::apply({.name = "bandwidth-bench", .core = {}, .fifo_priority = 20, .reservation = {}});
       !applied)
     skip(applied.error().what);
@@ -551,7 +548,7 @@ int run(const Options& options) {
 } // namespace rtexec::bench
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // each line as soon as it is known
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // prints each line at once
   rtexec::bench::Options options;
   if (argc > 1) options.mode = argv[1];
   for (int i = 2; i + 1 < argc; i += 2) {

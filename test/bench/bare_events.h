@@ -1,4 +1,4 @@
-// Bare LTTng tracepoints of the same fields as events of ours, for trace_bench.cpp to hold ours against.
+// Bare LTTng tracepoints with the same fields as events of ours, with which trace_bench.cpp compares ours.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bare
 

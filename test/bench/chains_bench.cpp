@@ -1,7 +1,7 @@
-// Which limits of reaction times are accepted: by the bounds of chains, and by the sum of periods and response bounds
-// (Davare et al., DAC 2007). Random chains of 2 to 6 tasks with periods as in cars (Kramer et al., WATERS 2015) and
-// response bounds of a tenth to nine tenths of them; the limit is a share of the sum of periods. Arguments: that share,
-// and how many tasks the one before releases, both in percent.
+// The fraction of reaction-time limits that are accepted: by the bounds of chains, and by the sum of periods and
+// response bounds (Davare et al., DAC 2007). Random chains have 2 to 6 tasks with periods as in cars (Kramer et al.,
+// WATERS 2015), and response bounds of a tenth to nine tenths of them. The limit is a share of the sum of periods.
+// Arguments, in percent: that share, and how many tasks their predecessor releases.
 #include "policies/chains/chain_bounds.hpp"
 
 #include <benchmark/benchmark.h>

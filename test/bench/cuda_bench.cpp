@@ -1,7 +1,7 @@
-// Latency of networks on the GPU, input and output in place on the device: between two CUDA events around each launch,
-// and on the host's clock until the completion is seen by spinning. What test/gpu/compare_latency.py holds against
-// PyTorch. An idle GPU meets the first event while the host still launches, and waits where that is interrupted; how
-// long the GPU itself takes is seen of queued runs, which are launched while others run.
+// Latency of networks on the GPU, with input and output already on the device: between two CUDA events around each
+// launch, and on the host's clock until spinning detects the completion. test/gpu/compare_latency.py compares it with
+// PyTorch. An idle GPU reaches the first event while the host still launches, and waits if the host is interrupted.
+// Queued runs, launched while others run, show the time of the GPU alone.
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/engine/cuda/cuda_network.hpp"
 #include "tasks/engine/onnx/onnx_reader.hpp"
@@ -26,7 +26,7 @@ struct Options {
   std::size_t runs = 10000;
   bool tune = true;
   bool print_tuning = false;
-  std::size_t layers = 0; // to print, the longest first
+  std::size_t layers = 0; // number of layers to print, the longest first
   std::string json;
 };
 
@@ -36,7 +36,7 @@ nlohmann::json figures(const std::vector<double>& milliseconds) {
   return all;
 }
 
-/// How long layers take, each between two events, so without those beside it.
+/// Times of layers, each between two events, so without concurrent layers.
 class LayerTimes {
  public:
   explicit LayerTimes(std::size_t count) : begins_(count), least_(count, Duration::max()) {}
@@ -132,7 +132,7 @@ class Bench {
     return nlohmann::json{{"events", figures(events)}, {"wall", figures(wall)}, {"queued", figures(queued)}};
   }
 
-  /// Of one run, launched behind so many others.
+  /// Times one run that is launched behind `others` other runs.
   Result<Times> time_run(const tasks::CudaNetwork& network, api::Event begin, api::Event end, int others) {
     const auto& driver = device_.driver();
     const auto stream = device_.stream(hal::EngineKind::compute);

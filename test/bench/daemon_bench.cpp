@@ -1,5 +1,6 @@
-// What it costs a process to be rtexecd's client, beside Table V of RT-Swap's paper: from request to grant on an idle
-// system, against a round trip through two named pipes, as RT-Swap's library and scheduler speak; and an allocation.
+// The cost for a process of being rtexecd's client, compared with Table V of RT-Swap's paper. It measures the time from
+// request to grant on an idle system, against a round trip through two named pipes, as RT-Swap's library and scheduler
+// communicate; and an allocation.
 #include <rtexec/board.hpp>
 #include <rtexec/planning.hpp>
 
@@ -90,7 +91,7 @@ class Child {
   bool waited_ = false;
 };
 
-/// rtexecd itself.
+/// Runs rtexecd itself.
 void serve(const std::filesystem::path& directory, bool keep_awake) {
   config::DaemonSettings file;
   file.board = "host";
@@ -207,7 +208,7 @@ int main() {
       const std::filesystem::path directory = folder / (keep_awake ? "awake" : "asleep") / "run";
       std::filesystem::create_directory(directory.parent_path());
       Child server([&] { serve(directory, keep_awake); });
-      Child([&] { measure_grant(directory); }).wait(); // rtexecd ends a process that leaves it and lives on
+      Child([&] { measure_grant(directory); }).wait(); // rtexecd kills a client that disconnects and continues to run
     }
     measure_allocation();
     std::filesystem::remove_all(folder);

@@ -1,6 +1,6 @@
-// From the request of a job to the start of its kernel on the GPU, in a running executive: request, scheduler thread,
-// compute engine's thread, driver, device. The kernel raises a word in page-locked host memory, which a thread of its
-// own watches, so the way back over the bus is included.
+// The time from a job's request to the start of its kernel on the GPU, in a running executive: request, scheduler
+// thread, compute engine's thread, driver, device. The kernel sets a word in page-locked host memory, which a separate
+// thread watches, so the way back over the bus is included.
 #include "hal/thread.hpp"
 #include "hal/cuda/cuda_device.hpp"
 #include <rtexec/executive.hpp>
@@ -63,7 +63,7 @@ class Probe final : public Workload {
 
   /// In us; complete once the executive has stopped.
   std::vector<double> latencies_; // request to kernel start
-  std::vector<double> threads_;   // of that, request to the compute engine's thread
+  std::vector<double> threads_;   // part of it: request to the compute engine's thread
 
  private:
   [[nodiscard]] std::atomic_ref<std::uint32_t> raised() const {

@@ -1,4 +1,4 @@
-// The engine's throughput as a share of what one large matrix product of its own reaches, measured in turns.
+// The engine's throughput relative to one large matrix product by the engine itself, measured alternately.
 #include "tasks/engine/host/host_network.hpp"
 #include "tasks/engine/host/kernels/tiled_product.hpp"
 #include "tasks/engine/onnx/onnx_reader.hpp"
@@ -21,7 +21,7 @@ double seconds(auto&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// GFLOP/s of C = A B with square matrices, of which B is packed beforehand as constants are.
+/// Returns GFLOP/s of C = A B with square matrices. B is packed beforehand, as constants are.
 class LargeProduct {
  public:
   double run() {

@@ -1,8 +1,9 @@
-// Execution time of one device part, measured as the executive measures it (Device::executed), by the time since the
-// last one and by what the copy engines do: a network on a board's device, on the thread of its compute engine. Copies
-// go on through the pauses, too.
+// Execution time of one device part, measured as the executive measures it (Device::executed). It depends on the time
+// since the last execution and on the work of the copy engines. A network runs on a board's device, on the thread of
+// its
+// compute engine. Copies also continue in the pauses.
 //
-// execution-bench [BOARD] [MODEL.onnx] [--seconds N]: some N seconds for each line, at least three executions.
+// execution-bench [BOARD] [MODEL.onnx] [--seconds N]: about N seconds for each line, at least three executions.
 #include "hal/machine_files.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/stolen_time.hpp"
@@ -138,7 +139,7 @@ class Bench {
     return {};
   }
 
-  /// As in a run: the compute engine has the last core, the copy engines the first one.
+  /// Places engines as in a run: the compute engine on the last core, the copy engines on the first one.
   void seat_engines() {
     const unsigned last = std::max(1u, std::thread::hardware_concurrency()) - 1;
     const auto seat = [&](hal::EngineKind kind, const hal::ThreadSettings& settings) {
@@ -168,14 +169,14 @@ class Bench {
     return sample;
   }
 
-  std::unique_ptr<hal::Device> device_; // outlives what follows
+  std::unique_ptr<hal::Device> device_; // outlives the members below
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::Network> network_;
   std::vector<hal::Chunk> chunks_;
   hal::StoreMemory host_;
 };
 
-/// What the hypervisor took of all cores since the start of the machine.
+/// Returns the time that the hypervisor took from all cores since the machine started.
 Duration stolen() {
   const auto online = hal::Machine().online_cores();
   hal::StolenTime of_cores({online.begin(), online.end()});

@@ -1,4 +1,5 @@
-// What filling an input, and handing an output on, costs beside a plain copy of as many bytes, measured in turns.
+// The costs of filling an input and of passing an output on, compared with a plain copy of as many bytes, measured
+// alternately.
 #include "rtexec/runtime/channels/file_sink.hpp"
 #include "rtexec/runtime/channels/task_io.hpp"
 #include "rtexec/runtime/channels/task_link.hpp"
@@ -30,7 +31,7 @@ namespace {
 
 using namespace rtexec;
 
-/// Of one call.
+/// Returns the time of one call.
 double seconds(const std::function<void()>& work, int calls) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) work();
@@ -81,7 +82,7 @@ void bench_frame(const char* what, PixelFormat format, std::size_t row, std::siz
   compare(what, input, [&] { (void)sampler->sample({format, {1280, 720}, row, pixels}, input.bytes); });
 }
 
-/// Of a picture that is neither plain nor noise.
+/// Uses a picture that is neither plain nor noise.
 void bench_mjpg() {
   Input input(ElementType::float32);
   std::vector<std::uint8_t> pixels(std::size_t{3} * 1280 * 720);
@@ -105,7 +106,7 @@ std::unique_ptr<test::OwnWorkload> workload() {
   return std::make_unique<test::OwnWorkload>(std::vector{values}, std::vector{values}, [](auto...) {});
 }
 
-/// As a workload has it, a copy of it in between, and the peer's.
+/// The buffer of the workload, an intermediate copy, and the peer's.
 struct Buffers {
   Input from{ElementType::float32}, between{ElementType::float32}, to{ElementType::float32};
   static void copy(const Input& source, Input& target) {
@@ -148,7 +149,7 @@ void bench_link() {
 
 // ---- between two networks
 
-/// Two networks that do next to nothing, of which one hands 3x416x416 to the other.
+/// Two networks with almost no work, one of which passes 3x416x416 to the other.
 class Pair {
  public:
   Pair(hal::Device& device, const std::filesystem::path& folder, Precision precision, bool on_device)
@@ -174,7 +175,7 @@ class Pair {
     place(on_device);
   }
 
-  /// A job of each.
+  /// Runs a job of each.
   void run() {
     (void)out_.read(0, hal::now(), TaskIo::For::job);
     execute(*writer_);
@@ -248,7 +249,8 @@ void bench_pairs(const std::filesystem::path& folder) {
   for (const Precision precision : {Precision::fp32, Precision::fp16}) bench_pair(folder, DeviceKind::cuda, precision);
 }
 
-/// What it takes is thrown away by its thread, which is let catch up; the peer fills as many buffers in turn.
+/// The output's thread discards the results, and is given time to catch up. The peer fills as many buffers,
+/// alternately.
 void bench_results() {
   const auto own = workload();
   TaskIo io("a", *own, {});

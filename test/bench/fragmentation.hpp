@@ -1,5 +1,5 @@
-// What memory objects take when each has chunks for itself, against one arena that they share (RT-Swap, RTSS 2023,
-// section IV-A and Table II).
+// Compares the memory of objects with own chunks to that of objects in one shared arena (RT-Swap, RTSS 2023, section
+// IV-A and Table II).
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -10,14 +10,14 @@
 namespace rtexec::bench {
 
 struct Fragmentation {
-  std::size_t small = 0; // objects below the granularity
+  std::size_t small = 0; // number of objects below the granularity
   std::size_t large = 0;
-  Bytes total;      // of the objects, none of which shares memory with another
-  Bytes per_object; // with whole chunks for each object
-  Bytes arena;      // with one object behind the other in whole chunks
+  Bytes total;      // of the objects, none of which share memory
+  Bytes per_object; // if each object has whole chunks of its own
+  Bytes arena;      // if objects follow each other in whole chunks
 };
 
-/// `granularity`: of chunks, at least 1 byte.
+/// `granularity` is that of chunks, at least 1 byte.
 [[nodiscard]] inline Fragmentation fragmentation(std::span<const MemoryObject> objects, Bytes granularity) {
   Fragmentation result;
   for (const MemoryObject& object : objects) {

@@ -1,7 +1,7 @@
-// A round trip of a message between two processes that look for it without a pause, through our publisher and
-// subscriber and, in turn with it, written plainly against iceoryx's C binding in the way of its own example iceperf.
-// Both give each sample back before they answer, as jobs do once a tensor has it. Then what waiting for a message
-// costs, and how late it ends.
+// A round trip of a message between two processes that poll without a pause. It goes through our publisher and
+// subscriber and, alternately, through plain code on iceoryx's C binding, as in its example iceperf. Both release each
+// sample before they answer, as jobs do once a tensor contains it. Then the cost of waiting for a message, and how late
+// the wait ends.
 #include "hal/thread.hpp"
 #include "rtexec/runtime/channels/iceoryx.hpp"
 #include "rtexec/runtime/channels/iceoryx_binding.hpp"
@@ -26,7 +26,8 @@ using namespace rtexec;
 using namespace rtexec::channels::iceoryx;
 using namespace std::chrono_literals;
 
-constexpr int blocks = 200, trips = 500, warm = 5; // of each way, in turn; blocks that do not count
+// Blocks and trips of each way, alternately; `warm` blocks do not count.
+constexpr int blocks = 200, trips = 500, warm = 5;
 constexpr std::uint64_t payload = 1024;
 
 template <class T> T need(Result<T> result) {
@@ -129,7 +130,7 @@ template <class Way> void echo(Way& way) {
   }
 }
 
-/// Both ways of one side, in the order in which they take turns.
+/// Both ways of one side, in the order in which they alternate.
 struct Ways {
   Ours ours;
   Plain plain;
@@ -145,7 +146,7 @@ int follow() {
     echo(ways.ours);
     echo(ways.plain);
   }
-  ::usleep(200'000); // until the last answer was read
+  ::usleep(200'000); // until the last answer is read
   return 0;
 }
 

@@ -27,7 +27,7 @@ struct Prepared {
   Plan plan;
 };
 
-/// `n` tasks on two cores, three quarters of the device used.
+/// `n` tasks on two cores that use three quarters of the device.
 Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
   Prepared set;
   set.tasks.executive.order = order;
@@ -50,7 +50,7 @@ Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
 
 Order order_of(const benchmark::State& state) { return state.range(1) == 0 ? Order::edf : Order::static_priority; }
 
-/// Two decisions: the executing job ends and the next one starts; its task asks again and joins the queue.
+/// Two decisions: the executing job ends and the next one starts; its task requests again and joins the queue.
 void decision(benchmark::State& state) {
   const Prepared set = prepare(state.range(0), order_of(state));
   policies::DeviceScheduler scheduler(set.plan);
@@ -104,7 +104,7 @@ BENCHMARK(make_plan)
     ->Args({64, 0})
     ->Unit(benchmark::kMicrosecond);
 
-/// At the edge: CPU parts and device are nearly full, and deadlines short; where `free`, tasks name no core.
+/// Sets at the edge: CPU parts and device are nearly full, and deadlines are short. If `free`, tasks name no core.
 Prepared crowded(std::int64_t n, Order order, bool free, std::uint64_t seed) {
   Prepared set;
   set.tasks.executive.order = order;
@@ -129,7 +129,7 @@ Prepared crowded(std::int64_t n, Order order, bool free, std::uint64_t seed) {
   return set;
 }
 
-/// Plans that are hard to find, most of them refused: the mean, and the longest of one.
+/// Plans that are hard to find, most of them refused. Reports the mean, and the longest time of one.
 void make_crowded_plan(benchmark::State& state) {
   std::vector<Prepared> sets;
   for (std::uint64_t seed = 0; seed < 8; ++seed)
@@ -154,7 +154,7 @@ BENCHMARK(make_crowded_plan)
 
 // ---- sets that swap ----
 
-/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit; periods of 3 to 5 s for 13
+/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit. Periods are 3 to 5 s for 13
 /// tasks, longer for more.
 Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   Prepared set;
@@ -186,7 +186,7 @@ Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   return set;
 }
 
-/// All that `check` computes: the plan, and the tests side by side.
+/// Everything that `check` computes: the plan, and the comparison of the tests.
 void check(benchmark::State& state) {
   std::vector<Prepared> sets;
   for (std::uint64_t seed = 0; seed < 8; ++seed) sets.push_back(swapping(state.range(0), order_of(state), seed));
@@ -237,8 +237,8 @@ BENCHMARK(volumes)->ArgNames({"tasks"})->Arg(8)->Arg(13)->Unit(benchmark::kMicro
 
 // ---- memory policies ----
 
-/// Eight tasks with three options each, and response-time analysis as the predicate; periods at `load` percent of the
-/// device, all under the policy that executes fastest.
+/// Eight tasks with three options each, and response-time analysis as the predicate. Periods give a load of `load`
+/// percent of the device, if all tasks are under the policy that executes fastest.
 struct PolicyChoice {
   policies::MemoryProblem problem;
   policies::StagedSet set;
@@ -285,8 +285,8 @@ PolicyChoice policy_choice(std::int64_t tasks, std::int64_t load, std::uint64_t 
   return choice;
 }
 
-/// The time of a search, and that of the hardest of 128 problems (its shortest run); `slack`: most slack within nine
-/// tenths of what all take under D.
+/// Reports the time of a search, and that of the hardest of 128 problems (its shortest run). `slack` searches for the
+/// most slack within nine tenths of the memory that all take under D.
 void memory_policies(benchmark::State& state) {
   std::vector<PolicyChoice> choices;
   for (std::uint64_t seed = 0; seed < 128; ++seed)
@@ -321,8 +321,8 @@ BENCHMARK(memory_policies)
     ->ArgsProduct({{8}, {30, 45, 60, 75}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 
-/// A set of which the same is asked, with plans as questions: D, M and H of `n` tasks, on two cores or, where `free`,
-/// on those that the planner finds; deadlines of six tenths of the period and more.
+/// The same choice with plans as predicate: D, M and H of `n` tasks, on two cores or, if `free`, on cores that the
+/// planner finds. Deadlines are at least six tenths of the period.
 struct PolicySet {
   ResolvedSet set;
   std::vector<std::vector<policies::MeasuredPolicy>> measured;
@@ -363,7 +363,7 @@ PolicySet policy_set(std::int64_t n, Order order, bool free, std::uint64_t seed)
   return made;
 }
 
-/// Of 128 sets, each by the shortest of its searches; memory for nine tenths of what all take under D.
+/// Covers 128 sets, each by the shortest of its searches. There is memory for nine tenths of what all take under D.
 void choose_memory_policies(benchmark::State& state) {
   std::vector<PolicySet> sets;
   for (std::uint64_t seed = 0; seed < 128; ++seed)

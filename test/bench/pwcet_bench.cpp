@@ -1,7 +1,7 @@
-// What the probabilistic WCET promises, measured: how often the 95 % interval at exceedance 1e-6 holds the truth, how
-// often samples without a fault are refused and samples with one are, how long a million samples take, and how many
-// WCETs of profiles are exceeded more often than they claim (--claims: with more profiles). --tables prints the tables
-// of traces/wcet/fit_tests.cpp.
+// Measures the claims of the probabilistic WCET: how often the 95 % interval at exceedance 1e-6 contains the truth, how
+// often faultless samples are refused and faulty ones are, how long a million samples take, and how many WCETs of
+// profiles are exceeded more often than they claim (--claims: with more profiles). --tables prints the tables of
+// traces/wcet/fit_tests.cpp.
 #include "test/bench/statistics.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/fit_tests.hpp"
@@ -67,7 +67,8 @@ void rejection(std::size_t samples, int repetitions) {
   }
 }
 
-/// Of WCETs as `rtexec profile` gives them: how many are exceeded in the long run more often than they claim.
+/// Prints, for WCETs as `rtexec profile` computes them, how many are exceeded in the long run more often than they
+/// claim.
 void claims(std::size_t samples, int repetitions) {
   std::printf("%zu jobs, %d profiles: WCETs that are exceeded no more often than is claimed (goal: at least 95 %%)\n",
               samples, repetitions);
@@ -107,7 +108,8 @@ void duration() {
               bench::median(seconds), seconds.size());
 }
 
-/// One row of each table: what both statistics exceed with the tables' probabilities, over samples of 200, fitted.
+/// Computes one row of each table: the values that both statistics exceed with the tables' probabilities, over fitted
+/// samples of 200.
 template <typename Model, typename Fit>
 std::array<std::vector<double>, 2> statistics(const Model& model, const Fit& fit, int repetitions) {
   constexpr std::size_t count = 200;

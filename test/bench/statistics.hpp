@@ -1,4 +1,4 @@
-// Figures of measured values.
+// Statistics of measured values.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace rtexec::bench {
 
-/// The value that `share` of all are not above; of none: 0.
+/// Returns the smallest value that at least `share` of all values do not exceed, or 0 if there are none.
 inline double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   return values[std::max<std::size_t>(rank, 1) - 1];
 }
-/// Of one value at least.
+/// Returns the mean. There must be at least one value.
 inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

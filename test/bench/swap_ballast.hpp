@@ -1,5 +1,5 @@
-// swap-bench --ballast SIZE COMMAND...: runs a command on a GPU of which only SIZE is free; the rest is held here while
-// it runs.
+// swap-bench --ballast SIZE COMMAND...: runs a command on a GPU with only SIZE of free memory. This process holds the
+// rest while the command runs.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -17,7 +17,7 @@
 
 namespace rtexec::bench {
 
-/// Takes device memory until `left` is free. It is held until this process ends.
+/// Allocates device memory until `left` is free, and holds it until this process ends.
 class Ballast {
  public:
   Result<> take(Bytes left) {
@@ -64,7 +64,7 @@ class Ballast {
 
 inline volatile std::sig_atomic_t ballast_child = 0;
 
-/// What the terminal sends, the command gets by itself.
+/// Forwards a signal to the command, unless the terminal sent it: the command gets that one itself.
 inline void pass_on(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0 && ballast_child > 0) (void)kill(ballast_child, signal);
 }
@@ -73,19 +73,19 @@ inline void pass_signals_on() {
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  (void)std::signal(SIGPIPE, SIG_IGN); // of a command that a signal ended before it began
+  (void)std::signal(SIGPIPE, SIG_IGN); // for a command that a signal ended before it began
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
     (void)sigaction(signal, &action, nullptr);
 }
 
-/// The exit code of the command, or 128 + the signal that ended it; 5 where the ballast could not be taken.
+/// Returns the exit code of the command, or 128 + the signal that ended it, or 5 if the ballast could not be allocated.
 inline int run_with_ballast(const char* size, char** command) {
   const auto left = parse_bytes(size);
   if (!left) return std::fprintf(stderr, "--ballast: %s\n", left.error().what.c_str()), 2;
   if (!command[0]) return std::fprintf(stderr, "usage: swap-bench --ballast SIZE COMMAND...\n"), 2;
   int go[2];
   if (pipe(go) != 0) return std::perror("pipe"), 5;
-  const pid_t child = fork(); // before CUDA, which does not survive it
+  const pid_t child = fork(); // before CUDA, which does not survive a fork
   if (child < 0) return std::perror("fork"), 5;
   if (child == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -1,7 +1,7 @@
-// What swapping costs on this machine: the limits of its bus, exchanges by the executive and by the procedures of
-// RT-Swap's paper, memory that is lost to fragmentation, networks beside copies, mapping beside kernels, and overheads,
-// beside the paper's figures. Each section is a process of its own: it starts with an untouched GPU, and its end,
-// whatever that is, leaves the others be.
+// The costs of swapping on this machine, compared with the paper's figures: the limits of its bus, exchanges by the
+// executive and by the procedures of RT-Swap's paper, memory lost to fragmentation, networks during copies, mapping
+// during kernels, and overheads. Each section runs in its own process: it starts with an unused GPU, and however it
+// ends, the others are not affected.
 #include "tasks/engine/models/models.hpp"
 #include "test/bench/swap_ballast.hpp"
 #include "test/bench/swap_exchange.hpp"
@@ -37,7 +37,7 @@ bool wanted(const Options& options, const Section& section) {
   return options.only.empty() || std::ranges::find(options.only, section.name) != options.only.end();
 }
 
-/// The paper's networks in a folder that is removed in the end, where none were given.
+/// The paper's networks, if none were given, in a folder that is removed at the end.
 class Models {
  public:
   Result<> write(Options& options) {
@@ -60,7 +60,7 @@ class Models {
   std::filesystem::path folder_;
 };
 
-/// In the child: the outcome goes to `result`.
+/// Runs a section in the child. The outcome goes to `result`.
 [[noreturn]] void work(const Section& section, const Context& context, std::FILE* result) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   Result<json> outcome;
@@ -76,7 +76,7 @@ class Models {
   _exit(0);
 }
 
-/// Waits for the child; true where it ended by itself.
+/// Waits for the child. Returns true if it ended by itself.
 bool await(pid_t child, Duration at_most) {
   const Instant end = hal::now() + at_most;
   while (hal::now() < end) {

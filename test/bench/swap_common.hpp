@@ -1,4 +1,4 @@
-// What the sections of swap-bench share: options, sizes and times.
+// Shared parts of the sections of swap-bench: options, sizes and times.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,15 +20,15 @@ inline constexpr Bytes MiB{1 << 20};
 inline constexpr Bytes GiB{1 << 30};
 
 struct Options {
-  /// ONNX files: ResNet, DenseNet, ResNeXt and YOLOv3 at 416 pixels, as the paper has them
+  /// ONNX files: ResNet, DenseNet, ResNeXt and YOLOv3 at 416 pixels, as in the paper.
   std::vector<std::string> models;
   std::vector<std::string> only; // sections; none: all
   std::string board = "h200";
-  std::uint64_t shrink = 1; // all sizes are divided by it
+  std::uint64_t shrink = 1; // divides all sizes
   std::string json;
 };
 
-/// `before`: what the earlier sections found, by their name.
+/// `before` contains the results of the earlier sections, by their name.
 struct Context {
   const Options& options;
   const json& before;
@@ -41,7 +41,7 @@ inline double mebibytes(Bytes size) { return static_cast<double>(size.count) / s
 inline double gibibytes(Bytes size) { return static_cast<double>(size.count) / static_cast<double>(GiB.count); }
 inline double gigabytes(Bytes size) { return static_cast<double>(size.count) * 1e-9; }
 
-/// "resnet152-416" of "/models/resnet152-416.onnx".
+/// Returns "resnet152-416" for "/models/resnet152-416.onnx".
 inline std::string model_name(const std::string& file) {
   const auto name = file.substr(file.rfind('/') + 1);
   return name.substr(0, name.rfind(".onnx"));

@@ -1,5 +1,5 @@
-// Section exchange: swapping by the running executive, against the limits of the bus. Section procedures: against the
-// paper's way, Fig. 4.
+// Section exchange compares swapping by the running executive with the limits of the bus. Section procedures compares
+// it with the paper's method, Fig. 4.
 #pragma once
 
 #include "rtexec/runtime/measuring/swap_observation.hpp"
@@ -18,7 +18,7 @@ inline Result<json> limit_section(const Context&) {
   return json{{"in_gb_s", limits->in}, {"out_gb_s", limits->out}, {"both_gb_s", limits->both}};
 }
 
-/// Absent without a GPU.
+/// Returns nullopt without a GPU.
 inline std::optional<CopyLimits> limits_of(const Context& context) {
   if (const auto found = context.before.find("limit"); found != context.before.end() && found->contains("both_gb_s"))
     return CopyLimits{(*found)["in_gb_s"], (*found)["out_gb_s"], (*found)["both_gb_s"]};
@@ -28,7 +28,7 @@ inline std::optional<CopyLimits> limits_of(const Context& context) {
 
 // ---- ours ----
 
-/// One exchange that is observed: `volume` in the place of as much.
+/// One observed exchange: `volume` replaces as much.
 struct Exchange {
   Bytes volume, chunk;
   MemoryClass kind;
@@ -102,7 +102,7 @@ class ExchangeSection {
     std::fflush(stdout);
   }
 
-  /// With longer turns where jobs did not fit into theirs.
+  /// Uses longer turns if jobs did not fit into theirs.
   Result<executive::ObservedSwaps> observe(const Exchange& each) const {
     executive::SwapExperiment experiment{.board = context_.options.board,
                                          .chunk = context_.sized(each.chunk),
@@ -182,7 +182,7 @@ class ExchangeSection {
   json runs_ = json::array();
 };
 
-// ---- the paper's ----
+// ---- the paper's method ----
 
 class ProceduresSection {
  public:
@@ -271,7 +271,8 @@ class ProceduresSection {
     }
   }
 
-  /// The executive's median at the same volume and chunk, of the better way to wait; 0: not measured.
+  /// Returns the executive's median at the same volume and chunk size, for the better way to wait, or 0 if it was not
+  /// measured.
   double ours(Bytes size) const {
     double best = 0;
     if (!context_.before.contains("exchange") || !context_.before["exchange"].contains("runs")) return best;

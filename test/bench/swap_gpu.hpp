@@ -1,5 +1,5 @@
-// A GPU for measurements: copy limits, networks bound without an executive, and copies, kernels and other processes as
-// load.
+// A GPU for measurements: copy limits, networks bound without an executive, and load by copies, kernels and other
+// processes.
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
@@ -30,7 +30,7 @@ inline api::DevicePointer pointer(const std::byte* address) { return reinterpret
 
 // ---- limits of the bus ----
 
-/// In GB/s, of page-locked memory; `both`: the sum of both directions at once.
+/// In GB/s, for page-locked memory. `both` is the sum of both directions at once.
 struct CopyLimits {
   double in = 0, out = 0, both = 0;
 };
@@ -67,7 +67,7 @@ class LimitMeasurement {
       const auto took = time(in, out);
       if (!took) return Unexpected(took.error());
       const auto bytes = static_cast<double>(piece.count * copies * (in && out ? 2 : 1));
-      if (run > 0) rates.push_back(bytes / static_cast<double>(took->count())); // the first one warms up
+      if (run > 0) rates.push_back(bytes / static_cast<double>(took->count())); // the first run warms up
     }
     return median(rates);
   }
@@ -92,12 +92,12 @@ class LimitMeasurement {
   }
 
   std::unique_ptr<hal::CudaDevice> device_;
-  hal::StoreMemory host_; // before the device ends
+  hal::StoreMemory host_; // destroyed before the device
 };
 
 // ---- networks ----
 
-/// Single precision and default kernels; needs no GPU.
+/// Builds a network in single precision with default kernels. Needs no GPU.
 inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::string& model) {
   auto graph = tasks::read_onnx(model);
   if (!graph) return Unexpected(graph.error());
@@ -105,7 +105,7 @@ inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::stri
   return tasks::CudaNetwork::build(*graph, Precision::fp32);
 }
 
-/// In memory of the device, which gives it back when it ends; the network ends before.
+/// Binds the network to memory of the device, which releases it when it ends. The network must end before.
 inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& network) {
   const auto constants = network.constants();
   const auto memory = device.allocate(BufferKind::device, Bytes{constants.size()});
@@ -119,8 +119,7 @@ inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& networ
 
 // ---- load ----
 
-/// A thread of this process that repeats `body`, a Result<> without arguments, in the context of a device until it is
-/// stopped.
+/// A thread that repeats `body`, a Result<> without arguments, in the context of a device until it is stopped.
 class Load {
  public:
   template <class Body> Load(hal::CudaDevice& device, Body body) {
@@ -132,7 +131,7 @@ class Load {
   ~Load() { (void)stop(); }
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
-  /// The first error of the body.
+  /// Returns the first error of the body.
   Result<> stop() {
     ending_ = true;
     if (thread_.joinable()) thread_.join();
@@ -145,7 +144,7 @@ class Load {
   std::thread thread_;
 };
 
-/// Two pieces of work are always in `stream`, so that it never idles. For one thread.
+/// Keeps two pieces of work in `stream`, so that it never idles. For use by one thread.
 class Pipeline {
  public:
   static Result<std::shared_ptr<Pipeline>> open(hal::CudaDevice& device, api::Stream stream) {
@@ -166,7 +165,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// After `issued`, the driver's answer to one more piece: waits until only that one is left.
+  /// `issued` is the driver's result for one more piece. Waits until only that one remains.
   Result<> add(api::Code issued) {
     const auto& driver = device_.driver();
     if (const auto done = device_.checked(issued, "issuing work"); !done) return done;
@@ -186,12 +185,12 @@ class Pipeline {
   std::uint64_t count_ = 0;
 };
 
-/// Copies chunks of page-locked memory without a pause, from its making on until stop().
+/// Copies chunks of page-locked memory without a pause, from its construction until stop().
 class CopyLoad {
  public:
   static constexpr Bytes chunk = MiB * 64;
 
-  /// `device`: whose chunks are of that size, with room for two.
+  /// `device` must have chunks of that size, and room for two.
   static Result<std::unique_ptr<CopyLoad>> start(hal::CudaDevice& device, bool in, bool out) {
     std::unique_ptr<CopyLoad> load(new CopyLoad);
     if (auto chunks = device.create_chunks(2)) load->chunks_ = std::move(*chunks);
@@ -205,7 +204,7 @@ class CopyLoad {
         if (const auto added = load->add(device, kind); !added) return Unexpected(added.error());
     return load;
   }
-  /// In GB/s, the sum of both directions.
+  /// Returns the sum of both directions in GB/s.
   Result<double> stop() {
     for (const auto& load : loads_)
       if (const auto stopped = load->stop(); !stopped) return Unexpected(stopped.error());
@@ -237,7 +236,7 @@ class CopyLoad {
   Instant begun_{};
 };
 
-// Occupies a multiprocessor for that many cycles.
+// Occupies a multiprocessor for the given number of cycles.
 inline constexpr char spin_kernel[] = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -255,7 +254,8 @@ again:
 }
 )";
 
-/// Another process, which computes on the GPU from start() until this object ends. Made before this process calls CUDA.
+/// Another process that computes on the GPU from start() until this object is destroyed. It must be made before this
+/// process calls CUDA.
 class Neighbour {
  public:
   static Result<std::unique_ptr<Neighbour>> make() {
@@ -282,7 +282,7 @@ class Neighbour {
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;
 
-  /// Returns when its kernels run.
+  /// Starts the process, and returns when its kernels run.
   Result<> start() {
     constexpr int patience_ms = 30'000;
     std::array<char, 512> text{};

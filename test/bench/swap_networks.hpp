@@ -1,5 +1,5 @@
-// Sections fragmentation (the paper's Table II), beside (execution while copies run) and mapping (map and unmap while
-// kernels run).
+// Sections fragmentation (the paper's Table II), beside (execution during copies) and mapping (map and unmap during
+// kernels).
 #pragma once
 
 #include "test/bench/fragmentation.hpp"
@@ -72,7 +72,7 @@ class FragmentationSection {
   json result_ = json::object();
 };
 
-// ---- execution beside copies ----
+// ---- execution during copies ----
 
 class BesideSection {
  public:
@@ -99,10 +99,10 @@ class BesideSection {
   static constexpr std::size_t warm_ups = 30, most = 2000, least = 20;
   struct Measured {
     std::vector<double> alone, beside;
-    double copies = 0; // GB/s, both ways in sum
+    double copies = 0; // GB/s, sum of both directions
   };
 
-  /// A device for each network, so that none meets what another one left.
+  /// Uses a new device for each network, so that none depends on the state left by another.
   Result<Measured> measure(const std::string& model) {
     auto network = build_network(model);
     if (!network) return Unexpected(network.error());
@@ -174,9 +174,9 @@ class BesideSection {
   json result_ = json::object();
 };
 
-// ---- mapping beside kernels ----
+// ---- mapping during kernels ----
 
-/// One chunk that stands in one place for good, and comes and goes in another one.
+/// A chunk with one permanent mapping. Another mapping of it comes and goes.
 class Remapping {
  public:
   static constexpr std::array<const char*, 3> calls{"map", "set access", "unmap"};
@@ -208,7 +208,7 @@ class Remapping {
     return device_.checked(driver_.set_access(base_, size_.count, &access_, 1), "setting access");
   }
 
-  /// At most so many times, and for about so long.
+  /// Measures at most `most` times, for about `time`.
   Result<Times> measure(int most, Duration time) {
     Times times;
     const auto place = base_ + size_.count;
@@ -315,7 +315,7 @@ class MappingSection {
       std::printf("  copying failed: %s\n", stopped.error().what.c_str());
   }
 
-  /// A network where there is one.
+  /// Uses a network, if there is one.
   void measure_beside_own(Remapping& remapping, hal::CudaDevice& device) {
     constexpr const char* name = "a network of this process";
     if (context_.options.models.empty()) return std::printf("  %-34s left out: no network\n", name), void();

@@ -1,4 +1,4 @@
-// Section overheads: what swapping costs beside the copies (the paper's Table V).
+// Section overheads: the costs of swapping other than the copies (the paper's Table V).
 #pragma once
 
 #include "config/names.hpp"
@@ -19,8 +19,8 @@ namespace rtexec::bench {
 
 // ---- decisions ----
 
-/// Twelve tasks with footprints of the paper's Table III on 24 GiB, periods between 3 and 5 s; chunks of 64 MiB, min
-/// and mo-vmm of 2 MiB.
+/// Twelve tasks with footprints of the paper's Table III on 24 GiB, and periods between 3 and 5 s. Chunks are 64 MiB;
+/// for min and mo-vmm 2 MiB.
 inline Result<Plan> twelve_tasks(SwapPolicy policy) {
   constexpr std::array<std::uint64_t, 12> footprints_mb{1400, 2400, 3800, 2300, 3600, 6200,
                                                         1000, 1600, 2700, 1600, 3200, 5700};
@@ -51,13 +51,13 @@ inline Result<Plan> twelve_tasks(SwapPolicy policy) {
   return policies::make_plan(test::resolved(set, board), memory);
 }
 
-/// A device that does what the scheduler tells it, in virtual time: events in random order, as far as they are
-/// possible.
+/// A device that carries out the scheduler's actions in virtual time. Possible events come in random order.
 class DecisionTimer {
  public:
   explicit DecisionTimer(const Plan& plan) : plan_(plan), scheduler_(plan), jobs_(plan.tasks.size()) {}
 
-  /// What each decision took, in us; empty where the scheduler came to rest, or refused an event.
+  /// Returns the time of each decision in us, or an empty list if the scheduler came to a standstill or refused an
+  /// event.
   std::vector<double> time(std::size_t events) {
     std::vector<double> times;
     times.reserve(events);

@@ -1,5 +1,5 @@
-// Swapping as RT-Swap's paper does it (RTSS 2023, section IV-A and Fig. 3), written on the driver's functions: chunk
-// after chunk on one stream, each copy waited for, and physical memory created and released every time.
+// Swapping as in RT-Swap's paper (RTSS 2023, section IV-A and Fig. 3), written with the driver's functions: chunk after
+// chunk on one stream, waiting for each copy, with physical memory created and released every time.
 #pragma once
 
 #include "test/bench/swap_gpu.hpp"
@@ -26,8 +26,8 @@ inline constexpr std::size_t step_count = static_cast<std::size_t>(Step::count);
 inline constexpr std::array<const char*, step_count> step_names{
     "allocate host", "copy out", "unmap", "release", "create", "map", "set access", "copy in", "free host"};
 
-/// Where the contents go: page-locked memory that is there before, or memory that is taken by each swap-out and given
-/// back by each swap-in.
+/// The host memory for the contents: page-locked memory allocated beforehand, or memory that each swap-out allocates
+/// and each swap-in releases.
 enum class HostSide { reserved, page_locked, pageable };
 
 /// In ms.
@@ -38,7 +38,7 @@ struct SwapTimes {
 
 class PaperSwap {
  public:
-  /// Physical memory of its own, of which `contents` bytes are copied.
+  /// A piece of physical memory, of which `contents` bytes are copied.
   struct Piece {
     Bytes size, contents;
   };
@@ -61,7 +61,7 @@ class PaperSwap {
   PaperSwap(const PaperSwap&) = delete;
   PaperSwap& operator=(const PaperSwap&) = delete;
 
-  /// All out and in again, `runs` times after one that warms up: the median of each.
+  /// Swaps everything out and in `runs` times, after one warm-up. Returns the median of each step.
   Result<SwapTimes> measure(int runs) {
     std::array<std::vector<double>, step_count> steps;
     std::vector<double> outs, ins;
@@ -198,13 +198,13 @@ class PaperSwap {
   std::array<Duration, step_count> spent_{};
 };
 
-/// Of uniform chunks: the volume is rounded up.
+/// Returns uniform chunks. The volume is rounded up.
 inline std::vector<PaperSwap::Piece> uniform_pieces(Bytes volume, Bytes chunk) {
   return std::vector<PaperSwap::Piece>(round_up(volume, chunk).count / chunk.count, {chunk, chunk});
 }
 
-/// mo-vmm: each object in a chunk of its own, of which the object is copied; the largest ones first until they hold
-/// `volume`, again and again where all of them are less.
+/// mo-vmm: each object has a chunk of its own, of which only the object is copied. Takes the largest objects first
+/// until they reach `volume`, repeatedly if all of them are smaller.
 inline std::vector<PaperSwap::Piece> object_pieces(Bytes volume, std::vector<Bytes> objects) {
   std::ranges::sort(objects, std::greater());
   std::vector<PaperSwap::Piece> pieces;

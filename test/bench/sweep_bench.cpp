@@ -1,6 +1,6 @@
-// How a study scales with threads: sets per second, all tests, and the speed-up over one thread where as many cores are
-// idle. Where they are not, cpu_ratio still says what is lost to threads: processor time over that of one thread, 1
-// when nothing is.
+// How a study scales with threads: sets per second, all tests, and the speed-up over one thread if as many cores are
+// idle. If they are not, cpu_ratio still shows the overhead of threads: CPU time relative to that of one thread, 1 if
+// there is no overhead.
 #include "rtexec/studies/sweep/presets.hpp"
 #include "rtexec/studies/sweep/study.hpp"
 
@@ -22,7 +22,7 @@ void sweep(benchmark::State& state) {
   study.sets = sets;
   const auto tests = columns(study.order, false);
   study.tests.assign(tests.begin(), tests.end());
-  static std::map<std::int64_t, double> seconds, processor; // of one round, by threads
+  static std::map<std::int64_t, double> seconds, processor; // per round, by number of threads
   std::chrono::duration<double> whole{0};
   double all = 0;
   for (auto _ : state) {
@@ -41,7 +41,7 @@ void sweep(benchmark::State& state) {
   state.counters["cpu_ratio"] = processor[state.range(0)] / processor[1];
 }
 
-/// 1, 2, 4, ... up to the cores there are.
+/// Tries 1, 2, 4, ... threads, up to the number of cores.
 void threads(benchmark::internal::Benchmark* each) {
   for (unsigned count = 1; count <= std::thread::hardware_concurrency(); count *= 2) each->Arg(count);
 }

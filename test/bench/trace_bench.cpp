@@ -1,4 +1,4 @@
-// The cost of an event: of each of our functions beside a bare LTTng tracepoint of the same fields, in the same
+// The cost of an event: each of our functions compared with a bare LTTng tracepoint of the same fields, in the same
 // session; and with tracing off.
 #include <rtexec/result.hpp>
 
@@ -31,9 +31,9 @@ namespace {
 using namespace rtexec;
 namespace fs = std::filesystem;
 
-// Events between two looks at the clock; the buffers hold a hundred times as many
+// The number of events between two clock readings. The buffers hold a hundred times as many.
 constexpr int batch = 2000;
-constexpr int rounds = 400; // of ours and bare, in turn
+constexpr int rounds = 400; // alternating rounds of ours and bare
 
 constexpr policies::JobId job{.task = 3, .number = 5'000'000'000};
 constexpr Instant at{Duration(1'234'567'890)};
@@ -54,7 +54,7 @@ struct Cost {
   double ours, bare;
 };
 
-/// In turn, so that both meet the same machine; a drained buffer before each pair.
+/// Measures alternately, so that both run under the same conditions. The buffer is drained before each pair.
 template <class Ours, class Bare> Cost compare(traces::Session& session, Ours ours, Bare bare) {
   std::vector<double> of_ours, of_bare;
   for (int i = 0; i < rounds; ++i) {
@@ -72,7 +72,7 @@ void print(const char* event, const Cost& cost) {
               cost.bare, cost.ours / cost.bare);
 }
 
-/// Into the channel of the only session of this process.
+/// Adds the events to the channel of this process's only session.
 bool add_bare_events() {
   lttng_session* list = nullptr;
   const int count = lttng_list_sessions(&list);
@@ -126,7 +126,7 @@ void compare_all(traces::Session& session) {
                                }));
 }
 
-/// The least of many: what else the machine does only adds.
+/// The minimum of many rounds, since other load only adds time.
 void print_off() {
   std::vector<double> costs;
   for (int i = 0; i < 50; ++i)

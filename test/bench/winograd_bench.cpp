@@ -1,5 +1,5 @@
-// The Winograd micro-benchmark by itself: one convolution (tasks/loads/winograd) at the resolutions of Nigam's thesis,
-// its throughput, mean, variance and longest time over many runs. Each run is of the convolution alone, without the
+// The Winograd micro-benchmark alone: one convolution (tasks/loads/winograd) at the resolutions of Nigam's thesis, with
+// throughput, mean, variance and longest time over many runs. Each run contains only the convolution, without the
 // copies of its picture and result.
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
@@ -26,7 +26,7 @@ struct Options {
 struct Figures {
   unsigned resolution = 0;
   std::size_t runs = 0;
-  double gflops = 0;             // of the mean, as a direct convolution counts them
+  double gflops = 0;             // for the mean time, with the operations of a direct convolution
   double mean = 0, variance = 0; // ms, ms^2
   double p99 = 0, longest = 0;   // ms
   std::string algorithm;
@@ -39,12 +39,12 @@ Result<std::unique_ptr<hal::Device>> open(const Options& options) {
     if (!gpu) return Unexpected(gpu.error());
     return std::move(*gpu);
   }
-  auto host = hal::HostDevice::open(chunk, chunk); // buffers count against no capacity
+  auto host = hal::HostDevice::open(chunk, chunk); // the buffers count against no capacity
   if (!host) return Unexpected(host.error());
   return std::move(*host);
 }
 
-/// Device memory that is given back at the end.
+/// Device memory that the destructor releases.
 class Placed {
  public:
   explicit Placed(hal::Device& device) : device_(device) {}
@@ -77,7 +77,7 @@ class Placed {
   std::vector<Buffer> buffers_;
 };
 
-/// Of the layer, in ms.
+/// Measures the layer, in ms.
 struct Stopwatch {
   Instant begin;
   double last = 0;
@@ -108,7 +108,7 @@ Figures figures_of(const std::vector<double>& times, double flops) {
   return figures;
 }
 
-/// "cudnn 6 workspace 0", as the tuning's one line says it.
+/// Returns text such as "cudnn 6 workspace 0", as in the tuning's one line.
 std::string algorithm_of(const Options& options, const std::vector<std::string>& tuning) {
   if (!options.cuda) return "F(2x2,3x3)";
   if (tuning.empty() || tuning.front().starts_with("#")) return "own convolution";
@@ -116,7 +116,7 @@ std::string algorithm_of(const Options& options, const std::vector<std::string>&
 }
 
 Result<Figures> measure(hal::Device& device, unsigned resolution, const Options& options) {
-  Placed placed(device); // outlives what is bound to it
+  Placed placed(device); // outlives the objects bound to it
   auto workload = tasks::WinogradWorkload::make(resolution, options.cuda ? DeviceKind::cuda : DeviceKind::host);
   if (!workload) return Unexpected(workload.error());
   auto tuning = options.tune ? (*workload)->tune(device, {}) : std::vector<std::string>{};

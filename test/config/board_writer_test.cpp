@@ -33,7 +33,7 @@ SwapCost cost_of(Bytes chunk) {
 
 const std::vector<SwapCost> two_costs = {cost_of(Bytes{2u << 20}), cost_of(Bytes{64u << 20})};
 
-/// Without `swap_costs` and `chunk`.
+/// Returns the other facts of a board, without `swap_costs` and `chunk`.
 std::string other_facts(const Board& board) {
   std::ostringstream facts;
   facts << board.name << '|' << board.description << '|' << spelling(board.device) << '|' << to_string(board.capacity)
@@ -65,7 +65,7 @@ Board parsed(const std::string& text) {
   return *board;
 }
 
-/// The result reads back as `before` but for what was asked for.
+/// Checks that the result reads back as `before` except for the requested changes.
 void expect_only_that_changed(const std::string& before, std::optional<Bytes> chunk,
                               const std::vector<SwapCost>& costs) {
   const auto after = with_swap_costs(before, chunk, costs);
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText,
                            return std::string(board.param, std::string_view(board.param).find('.'));
                          });
 
-/// Valid as it stands, without costs.
+/// A valid board without costs.
 const std::string facts =
     "name = 'b'\n"
     "capacity = '64MiB'\n"
@@ -215,7 +215,8 @@ TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
                              HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
 }
 
-/// The board's rows as "STORE CHUNK FIXED" in the order of the file, with the number of one row's own in `in_fixed`.
+/// Returns the board's rows as "STORE CHUNK FIXED" in the order of the file. `in_fixed` holds a number that identifies
+/// the row.
 std::vector<std::string> rows_of(const Board& board) {
   std::vector<std::string> rows;
   for (const SwapCost& cost : board.swap_costs)
@@ -230,7 +231,7 @@ SwapCost row(StoreKind store, std::uint64_t mebibytes, int fixed) {
   return cost;
 }
 
-/// A board of 64 MiB with `chunk` MiB and `rows`, calibrated: `chosen` MiB of `measured`.
+/// Calibrates a board of 64 MiB that has `chunk` MiB and `rows`. The calibration chooses `chosen` MiB of `measured`.
 Board calibrated(std::uint64_t chunk, const std::vector<SwapCost>& rows, std::uint64_t chosen,
                  const std::vector<SwapCost>& measured) {
   const std::string text = with_swap_costs("chunk = '" + std::to_string(chunk) + "MiB'\n" + facts, {}, rows).value();
@@ -294,7 +295,7 @@ TEST(MeasuredCosts, LeaveOtherLinesAsTheyAre) {
               HasSubstr("board:1:8: error: name = 3: not a string"));
 }
 
-/// Boards of statements in any order, spelled in any way, with anything between them.
+/// Random board files: statements in any order and spelling, with anything between them.
 class RandomText {
  public:
   explicit RandomText(unsigned seed) : random_(seed) {}
@@ -344,7 +345,7 @@ class RandomText {
   std::mt19937 random_;
 };
 
-/// The comments that stand on lines of their own; a line of a string that looks like one is in none of these texts.
+/// Returns the comments on lines of their own. No string in these texts has a line that looks like a comment.
 std::vector<std::string> comment_lines(const std::string& text) {
   std::vector<std::string> comments;
   std::istringstream lines(text);
@@ -371,7 +372,7 @@ constexpr MemoryFacts measured_memory{.core_bandwidth = Bandwidth{4'012'000'000}
                                       .saturation = Bandwidth{14'400'000'000}};
 const std::string core_line = "core_bandwidth = \"4012MB/s\"", saturation_line = "saturation = \"14.4GB/s\"";
 
-/// A second time changes nothing.
+/// Adds the memory facts, and checks that a second time changes nothing.
 std::string with_measured_memory(const std::string& text, const MemoryFacts& memory = measured_memory) {
   const std::string once = with_memory(text, memory).value();
   EXPECT_EQ(with_memory(once, memory).value(), once);
@@ -470,7 +471,7 @@ TEST(BoardWriter, MemoryCostsGoIntoTheirTable) {
   EXPECT_EQ(parse_board(*text, "b.toml")->memory_costs, unified_costs());
 
   MemoryCosts again = unified_costs();
-  again.copied_in = 0; // is a finding too
+  again.copied_in = 0; // 0 is a result too
   again.mapped = 1;
   const auto second = with_memory_costs(*text + "\n[memory.more]\n", again);
   EXPECT_TRUE(test::fails(second, Errc::bad_input, "more"));

@@ -1,5 +1,5 @@
-// Every file of broken/ begins with the messages that it must give: "# expect: LINE:COLUMN: text" for each, in order.
-// Files named board-* and profile-* are read as those.
+// Every file in broken/ begins with the expected messages, "# expect: LINE:COLUMN: text" for each, in order. Files
+// named board-* and profile-* are read as boards and profiles.
 #include "config/profile_file.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>

@@ -1,11 +1,11 @@
-// Where the files of this room's tests are.
+// The location of the test files of config/.
 #pragma once
 
 #include <filesystem>
 
 namespace rtexec::test {
 
-/// test/config/, as the compiler was given it.
+/// Returns test/config/, as passed to the compiler.
 inline std::filesystem::path folder() { return std::filesystem::path(__FILE__).parent_path().lexically_normal(); }
 
 } // namespace rtexec::test

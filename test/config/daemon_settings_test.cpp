@@ -1,4 +1,4 @@
-// The daemon's file: what it says, which rule is for whom, and what is refused.
+// Tests the daemon's file: its values, which rule applies to which client, and what is refused.
 #include "config/daemon_settings.hpp"
 #include "test/support/expected_result.hpp"
 

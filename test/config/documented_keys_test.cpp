@@ -1,4 +1,5 @@
-// The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
+// Tests that the documented keys are exactly the accepted ones. Each accepts a valid value and refuses one of a wrong
+// type.
 #include "config/daemon_settings.hpp"
 #include "config/profile_file.hpp"
 #include "config/keys.hpp"
@@ -19,11 +20,11 @@ namespace {
 
 using testing::HasSubstr;
 
-using Keys = std::map<std::string, std::string>; // key to TOML literal
-using Document = std::map<std::string, Keys>;    // table header to its keys
+using Keys = std::map<std::string, std::string>; // maps a key to a TOML literal
+using Document = std::map<std::string, Keys>;    // maps a table header to its keys
 
 std::string text_of(const Document& document) {
-  std::string text, inner;                      // lists in the elements of others stand behind them
+  std::string text, inner;                      // lists within the elements of others follow them
   for (const auto& [header, keys] : document) { // "" sorts first
     std::string& place = header.starts_with("[[task.") ? inner : text;
     place += header + "\n";
@@ -41,7 +42,7 @@ const Keys swap_cost = {{"in_per_chunk", "'1ms'"},
                         {"in_fixed", "'1ms'"},
                         {"out_fixed", "'1ms'"}};
 
-/// A valid document that holds every key of `kind` in one of its variants.
+/// Returns valid documents of `kind` that together contain every key.
 std::vector<Document> variants(FileKind kind) {
   switch (kind) {
   case FileKind::task_set: {
@@ -320,7 +321,7 @@ std::vector<Document> variants(FileKind kind) {
   return {};
 }
 
-/// The last variant that has this table, or the last one.
+/// Returns the last variant that has this table, or the last variant.
 Document variant_with(FileKind kind, const std::string& table) {
   const auto all = variants(kind);
   const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Document& each) { return each.contains(table); });
@@ -376,7 +377,7 @@ TEST_P(DocumentedKeys, HaveATypeADefaultAndAMeaning) {
   }
 }
 
-/// A default that is written as a literal is one that the file may say.
+/// A default that is documented as a literal must be accepted in a file.
 TEST_P(DocumentedKeys, TakeTheirDefaults) {
   const auto is_literal = [](const std::string& text) {
     return text.starts_with('"') || text == "true" || text == "false" ||

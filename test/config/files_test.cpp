@@ -29,7 +29,7 @@ TEST(AtomicFile, NothingIsLeftOfAProgramThatIsKilled) {
   if (!fs::is_empty(folder.path())) GTEST_SKIP() << "this file system has no files without a name";
 }
 
-// A rename over it would destroy the device for everybody.
+// A rename over a device file would destroy it for all programs.
 TEST(AtomicFile, NeverReplacesWhatIsNoRegularFile) {
   const test::ScratchFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
@@ -88,7 +88,7 @@ TEST(AtomicFile, StaysPrivateWhereTheOldOneVanishedMeanwhile) {
   EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// Whoever replaces the folder by a link meanwhile leads nobody elsewhere.
+// If the folder is replaced by a link meanwhile, the file must not be written elsewhere.
 TEST(AtomicFile, IsWrittenInTheFolderThatWasOpened) {
   const test::ScratchFolder folder;
   fs::create_directory(folder / "first");

@@ -1,4 +1,4 @@
-// Where an output path leads, beside users who would lead it elsewhere.
+// Tests which file an output path refers to, in the presence of users who try to redirect it.
 #include "config/base/files.hpp"
 #include "config/base/output_path.hpp"
 #include "test/support/test_files.hpp"
@@ -21,14 +21,14 @@ using testing::HasSubstr;
 
 constexpr int new_file = O_WRONLY | O_CREAT | O_TRUNC;
 
-/// A folder where everybody may write, beside one that is the caller's.
+/// A folder that all users may write to, and one of the caller.
 struct OutputPathTest : testing::Test {
   void SetUp() override {
     for (const char* name : {"shared", "mine"}) fs::create_directory(folder / name);
     fs::permissions(folder / "shared", fs::perms::all | fs::perms::sticky_bit);
     test::write_text(folder / "mine/victim", "old");
   }
-  /// shared/NAME, of another user, leads to `target`.
+  /// Makes a link shared/NAME of another user to `target`.
   void link_of_another_user(const char* name, const fs::path& target) {
     constexpr uid_t other = 12345;
     fs::create_symlink(target, folder / "shared" / name);
@@ -72,7 +72,7 @@ TEST_F(LinkOfAnotherUser, LeadsNoNewFolderElsewhere) {
   EXPECT_FALSE(fs::exists(folder / "mine/a"));
 }
 
-// Neither may the owner of a folder choose which file of root's is replaced.
+// The owner of a folder may not choose which of root's files is replaced either.
 TEST_F(LinkOfAnotherUser, IsNotFollowedInAFolderOfThatUser) {
   ASSERT_EQ(::chown((folder / "shared").c_str(), 12345, 12345), 0);
   EXPECT_THAT(problem("shared/file"), HasSubstr("of another user"));

@@ -1,4 +1,4 @@
-// What a task set leaves open, settled once for its board and machine.
+// Tests how open settings of a task set are resolved once for its board and machine.
 #include "config/resolve.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(Resolve, TheClassThatIsLeftOpenIsOneThatTheMachineGives) {
   machine.no_fifo = "RLIMIT_RTPRIO is 0";
   EXPECT_EQ(threads(), ThreadPolicy::deadline);
   machine.no_deadline = "not permitted";
-  EXPECT_EQ(threads(), ThreadPolicy::fifo); // to be refused, or accepted as degraded
+  EXPECT_EQ(threads(), ThreadPolicy::fifo); // it is refused later, or accepted as degraded
   tasks.executive.threads = ThreadPolicy::deadline;
   EXPECT_EQ(threads(), ThreadPolicy::deadline);
 }

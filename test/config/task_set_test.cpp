@@ -246,7 +246,7 @@ TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
   const auto file = folder / "secret.toml";
   test::write_text(file, "");
   ASSERT_EQ(::chmod(file.c_str(), 0), 0);
-  constexpr uid_t nobody = 65534; // root may read everything
+  constexpr uid_t nobody = 65534; // root may read every file
   const uid_t self = ::geteuid();
   if (self == 0) { ASSERT_EQ(::seteuid(nobody), 0); }
   const auto result = read_task_set(file);
@@ -263,10 +263,11 @@ TEST(TaskSetFile, AMessageNamesAtMostAHundredMistakes) {
   for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + " = 1\n";
   const std::string message = problem(parse_task_set(text, "x.toml"));
   EXPECT_EQ(std::ranges::count(message, '\n'), 100);
-  EXPECT_THAT(message, testing::EndsWith("\nand 4901 more")); // there is no task either
+  EXPECT_THAT(message, testing::EndsWith("\nand 4901 more")); // one message is that there is no task
 }
 
-/// As deep as one line allows, in a header, a key, and inline tables: the parser and our copy recurse once for each.
+/// Nesting is as deep as one line allows, in a header, a key, and inline tables. The parser and our copy recurse once
+/// for each level.
 TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
   std::string dotted = "a";
   for (int i = 0; i < 1000; ++i) dotted += ".a";

@@ -19,10 +19,10 @@ TEST(Text, PrintableShowsControlCharactersAndWhatIsNoUtf8) {
   EXPECT_EQ(printable("\x1b[2J\r\n\t\x7f\0"s), "\\u001B[2J\\u000D\\u000A\\u0009\\u007F\\u0000");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
-            "\\u009B31m"); // the one character that begins a sequence
+            "\\u009B31m"); // the single character that begins an escape sequence
   EXPECT_EQ(printable("\x9b"), "\\x9B");
-  EXPECT_EQ(printable("a\xc3"), "a\\xC3");                          // cut off
-  EXPECT_EQ(printable("\xc0\x9b"), "\\xC0\\x9B");                   // longer than it need be
+  EXPECT_EQ(printable("a\xc3"), "a\\xC3");                          // truncated
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xC0\\x9B");                   // an overlong encoding
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xED\\xA0\\x80");          // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80"); // beyond the last character
 }

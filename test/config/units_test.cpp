@@ -169,7 +169,8 @@ TEST(TextForms, AreTheShortestExactOnes) {
   EXPECT_EQ(to_string(Bandwidth{100'000'000}), "100MB/s");
 }
 
-/// Values of every magnitude: random bits, cut to a random length; each also as a multiple of every power of ten.
+/// Checks values of every magnitude: random bits, truncated to a random length, and their multiples by every power of
+/// ten.
 template <class Check> void for_random_values(std::uint64_t most, Check check) {
   std::mt19937_64 random(20260101);
   for (int i = 0; i < 5'000; ++i) {

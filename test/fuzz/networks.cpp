@@ -21,7 +21,7 @@
 
 namespace {
 
-std::size_t memory = 0, peak_memory = 0; // bytes that operator new has given
+std::size_t memory = 0, peak_memory = 0; // bytes allocated by operator new
 
 void* counted(void* address) {
   if (address == nullptr) throw std::bad_alloc();
@@ -57,7 +57,7 @@ std::uint64_t option(int argc, char** argv, std::string_view name, std::uint64_t
   return fallback;
 }
 
-/// Throws std::runtime_error if more memory was taken than 256 MiB and four times the constants of the graph.
+/// Throws std::runtime_error if more memory is used than 256 MiB and four times the graph's constants.
 std::string try_seed(std::uint64_t seed, std::size_t sets) {
   const auto model = random_onnx(seed);
   peak_memory = memory;

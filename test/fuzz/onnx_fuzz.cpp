@@ -1,5 +1,5 @@
-// Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it
-// is small.
+// Fuzzes the ONNX reader: any bytes give a graph or an error. A graph can be simplified and built, and is run if it is
+// small.
 #include "tasks/engine/host/kernels/aligned.hpp"
 #include "tasks/engine/host/kernels/evaluate.hpp"
 #include "tasks/engine/host/host_network.hpp"
@@ -32,13 +32,13 @@ void run(HostNetwork& network) {
   const auto constants = allocate_aligned(network.constants().size());
   std::copy(network.constants().begin(), network.constants().end(), constants.get());
   const auto scratch = allocate_aligned(network.scratch().count);
-  // NaN: what is read must have been written
+  // NaN: an element must be written before it is read.
   std::fill_n(scratch.get(), network.scratch().count, std::byte{0xff});
   network.bind(constants.get(), scratch.get());
   if (!network.run()) std::abort();
 }
 
-/// A folder with the data file that seeds name, removed at the end.
+/// A folder with the data file that seeds refer to. The destructor removes it.
 struct Folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() / ("onnx-fuzz-" + std::to_string(::getpid()));
   Folder() {

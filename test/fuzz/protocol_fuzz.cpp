@@ -1,4 +1,5 @@
-// Any bytes are a message within its limits, or none; any ring gives entries or says that it is broken.
+// Fuzzes the protocol: any bytes are a message within its limits, or none. Any ring gives entries or reports that it is
+// broken.
 #include "rtexec/sharing/protocol/messages.hpp"
 #include "rtexec/sharing/protocol/ring.hpp"
 

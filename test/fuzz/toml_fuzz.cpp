@@ -1,4 +1,4 @@
-// Any text is read to a struct that obeys the rules, or refused with a message; never anything else.
+// Fuzzes the TOML readers: any text gives a valid struct, or is refused with a message.
 #include "config/profile_file.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>

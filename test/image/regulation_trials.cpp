@@ -1,17 +1,17 @@
-// Regulation against what a kernel does to it, with `cycles` as the event. Greedy threads run on core 1, and core 0
-// looks on; in `clusters` they run on all cores.
+// Tests regulation under a real kernel, with `cycles` as the event. Greedy threads run on core 1, while core 0
+// observes; in `clusters` they run on all cores.
 //
-//   regulation-trials overflows   a FIFO-10 thread under a budget: as regulation is, and with the thread of the kernel
-//                                 that tells of overflows back at the FIFO 1 that PREEMPT_RT gives it. Then only the
-//                                 end of a period stops the greedy thread.
-//   regulation-trials unplug      the regulated core goes offline: its domain is reported as lost, nobody holds the
-//                                 core that the regulating thread was moved to, regulation ends, and a new one keeps
+//   regulation-trials overflows   a FIFO-10 thread under a budget: first normally, then with the kernel's thread that
+//                                 reports overflows reset to FIFO 1, its priority under PREEMPT_RT. Then only the end
+//                                 of a period stops the greedy thread.
+//   regulation-trials unplug      the regulated core goes offline: its domain is reported as lost, the core to which
+//                                 the regulating thread was moved is not held, regulation ends, and a new one keeps
 //                                 its budget once the core is back.
 //   regulation-trials clusters    a domain for each cluster of the kernel's topology, every other one with a budget.
 //                                 The cycles of a cluster's first core stand in for a counter of the cluster. Budgets
 //                                 are kept, all cores of such a cluster are held together, and others lose nothing.
 //
-// Exits 0, 1, or 77 with the reason.
+// Exits with 0, 1, or 77 and the reason.
 #include "hal/machine_files.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/runtime/regulation/regulation.hpp"
@@ -33,9 +33,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr unsigned core = 1;
-Duration period = 100ms; // longer where many emulated cores share those of the host
+Duration period = 100ms; // longer if many emulated cores share those of the host
 
-bool unplugged = false; // from then on, what the machine refuses is a failure
+bool unplugged = false; // from then on, a refusal by the machine is a failure
 
 [[noreturn]] void skip(const std::string& why) {
   std::printf("%s: %s\n", unplugged ? "REFUSED AFTER THE CORE WENT OFFLINE" : "skipped", why.c_str());
@@ -57,7 +57,8 @@ class Greedy {
             need(hal::Thread::start({.name = "greedy", .core = on, .fifo_priority = fifo, .reservation = {}}, [this] {
               constexpr unsigned some_milliseconds = 1U << 20U;
               for (unsigned i = 0; !stop_.load(std::memory_order_relaxed); ++i)
-                if (i % some_milliseconds == 0) executed_.store(hal::execution_time()); // seldom: it is a system call
+                // rarely, since it is a system call
+                if (i % some_milliseconds == 0) executed_.store(hal::execution_time());
             }))) {}
   ~Greedy() { stop_.store(true); }
 
@@ -69,7 +70,7 @@ class Greedy {
   hal::Thread thread_;
 };
 
-/// Counted on the first of `cores`. 0: without a budget.
+/// Returns a domain counted on the first of `cores`. 0 means no budget.
 regulation::RegulatedDomain domain_of(std::vector<unsigned> cores, std::uint64_t events_per_second) {
   const hal::CounterSettings counter{.back_end = CounterBackEnd::core,
                                      .reads = need(hal::find_event("cycles")),
@@ -83,7 +84,7 @@ regulation::RegulatedDomain domain_of(std::vector<unsigned> cores, std::uint64_t
           .always = true};
 }
 
-/// `told` of the counter's end.
+/// Starts regulation. It sets `told` when the counter ends.
 std::unique_ptr<regulation::Regulation> regulate(std::span<const regulation::RegulatedDomain> domains,
                                                  BandwidthLocks& locks, std::atomic<bool>& told) {
   regulation::RegulationSettings settings{
@@ -99,9 +100,9 @@ std::unique_ptr<regulation::Regulation> regulate(std::uint64_t events_per_second
   return regulate(std::span(&domain, 1), locks, told);
 }
 
-/// Events a second, over ten periods after the first ones.
+/// Returns the events per second over ten periods, after the first ones.
 double rate(const regulation::Regulation& regulation) {
-  sleep(4 * period + period / 2); // counts are of whole periods, and read in the middle of one
+  sleep(4 * period + period / 2); // counts cover whole periods, and are read in the middle of one
   const auto before = regulation.report().front().reads;
   const Instant begin = hal::now();
   sleep(10 * period);
@@ -110,7 +111,7 @@ double rate(const regulation::Regulation& regulation) {
 
 // ---- overflows ----
 
-/// The kernel's thread that wakes whoever waits for an overflow on the core; 0: there is none.
+/// Returns the kernel's thread that wakes waiters for an overflow on the core, or 0 if there is none.
 int overflow_thread() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const auto name = hal::Machine().read(entry.path() / "comm");
@@ -120,7 +121,7 @@ int overflow_thread() {
 }
 
 struct Overshoot {
-  double median, most; // of a period beyond what it was allowed, in budgets
+  double median, most; // excess of a period above its budget, in budgets
 };
 
 Overshoot overshoot(std::uint64_t budget, bool lowered, BandwidthLocks& locks) {
@@ -147,8 +148,8 @@ Overshoot overshoot(std::uint64_t budget, bool lowered, BandwidthLocks& locks) {
 
 int overflows(BandwidthLocks& locks) {
   if (overflow_thread() == 0) skip("no thread irq_work/" + std::to_string(core) + ": a kernel without PREEMPT_RT");
-  constexpr std::uint64_t budget = 500'000'000; // half of what there is
-  // TCG and a busy host take some milliseconds
+  constexpr std::uint64_t budget = 500'000'000; // half of the unlimited rate
+  // TCG and a busy host cause delays of some milliseconds.
   const bool kept = overshoot(budget, false, locks).median <= 0.25;
   const bool broken = overshoot(budget, true, locks).median >= 0.5;
   std::printf("%s; %s\n", kept ? "kept with the kernel's thread raised" : "NOT KEPT WITH THE KERNEL'S THREAD RAISED",
@@ -162,7 +163,7 @@ void set_online(bool online) {
   need(hal::Machine().write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/online", online ? "1" : "0"));
 }
 
-/// What a thread of FIFO class that never rests gets of core 0.
+/// Returns the share of core 0 that a FIFO thread gets which never rests.
 double share_of_other_core() {
   const auto executed = [] {
     timespec time{};
@@ -179,13 +180,13 @@ double share_of_other_core() {
   return share;
 }
 
-/// Whether it is regulated at all: in ten short periods, what one overshoots weighs.
+/// True if it is regulated at all. Over ten short periods a single overshoot has much weight.
 bool near(double reached, double wanted) { return reached >= 0.5 * wanted && reached <= 1.5 * wanted; }
 
 bool survives(std::uint64_t budget, BandwidthLocks& locks) {
   std::atomic<bool> told{false};
   const auto regulation = regulate(budget, locks, told);
-  const Greedy greedy(0); // the kernel's thread that takes a core offline has no priority either
+  const Greedy greedy(0); // like this one, the kernel's thread that takes a core offline has no real-time priority
   const double before = rate(*regulation);
   const bool lost_before = regulation->report().front().lost;
 
@@ -233,7 +234,7 @@ int unplug(BandwidthLocks& locks) {
 
 using Cores = std::vector<unsigned>;
 
-/// Those of more than one core, as the kernel's topology says.
+/// Returns the clusters of more than one core, according to the kernel's topology.
 std::vector<Cores> clusters() {
   const hal::Machine machine;
   std::vector<Cores> found;
@@ -249,19 +250,19 @@ std::vector<Cores> clusters() {
 }
 
 struct Measured {
-  double events = 0;            // a second
-  std::vector<double> executed; // a second, by the greedy thread of each core
+  double events = 0;            // per second
+  std::vector<double> executed; // per second, by the greedy thread of each core
 };
 
-/// A greedy thread on each core of some clusters.
+/// Runs a greedy thread on each core of some clusters.
 class GreedyClusters {
  public:
-  /// From the last core to the first, on which threads begin.
+  /// Starts them from the last core to the first, where threads begin.
   explicit GreedyClusters(std::span<const Cores> clusters) : threads_(clusters.size()) {
     for (std::size_t i = clusters.size(); i-- > 0;)
       for (const unsigned each : clusters[i]) threads_[i].push_back(std::make_unique<Greedy>(0, each));
   }
-  /// What was counted and executed so far, of each cluster.
+  /// Returns the counts and execution times so far, for each cluster.
   [[nodiscard]] std::vector<Measured> counts(const regulation::Regulation& regulation) const {
     const auto reports = regulation.report();
     std::vector<Measured> all;
@@ -276,9 +277,10 @@ class GreedyClusters {
   std::vector<std::vector<std::unique_ptr<Greedy>>> threads_;
 };
 
-constexpr unsigned rounds = 2; // with budgets and without in turns: others take more or less of the host meanwhile
+// Alternately with and without budgets, since the host's load varies.
+constexpr unsigned rounds = 2;
 
-/// Adds a round to what was measured of each cluster.
+/// Adds a round to the measurements of each cluster.
 void measure(std::span<const Cores> clusters, std::span<const std::uint64_t> budgets, const GreedyClusters& greedy,
              BandwidthLocks& locks, std::vector<Measured>& measured) {
   std::vector<regulation::RegulatedDomain> domains;
@@ -301,10 +303,10 @@ void measure(std::span<const Cores> clusters, std::span<const std::uint64_t> bud
   if (lost.load()) skip("the counter of a cluster was lost");
 }
 
-/// Whether one cluster was treated as its budget says. Executions are compared with those of `free`, without budgets,
-/// since emulated cores share those of the host.
+/// True if a cluster was treated according to its budget. Executions are compared with those of `free`, without
+/// budgets, since emulated cores share those of the host.
 bool is_right(const Cores& cores, double budget, const Measured& measured, const Measured& free) {
-  const double share = budget / free.events; // 0: without a budget
+  const double share = budget / free.events; // 0: no budget
   bool held = true, whole = true;
   std::string shares;
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -330,7 +332,8 @@ bool is_right(const Cores& cores, double budget, const Measured& measured, const
 
 int by_cluster(BandwidthLocks& locks) {
   period = 400ms;
-  constexpr std::uint64_t none[] = {0}, budgets[] = {0, 200'000'000, 0, 300'000'000}; // who looks on is on the first
+  // the observer runs on the first cluster
+  constexpr std::uint64_t none[] = {0}, budgets[] = {0, 200'000'000, 0, 300'000'000};
   const std::vector<Cores> found = clusters();
   const GreedyClusters greedy(found);
   std::vector<Measured> free(found.size()), limited(found.size());
@@ -361,6 +364,6 @@ int run(std::string_view mode) {
 } // namespace rtexec
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // each line as soon as it is known
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // prints each line at once
   return rtexec::run(argc > 1 ? argv[1] : "");
 }

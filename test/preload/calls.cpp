@@ -1,18 +1,18 @@
-// A program that uses CUDA in the way that its first argument says, prints what came out of it, and with a second one
-// prints in which library each function lies that it was given:
+// A program that finds CUDA's functions in the way named by its first argument and prints the results of its work. With
+// a second argument it prints the library that contains each function found:
 //
 //   linked     it is linked with the driver (built with LINKED)
-//   runtime    by the runtime, which it opens
+//   runtime    through the runtime, which it opens
 //   default    by dlsym(RTLD_DEFAULT), with the driver in the global scope
 //   handle     by dlsym of the driver's handle, opened late and locally
-//   library    by dlsym of the runtime's handle, whose dependencies do not have the driver: by its entry points
-//   address    by cuGetProcAddress of the driver's first version of it
+//   library    by dlsym of the runtime's handle, whose dependencies do not include the driver: by its entry points
+//   address    by the first version of the driver's cuGetProcAddress
 //   address2   by cuGetProcAddress_v2
 //   entry      by the runtime's cudaGetDriverEntryPoint
 //   version    by the runtime's cudaGetDriverEntryPointByVersion
-//   cost       as linked: instead of the work, how long a short call takes, in nanoseconds
-//   launches   likewise, how long a launch takes, one after the other
-//   own        by cuGetProcAddress_v2, with null streams of the thread's own
+//   cost       linked: instead of working, measures a short call, in nanoseconds
+//   launches   linked: measures a launch, one after the other
+//   own        by cuGetProcAddress_v2, with per-thread null streams
 #include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 
@@ -61,7 +61,7 @@ extern "C" [[gnu::visibility("default")]] const StandInKernel scale_kernel = {
 
 namespace {
 
-/// The functions of the workload, as a way finds them.
+/// The functions that the work needs, however they are found.
 struct Api {
   decltype(Driver::init) init;
   decltype(Driver::context_retain) retain;
@@ -174,7 +174,7 @@ void* by_address(const char* asked, const char*) {
 template <std::uint64_t flags> void* by_address2(const char* asked, const char*) {
   using Ask = Code (*)(const char*, void**, int, std::uint64_t, int*);
   static const Ask ask = [] {
-    // The function is asked for itself, as the runtime does.
+    // Looks up the function under its own name, as the runtime does.
     void* again = nullptr;
     check(of<Ask>(driver(), "cuGetProcAddress_v2")("cuGetProcAddress", &again, 12000, 0, nullptr), "ask");
     return reinterpret_cast<Ask>(again);
@@ -188,7 +188,7 @@ void* by_entry(const char* asked, const char*) {
   static const auto ask = reinterpret_cast<Ask>(::dlsym(runtime(), "cudaGetDriverEntryPoint"));
   void* function = nullptr;
   int state = -1;
-  if (std::string_view(asked) == "cuCtxSynchronize") return by_handle(asked, asked); // it has an argument since 13.0
+  if (std::string_view(asked) == "cuCtxSynchronize") return by_handle(asked, asked); // since 13.0 it has an argument
   return ask(asked, &function, 0, &state) == Code::success && state == 0 ? function : nullptr;
 }
 void* by_version(const char* asked, const char*) {
@@ -199,7 +199,7 @@ void* by_version(const char* asked, const char*) {
   return ask(asked, &function, 11040, 0, &state) == Code::success && state == 0 ? function : nullptr;
 }
 #ifdef LINKED
-/// The shortest of many.
+/// Prints the shortest of many times.
 void cost(Code (*call)()) {
   auto shortest = std::chrono::nanoseconds::max();
   constexpr int calls = 20'000;

@@ -1,12 +1,12 @@
-// Preloaded before a client of rtexecd: its process ends, stops or hangs at a chosen point of its life. Set by
+// Preloaded into a client of rtexecd: its process ends, stops or hangs at a chosen point of its life. Configured by
 //
-//   CRASH_AT=POINT[:N]  at the Nth time (first): connected; before-KIND, half-KIND, after-KIND of a message that it
-//   sends;
-//                       received-KIND; load, save (half done), kernel
-//   CRASH_BY=HOW        kill, stop; hang: the thread that is there goes no further; pause: for CRASH_PAUSE_MS
-//   CRASH_BALLAST_MIB   memory that makes the end of the process take long, as a driver's does
+//   CRASH_AT=POINT[:N]  at the Nth time (default: first): connected; before-KIND, half-KIND, after-KIND of a message
+//   that
+//                       it sends; received-KIND; load, save (half done), kernel
+//   CRASH_BY=HOW        kill, stop; hang: the thread at that point stays there; pause: for CRASH_PAUSE_MS
+//   CRASH_BALLAST_MIB   memory that makes the end of the process slow, as with a real driver
 //
-// When it is there it says "crash NANOSECONDS" on standard error, on CLOCK_MONOTONIC.
+// At that point it prints "crash NANOSECONDS" on standard error, on CLOCK_MONOTONIC.
 #include "rtexec/sharing/protocol/messages.hpp"
 #include "test/preload/stand_in.hpp"
 
@@ -48,7 +48,7 @@ std::string_view name_of(MessageKind kind) {
   }
 }
 
-/// Empty: it is none of ours.
+/// Returns the kind of one of our messages, or an empty text for other data.
 std::string_view kind_of(const msghdr& message, std::size_t size) {
   rtexec::protocol::Header header;
   if (message.msg_iovlen != 1 || size < sizeof header) return {};

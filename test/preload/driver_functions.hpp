@@ -1,5 +1,5 @@
-// CUDA's functions for the test programs, which are linked with the stand-in driver, and what these programs do when
-// one fails.
+// CUDA's functions for the test programs, which are linked with the stand-in driver, and the reaction of these programs
+// to a failure.
 #pragma once
 
 #include "test/cuda/driver_symbols.hpp"

@@ -1,11 +1,11 @@
-// Replaces malloc with one that asks dlsym for the C library's on its first call, as allocators do that are preloaded.
+// Replaces malloc with one that looks up the C library's with dlsym on its first call, as preloaded allocators do.
 #include <atomic>
 #include <cstddef>
 #include <dlfcn.h>
 
 namespace {
 std::atomic<void* (*)(std::size_t)> real{nullptr};
-alignas(16) char early[65536]; // what the search for the C library's asks for meanwhile
+alignas(16) char early[65536]; // for allocations during that lookup
 std::atomic<std::size_t> used{0};
 thread_local bool searches = false;
 } // namespace

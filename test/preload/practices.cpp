@@ -1,27 +1,27 @@
-// What frameworks do with a device, one practice for each first argument; ends with 0 and prints "done", or says what
-// went wrong. All of it is right with the driver alone.
+// What frameworks do with a device: the first argument selects one practice. Exits with 0 and prints "done", or prints
+// what went wrong. All practices work with the driver alone.
 //
-//   stream-order MIB ROUNDS   memory that is allocated and freed in the order of streams, far ahead of the device
-//   ends MIB JOBS             ends with all its memory there, while others want the device
-//   graphs MIB ROUNDS         graphs that are recorded in every mode while another thread works, and replayed
+//   stream-order MIB ROUNDS   memory allocated and freed in stream order, far ahead of the device
+//   ends MIB JOBS             ends with all its memory allocated, while others want the device
+//   graphs MIB ROUNDS         graphs recorded in every mode while another thread works, and replayed
 //   graph-copies MIB ROUNDS   graphs that copy and fill, made while others have the device
 //   graph-memory ROUNDS       memory that a graph allocates and frees
-//   grows MIB                 memory that grows by little, with a job under way all the time
-//   restarts MIB              jobs with a pause after each, until there is input; says when it is at work
+//   grows MIB                 memory that grows in small steps, with a job under way all the time
+//   restarts MIB              jobs with a pause after each, until there is input; reports when it works
 //   forks MIB                 children that end in every way, and one that executes another practice
-//   executes MIB              becomes another practice, which takes its time
-//   resets                    all that a context has is gone, twice
-//   destroys                  its context is gone
-//   contexts ROUNDS           work in two contexts of one device
-//   devices                   memory of two devices
-//   shares                    handles for other processes, which it can do without
-//   declares                  what no job can be
-//   asks                      what there is to know of pointers
-//   pipeline MIB BATCHES      the next batch is on the device before the last one has ended
-//   host-waits                streams of every kind that wait for what the program does next
-//   segments MIB ROUNDS       segments that grow and shrink, of chunks that it maps itself
-//   segments-full             as many chunks as there are, again and again
-//   segments-hostile          calls at random that a driver refuses, or does not
+//   executes MIB              executes another practice, which takes its time
+//   resets                    resets a context, which loses everything, twice
+//   destroys                  destroys its context
+//   contexts ROUNDS           works in two contexts of one device
+//   devices                   uses memory of two devices
+//   shares                    tries handles for other processes, which it can do without
+//   declares                  declares impossible jobs
+//   asks                      queries all attributes of pointers
+//   pipeline MIB BATCHES      submits the next batch before the last one has ended
+//   host-waits                streams of every kind that wait for the program's next action
+//   segments MIB ROUNDS       segments that grow and shrink, made of chunks that it maps itself
+//   segments-full             creates as many chunks as possible, repeatedly
+//   segments-hostile          random calls, some of which a driver refuses
 #include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 
@@ -52,12 +52,12 @@ namespace {
 
 // ---- kernels ----
 
-std::atomic<int> wrong{0}; // words that were not what they should be
+std::atomic<int> wrong{0}; // words with unexpected contents
 
 std::uint32_t word(std::uint32_t value, std::uint32_t i) { return value * 2654435761U + i; }
 template <class Value> Value argument(void** arguments, int i) { return *static_cast<Value*>(arguments[i]); }
 
-/// (words, count, value, microseconds): slowly, so that who submits is ahead.
+/// (words, count, value, microseconds): takes this time, so that the submitting thread is ahead.
 void fill(void** arguments) {
   auto* words = argument<std::uint32_t*>(arguments, 0);
   const auto count = argument<std::uint32_t>(arguments, 1), value = argument<std::uint32_t>(arguments, 2);
@@ -85,7 +85,7 @@ void launch(const StandInKernel& kernel, Stream stream, DevicePointer words, std
   check(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "launch");
 }
 
-// ---- what all begin and end with ----
+// ---- begin and end of all practices ----
 
 Context begin() {
   Context context = nullptr;
@@ -105,7 +105,7 @@ int end() {
   std::printf("done\n");
   return 0;
 }
-/// `to` goes on when `from` has come so far.
+/// Makes stream `to` wait for the current work of `from`.
 void order(Stream from, Stream to) {
   Event event = nullptr;
   check(cuEventCreate(&event, 2), "event");
@@ -118,8 +118,8 @@ constexpr std::size_t MiB = 1 << 20;
 
 // ---- practices ----
 
-/// As a framework's allocator does it over that of the driver: what one stream used is freed in its order; what several
-/// did, in the order of one that waits for all of them.
+/// Acts as a framework's allocator does with the driver's. Memory used by one stream is freed in its order; memory used
+/// by several, in the order of one that waits for all of them.
 int stream_order(std::size_t mebibytes, int rounds) {
   begin();
   const Stream streams[] = {stream(), stream(), nullptr}, unifier = stream();
@@ -166,7 +166,7 @@ int ends(std::size_t mebibytes, int jobs) {
 
 // ---- graphs ----
 
-/// Launches, and asks nothing, while another thread records.
+/// Launches, without synchronising, while another thread records.
 class Neighbour {
  public:
   explicit Neighbour(Context context) : thread_([this, context] { work(context); }) {}
@@ -188,7 +188,7 @@ class Neighbour {
     for (std::uint32_t i = 0; !stopping_; ++i) {
       launch(fill_kernel, own, pointer, 300000, i);
       launch(compare_kernel, own, pointer, 300000, i);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1 + i % 13)); // so that its job ends now and then
+      std::this_thread::sleep_for(std::chrono::milliseconds(1 + i % 13)); // so that its job ends from time to time
     }
     check(cuStreamSynchronize(own), "synchronize stream");
   }
@@ -196,7 +196,7 @@ class Neighbour {
   std::thread thread_;
 };
 
-/// Kernels on two streams, with memory that is had meanwhile, as a framework's own pool has it.
+/// Records kernels on two streams, with memory allocated meanwhile, as a framework's own pool does.
 GraphExec record(Stream main, Stream side, int mode, DevicePointer words, std::size_t bytes,
                  std::vector<DevicePointer>& had) {
   GraphHandle graph = nullptr;
@@ -238,7 +238,7 @@ int graphs(std::size_t mebibytes, int rounds) {
       recorded.push_back(record(main, side, round % 3, words, bytes, had));
     }
     check(cuGraphUpload(recorded.back(), main), "upload");
-    for (const auto executable : recorded) { // the old ones too
+    for (const auto executable : recorded) { // including the old ones
       check(cuGraphLaunch(executable, main), "launch a graph");
       bumped += 2;
       check(cuStreamSynchronize(main), "synchronize stream");
@@ -248,7 +248,7 @@ int graphs(std::size_t mebibytes, int rounds) {
   std::vector<std::uint32_t> found(bytes / 4);
   check(cuMemcpyDtoH_v2(found.data(), words, bytes), "copy out");
   for (std::uint32_t i = 0; i < found.size(); ++i) wrong += found[i] != word(1, i) + bumped;
-  // What is no capture, or none any more, is not counted as one
+  // A failed or finished capture does not count as one.
   GraphHandle none = nullptr;
   if (cuStreamEndCapture(main, &none) == Code::success) fail("a capture that was none ended");
   const Stream short_lived = stream();
@@ -259,7 +259,8 @@ int graphs(std::size_t mebibytes, int rounds) {
   return end();
 }
 
-/// Copies and fills, recorded and put together while others have the device: the driver looks at what they name.
+/// Records copies and fills and instantiates them while others have the device: the driver checks the addresses that
+/// they name.
 int graph_copies(std::size_t mebibytes, int rounds) {
   const Context context = begin();
   const Stream main = stream();
@@ -321,11 +322,11 @@ int graph_memory(int rounds) {
   return end();
 }
 
-// ---- what a program maps itself ----
+// ---- a program's own mappings ----
 
 constexpr std::size_t KiB = 1 << 10;
 
-/// A handle as frameworks ask for it: by the fabric, and where there is none by a descriptor.
+/// Creates a handle as frameworks do: for the fabric, and if there is none, as a descriptor.
 Code create(AllocationHandle& handle, std::size_t size) {
   AllocationProperties properties{};
   properties.requested_handle_types = 8;
@@ -336,7 +337,7 @@ Code create(AllocationHandle& handle, std::size_t size) {
   return cuMemCreate(&handle, size, &properties, 0);
 }
 
-/// Addresses for far more than there is, of which a part has memory, in pieces of one size.
+/// Reserves far more addresses than there is memory. A part of them is mapped, in pieces of one size.
 class Segment {
  public:
   explicit Segment(std::size_t piece) : piece_(piece), pieces_(64 * MiB / piece) {
@@ -352,7 +353,7 @@ class Segment {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t pieces() const { return pieces_.size(); }
   [[nodiscard]] bool has(std::size_t i) const { return pieces_[i].handle != 0; }
-  /// Before any is mapped, all are created.
+  /// Creates all pieces before it maps any.
   [[nodiscard]] Code map(std::size_t first, std::size_t count, std::uint32_t value) {
     std::vector<AllocationHandle> handles(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -373,7 +374,7 @@ class Segment {
     bytes_ += count * piece_;
     return Code::success;
   }
-  /// With the device idle.
+  /// The device must be idle.
   void unmap(std::size_t i) {
     check(cuMemUnmap(address(i), piece_), "unmap");
     check(cuMemRelease(pieces_[i].handle), "release");
@@ -415,7 +416,7 @@ int segments(std::size_t mebibytes, int rounds) {
           if (segment.has(i) && engine() % 3 == 0) segment.unmap(i);
       }
       if (round % 4 == 0) {
-        DevicePointer pointer = 0; // beside it
+        DevicePointer pointer = 0; // memory outside the segment
         check(cuMemAlloc_v2(&pointer, 300 * KiB), "allocate");
         launch(fill_kernel, nullptr, pointer, 300 * KiB, value);
         launch(compare_kernel, nullptr, pointer, 300 * KiB, value);
@@ -432,7 +433,7 @@ int segments(std::size_t mebibytes, int rounds) {
   return end();
 }
 
-/// The memory that there is bounds what is had, the same each time, and all of it works.
+/// The available memory limits the number of chunks, to the same number each time, and all of them work.
 int segments_full() {
   begin();
   std::size_t before = 0;
@@ -451,7 +452,7 @@ int segments_full() {
   return end();
 }
 
-/// Held against a list of what is mapped.
+/// Compares with a list of what is mapped.
 int segments_hostile() {
   begin();
   constexpr std::size_t unit = 64 * KiB, size = 6 * MiB + unit;
@@ -470,7 +471,7 @@ int segments_hostile() {
       return each.first < at + bytes && at < each.first + chunks[each.second].size;
     });
   };
-  const auto any = [&]() { // a handle, more often than not one that there is
+  const auto any = [&]() { // a handle, usually a valid one
     if (chunks.empty() || engine() % 8 == 0) return AllocationHandle{0};
     return std::next(chunks.begin(), static_cast<std::ptrdiff_t>(engine() % chunks.size()))->first;
   };
@@ -563,7 +564,7 @@ int segments_hostile() {
 
 // ---- processes, contexts, devices ----
 
-/// A block whose words are what `value` says, held against that now and then.
+/// A block whose words must equal what `value` says; this is checked from time to time.
 class Block {
  public:
   explicit Block(std::size_t size, std::uint32_t value = 1) : size_(size), value_(value) {
@@ -654,7 +655,7 @@ int goes(bool reset) {
     other.compare();
     check(cuMemFree_v2(other.pointer()), "free");
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500)); // others want what it had
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500)); // others want the memory that it had
   if (wrong != 0) fail("words are others");
   std::printf("done\n");
   return 0;
@@ -699,7 +700,7 @@ int shares() {
   return end();
 }
 
-/// What a context waits for is its own work alone.
+/// Synchronising a context waits for its own work only.
 int contexts(int rounds) {
   const Context first = begin();
   Context second = nullptr;
@@ -754,7 +755,8 @@ int asks() {
   check(cuMemAllocPitch_v2(&pointers[1], &pitch, 1000, 10, 4), "allocate pitched");
   if (pitch < 1000) fail("pitch");
   DevicePointer none = 0;
-  for (const std::size_t height : {(std::size_t{1} << 55) + 1, std::size_t{1} << 62}) // times 512 it is little
+  // times 512 it overflows to a small value
+  for (const std::size_t height : {(std::size_t{1} << 55) + 1, std::size_t{1} << 62})
     if (cuMemAllocPitch_v2(&none, &pitch, 1, height, 4) == Code::success) fail("more than there can be");
   for (const DevicePointer pointer : pointers) {
     check(cuMemGetAddressRange_v2(&base, &size, pointer + 5000), "address range");
@@ -805,14 +807,15 @@ class Barrier {
   std::atomic<bool> open_{false};
 };
 
-/// Neither a query, nor a pause in which a job might end, nor a stream's end waits for work that waits for us.
+/// Neither a query, nor a pause in which a job might end, nor the end of a stream may wait for work that waits for this
+/// program.
 int host_waits() {
   constexpr std::size_t size = 4 << 10;
   ::alarm(300);
   const Context context = begin();
   DevicePointer words = 0;
   check(cuMemAlloc_v2(&words, 500 * size), "allocate");
-  std::vector<Stream> streams(400); // more than there is room for
+  std::vector<Stream> streams(400); // more than fit
   for (std::size_t i = 0; i < streams.size(); ++i) {
     streams[i] = stream();
     launch(fill_kernel, streams[i], words + i * size, size, static_cast<std::uint32_t>(i));
@@ -820,7 +823,7 @@ int host_waits() {
   Barrier barrier;
   barrier.queue(streams.back());
   launch(compare_kernel, streams.back(), words + 399 * size, size, 399);
-  std::thread other([&] { // with a stream of its own, which nobody else can ask
+  std::thread other([&] { // has a stream of its own, which other threads cannot query
     check(cuCtxSetCurrent(context), "set current");
     DevicePointer own = words + 400 * size;
     std::uint32_t count = size / 4, value = 5, microseconds = 0;

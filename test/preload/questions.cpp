@@ -1,5 +1,6 @@
-// Asks dlsym what programs ask it, and prints the answers: they are the same with the library and without it, but for
-// functions of CUDA once a driver is there. With an argument it asks for one by a weak reference instead.
+// Makes the dlsym calls of typical programs and prints the results. They must be the same with the preloaded library
+// and without it, except for functions of CUDA once a driver is loaded. With an argument it looks a function up by a
+// weak reference instead.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -20,7 +21,7 @@ void ask(const char* where, void* handle, const char* name) {
               reason != nullptr ? ", undefined symbol" : "");
 }
 
-/// In which library the function lies that cuGetProcAddress_v2 gives.
+/// Prints which library contains the function that cuGetProcAddress_v2 returns.
 void ask_driver(void* driver, const char* name, int version) {
   using Ask = int (*)(const char*, void**, int, std::uint64_t, int*);
   void* function = nullptr;
@@ -33,7 +34,7 @@ void ask_driver(void* driver, const char* name, int version) {
 
 } // namespace
 
-/// A program that asks by a weak reference whether there is a driver, and uses it, which may come later.
+/// A program that tests with a weak reference whether there is a driver, and uses it. The driver may be loaded later.
 extern "C" [[gnu::weak]] int cuMemAlloc_v2(unsigned long long* pointer, std::size_t size);
 
 int ask_weakly() {

@@ -1,9 +1,10 @@
-// A program all of whose device memory is used by each of its jobs: sample_client MIB JOBS [PERIOD_MS [WCET_MS]]
+// A program whose jobs each use all of its device memory: sample_client MIB JOBS [PERIOD_MS [WCET_MS]]
 //
-// Its blocks come of every way to allocate, and have sizes of every kind; some are freed and allocated again between
-// jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies of the host's; the
-// program holds at the end, and now and then, what it finds against what it has counted itself. It prints a digest, and
-// says what went wrong. With a period it declares itself, and prints how long its jobs took from their release.
+// Its blocks come from every way to allocate, and have sizes of every kind; some are freed and allocated again between
+// jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies from the host. At
+// the
+// end, and from time to time, the program compares the contents with its own counts. It prints a digest, and reports
+// errors. With a period it declares itself, and prints how long its jobs took from their release.
 #include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 
@@ -37,7 +38,7 @@ struct Block {
   DevicePointer pointer = 0;
   std::uint32_t words = 0;
   bool in_stream_order = false;
-  std::uint32_t first = 0; // what the word i is: first + i, since all are added to alike
+  std::uint32_t first = 0; // word i is first + i, since all words change alike
 };
 
 class Client {
@@ -171,7 +172,7 @@ int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period, std::
   using Clock = std::chrono::steady_clock;
   Client client(mebibytes << 20);
   const std::int64_t ns = std::chrono::nanoseconds(period).count();
-  for (int i = 0; ns > 0 && i < 30; ++i) client.exchange_some(); // its arena grows no more once it is declared
+  for (int i = 0; ns > 0 && i < 30; ++i) client.exchange_some(); // once declared, its arena does not grow any more
   const rtexec_job_declaration declaration{ns, ns, wcet.count(), 0, RTEXEC_OVERRUN_TELL};
   if (ns > 0 && rtexec_job_declare(&declaration, nullptr) != RTEXEC_CLIENT_OK) {
     std::printf("not declared: %s\n", rtexec_client_error());

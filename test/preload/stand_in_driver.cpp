@@ -1,5 +1,5 @@
-// libcuda.so.1 in software, for tests: the simulated driver of test/cuda with a thread for each stream, so that work is
-// asynchronous, and the functions that programs need beyond those that rtexec calls itself. A kernel is a host
+// A simulated libcuda.so.1 for tests: the simulated driver of test/cuda with a thread for each stream, so that work is
+// asynchronous, and functions that programs need in addition to those that rtexec calls itself. A kernel is a host
 // function.
 #include "test/cuda/simulated_driver.hpp"
 #include "test/preload/stand_in.hpp"
@@ -30,7 +30,7 @@ std::size_t from_environment(const char* name, std::size_t otherwise) {
   return value != nullptr ? std::strtoull(value, nullptr, 0) : otherwise;
 }
 
-/// The memory of the device that each process uses, shared by all processes.
+/// The device memory that each process uses, shared by all processes.
 struct Shared {
   struct Taken {
     std::atomic<int> process;
@@ -109,7 +109,7 @@ StandInDriver& driver() {
 
 SimulatedDriver& simulated_driver() { return driver(); }
 
-// ---- with a null stream of the thread's own
+// ---- with per-thread null streams
 namespace {
 Stream own(Stream stream) { return stream != nullptr ? stream : reinterpret_cast<Stream>(2); }
 } // namespace
@@ -127,7 +127,7 @@ API cuLaunchKernel_ptsz(Function function, unsigned gx, unsigned gy, unsigned gz
 
 // ---- functions by name
 namespace {
-/// As a driver does, this one hands out functions that are not the exported ones.
+/// As with a real driver, the functions returned by name are not the exported ones.
 Code launch_kernel_by_name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                            unsigned bz, unsigned shared, Stream stream, void** arguments, void** extra) {
   return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
@@ -137,7 +137,7 @@ constexpr const char* oldest_dlsym = "GLIBC_2.2.5";
 #else
 constexpr const char* oldest_dlsym = "GLIBC_2.17";
 #endif
-/// Of a version to come, with other arguments.
+/// A future version of the function, with other arguments.
 Code allocate_later(DevicePointer* pointer, std::size_t size, int, int) { return cuMemAlloc_v2(pointer, size); }
 
 struct Named {
@@ -190,7 +190,7 @@ API cuGetProcAddress_v2(const char* name, void** function, int version, std::uin
   if (!known) {
     for (const char* suffix : {"_v2", "", "WithFlags"}) {
       if (*function == nullptr) {
-        // In this library alone: that is what a driver does too.
+        // Searches this library only, as a real driver does.
         static void* const self = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
         using DlSym = void* (*)(void*, const char*);
         static const auto plain = reinterpret_cast<DlSym>(::dlvsym(RTLD_NEXT, "dlsym", oldest_dlsym));

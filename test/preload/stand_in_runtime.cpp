@@ -1,5 +1,5 @@
-// libcudart.so in software, for tests: a few functions of the runtime over the driver that the process has, all of
-// whose functions it asks cuGetProcAddress for, as NVIDIA's does. It opens the driver itself, on first use.
+// A simulated libcudart.so for tests: a few functions of the runtime on top of the process's driver. Like NVIDIA's, it
+// gets all driver functions from cuGetProcAddress. It opens the driver itself, on first use.
 #include "hal/cuda/driver.hpp"
 
 #include <cstddef>
@@ -27,7 +27,7 @@ template <class Function> Function driver(const char* name) {
   if (ask()(name, &found, version, 0, nullptr) != Code::success) std::abort();
   return reinterpret_cast<Function>(found);
 }
-/// The thread's device, with its primary context.
+/// Makes the device's primary context current for the thread.
 void enter(int device = 0) {
   thread_local int current = -1;
   if (current == device) return;
@@ -101,7 +101,7 @@ API cudaDeviceSynchronize() {
   enter();
   return call();
 }
-/// Grid and block are three numbers each, in memory.
+/// The dimensions of grid and block are passed as three numbers in memory.
 struct Dimensions {
   unsigned x, y, z;
 };

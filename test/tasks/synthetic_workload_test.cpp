@@ -208,7 +208,7 @@ TEST_F(DamagedState, ByOneWord) {
 }
 TEST_F(DamagedState, ByAnotherTask) {
   Placed other(state_task("other"));
-  for (int n = 0; n < 50; ++n) { // some execution checks each word
+  for (int n = 0; n < 50; ++n) { // in one round the other task has executed equally often
     other.execute_until_changed(2);
     placed_.put(2, other.contents(2));
     ASSERT_TRUE(test::fails(placed_.first_failure(1000), Errc::corrupted)) << n;

@@ -1,4 +1,4 @@
-// Counts, statistics, losses and promises of whole recordings.
+// Tests counts, statistics, losses and bounds of whole recordings.
 #include "test/traces/recording_script.hpp"
 #include "traces/analysis/gantt_windows.hpp"
 
@@ -49,7 +49,7 @@ TEST(Analyzer, CountsAndStatisticsOfAStage) {
   EXPECT_THAT(analysis.breaches, IsEmpty());
 }
 
-/// An older recording does not tell it of any job, a newer one not where it is all of the time.
+/// An older recording has no execution time for any job; a newer one omits it if it is the whole time.
 TEST(Analyzer, ADevicePartTookWhatItExecutedWhereThatIsTold) {
   Script script = one();
   script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 5us};
@@ -71,11 +71,11 @@ TEST(Analyzer, ADevicePartTookWhatItExecutedWhereThatIsTold) {
 
 TEST(Analyzer, WhatADevicePartExecutedIsOfThatJobAlone) {
   Script script = one();
-  script.add(RecordKind::device_executed, {0, 0}, 1).executed = 1us; // nothing executes
+  script.add(RecordKind::device_executed, {0, 0}, 1).executed = 1us; // no job executes
   script.release({0, 0}, 100, 100);
   script.ready({0, 0}, 105, 5);
   script.begin({0, 0}, 105);
-  script.add(RecordKind::device_executed, {7, 0}, 110).executed = 1us; // of another job
+  script.add(RecordKind::device_executed, {7, 0}, 110).executed = 1us; // for another job
   script.end({0, 0}, 135);
   script.finish({0, 0}, 135, 136, 1);
   EXPECT_EQ(script.analyze().tasks[0].stages[1].times.max, 30us);
@@ -91,7 +91,7 @@ TEST(Analyzer, ADevicePartThatExecutedLongerThanItTookIsContradictory) {
   EXPECT_EQ(script.analyze().tasks[0].unknown, 1u);
 }
 
-/// Two executions from 10 to 60 and from 10 to 40, the first one's task under M.
+/// Two executions, from 10 to 60 and from 10 to 40. The first one's task is under M.
 Script pair(bool co_run) {
   Script script({task("waiting", 200us, 0), task("computing", 200us, 1)});
   for (TaskSetup& each : script.setup.tasks) each.wcet = {.before = 10us, .device = 20us, .after = 5us};
@@ -230,7 +230,7 @@ TEST(Analyzer, ARecordingThatBeginsInTheMiddleLeavesOutWhatItDidNotSeeBegin) {
   EXPECT_FALSE(analysis.ended);
 }
 
-// ---- what is missing ----
+// ---- missing records ----
 
 Script ten() {
   Script script = one();
@@ -244,7 +244,7 @@ TEST(Losses, AnyRecordOfAJobThatIsMissingMakesItsTaskInvalid) {
   for (std::size_t gone = 0; gone < records; ++gone) {
     Script script = ten();
     const RecordKind kind = script.records[gone].kind;
-    // As if the recording began later
+    // Then the recording would look as if it began later.
     if (script.records[gone].job.number == 0 && kind == RecordKind::job_release) continue;
     script.records.erase(script.records.begin() + static_cast<std::ptrdiff_t>(gone));
     const auto found = script.analyze().tasks[0];
@@ -319,7 +319,7 @@ TEST(Losses, AMissingStreamKeepsTheFiguresAndMarksThem) {
   EXPECT_THAT(analysis.tasks[0].invalid, HasSubstr("the events of a core are missing"));
 }
 
-// ---- promises ----
+// ---- bounds ----
 
 TEST(Promise, EachPartAboveItsWcetAndResponsesAboveTheBound) {
   Script script = one();
@@ -380,13 +380,13 @@ TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
   EXPECT_EQ(analysis.misses, 1u);
 }
 
-// ---- pictures ----
+// ---- plots ----
 
 TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
   Script script = ten();
   PieceCounter counter;
   const auto analysis = script.analyze({&counter});
-  // Two CPU parts, one execution, one response, its release and its deadline
+  // Two CPU parts, one execution, one response, its release and its deadline.
   EXPECT_EQ(counter.count(), 10u * (4 + 2));
   const auto windows = windows_of(analysis, counter.count());
   ASSERT_THAT(windows, SizeIs(1));
@@ -411,7 +411,7 @@ TEST(GanttWindows, ALongRecordingIsShownAtItsMissesAndLongestJobsAndItsBeginning
   PieceCounter counter;
   const auto analysis = script.analyze({&counter});
   const auto windows = windows_of(analysis, counter.count());
-  ASSERT_THAT(windows, SizeIs(2)); // the longest job is the missed one
+  ASSERT_THAT(windows, SizeIs(2)); // the longest job is the one that missed
   EXPECT_EQ(windows[0].title, "job 7000 of front, missed");
   EXPECT_LT(windows[0].from, us(700'000));
   EXPECT_GT(windows[0].to, us(700'120));

@@ -1,4 +1,4 @@
-// Where a job's time went: each cause by itself, all of them together, and who is blamed.
+// Tests where a job's time went: each cause alone, all of them together, and which job is blamed.
 #include "test/traces/recording_script.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ JobBreakdown only(const Script& script, JobId job) {
 TEST(Breakdown, AJobAloneIsItsParts) {
   Script script(two());
   script.release(front, 0, 3);
-  script.ready(front, 13, 9); // one of ten microseconds is not explained
+  script.ready(front, 13, 9); // one of ten microseconds remains unexplained
   script.begin(front, 15);
   script.end(front, 45);
   script.finish(front, 46, 50, 4);
@@ -60,7 +60,7 @@ TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet
   EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("over its WCET")));
 }
 
-/// `front` is an express job, whatever its rank, and goes between two segments; then a chunk comes back.
+/// `front` is an express job, whatever its rank, and executes between two segments. Then a chunk is reloaded.
 TEST(Breakdown, BetweenTwoSegmentsAJobWaitsForTheDevice) {
   Script script(two());
   script.setup.tasks[0].device_class = 0;
@@ -116,7 +116,7 @@ TEST(Breakdown, AMoreUrgentPartThatSleepsIsNotBlamed) {
   Script script(two());
   script.release(rear, 0, 0);
   script.release(front, 2, 2);
-  script.ready(rear, 10, 10); // had the core all the time
+  script.ready(rear, 10, 10); // it had the core all the time
   script.ready(front, 12, 1);
   script.begin(rear, 10);
   script.end(rear, 11);
@@ -162,10 +162,10 @@ TEST(Breakdown, EarlierDeadlinesAreMoreUrgentAtTheSameRank) {
   auto tasks = two();
   tasks[0].device_rank = tasks[1].device_rank = 0;
   Script script(tasks);
-  script.release(rear, 0, 0); // by 200
+  script.release(rear, 0, 0); // due at 200
   script.ready(rear, 1, 1);
   script.begin(rear, 1);
-  script.release(front, 2, 2); // by 102
+  script.release(front, 2, 2); // due at 102
   script.ready(front, 3, 1);
   script.end(rear, 21);
   script.begin(front, 21);
@@ -228,7 +228,7 @@ TEST(Breakdown, AnothersTransferBlocksOrIsQueuedBehind) {
   script.ready(rear, 0, 0);
   script.release(front, 1, 1);
   script.ready(front, 2, 1);
-  script.move(true, rear, {1, 0, 0}, 0, 12); // front is not staged: it waits for the less urgent one's swap
+  script.move(true, rear, {1, 0, 0}, 0, 12); // front is not staged: it waits for the swap of the less urgent one
   script.order(Action::Kind::copy_in, front, {0, 0, 1}, 12);
   script.move(true, front, {0, 0, 1}, 12, 20);
   script.begin(front, 20);
@@ -322,7 +322,8 @@ TEST(Breakdown, ALateJobDelaysItsSuccessor) {
 
 // ---- blame ----
 
-/// Twenty jobs of `rear` that keep their deadline, each 10 us behind `front`; then what `disturb` adds to both.
+/// Analyses twenty jobs of `rear` that keep their deadline, each 10 us behind `front`, followed by the records that
+/// `disturb` adds.
 Analysis after_twenty(const std::function<void(Script&, JobId front, JobId rear, std::int64_t at)>& disturb) {
   auto tasks = two();
   tasks[0].wcet = {.before = 5us, .device = 10us, .after = 5us};
@@ -403,12 +404,12 @@ TEST(Blame, ItsOwnLongExecution) {
   EXPECT_EQ(share.overrun, 90us);
   EXPECT_THAT(analysis.missed_jobs[0].blame,
               HasSubstr("120 us its own execution, 90.0 us over its WCET (usually 29.0 us)"));
-  EXPECT_THAT(analysis.breaches, testing::SizeIs(2)); // its promised deadline, and its WCET
+  EXPECT_THAT(analysis.breaches, testing::SizeIs(2)); // its deadline, and its WCET
 }
 
 // ---- all together ----
 
-/// Records in a possible order, of instants that are not: whatever happened, the parts sum to the response time.
+/// Records are in a possible order, but at random instants: the parts always sum to the response time.
 TEST(Breakdown, PartsSumToTheResponseWhateverHappens) {
   std::mt19937 random(7);
   const auto number = [&](int most) { return std::uniform_int_distribution(0, most)(random); };

@@ -1,4 +1,4 @@
-// Chains in recordings written by hand. test/rtexec/studies/analysis_oracle_test.cpp has those of simulated runs.
+// Tests chains in recordings built in code. test/rtexec/studies/analysis_oracle_test.cpp tests those of simulated runs.
 #include "test/traces/recording_script.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// camera each 100 us, and control each 40 us without the device, on cores of their own.
+/// Task camera runs each 100 us, and task control each 40 us without the device, on separate cores.
 Script chained(Communication communicate = Communication::immediate) {
   Script script({task("camera", 100us, 0, 1), task("control", 40us, 1, 2)});
   script.setup.tasks[1].wcet.device = 0us;
@@ -42,13 +42,13 @@ TEST(Chains, AReactionGoesFromTheEventByJobsToTheOutputThatAnswersIt) {
   const auto chains = script.analyze().chains;
   ASSERT_EQ(chains.size(), 1u);
   const ChainAnalysis& chain = chains[0];
-  // Camera's outputs at 30, 130, 230, 330; control reads at 40, 160, 240, 360 what is new
+  // Camera's outputs appear at 30, 130, 230, 330. Control reads new data at 40, 160, 240, 360.
   EXPECT_EQ(chain.reaction.times.count, 3u);
-  EXPECT_EQ(chain.reaction.times.max, 170us); // just after 0 and 200, by 170 and 370
-  EXPECT_EQ(chain.reaction.times.min, 150us); // just after 100, by 250
+  EXPECT_EQ(chain.reaction.times.max, 170us); // events just after 0 and 200, answered at 170 and 370
+  EXPECT_EQ(chain.reaction.times.min, 150us); // an event just after 100, answered at 250
   EXPECT_EQ(chain.age.times.max, 170us);
   EXPECT_EQ(chain.reduced_age.times.count, 9u);
-  EXPECT_EQ(chain.reduced_age.times.max, 130us); // read at 0, used by the job at 120
+  EXPECT_EQ(chain.reduced_age.times.max, 130us); // read at 0, used by the job that ends at 120
   EXPECT_EQ(chain.invalid, "");
   ASSERT_TRUE(chain.worst);
   EXPECT_EQ(chain.worst->event, us(0));
@@ -72,7 +72,7 @@ TEST(Chains, SayWhereTheirReactionsWentAndWhatWouldShortenThem) {
   Script script = chained();
   run_all(script);
   const ChainAnalysis chain = script.analyze().chains.at(0);
-  // Each waits 100 for camera's job; then control comes 30, 10 and 30 after its output, and takes 10
+  // Each waits 100 for camera's job. Then control comes 30, 10 and 30 after its output, and takes 10.
   EXPECT_EQ(chain.all.reactions, 3u);
   ASSERT_EQ(chain.all.parts.size(), 2u);
   EXPECT_EQ(chain.all.parts[0].waits, 100us);
@@ -97,7 +97,8 @@ TEST(Chains, UnderLogicalExecutionTimeJobsReadAtReleasesAndWriteAtDeadlines) {
   Script script = chained(Communication::let);
   run_all(script);
   const ChainAnalysis chain = script.analyze().chains.at(0);
-  // Camera's outputs at 100, 200, 300, 400; control reads at 120, 200, 320, which appears at 160, 240, 360
+  // Camera's outputs appear at 100, 200, 300, 400. Control reads at 120, 200, 320, and its outputs appear at 160, 240,
+  // 360.
   EXPECT_EQ(chain.reaction.times.count, 2u);
   EXPECT_EQ(chain.reaction.times.min, 240us);
   EXPECT_EQ(chain.reaction.times.max, 260us);
@@ -117,7 +118,7 @@ TEST(Chains, AnEventThatReleasesIsAnsweredFromItsReleaseOn) {
   EXPECT_EQ(chain.worst->steps[0].until_release(), 0us);
 }
 
-/// Camera's job 2 reads what was sampled 40 us before its release, the others 20 us.
+/// Camera's job 2 reads a sample taken 40 us before its release, the others one taken 20 us before.
 Script sampled() {
   Script script = chained();
   script.setup.chains[0].from_sampling = true;
@@ -140,7 +141,7 @@ Script sampled() {
 TEST(Chains, FromTheSamplingCountBeforeTheRelease) {
   const Analysis analysis = sampled().analyze();
   const ChainAnalysis& chain = analysis.chains.at(0);
-  EXPECT_EQ(chain.reaction.times.count, 3u); // at 170, 250 and 370, after samples at -20, 80 and 160
+  EXPECT_EQ(chain.reaction.times.count, 3u); // outputs at 170, 250 and 370, from samples at -20, 80 and 160
   EXPECT_EQ(chain.reaction.times.min, 170us);
   EXPECT_EQ(chain.reaction.times.max, 210us);
   EXPECT_EQ(chain.age.times.max, 210us);
@@ -226,7 +227,7 @@ TEST(Chains, OfTasksThatAreNotThereDoNoHarm) {
   EXPECT_EQ(script.analyze().chains.at(0).reaction.times.count, 0u);
 }
 
-/// As long as it is waited for.
+/// This holds as long as the analysis waits for late events.
 TEST(Chains, WhatAThreadTellsLateChangesNothing) {
   Script script = chained();
   std::mt19937 random(1);

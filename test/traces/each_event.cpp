@@ -30,7 +30,7 @@ void emit_swapping() {
   swap_end(loaded, at(141), {}, chunk);
   swap_begin(saved, at(142));
   swap_end(saved, at(143), {}, chunk);
-  swap_begin(saved, at(144)); // of constants: unmapped only
+  swap_begin(saved, at(144)); // constants are unmapped only
   swap_end(saved, at(145), {}, {});
   swap_end(loaded, at(146), Unexpected(Errc::corrupted), chunk);
   swap_end(saved, at(147), Unexpected(Errc::io_error), {});
@@ -165,7 +165,7 @@ std::vector<ExpectedEvent> bandwidth() {
           {"throttle_end", {{"core", 5}, {"at", 620}}, {}}};
 }
 
-/// One with bounds, under each communication, and one without.
+/// Emits a chain with bounds, under each communication, and one without bounds.
 void emit_chains() {
   TaskSet tasks;
   tasks.tasks.resize(3);
@@ -223,7 +223,7 @@ std::vector<ExpectedEvent> chains() {
           place(1, 2, -1, -1)};
 }
 
-/// As often as there are memory policies.
+/// Emits the event once for each memory policy.
 void emit_memory_policies(const Task& task, PlannedTask planned) {
   planned.memory = {
       .constant = {5'000'000'001}, .scratch = {5'000'000'002}, .state = {5'000'000'003}, .fixed = {5'000'000'004}};

@@ -1,4 +1,4 @@
-// Each event of the provider once, with known values, and what a trace of them must hold.
+// Emits each event of the provider once, with known values, and lists the expected contents of a trace of them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ExpectedEvent {
 };
 
 void emit_each_event();
-/// In the order of emit_each_event(), with the layers' events.
+/// Returns the expected events in the order of emit_each_event(), including those of layers.
 std::vector<ExpectedEvent> each_event();
 
 } // namespace rtexec::traces::test

@@ -1,4 +1,4 @@
-// What is written of the events elsewhere is what the table says.
+// Tests that other descriptions of the events agree with the table.
 #include "test/support/test_files.hpp"
 #include "traces/events.hpp"
 
@@ -21,7 +21,7 @@ template <class Event> Fields fields_of() {
   return names;
 }
 
-/// By event.
+/// Returns the fields of the table, by event.
 std::map<std::string, Fields> of_table() {
   std::map<std::string, Fields> all;
 #define RTEXEC_EVENT(event_, ...) all[#event_] = fields_of<event::event_>();
@@ -34,8 +34,8 @@ std::vector<std::string> split(const std::string& text, const std::string& by) {
   return {std::sregex_token_iterator(text.begin(), text.end(), separator, -1), {}};
 }
 
-/// Rows `| `event`, `event` | field, field (remark) | when |`; where events of a row differ, a list each, by
-/// semicolons.
+/// Reads the rows `| `event`, `event` | field, field (remark) | when |`. If the events of a row differ, a semicolon
+/// separates the lists.
 std::map<std::string, Fields> of_readme() {
   std::map<std::string, Fields> all;
   std::istringstream readme(rtexec::test::read_text("rtexec/docs/design/traces.md"));

@@ -1,4 +1,5 @@
-// The flight recorder: what a snapshot holds, when one is written, and that the threads it is about do not notice.
+// Tests the flight recorder: the contents of a snapshot, when one is written, and that it does not disturb the recorded
+// threads.
 #include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
@@ -26,7 +27,7 @@ struct Written {
   std::string reason;
 };
 
-/// That the program says, and a line at the end.
+/// Returns the snapshots that the program reports, and the last line that it prints.
 std::vector<Written> snapshots_of(Program& program, std::string& last) {
   std::vector<Written> snapshots;
   while (!(last = program.read_line()).starts_with("left out") && !last.empty()) {
@@ -38,7 +39,7 @@ std::vector<Written> snapshots_of(Program& program, std::string& last) {
 
 struct Contents {
   int setup = 0;
-  std::vector<std::int64_t> jobs; // started, in order
+  std::vector<std::int64_t> jobs; // started jobs, in order
 };
 
 Contents contents_of(const fs::path& snapshot) {
@@ -104,7 +105,7 @@ TEST(FlightRecorder, BabeltraceReadsASnapshot) {
   EXPECT_THAT(rtexec::test::read_text(folder / "text"), testing::HasSubstr("job = 99"));
 }
 
-/// Here of a minute, for a machine that is held up.
+/// Here the interval is a minute, in case the machine stalls.
 TEST(FlightRecorder, MissesOfASecondShareASnapshot) {
   EXPECT_EQ(FlightRecorderOptions().apart, std::chrono::seconds(1));
   const ScratchFolder folder;

@@ -1,5 +1,5 @@
-// Loading before the first release: how far first contents were prefetched while others were made, as intervals made by
-// hand say; their bars; and what a damaged recording says of them.
+// Tests the analysis of loading before the first release: the overlap of prefetching with computing initial contents,
+// for invented intervals; their bars; and the result for a damaged recording.
 #include "traces/analysis/loading.hpp"
 
 #include "test/traces/recording_script.hpp"
@@ -23,12 +23,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// In microseconds.
+/// Returns a tile; times are in microseconds.
 TileSetup tile(std::int64_t prefetch_begin, std::int64_t prefetch_end, std::int64_t make_begin, std::int64_t make_end) {
   return {{1 << 20}, {us(prefetch_begin), us(prefetch_end)}, {us(make_begin), us(make_end)}};
 }
 
-/// Two tiles on the GPU, the second one on its way while the first is made, and a buffer that the host made.
+/// Returns two tiles on the GPU, the second one prefetched while the first is computed, and a buffer that the host
+/// computed.
 TaskSetup two_buffers() {
   TaskSetup setup = task("sum", 100us, 0);
   setup.loaded = Stretch{us(10), us(90)};
@@ -64,7 +65,7 @@ TEST(Loading, SumsWhatTheStreamsDidAndHowLongBothDid) {
   EXPECT_EQ(contents_of(task("other", 100us, 0)).buffers, 0U);
 }
 
-/// Against a count of microseconds in which both streams work.
+/// Compares with a count of the microseconds in which both streams work.
 TEST(Loading, OverlapIsTheTimeInWhichBothStreamsWork) {
   std::mt19937 random(5);
   const auto step = [&] { return static_cast<std::int64_t>(random() % 9); };

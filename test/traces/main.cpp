@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-// The plug-in of babeltrace2 2.0 leaks what it has read of an event, or of metadata, that is cut off; calls of glib
-// show no caller. The plug-in is kept loaded, for its name is known only as long as it is.
+// The plug-in of babeltrace2 2.0 leaks the parts that it has read of a truncated event or of truncated metadata. Calls
+// of glib show no caller. The plug-in stays loaded, because its name is known only while it is loaded.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:babeltrace-plugin-ctf\nleak:libglib-2.0\n"; }
 

@@ -1,5 +1,5 @@
-// From measured executions to a WCET: what is added to the longest, what is claimed of it, and that claims hold. 500
-// profiles of each process: pwcet-bench --claims.
+// Tests how a WCET is derived from measured executions: the margin above the longest, the claim for it, and that claims
+// hold. For 500 profiles of each process run pwcet-bench --claims.
 #include "test/support/sanitized.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/growth.hpp"
@@ -34,7 +34,7 @@ TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
     EXPECT_EQ(found.halvings, max_halvings);
     sum += found.per_doubling;
   }
-  // The largest of three estimates, of which the one by the longest alone is by chance.
+  // The result is the largest of three estimates. That from the longest execution alone depends on chance.
   EXPECT_GT(sum / repetitions, 5 * std::numbers::ln2);
   EXPECT_LT(sum / repetitions, 5 * std::numbers::ln2 * 1.6);
 }
@@ -166,7 +166,7 @@ TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
 
 TEST(PartWcet, OfAProfileIsNoShorterForMoreOfTheSame) {
   ProfileEntry entry;
-  SampleSeries executions; // of which each block of what is kept has both
+  SampleSeries executions; // each block of the kept ones has both values
   for (int i = 0; i < 4000; ++i) executions.add(Duration(i % 2 == 0 ? 100 : 130));
   for (int night = 1; night <= 3; ++night) {
     add_executions(entry, Part::device, executions, Duration(130), {.margin = 1.1});
@@ -217,7 +217,7 @@ TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
   EXPECT_EQ(layered.wcet.device, entry.wcet.device);
 }
 
-/// Of 2000 executions, one of which was the longest.
+/// Adds 2000 executions, one of which is the longest.
 void add_varied(ProfileEntry& entry, Part part, Duration usual, Duration longest) {
   SampleSeries executions;
   for (int i = 0; i < 2000; ++i) executions.add(i == 700 ? longest : usual);
@@ -228,7 +228,7 @@ TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
   using namespace std::chrono_literals;
   std::vector<ProfileEntry> entries(3);
   const auto& add = add_varied;
-  add(entries[0], Part::before, 2ms, 6ms); // long: what it varies is its own
+  add(entries[0], Part::before, 2ms, 6ms); // long: its variation is its own
   add(entries[0], Part::after, 60us, 130us);
   add(entries[1], Part::before, 120us, 130us);
   add(entries[1], Part::device, 50us, 50us);
@@ -254,7 +254,7 @@ TEST(PartWcet, OfAnyDevicePartAllowsTheInterruptionsOfShortOnes) {
   add_varied(entries[0], Part::device, 40us, 90us);
   add_varied(entries[1], Part::device, 150us, 160us);
   add_varied(entries[1], Part::before, 20us, 22us);
-  add_varied(entries[2], Part::device, 2ms, 6ms); // long: what it varies is its own
+  add_varied(entries[2], Part::device, 2ms, 6ms); // long: its variation is its own
   const std::vector<ProfileEntry> alone = entries;
   const Duration longest = alone[0].wcet.device - 40us;
   ASSERT_GE(longest, 50us);

@@ -1,4 +1,4 @@
-// Jobs that are preempted between segments of their device part: stretches, causes, blame, pictures, and the replay.
+// Tests jobs that are preempted between segments of their device part: intervals, causes, blame, plots, and the replay.
 #include "test/traces/recording_script.hpp"
 #include "traces/analysis/gantt_windows.hpp"
 #include "traces/report/gantt_svg.hpp"
@@ -24,7 +24,7 @@ using testing::SizeIs;
 constexpr JobId front{0, 0}, rear{1, 0};
 constexpr std::size_t device = 1;
 
-/// `front` is an express task, and `rear` has three segments. By deadline and rank `rear` would be the more urgent.
+/// `front` is an express task, and `rear` has three segments. By deadline and rank `rear` would be more urgent.
 Script two() {
   Script script({task("front", 1000us, 1), task("rear", 400us, 0)});
   script.setup.tasks[0].device_class = 0;
@@ -32,7 +32,7 @@ Script two() {
   return script;
 }
 
-/// Executes from `begin` to `end` as soon as it is released.
+/// Adds a job that executes from `begin` to `end`, as soon as it is released.
 void express(Script& script, JobId job, std::int64_t begin, std::int64_t end) {
   script.release(job, begin - 2, begin - 2);
   script.ready(job, begin - 1, 1);
@@ -41,8 +41,8 @@ void express(Script& script, JobId job, std::int64_t begin, std::int64_t end) {
   script.finish(job, end, end, 0);
 }
 
-/// From 1 to 11 and from 23 to 44, with a microsecond between its last two segments; `front` has the device from 12 to
-/// 22.
+/// `rear` executes from 1 to 11 and from 23 to 44, with a microsecond between its last two segments. `front` has the
+/// device from 12 to 22.
 Script preempted() {
   Script script = two();
   script.release(rear, 0, 0);
@@ -159,7 +159,7 @@ TEST(Preemption, BetweenSegmentsThatFollowEachOtherNobodyIsBlamed) {
   EXPECT_THAT(bars.all, ElementsAre(Bar(GanttBar::Kind::device, rear, us(1), us(44))));
 }
 
-/// `front` takes the device, and leaves it before it has executed.
+/// `front` takes the device, and leaves it before it executes.
 TEST(Preemption, AJobThatGoesOnLaterHasLeftTheDevice) {
   Script script = two();
   script.setup.swap =
@@ -203,7 +203,7 @@ TEST(Preemption, WhoeverWaitsBesideThemWaitsForTheOneThatExecutes) {
   EXPECT_EQ(took(job, Cause::queueing), 39us);
 }
 
-/// A level above takes the device twice, and the chunks of `rear`.
+/// A level above takes the device twice, and evicts chunks of `rear`.
 TEST(Preemption, BlameNamesWhoPreemptedAndWhatCameBack) {
   Script script({task("front", 100us, 0), task("rear", 100us, 1)});
   script.setup.tasks[1].device_class = 2;
@@ -260,7 +260,7 @@ TEST(Preemption, IsWhatSurroundsAnExecution) {
   EXPECT_EQ(neighbour->groups[0].name, "preempted");
 }
 
-/// As the executive tells of a job that was withdrawn, or whose chunks did not come back.
+/// The executive reports this for a job that was withdrawn, or whose chunks were not reloaded.
 TEST(Preemption, AJobThatLeavesBetweenTwoSegmentsHasEndedThere) {
   Script script = two();
   script.release(rear, 0, 0);
@@ -334,7 +334,7 @@ TEST(Preemption, AnyRecordThatIsMissingOrChangedMakesItsTaskInvalid) {
 
 // ---- replay ----
 
-/// With one segment launched ahead.
+/// Sets with one segment launched ahead.
 Script two_ahead() {
   Script script = two();
   script.setup.launch_ahead = 1;
@@ -350,7 +350,7 @@ Plan plan_of_two_ahead() {
   return plan;
 }
 
-/// Asks the core for what two_ahead() says, and records both.
+/// Feeds the core with the events of two_ahead(), and records events and actions.
 class Driver {
  public:
   explicit Driver(Script& script) : script_(script), scheduler_(plan_of_two_ahead()) {}
@@ -379,8 +379,8 @@ class Driver {
   std::uint64_t next_ = 0;
 };
 
-/// Of `rear`, with one segment launched ahead; `front` comes in its first segment, and `rear` is withdrawn while that
-/// has the device.
+/// A run of `rear` with one segment launched ahead. `front` comes during its first segment. `rear` is withdrawn while
+/// `front` has the device.
 Script withdrawn() {
   Script script = two_ahead();
   Driver driver(script);
@@ -411,7 +411,8 @@ TEST(PreemptionReplay, AgreesWithSegmentsThatAreLaunchedAheadAndJobsThatLeaveBet
   EXPECT_EQ(replay.inputs, 6u);
 }
 
-/// The engine says that a segment failed before the core hears of the end of the one before, and gives one more.
+/// The engine reports that a segment failed before the core learns of the end of the previous one and launches one
+/// more.
 TEST(PreemptionReplay, AgreesWithAJobOfWhichMoreIsGivenThoughItHasFailed) {
   Script script = two_ahead();
   Driver driver(script);

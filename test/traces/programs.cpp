@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// One line for whoever started the program.
+/// Prints one line for the parent process.
 void say(const std::string& line) {
   std::puts(line.c_str());
   std::fflush(stdout);
@@ -48,7 +48,7 @@ int failed(const Error& error) {
   return 1;
 }
 
-/// Runs `body` in a session; says "recording" before it and "EVENTS LOST" at the end.
+/// Runs `body` in a session. Prints "recording" before it, and "EVENTS LOST" at the end.
 int record(const fs::path& folder, const SessionOptions& options, const std::function<void()>& body) {
   auto session = Session::start(folder, options);
   if (!session) return failed(session.error());
@@ -63,7 +63,7 @@ int record(const fs::path& folder, const SessionOptions& options, const std::fun
   return 0;
 }
 
-/// As many events as are asked for through small buffers, as fast as they can be written.
+/// Emits `events` events through small buffers, as fast as they can be written.
 int record_and_drain(const fs::path& folder, std::uint64_t events) {
   auto session = Session::start(folder, {.buffer = Bytes{1U << 20}});
   if (!session) return failed(session.error());
@@ -88,7 +88,7 @@ void emit_from_four_threads(std::uint64_t events) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Page faults and allocations of a prepared thread that records, once memory is locked.
+/// Prints the page faults and allocations of a prepared thread that records, with memory locked.
 void say_faults_and_allocations(std::uint64_t events) {
   if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
     say("not locked");
@@ -125,7 +125,7 @@ void emit_setup() {
   run_begin("1.2.3", "a board", false, {});
 }
 
-/// On one core, so that its buffers hold the latest of all.
+/// Pins the thread to one core, whose buffers then hold the latest of all events.
 void stay_on_one_core() {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -140,7 +140,7 @@ int say_snapshots(FlightRecorder& recorder) {
   return snapshots.outcome ? 0 : failed(snapshots.outcome.error());
 }
 
-/// Runs `body` under a flight recorder; says its snapshots.
+/// Runs `body` under a flight recorder, and prints its snapshots.
 int fly(const fs::path& folder, const FlightRecorderOptions& options,
         const std::function<void(FlightRecorder&)>& body) {
   auto recorder = FlightRecorder::start(folder, options);
@@ -164,7 +164,7 @@ std::uintmax_t bytes_in(const fs::path& folder) {
   return bytes;
 }
 
-/// Its folder is there before its events are.
+/// Waits for snapshots. A snapshot's folder exists before its events are written.
 bool snapshots_are_written(const fs::path& folder, std::ptrdiff_t count) {
   std::uintmax_t before = 0;
   return snapshots_become(folder, count) && wait_for(
@@ -176,7 +176,7 @@ bool snapshots_are_written(const fs::path& folder, std::ptrdiff_t count) {
                                                 1min);
 }
 
-/// That many events before each snapshot; each is waited for.
+/// Emits `events` events before each snapshot, and waits for each snapshot.
 void emit_and_take(FlightRecorder& recorder, const fs::path& folder, std::uint64_t events, int times) {
   for (int i = 0; i < times; ++i) {
     for (std::uint64_t job = 0; job < events; ++job)
@@ -188,7 +188,7 @@ void emit_and_take(FlightRecorder& recorder, const fs::path& folder, std::uint64
 
 FlightRecorder* signalled = nullptr;
 
-/// Until SIGUSR1 has come.
+/// Emits until SIGUSR1 arrives.
 void emit_until_signalled(FlightRecorder& recorder, const fs::path& folder) {
   signalled = &recorder;
   ::signal(SIGUSR1, [](int) { signalled->take_for_signal(); });
@@ -198,7 +198,7 @@ void emit_until_signalled(FlightRecorder& recorder, const fs::path& folder) {
   ::signal(SIGUSR1, SIG_DFL);
 }
 
-/// A prepared thread emits while snapshots are written.
+/// A prepared thread emits while snapshots are written. Prints how it was disturbed.
 void say_disturbance(FlightRecorder& recorder, const fs::path& folder) {
   if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return say("not locked");
   std::atomic<bool> over = false;
@@ -227,7 +227,7 @@ double cpu_nanoseconds() {
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-/// Nanoseconds of CPU time: of a thread's first event, and of each of the following.
+/// Nanoseconds of CPU time for a thread's first event, and for each following one.
 struct Cost {
   double first = 0;
   double each = 0;
@@ -255,7 +255,7 @@ void say_cost_recorded() {
   say(line);
 }
 
-/// What each thread of a process waits for in the kernel.
+/// Returns what each thread of a process waits for in the kernel.
 std::string threads_of(pid_t process) {
   std::string text;
   std::error_code gone;
@@ -268,7 +268,7 @@ std::string threads_of(pid_t process) {
   return text;
 }
 
-/// So many events each 10 ms.
+/// Emits `events` events each 10 ms.
 void emit_slowly(std::uint64_t events, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     emit(events);
@@ -289,7 +289,7 @@ int run_program(const std::vector<std::string>& arguments) {
   if (mode == "record")
     return record(folder, {}, [&] {
       emit(number(2));
-      // So many ms at most: until there is a file beside the folder
+      // Waits until a file exists beside the folder, for at most the given number of ms.
       static_cast<void>(
           wait_for([&] { return fs::exists(folder.string() + "-ends"); }, std::chrono::milliseconds(number(3)), 10ms));
     });
@@ -321,7 +321,7 @@ int run_program(const std::vector<std::string>& arguments) {
   if (mode == "fly-burst")
     return fly(folder, {.apart = 1min}, [&](FlightRecorder& recorder) {
       emit_and_take(recorder, folder, 10, 1);
-      // Within the minute after the first
+      // Within a minute of the first miss.
       for (int i = 1; i < 30; ++i) recorder.take("miss " + std::to_string(i));
     });
   if (mode == "fly-signal")

@@ -1,4 +1,4 @@
-// Small traced programs: this test program run again as a process of its own, with a mode instead of tests.
+// Small traced programs: this test program runs again as a child process, with a mode instead of tests.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -14,14 +14,14 @@
 
 namespace rtexec::traces::test {
 
-/// Runs the mode named first; the process's exit code. Modes: programs.cpp.
+/// Runs the mode that the first argument names, and returns the process's exit code. programs.cpp lists the modes.
 int run_program(const std::vector<std::string>& arguments);
 
-/// A process that runs a mode of run_program(), in a process group of its own; killed at the end of the test if it
-/// still runs. One that a call waits for in vain fails the test and is killed.
+/// A child process that runs a mode of run_program(), in a process group of its own. The destructor kills it if it
+/// still runs. If a call waits for it in vain, the test fails and the process is killed.
 class Program {
  public:
-  /// `before_exec` runs in the new process: to change its environment, user or scheduling.
+  /// `before_exec` runs in the new process, to change its environment, user or scheduling.
   explicit Program(const std::vector<std::string>& arguments, const std::function<void()>& before_exec = {},
                    const std::filesystem::path& executable = "/proc/self/exe");
   ~Program();
@@ -29,23 +29,23 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  std::string read_line(); // that it printed next; empty at its end
-  int wait();              // its exit code; 128 + signal when killed
+  std::string read_line(); // the next line that it printed; empty at its end
+  int wait();              // waits; returns its exit code, or 128 + signal if killed
 
  private:
-  static constexpr Duration limit = std::chrono::minutes(5); // of a call: longer than Session waits in a row
+  static constexpr Duration limit = std::chrono::minutes(5); // of a call: longer than Session waits in total
   void give_up(const char* awaited);
 
   pid_t pid_ = -1;
   int output_ = -1;
 };
 
-/// Emits that many job_start events: task 0, jobs 0, 1, ...
+/// Emits `events` job_start events: task 0, jobs 0, 1, ...
 void emit(std::uint64_t events);
-/// Outside a session.
+/// Measures the cost of an event outside a session.
 double nanoseconds_of_an_event_off();
 
-/// Processes started as, or by, the private session daemon of process `owner`.
+/// Returns the processes started as, or by, the private session daemon of process `owner`.
 std::vector<pid_t> daemons_of(pid_t owner);
 
 } // namespace rtexec::traces::test

@@ -1,4 +1,4 @@
-// Every event of the provider arrives with its name, its fields and in order.
+// Tests that every event of the provider is recorded with its name and fields, and in order.
 #include "test/support/test_files.hpp"
 #include "test/traces/each_event.hpp"
 #include "test/traces/programs.hpp"
@@ -15,7 +15,7 @@
 namespace rtexec::traces::test {
 namespace {
 
-/// The expected event, with the values that were recorded.
+/// Returns the expected event with the recorded values.
 ExpectedEvent recorded_as(const ExpectedEvent& expected, const RecordedEvent& event) {
   ExpectedEvent got{std::string(event.name()), {}, {}};
   for (const auto& [field, value] : expected.integers)
@@ -65,7 +65,7 @@ TEST(Provider, LayersAreOffByDefault) {
   expect_recorded(folder / "trace", expected, begin);
 }
 
-/// Printed, not judged: the machine may be busy.
+/// The cost is printed but not checked: the machine may be busy.
 TEST(Provider, CostOfAnEvent) {
   const rtexec::test::ScratchFolder folder;
   Program program({"cost", folder / "trace"});

@@ -1,5 +1,5 @@
-// From samples to quantiles: what is covered, what is refused and why, and that every figure is a number. Coverage with
-// 200 repetitions and more samples: pwcet-bench.
+// Tests the estimation of quantiles from samples: coverage, refusals with their reasons, and that every figure is a
+// number. For coverage with 200 repetitions and more samples run pwcet-bench.
 #include "test/support/sanitized.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/pwcet.hpp"
@@ -48,7 +48,7 @@ void expect_sound(const TailModel& model, std::size_t asked) {
   expect_numbers(model.fit);
 }
 
-/// Whatever comes in: figures are numbers, and a refusal has a reason.
+/// Checks for any samples that figures are numbers, and that a refusal has a reason.
 Pwcet checked(const std::vector<double>& x, const PwcetOptions& options = {}) {
   const Pwcet result = estimate_pwcet(x, options);
   EXPECT_EQ(result.samples, x.size());
@@ -78,7 +78,7 @@ TEST_P(PwcetCoverage, IntervalsHoldTheTruth) {
       used_maxima += result.maxima.refused.empty() ? 1 : 0;
       covered_by_maxima += covers(result.maxima, truth) ? 1 : 0;
     }
-    // So few repetitions scatter below the goal of 90 %
+    // With so few repetitions, the coverage scatters below the goal of 90 %.
     EXPECT_GE(of_this, (sanitized ? 0.3 : 0.8) * used_of_this) << distribution.name;
     covered_by_pot += of_this;
     used_pot += used_of_this;
@@ -197,7 +197,8 @@ TEST(PwcetEstimate, MaximaOfJobsGiveTheQuantilesOfOneJob) {
   const PwcetOptions of_maxima{.exceedances = {1e-3, 1e-4, 1e-6}, .block = block};
   int covered = 0, asked = 0;
   for (int i = 0; i < 10; ++i) {
-    // The largest of `block` draws, at once: its distribution function is that of one draw to the power of `block`.
+    // Draws the largest of `block` values at once: its distribution function is that of one value to the power of
+    // `block`.
     const auto largest = [](Random& r) { return gumbel(-std::expm1(std::log(uniform(r)) / block)); };
     const Pwcet result = checked(samples(5000, random, largest), of_maxima);
     for (const auto* model : {&result.pot, &result.maxima})

@@ -1,6 +1,6 @@
-// Fits and confidence intervals of both tail models against scipy, closed forms, and what must not change them. The
-// constants were found with scipy 1.17: densities of genpareto and genextreme, minimize(method='Nelder-Mead'), brentq
-// for the intervals' ends.
+// Tests fits and confidence intervals of both tail models against scipy, closed forms, and invariants. The constants
+// were found with scipy 1.17: densities of genpareto and genextreme, minimize(method='Nelder-Mead'), brentq for the
+// limits of intervals.
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/gev.hpp"
 #include "traces/wcet/gpd.hpp"
@@ -13,7 +13,7 @@
 namespace rtexec::traces::test {
 namespace {
 
-/// The 200 largest of 2000, above the one below them.
+/// Returns the 200 largest of 2000 samples, relative to the next smaller one.
 std::vector<double> peaks() {
   auto x = minimal_standard(2000);
   std::sort(x.begin(), x.end());
@@ -22,7 +22,7 @@ std::vector<double> peaks() {
   return y;
 }
 
-/// Of 100 blocks of 20.
+/// Returns the maxima of 100 blocks of 20.
 std::vector<double> maxima() {
   const auto x = minimal_standard(2000);
   std::vector<double> y;

@@ -19,7 +19,8 @@ namespace rtexec::traces::test {
 
 using Random = std::mt19937_64;
 
-/// 100 plus exponential times of mean 5 by the generator of Park and Miller: any language reproduces it.
+/// Returns 100 plus exponential times of mean 5 from the generator of Park and Miller, which any language can
+/// reproduce.
 inline std::vector<double> minimal_standard(std::size_t count) {
   std::vector<double> x(count);
   std::uint64_t state = 1;
@@ -30,7 +31,7 @@ inline std::vector<double> minimal_standard(std::size_t count) {
   return x;
 }
 
-/// Within (0, 1).
+/// Draws uniformly from (0, 1).
 inline double uniform(Random& random) { return (static_cast<double>(random() >> 11U) + 0.5) * 0x1p-53; }
 
 inline double normal(Random& random, double mean = 0, double deviation = 1) {
@@ -44,11 +45,11 @@ inline double pareto(double exceedance, double shape, double scale = 5) {
 
 inline double gumbel(double exceedance) { return 100 - 5 * std::log(-std::log1p(-exceedance)); }
 
-/// Its tail is of one piece: an estimate is due.
+/// A distribution whose tail follows one model: an estimate must be given.
 struct Distribution {
   std::string name;
   std::function<double(Random&)> draw;
-  std::function<double(double)> quantile; // by exceedance
+  std::function<double(double)> quantile; // the quantile of an exceedance probability
 };
 
 inline std::vector<double> samples(std::size_t count, Random& random, const std::function<double(Random&)>& draw) {
@@ -61,7 +62,7 @@ inline Distribution by_inversion(std::string name, std::function<double(double)>
   return {std::move(name), [quantile](Random& random) { return quantile(uniform(random)); }, quantile};
 }
 
-/// Of N(100, 5) and, for `share` of the samples, N(110, 8).
+/// A mixture of N(100, 5) and, for `share` of the samples, N(110, 8).
 inline Distribution normal_mixture(std::string name, double share) {
   const auto survival = [share](double x) {
     const boost::math::normal low(100, 5), high(110, 8);
@@ -105,15 +106,15 @@ inline std::vector<Distribution> distributions() {
   return all;
 }
 
-/// No estimate is due: `broken` is what is wrong with the samples.
+/// Samples that violate a model: no estimate may be given. `broken` names the violation.
 struct Broken {
   std::string name;
   std::string broken;
   std::function<std::vector<double>(std::size_t, Random&)> make;
 };
 
-/// A stationary Gaussian process of first order, with the marginal distribution that `shape` makes of a standard normal
-/// value.
+/// Returns samples of a stationary first-order Gaussian process. `shape` maps standard normal values to the marginal
+/// distribution.
 inline std::vector<double> autoregressive(std::size_t count, Random& random, double correlation,
                                           const std::function<double(double)>& shape) {
   double z = normal(random);
@@ -123,7 +124,7 @@ inline std::vector<double> autoregressive(std::size_t count, Random& random, dou
   });
 }
 
-/// Fractional noise of order d: an infinite moving average (Hosking 1981), cut off.
+/// Returns fractional noise of order d: a truncated infinite moving average (Hosking 1981).
 inline std::vector<double> fractional_noise(std::size_t count, Random& random, double d) {
   constexpr std::size_t terms = 1000;
   std::vector<double> weights(terms, 1);
@@ -136,14 +137,14 @@ inline std::vector<double> fractional_noise(std::size_t count, Random& random, d
   return x;
 }
 
-/// One sample in a hundred comes from `far`.
+/// A sequence in which one sample in a hundred comes from `far`.
 inline Broken far_mixture(std::string name, std::function<double(Random&)> far) {
   return {std::move(name), "one tail", [far](std::size_t count, Random& random) {
             return samples(count, random, [&](Random& r) { return uniform(r) < 0.01 ? far(r) : normal(r, 100, 5); });
           }};
 }
 
-/// N(100, 5), moved and stretched along the recording, of which `at` is the share that has passed.
+/// N(100, 5), shifted and scaled along the recording. `at` is the elapsed fraction of the recording.
 inline Broken changing(std::string name, std::string broken, std::function<double(double at)> level,
                        std::function<double(double at)> stretch) {
   return {std::move(name), std::move(broken), [level, stretch](std::size_t count, Random& random) {
@@ -182,7 +183,7 @@ inline std::vector<Broken> broken_samples() {
   };
 }
 
-/// Execution times as tasks have them, with the probability that one exceeds a value, in the long run.
+/// A process of typical execution times of tasks, with the long-run probability that one exceeds a value.
 struct Process {
   std::string name;
   std::function<std::vector<double>(std::size_t, Random&)> make;
@@ -193,7 +194,7 @@ inline double normal_exceeds(double x, double mean, double deviation) {
   return std::erfc((x - mean) / (deviation * std::numbers::sqrt2)) / 2;
 }
 
-/// N(100, 5), moved by `shift(phase)`, whose phase goes from 0 to 1 in `period` jobs and begins anywhere.
+/// N(100, 5), shifted by `shift(phase)`. The phase goes from 0 to 1 in `period` jobs and starts anywhere.
 inline Process cyclic(std::string name, double period, std::function<double(double phase)> shift) {
   constexpr int steps = 2000;
   return {std::move(name),
@@ -230,7 +231,7 @@ inline std::vector<Process> processes() {
         std::move(name), [=](Random& r) { return 100 * std::exp(normal(r, 0, deviation)); },
         [=](double x) { return normal_exceeds(std::log(x / 100), 0, deviation); });
   };
-  // As long as something else, a twentieth of the time, is in the way
+  // For a twentieth of the time, interference is added.
   const auto beside = [](double phase) { return phase < 0.05 ? 30 * (1 - phase / 0.05) : 0.0; };
   const auto slow = [](double phase) { return 10 * std::sin(2 * std::numbers::pi * phase); };
   return {

@@ -1,5 +1,5 @@
-// The applicability tests against independent oracles, and their level under the null hypothesis. Oracles: statsmodels
-// 0.15 and scipy 1.17, as named at each constant, on the samples of `minimal_standard`.
+// Tests the applicability tests against independent oracles, and their level under the null hypothesis. Oracles:
+// statsmodels 0.15 and scipy 1.17, as named at each constant, on the samples of `minimal_standard`.
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/fit_tests.hpp"
 #include "traces/wcet/gev.hpp"
@@ -59,7 +59,7 @@ TEST(PwcetSampleTests, IndependentSamplesPassAtTheStatedLevel) {
     const std::array tests{kpss(x), kpss_of_spread(x, median), ljung_box(x), runs(x, median), rescaled_range(x)};
     for (std::size_t t = 0; t < tests.size(); ++t) rejected[t] += tests[t].holds ? 0 : 1;
   }
-  // 3 on average at the level of 1 %: more than 9 in one of 1000 cases
+  // 3 on average at the level of 1 %. More than 9 occur in one of 1000 cases.
   for (const int count : rejected) EXPECT_LE(count, 9);
 }
 

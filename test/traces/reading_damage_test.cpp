@@ -1,5 +1,5 @@
-// A damaged trace is read as far as it goes, and what is missing is said; whatever the bytes, reading ends without a
-// crash.
+// Tests that a damaged trace is read as far as possible, and that missing parts are reported. Reading must end without
+// a crash for any bytes.
 #include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/reading_support.hpp"
@@ -32,7 +32,7 @@ using testing::StartsWith;
 
 constexpr std::uint64_t jobs = 600;
 
-/// What is in the system's folder for temporary files that reading makes.
+/// Returns the number of folders that reading made in the system's folder for temporary files.
 std::size_t temporary_folders() {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(fs::temp_directory_path()))
@@ -49,7 +49,8 @@ class DamagedTrace : public testing::Test {
     reading_ = std::make_unique<Reading>();
     read_into(*reading_, folder_.path());
   }
-  /// The jobs of `core` that were read are its first ones, without a gap, and all of the other core's are there.
+  /// Checks that the jobs read from `core` are its first ones, without a gap, and that all of the other core's are
+  /// there.
   std::uint64_t first_jobs_of(unsigned core) {
     std::uint64_t next[2] = {0, 1};
     for (const Record& record : reading_->records) {
@@ -83,12 +84,12 @@ TEST_F(DamagedTrace, StreamCutOffAnywhereIsReadUntilThere) {
     const std::uint64_t read = first_jobs_of(1);
     EXPECT_GE(read, last) << bytes;
     last = read;
-    if (bytes % 4096 == 0 && bytes % 3 == 0) continue; // whole packets, and nothing says that there were more
+    if (bytes % 4096 == 0 && bytes % 3 == 0) continue; // these are whole packets, so the loss of more is undetectable
     ASSERT_THAT(reading_->summary->notes, ElementsAre(StartsWith("stream events_1 "))) << bytes;
     ASSERT_EQ(reading_->losses.size(), 1U);
     EXPECT_EQ(reading_->losses[0].to, Instant::max());
     EXPECT_EQ(reading_->losses[0].events + reading_->losses[0].packets, 0U);
-    EXPECT_EQ(read_text(stream("events_1")).size(), bytes); // not touched
+    EXPECT_EQ(read_text(stream("events_1")).size(), bytes); // unchanged
   }
   EXPECT_EQ(last, jobs / 2);
 }
@@ -207,7 +208,7 @@ TEST_F(DamagedTrace, MetadataThatIsCutOffOrGarbageIsRefused) {
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
 }
 
-/// libbabeltrace2 aborts on them.
+/// libbabeltrace2 aborts on such metadata.
 TEST_F(DamagedTrace, MetadataWithTwoMembersOfOneNameAreRefused) {
   write_text(stream("metadata"), R"(/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
@@ -232,7 +233,7 @@ TEST_F(DamagedTrace, NothingLeftIsRefusedWithTheReasons) {
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "stream events_1 ends in the head of a packet"));
 }
 
-/// How a child that reads the folder ended; a child, so that a crash or a hang is seen.
+/// Returns how a child that reads the folder ended. A child process lets the test detect a crash or a hang.
 int read_in_child(const fs::path& folder) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -255,7 +256,7 @@ TEST_F(DamagedTrace, RandomBytesNeitherCrashNorHang) {
     const fs::path file = stream(files[random() % files.size()]);
     const std::string whole = read_text(file);
     std::string bytes = whole;
-    // Heads more often
+    // Damages packet headers more often.
     const std::size_t range = random() % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 200);
     for (unsigned flips = 1 + random() % 4; flips > 0; --flips) bytes[random() % range] = static_cast<char>(random());
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());

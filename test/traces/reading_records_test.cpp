@@ -1,4 +1,5 @@
-// What was written is read: every field of every record, the set-up, and losses with the time in which they happened.
+// Tests that written data are read back: every field of every record, the set-up, and losses with the time in which
+// they occurred.
 #include "test/support/expected_result.hpp"
 #include "test/traces/reading_support.hpp"
 
@@ -19,13 +20,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-/// Every field that a record of that kind has, at random.
+/// Draws random values for every field of a record of a given kind.
 class RandomRecords {
  public:
   Record next() {
     Record r;
     r.kind = static_cast<RecordKind>(any() % static_cast<std::uint64_t>(RecordKind::other));
-    // Now and then beyond the 32 bits of a short header
+    // Sometimes beyond the 32 bits of a short header.
     time_ += Duration(any() % 3 == 0 ? any() % 10'000'000'000 : any() % 1000);
     r.time = time_;
     if (r.kind == RecordKind::scheduler_input) return input(r);
@@ -42,7 +43,7 @@ class RandomRecords {
  private:
   std::uint64_t any() { return random_(); }
   std::uint32_t word() { return static_cast<std::uint32_t>(any()); }
-  /// Two of them differ by no more than a duration holds.
+  /// Any two of them differ by a value that fits a Duration.
   Instant instant() { return Instant(Duration(static_cast<std::int64_t>(any()) / 2)); }
   policies::Transfer transfer() { return {word(), word(), word()}; }
 
@@ -143,7 +144,7 @@ TEST(ReadRecords, EveryFieldOfEveryKindFromManyStreamsInOrder) {
   read_into(got, folder / "trace");
   ASSERT_TRUE(got.summary) << got.summary.error().what;
   ASSERT_EQ(got.records.size(), written.size());
-  std::multimap<Instant, std::string> of_time; // those of one instant come in any order
+  std::multimap<Instant, std::string> of_time; // records of the same instant may come in any order
   for (const Record& record : written) of_time.emplace(record.time, shown(record));
   for (std::size_t i = 0; i < written.size(); ++i) {
     EXPECT_EQ(got.records[i].time, written[i].time);
@@ -355,7 +356,7 @@ TEST(ReadRecords, LossesAreToldWhereTheyHappened) {
   }
 }
 
-/// As a ring buffer that overwrites: the first packets that are there are not the first that were written.
+/// As with an overwriting ring buffer: the first existing packets are not the first that were written.
 TEST(ReadRecords, WhatWasOverwrittenBeforeTheFirstPacketIsNoLoss) {
   const ScratchFolder folder;
   {

@@ -1,4 +1,4 @@
-// A small recording written by hand, and what reading gave.
+// A small recording written without a run, and the results of reading it.
 #pragma once
 
 #include "test/support/test_files.hpp"
@@ -10,7 +10,7 @@
 
 namespace rtexec::traces::test {
 
-/// What reading a folder gave.
+/// Collects the results of reading a folder.
 struct Reading final : RecordHandler {
   void record(const Record& record) override {
     if (record.kind != RecordKind::other) records.push_back(record);
@@ -22,11 +22,11 @@ struct Reading final : RecordHandler {
 
   [[nodiscard]] bool stops() const override { return records.size() >= most; }
 
-  std::size_t most = SIZE_MAX; // records to be read
+  std::size_t most = SIZE_MAX; // maximum number of records to read
   RunSetup setup;
-  std::vector<Record> records; // but for those of the set-up
+  std::vector<Record> records; // all records except those of the set-up
   std::vector<Loss> losses;
-  std::size_t records_before_loss = 0; // the last one
+  std::size_t records_before_loss = 0; // the number of records before the last loss
   Result<ReadSummary> summary = ReadSummary{};
 };
 
@@ -36,7 +36,7 @@ inline void read_into(Reading& reading, const std::filesystem::path& folder) {
 
 inline Instant ms(std::int64_t count) { return Instant(std::chrono::milliseconds(count)); }
 
-/// Job `number` of task 0 starts.
+/// Returns a record of the start of job `number` of task 0.
 inline Record start_of(std::uint64_t number, Instant time) {
   Record record;
   record.kind = RecordKind::job_start;
@@ -45,7 +45,7 @@ inline Record start_of(std::uint64_t number, Instant time) {
   return record;
 }
 
-/// `jobs` starts on each of `cores` cores in turn, one each millisecond from 1 s on; the set-up at 500 ms.
+/// Writes `jobs` starts, on each of `cores` cores in turn, one each millisecond from 1 s on. The set-up is at 500 ms.
 inline void write_small_trace(const std::filesystem::path& folder, unsigned cores, std::uint64_t jobs,
                               const rtexec::test::CtfOptions& options = {}) {
   rtexec::test::TraceWriter writer(folder, cores, options);

@@ -1,4 +1,4 @@
-// Recordings written by hand: records in the order in which they are given, times in microseconds.
+// Builds recordings in code: records in the given order, times in microseconds.
 #pragma once
 
 #include "traces/analysis/analyzer.hpp"
@@ -47,18 +47,18 @@ class Script {
     record.deadline = us(nominal) + setup.tasks[job.task].deadline;
     add(Kind::job_start, job, actual);
   }
-  /// The first part ends, having had its core for `executed` microseconds.
+  /// Ends the first part, which had its core for `executed` microseconds.
   void ready(Job job, std::int64_t at, std::int64_t executed) {
     add(Kind::cpu_end, job, at).executed = std::chrono::microseconds(executed);
   }
   void begin(Job job, std::int64_t at) { add(Kind::device_begin, job, at); }
   void end(Job job, std::int64_t at) { add(Kind::device_end, job, at); }
-  /// It had the device until `at`, and executed for so long.
+  /// Ends the device part, which had the device until `at` and executed for `executed` microseconds.
   void end(Job job, std::int64_t at, std::int64_t executed) {
     add(Kind::device_executed, job, at).executed = std::chrono::microseconds(executed);
     end(job, at);
   }
-  /// The device is done with the segment, and begins with the next one.
+  /// The device ends the segment, and begins the next one at `next_at`.
   void pause(Job job, std::uint32_t segment, std::int64_t at, std::int64_t next_at) {
     add(Kind::segment_end, job, at).segment = segment;
     add(Kind::segment_begin, job, next_at).segment = segment + 1;
@@ -78,7 +78,7 @@ class Script {
     add(in ? Kind::swap_in_begin : Kind::swap_out_begin, job, begin).transfer = transfer;
     add(in ? Kind::swap_in_end : Kind::swap_out_end, job, end).transfer = transfer;
   }
-  /// A job that nothing disturbs: released at `nominal`, with parts of these lengths one after the other.
+  /// Adds an undisturbed job: released at `nominal`, with parts of these lengths one after the other.
   void run(Job job, std::int64_t nominal, std::int64_t before, std::int64_t device, std::int64_t after) {
     release(job, nominal, nominal);
     ready(job, nominal + before, before);
@@ -87,7 +87,7 @@ class Script {
     finish(job, nominal + before + device, nominal + before + device + after, after);
   }
 
-  /// In the order of time, as a recording is read.
+  /// Analyses the records in the order of time, as when a recording is read.
   [[nodiscard]] Analysis analyze(std::vector<AnalysisObserver*> observers = {},
                                  const std::vector<Loss>& losses = {}) const {
     std::vector<Record> sorted = records;
@@ -109,7 +109,7 @@ class Script {
   std::map<Job, Instant> released_;
 };
 
-/// Keeps the breakdown of every job.
+/// Collects the breakdown of every job.
 class Jobs final : public AnalysisObserver {
  public:
   void job(const JobBreakdown& job) override { all.push_back(job); }

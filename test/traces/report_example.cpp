@@ -53,7 +53,7 @@ Distribution distribution_of(std::vector<Sample> samples) {
   return d;
 }
 
-/// With the quantiles that these parameters mean.
+/// Returns a model with the quantiles that these parameters imply.
 TailModel gpd(double threshold, double scale, double shape, double rate) {
   TailModel m;
   m.name = "gpd", m.location = threshold, m.scale = scale, m.shape = shape, m.rate = rate, m.used = 400;

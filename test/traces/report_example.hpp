@@ -1,6 +1,6 @@
-// A run made by hand for the tests of pictures and exports: `front` and `rear` share a device that swaps, a best-effort
-// task never runs. Every 40th job of front is held up by a swap-in and misses its deadline; core 1 is throttled now and
-// then.
+// An invented run for the tests of plots and exports. `front` and `rear` share a device that swaps; a best-effort task
+// never runs. A swap-in delays every 40th job of front, which misses its deadline. Core 1 is throttled from time to
+// time.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -17,10 +17,10 @@ struct Example {
   std::vector<JobBreakdown> jobs;
 };
 
-/// So many jobs of front, and half as many of rear. The same number gives the same run.
+/// Returns a run with `jobs` jobs of front, and half as many of rear. The same number gives the same run.
 [[nodiscard]] Example example(std::uint64_t jobs);
 
-/// The stretch of a Gantt from `from` to `to`.
+/// Returns the part of a Gantt chart from `from` to `to`.
 [[nodiscard]] Gantt part_of(const Gantt& gantt, Instant from, Instant to);
 
 } // namespace rtexec::traces::test

@@ -1,5 +1,5 @@
-// Exports of an analysis: JSON, CSV, SVG and Perfetto. What the official descriptors make of the last is tested by
-// test/system/report_perfetto.sh.
+// Tests exports of an analysis: JSON, CSV, SVG and Perfetto. test/system/report_perfetto.sh tests the latter with the
+// official descriptors.
 #include "test/support/test_files.hpp"
 #include "test/traces/report_example.hpp"
 #include "traces/analysis/loading.hpp"
@@ -141,7 +141,7 @@ TEST(ReportJson, AJobOfAnUnknownTaskHasAName) {
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> result;
   std::istringstream in(text);
-  // Without the carriage return
+  // Without the carriage return.
   for (std::string line; std::getline(in, line);) result.push_back(line.substr(0, line.size() - 1));
   return result;
 }
@@ -153,7 +153,7 @@ TEST(ReportCsv, ARowPerJobWhosePartsSumToItsResponse) {
   std::ostringstream out;
   const Instant start = std::exchange(setup.start, {});
   JobsCsv csv(out, setup);
-  setup.start = start; // is told with the first release
+  setup.start = start; // written with the first release
   for (const JobBreakdown& job : e.jobs) csv.add(job);
   const auto rows = lines(out.str());
   ASSERT_EQ(rows.size(), e.jobs.size() + 1);
@@ -197,7 +197,7 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 TEST(ReportSvg, DrawsEveryBarAndMarkWithItsTooltip) {
   const Example e = example(40);
   const std::string picture = svg(e.gantt);
-  // The curve of memory has one too
+  // The curve of memory has a title too.
   EXPECT_EQ(occurrences(picture, "<title>"), e.gantt.bars.size() + e.gantt.marks.size() + 1);
   EXPECT_THAT(picture, HasSubstr("DEADLINE MISSED: front, job 39: 4"));
   EXPECT_THAT(picture, HasSubstr("front, job 0: swap-out of rear's chunk: "));
@@ -221,7 +221,7 @@ TEST(ReportSvg, ShowsOnlyTheStretch) {
   EXPECT_THAT(picture, Not(HasSubstr("front, job 12:")));
 }
 
-/// Of the texts: how far to the right each begins or ends.
+/// Returns the horizontal position at which each text begins or ends.
 std::vector<double> places(const std::string& picture, const std::regex& text) {
   std::vector<double> found;
   for (std::sregex_iterator at(picture.begin(), picture.end(), text), end; at != end; ++at)
@@ -230,7 +230,7 @@ std::vector<double> places(const std::string& picture, const std::regex& text) {
 }
 
 TEST(ReportSvg, HasRoomForLongNames) {
-  constexpr double letter = 5; // of the names below, at least
+  constexpr double letter = 5; // minimum width of a letter in the names below
   Gantt g = example(5).gantt;
   const std::string name(40, 'n'), endless(500, 'x');
   g.tasks = {name, name + "2", endless};
@@ -247,13 +247,13 @@ TEST(ReportSvg, HasRoomForLongNames) {
 
 TEST(ReportSvg, DrawsNothingOfNothing) {
   EXPECT_THAT(svg(Gantt{}), StartsWith("<svg"));
-  Gantt broken; // of lanes and tasks that are not there
+  Gantt broken; // refers to lanes and tasks that do not exist
   broken.to = broken.from + 1s;
   broken.bars.push_back(
       {.kind = GanttBar::Kind::device, .lane = 9, .job = {4, 0}, .owner = 4, .begin = broken.from, .end = broken.to});
   broken.marks.push_back({GanttMark::Kind::miss, {4, 0}, broken.from});
   EXPECT_THAT(svg(broken), Not(HasSubstr("<rect x")));
-  broken.to = Instant::max() - 1ns; // any length has its ticks
+  broken.to = Instant::max() - 1ns; // any length has tick marks
   EXPECT_LT(occurrences(svg(broken), "class=\"l\""), 30u);
 }
 
@@ -277,11 +277,11 @@ TEST(ReportPerfetto, WritesAtOnceAndKeepsNothing) {
     EXPECT_GT(out.tellp(), size);
     size = out.tellp();
   }
-  writer.add(e.gantt.memory[0]); // it was said that nothing is swapped
+  writer.add(e.gantt.memory[0]); // the set-up said that nothing is swapped
   EXPECT_EQ(out.tellp(), size);
 }
 
-/// Its bars are of tasks, of the device, and of copies in.
+/// Its bars belong to tasks, the device, and copies in.
 Gantt example_with_loading() {
   const Example e = example(200);
   RunSetup setup = e.analysis.setup;
@@ -298,8 +298,8 @@ Gantt example_with_loading() {
   return gantt;
 }
 
-/// For the test with the official descriptors: RTEXEC_REPORT_FOLDER names the folder where it finds the trace, and what
-/// is in it.
+/// Writes the trace, and a description of its contents, into the folder RTEXEC_REPORT_FOLDER for the test with the
+/// official descriptors.
 TEST(ReportPerfetto, TraceIsWrittenForItsReader) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");

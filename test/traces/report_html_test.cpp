@@ -1,5 +1,5 @@
-// The page: one file that asks for nothing else, whose data is the analysis and cannot break out of its element. What
-// it does in a browser is tested by test/system/report_page.sh, for which pages are written here.
+// Tests the page: one file without external references, whose data are the analysis and cannot break out of their
+// element. This program also writes pages for test/system/report_page.sh, which tests them in a browser.
 #include "test/support/test_files.hpp"
 #include "test/traces/report_example.hpp"
 #include "traces/report/html.hpp"
@@ -104,7 +104,7 @@ Analysis with_trouble() {
   return a;
 }
 
-/// Run all the same: nothing was promised, nothing took longer than its WCET, and jobs were late.
+/// A forced run: no bound was proved, no part exceeded its WCET, and jobs were late.
 Analysis forced() {
   Analysis a = example(200).analysis;
   a.setup.proved = false;
@@ -118,7 +118,7 @@ Analysis forced() {
   return a;
 }
 
-/// Without a miss; every job of rear took as long as any other, and the first one of front was the longest.
+/// A run without a miss. All jobs of rear took the same time, and the first one of front took longest.
 Analysis kept() {
   Analysis a = example(30).analysis;
   a.stolen.clear();
@@ -133,7 +133,7 @@ Analysis kept() {
   return a;
 }
 
-/// Of thirty tasks, which all missed deadlines and took longer than their WCETs.
+/// A run of thirty tasks, which all missed deadlines and exceeded their WCETs.
 Analysis of_thirty_tasks() {
   Analysis a = example(400).analysis;
   const TaskAnalysis task = a.tasks[0];
@@ -155,7 +155,7 @@ Analysis of_thirty_tasks() {
   return a;
 }
 
-/// For the test in a browser: RTEXEC_REPORT_FOLDER names the folder where it finds them.
+/// Writes pages into the folder RTEXEC_REPORT_FOLDER for the test in a browser.
 TEST(ReportHtml, PagesAreWrittenForTheBrowser) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");

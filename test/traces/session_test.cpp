@@ -1,5 +1,5 @@
-// Sessions: what is recorded is what was emitted, losses are counted, nothing of others is touched, and no daemon stays
-// behind.
+// Tests sessions: all emitted events are recorded, losses are counted, other sessions are not affected, and no daemon
+// stays behind.
 #include "test/support/test_files.hpp"
 #include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
@@ -47,7 +47,7 @@ std::string name_of(pid_t process) {
   return name;
 }
 
-/// Files of a recorded trace that match `name`.
+/// Returns the files of a recorded trace that match `name`.
 std::vector<fs::path> files_of(const fs::path& folder, const std::string& name) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -64,7 +64,7 @@ void write_script(const fs::path& file, const std::string& text) {
   fs::permissions(file, fs::perms::owner_all);
 }
 
-/// Sets PATH for a scope.
+/// Sets PATH within a scope.
 class Path {
  public:
   explicit Path(const fs::path& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }
@@ -76,7 +76,7 @@ class Path {
   std::string before_;
 };
 
-/// Tests that need a private daemon, or none.
+/// Tests that need a private daemon, or no daemon.
 class SessionTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -86,11 +86,11 @@ class SessionTest : public testing::Test {
   const ScratchFolder folder_;
 };
 
-/// Those that need rights which a normal user may lack.
+/// Tests that need rights which a normal user may lack.
 class SessionWithRights : public SessionTest {};
 
 TEST_F(SessionTest, EveryEventOfEveryThreadIsRecorded) {
-  Program program({"threads", folder_.path(), "5000"}); // a folder that is there, and empty
+  Program program({"threads", folder_.path(), "5000"}); // an existing, empty folder
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_EQ(program.read_line(), "20000 0");
   EXPECT_EQ(program.wait(), 0);
@@ -152,7 +152,7 @@ TEST_F(SessionTest, DaemonThatFailsIsQuoted) {
 
 TEST_F(SessionTest, DaemonThatNeverAnswersIsGivenUp) {
   write_script(folder_ / "lttng-sessiond", "exec /bin/sleep 1000");
-  Program other({"record", folder_ / "other", "1", "0"}); // whose daemon answers meanwhile
+  Program other({"record", folder_ / "other", "1", "0"}); // its daemon answers meanwhile
   const Path path(folder_.path());
   const auto session = Session::start(folder_ / "trace", {});
   ASSERT_FALSE(session);
@@ -167,7 +167,7 @@ TEST_F(SessionTest, DaemonThatHangsIsEnded) {
   EXPECT_TRUE(daemon->within(20s, [] { return Result<>(); }));
   for (const pid_t process : daemons_of(::getpid())) {
     ::kill(process, SIGSTOP);
-    ::waitpid(process, nullptr, WUNTRACED); // until all threads of our child are
+    ::waitpid(process, nullptr, WUNTRACED); // until all threads of the child are stopped
   }
   const auto ask = [] {
     lttng_session* sessions = nullptr;
@@ -233,7 +233,7 @@ TEST_F(SessionWithRights, DaemonOfAContainerThatSharesItsFolderIsLeftAlone) {
     GTEST_SKIP() << "namespaces are refused here";
   }
   Program other({"record", folder_ / "other", "3", "0"});
-  const auto parent = std::to_string(contained.pid()); // of what is process 1 in there
+  const auto parent = std::to_string(contained.pid()); // the parent of process 1 in there
   std::string child;
   std::ifstream("/proc/" + parent + "/task/" + parent + "/children") >> child;
   EXPECT_THAT(other.read_line(), HasSubstr("process " + child + " is recording with a session daemon of its own"));
@@ -251,7 +251,7 @@ TEST_F(SessionTest, DaemonThatDiesIsReported) {
   EXPECT_EQ(program.wait(), 1);
 }
 
-/// The jobs 0, 1, 2 ... of as many rounds as were read, without a gap.
+/// Checks that the jobs 0, 1, 2 ... of all rounds were read without a gap.
 void expect_rounds_of(std::uint64_t jobs, const fs::path& trace) {
   std::uint64_t next = 0;
   const auto read = read_trace(trace, [&](const RecordedEvent& event) {
@@ -265,7 +265,7 @@ TEST_F(SessionTest, WhatIsRecordedIsReadWhileTheRecordingGoesOn) {
   Program program({"until-killed", folder_ / "trace", "50"});
   ASSERT_EQ(program.read_line(), "recording");
   std::uint64_t before = 0;
-  for (int time = 0; time < 2; ++time) { // and more of it later
+  for (int time = 0; time < 2; ++time) { // more of it follows later
     Result<Summary> summary;
     EXPECT_TRUE(
         wait_for([&] { return (summary = summarize(folder_ / "trace")) && summary->events > before; }, 1min, 50ms))
@@ -404,10 +404,10 @@ TEST_F(SessionTest, TwoAtOnceEachGetATurn) {
   EXPECT_EQ(second.read_line(), "2 0");
 }
 
-/// A daemon that the user started for everybody; ended once nobody uses it.
+/// A daemon that the user started for all programs. It ends once no program uses it.
 class SharedDaemon {
  public:
-  /// Tries again while a private one is still going.
+  /// Retries while a private daemon still runs.
   SharedDaemon()
       : started_(wait_for([] { return std::system("lttng-sessiond --no-kernel --daemonize 2>/dev/null") == 0; }, 30s,
                           100ms)) {}
@@ -439,9 +439,9 @@ TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
   ASSERT_TRUE(daemon.started());
   Program first({"record", folder_ / "first", "7", "500"}), second({"record", folder_ / "second", "3", "500"});
   EXPECT_EQ(first.read_line(), "recording");
-  EXPECT_EQ(second.read_line(), "recording"); // while the first still is
+  EXPECT_EQ(second.read_line(), "recording"); // while the first one still records
   EXPECT_THAT(daemons_of(first.pid()), IsEmpty());
-  EXPECT_EQ(first.read_line(), "7 0"); // and none of the other's
+  EXPECT_EQ(first.read_line(), "7 0"); // and no event of the other
   EXPECT_EQ(second.read_line(), "3 0");
   EXPECT_EQ(first.wait(), 0);
   EXPECT_EQ(second.wait(), 0);
@@ -480,7 +480,7 @@ TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
   EXPECT_THAT(left_over_sessions(), IsEmpty());
   EXPECT_EQ(next.read_line(), "5 0");
   lttng_session* sessions = nullptr;
-  EXPECT_EQ(lttng_list_sessions(&sessions), 1); // the other's goes on
+  EXPECT_EQ(lttng_list_sessions(&sessions), 1); // the other session continues
   std::free(sessions);
   ::kill(other.pid(), SIGKILL);
   EXPECT_EQ(other.wait(), 128 + SIGKILL);
@@ -512,7 +512,7 @@ TEST_F(SessionWithRights, DaemonsInheritNeitherFifoNorPinningNorLimits) {
     CPU_SET(0, &one);
     ::sched_setaffinity(0, sizeof one, &one);
     const rlimit many{.rlim_cur = 1'000'000, .rlim_max = 1'000'000};
-    ::setrlimit(RLIMIT_NOFILE, &many); // where it is refused, fewer will do
+    ::setrlimit(RLIMIT_NOFILE, &many); // if it is refused, fewer suffice
     const sched_param priority{.sched_priority = 10};
     if (::sched_setscheduler(0, SCHED_FIFO, &priority) != 0) ::_exit(77);
     sigset_t all;
@@ -522,7 +522,7 @@ TEST_F(SessionWithRights, DaemonsInheritNeitherFifoNorPinningNorLimits) {
   Program program({"record", folder_ / "trace", "10", "600000"}, become_real_time);
   if (program.read_line() != "recording") GTEST_SKIP() << "SCHED_FIFO is refused here";
   const std::vector<pid_t> daemons = daemons_of(program.pid());
-  EXPECT_GE(daemons.size(), 2U); // session daemon and consumer
+  EXPECT_GE(daemons.size(), 2U); // session daemon and consumer daemon
   cpu_set_t wanted;
   ASSERT_EQ(::sched_getaffinity(1, sizeof wanted, &wanted), 0);
   for (const pid_t daemon : daemons) {
@@ -556,7 +556,7 @@ TEST_F(SessionWithRights, NormalUserRecordsToo) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-/// A small file system of its own; skips the test where mounting is refused.
+/// A small file system. Skips the test if mounting is refused.
 class SmallDisk {
  public:
   explicit SmallDisk(const fs::path& folder, const char* size) : folder_(folder) {

@@ -1,4 +1,4 @@
-// Execution times by what surrounded them.
+// Tests how execution times are attributed to concurrent activity.
 #include "test/traces/recording_script.hpp"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ FactorGroup group(const FactorAnalysis& factor, const std::string& name) {
   return found == factor.groups.end() ? FactorGroup{} : *found;
 }
 
-/// Every tenth job comes after 100 ms and not after 3 ms, and takes twice as long.
+/// Every tenth job comes after a pause of 100 ms instead of 3 ms, and takes twice as long.
 Script often_after_a_pause() {
   Script script({task("front", 1ms, 0)});
   std::int64_t now = 0;
@@ -75,7 +75,7 @@ TEST(Surroundings, ByWhoHadTheDeviceOrTheCoreBefore) {
   script.run({1, 0}, 100, 5, 10, 1);
   script.run({1, 1}, 200, 5, 10, 1);
   script.run({0, 1}, 300, 5, 10, 1);
-  script.run({0, 2}, 50'000, 5, 10, 1); // after nothing for long
+  script.run({0, 2}, 50'000, 5, 10, 1); // after a long pause
   const auto analysis = script.analyze();
   EXPECT_EQ(counts(of(analysis, 0, device, Factor::neighbour)), (Counts{{"idle for 10.0 ms", 2}, {"rear", 1}}));
   EXPECT_EQ(counts(of(analysis, 1, device, Factor::neighbour)), (Counts{{"front", 1}, {"rear", 1}}));
@@ -128,7 +128,7 @@ TEST(Surroundings, ByTheClockThatWasSeenLast) {
     record.core = 3;
     record.frequency = {megahertz * 1'000'000};
   };
-  script.run({0, 0}, 0, 5, 10, 1); // before any was seen
+  script.run({0, 0}, 0, 5, 10, 1); // before any sample
   clock(RecordKind::core_clock, 500, 2396);
   clock(RecordKind::device_clock, 501, 1980);
   script.run({0, 1}, 1000, 5, 10, 1);
@@ -151,7 +151,7 @@ TEST(Surroundings, ByTheClockThatWasSeenLast) {
 
 TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
   Script script = often_after_a_pause();
-  script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 0us}; // nothing is said of `after`
+  script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 0us}; // `after` has no WCET
   const auto analysis = script.analyze();
   EXPECT_EQ(analysis.excesses, 40u);
   ASSERT_THAT(analysis.above_wcet, SizeIs(40));
@@ -166,7 +166,7 @@ TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
   EXPECT_EQ(group(pause, "2.00 ms to 4.00 ms").above_wcet, 0u);
 }
 
-/// What was stolen between two looks may have met each part of that core between them.
+/// Time stolen between two checks may have affected each part of that core between them.
 TEST(Surroundings, AnExcessIsToldWhatWasStolenOfItsCoreAboutThen) {
   Script script({task("front", 1ms, 0, 1)});
   script.setup.tasks[0].wcet = {.before = 4us, .device = 8us, .after = 9us};
