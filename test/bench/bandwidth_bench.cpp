@@ -1,11 +1,10 @@
-// How well regulation of memory bandwidth keeps budgets, and its costs, with a stand-in event that every Linux machine
-// counts.
+// How well regulation of memory bandwidth keeps budgets, and its costs, with a stand-in event that every Linux
+// machine counts.
 //
 //   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a
 //                            neighbour on another core
 //   bandwidth-bench costs    from overflow to stop, compared with a bare thread on perf_event; overshoot; the cost of
-//   an
-//                            unused budget; lost overflows
+//                            an unused budget; lost overflows
 //
 // --event cycles counts the cycles of a spinning thread, for machines whose PMU counts nothing else (an emulator).
 #include "hal/machine_files.hpp"
@@ -119,7 +118,7 @@ class PageToucher final : public Greedy {
   std::size_t next_ = 0;
 };
 
-/// For events that occur with time.
+/// Causes events that occur with time.
 class Spinner final : public Greedy {
  public:
   void step() noexcept override {

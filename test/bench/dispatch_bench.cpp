@@ -61,7 +61,7 @@ class Probe final : public Workload {
   }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
-  /// In us; complete once the executive has stopped.
+  /// Latencies in us, complete once the executive has stopped.
   std::vector<double> latencies_; // request to kernel start
   std::vector<double> threads_;   // part of it: request to the compute engine's thread
 

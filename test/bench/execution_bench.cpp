@@ -1,7 +1,6 @@
-// Execution time of one device part, measured as the executive measures it (Device::executed). It depends on the time
-// since the last execution and on the work of the copy engines. A network runs on a board's device, on the thread of
-// its
-// compute engine. Copies also continue in the pauses.
+// Execution time of one device part, measured as the executive measures it (Device::executed). It depends on the
+// time since the last execution and on the work of the copy engines. A network runs on a board's device, on the thread
+// of its compute engine. Copies also continue in the pauses.
 //
 // execution-bench [BOARD] [MODEL.onnx] [--seconds N]: about N seconds for each line, at least three executions.
 #include "hal/machine_files.hpp"

@@ -321,8 +321,8 @@ BENCHMARK(memory_policies)
     ->ArgsProduct({{8}, {30, 45, 60, 75}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 
-/// The same choice with plans as predicate: D, M and H of `n` tasks, on two cores or, if `free`, on cores that the
-/// planner finds. Deadlines are at least six tenths of the period.
+/// A set for the same choice with plans as predicate: D, M and H of `n` tasks, on two cores or, if `free`, on cores
+/// that the planner finds. Deadlines are at least six tenths of the period.
 struct PolicySet {
   ResolvedSet set;
   std::vector<std::vector<policies::MeasuredPolicy>> measured;

@@ -30,7 +30,7 @@ inline constexpr std::array<const char*, step_count> step_names{
 /// and each swap-in releases.
 enum class HostSide { reserved, page_locked, pageable };
 
-/// In ms.
+/// The times of the steps, in ms.
 struct SwapTimes {
   std::array<double, step_count> steps{};
   double out = 0, in = 0;

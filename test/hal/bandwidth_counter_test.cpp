@@ -158,7 +158,7 @@ TEST(CounterProbe, CountsAKnownSweepAndIsToldOfItsOverflow) {
   }
 }
 
-/// As in an emulator whose PMU opens events that never count.
+/// An emulator's PMU may open events that never count.
 TEST(CounterProbe, DoesNotBelieveAnEventThatOpensOnly) {
   static System deaf;
   deaf = linux_system();

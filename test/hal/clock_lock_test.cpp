@@ -248,7 +248,7 @@ TEST(ClockLock, KeepsTheMemoryBelowItsCap) {
   EXPECT_EQ(root.read("/sys/kernel/debug/bpmp/debug/clk/emc/rate"), "1331200000");
 }
 
-/// As in a cluster of Xavier, two cores share their settings.
+/// Two cores share their settings, as in a cluster of Xavier.
 TEST(ClockLock, GivesBackWhatCoresShare) {
   Kernel kernel;
   const AssembledRoot root("xavier-r35");

@@ -101,8 +101,8 @@ template <class BackEnd> class DeviceRules : public testing::Test {
     return buffer.value_or(Buffer{});
   }
 
-  /// Starts the secondary compute engine. Returns false if the device has none because its first
-  /// engine keeps its core while it waits.
+  /// Starts the secondary compute engine. Returns false if the device has none because its first engine keeps its core
+  /// while it waits.
   bool start_beside() {
     const auto started = device->start_beside();
     EXPECT_TRUE(started || started.error().code == Errc::refused) << problem(started);

@@ -16,7 +16,7 @@ FakeCgroups::FakeCgroups(int version, const std::string& home)
       table_(linux_system()),
       override_(table_) {
   self_ = this;
-  // As in a cgroup file system.
+  // Acts as a cgroup file system.
   table_.open = [](const char* path, int flags) { return ::open(path, flags & ~O_TRUNC); };
   table_.mkdir = [](const char* path, mode_t) { return self_->on_mkdir(path); };
   table_.rmdir = [](const char* path) { return self_->on_rmdir(path); };

@@ -1,8 +1,7 @@
-// The simulated CUDA driver of test/cuda as the complete table of functions that rtexec uses. Streams execute at once,
-// on
-// the calling thread; graphs record closures; a kernel is a C++ function under its name. Calls can be made to fail, the
-// device can be made to break, and objects that are not released are counted. While an instance lives, it replaces the
-// driver for the whole process; one instance at a time. It needs no test framework.
+// The simulated CUDA driver of test/cuda as the complete table of functions that rtexec uses. Streams execute at
+// once, on the calling thread; graphs record closures; a kernel is a C++ function under its name. Calls can be made to
+// fail, the device can be made to break, and objects that are not released are counted. While an instance lives, it
+// replaces the driver for the whole process; one instance at a time. It needs no test framework.
 //
 // It is stricter than a real driver: without a current context, a thread's call fails if it would fail with any driver.
 #pragma once

@@ -236,7 +236,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
   const Machine machine;
   const auto cores = machine.online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
-  // Of another program.
+  // The partition of another program.
   if (const auto partition = machine.partition({cores.back()}); !partition) GTEST_SKIP() << partition.error().what;
   ThreadSettings settings;
   settings.name = "pinned";

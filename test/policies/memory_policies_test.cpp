@@ -399,7 +399,7 @@ TEST(ResidentAdmission, IsThatOfPlans) {
   EXPECT_FALSE(none.slack(never)) << "make_plan refuses it";
 }
 
-/// For any times between two limits, no bound of the deciding test is less than the slack, and what is surely proved is
+/// The times are between two limits. No bound of the deciding test is less than the slack, and what is surely proved is
 /// proved. In half of the sets the CPU parts are the same in all queries.
 TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
   Random random(5);

@@ -160,7 +160,7 @@ LayeredSet tiny_set(std::mt19937_64& random) {
   return set;
 }
 
-/// Of 3,000 sets for each order, the search missed 19 of 1,533 and 18 of 1,532 that some preemption proves. This test
+/// In 3,000 sets for each order, the search missed 19 of 1,533 and 18 of 1,532 that some preemption proves. This test
 /// draws 300 sets for each.
 TEST(SegmentSearch, MissesLittleOfWhatAnyDivisionProves) {
   for (const Order order : {Order::edf, Order::static_priority}) {

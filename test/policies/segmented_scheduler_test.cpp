@@ -310,7 +310,7 @@ DeviceScheduler with_a_preempted_job() {
   return scheduler;
 }
 
-/// The same, and the job of level 1 has had the device since then.
+/// Like with_a_preempted_job(), but the job of level 1 has had the device since then.
 DeviceScheduler with_a_job_to_restore() {
   DeviceScheduler scheduler = with_a_preempted_job();
   for (std::uint32_t slot = 0; slot < 2; ++slot)

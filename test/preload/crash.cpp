@@ -1,8 +1,7 @@
 // Preloaded into a client of rtexecd: its process ends, stops or hangs at a chosen point of its life. Configured by
 //
 //   CRASH_AT=POINT[:N]  at the Nth time (default: first): connected; before-KIND, half-KIND, after-KIND of a message
-//   that
-//                       it sends; received-KIND; load, save (half done), kernel
+//                       that it sends; received-KIND; load, save (half done), kernel
 //   CRASH_BY=HOW        kill, stop; hang: the thread at that point stays there; pause: for CRASH_PAUSE_MS
 //   CRASH_BALLAST_MIB   memory that makes the end of the process slow, as with a real driver
 //

@@ -2,9 +2,8 @@
 //
 // Its blocks come from every way to allocate, and have sizes of every kind; some are freed and allocated again between
 // jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies from the host. At
-// the
-// end, and from time to time, the program compares the contents with its own counts. It prints a digest, and reports
-// errors. With a period it declares itself, and prints how long its jobs took from their release.
+// the end, and from time to time, the program compares the contents with its own counts. It prints a digest, and
+// reports errors. With a period it declares itself, and prints how long its jobs took from their release.
 #include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 

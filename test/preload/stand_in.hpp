@@ -1,5 +1,5 @@
-// What test programs and the stand-in driver (libcuda.so.1) agree on beyond CUDA's own interface: a module's image is
-// any text, and a kernel of it is an object of this type, which the program exports under the kernel's name.
+// The interface between test programs and the stand-in driver (libcuda.so.1) beyond CUDA's own. A module's image is any
+// text. A kernel of it is an object of the type below, which the program exports under the kernel's name.
 //
 // The environment configures the stand-in: STAND_IN_MEMORY (bytes of each device), STAND_IN_DEVICES, STAND_IN_SHARED (a
 // file through which processes share one device's memory: the sum of their use is limited to its size), STAND_IN_END_MS

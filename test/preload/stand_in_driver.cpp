@@ -127,7 +127,7 @@ API cuLaunchKernel_ptsz(Function function, unsigned gx, unsigned gy, unsigned gz
 
 // ---- functions by name
 namespace {
-/// As with a real driver, the functions returned by name are not the exported ones.
+/// The functions returned by name are not the exported ones, as with a real driver.
 Code launch_kernel_by_name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                            unsigned bz, unsigned shared, Stream stream, void** arguments, void** extra) {
   return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);

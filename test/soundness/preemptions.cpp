@@ -27,7 +27,7 @@ struct JitteredSet : policies::LayeredSet {
   Nanos jitter = 0; // of requests, relative to the releases
 };
 
-/// By task. Bounds of best-effort tasks mean nothing.
+/// Bounds by task. Those of best-effort tasks mean nothing.
 using Bounds = std::vector<Nanos>;
 /// Returns the bounds, or nullopt if the set is not accepted.
 using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Preemption&)>;

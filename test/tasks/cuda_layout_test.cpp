@@ -146,7 +146,7 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
   EXPECT_EQ(program->layers.size(), 5U) << "no concatenation is left to do";
 }
 
-/// As in YOLO's stages: both halves of a tensor, and a tensor computed from one of them.
+/// Both halves of a tensor, and a tensor computed from one of them, as in YOLO's stages.
 TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
   for (const bool swapped : {false, true}) {
     TestGraph g;
@@ -311,7 +311,7 @@ TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
   EXPECT_EQ(beside, std::vector{g.graph.tensors[d].name});
 }
 
-/// As in stages with a short second branch: the last convolution of the first branch adds the sum.
+/// The last convolution of the first branch adds the sum, as in stages with a short second branch.
 TEST(CudaLowering, BothWaysOfAStageBeginInOneConvolution) {
   for (const bool short_first : {false, true}) {
     TestGraph g;

@@ -286,7 +286,7 @@ TensorId pair(TestGraph& g, Binary::Kind kind, TensorId a, TensorId b, ElementTy
   return y;
 }
 
-/// As exporters write it: rounded down if the signs differ and there is a remainder.
+/// Exporters write division like this: rounded down if the signs differ and there is a remainder.
 TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
   using enum Binary::Kind;
   TestGraph g;

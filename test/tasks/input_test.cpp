@@ -409,7 +409,7 @@ TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
   EXPECT_NE(error(folder_ / "p.jpg").find("a Huffman table that does not fit"), std::string::npos);
 }
 
-/// As webcams write them.
+/// Webcams write such files.
 TEST_F(Inputs, AJpegWithoutHuffmanTablesIsDecodedWithTheStandardOnes) {
   std::mt19937 random(3);
   const test::JpegShape bare{.width = 48, .height = 32, .tables = false}, whole{.width = 48, .height = 32};

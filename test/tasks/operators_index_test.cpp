@@ -263,7 +263,7 @@ Cases range_cases() {
   return cases;
 }
 
-/// As exporters write operations that depend on a shape unknown to them.
+/// Returns what exporters write for operations that depend on a shape unknown to them.
 std::string flat_if_one(Model& m, const std::string& x) {
   const std::string length = m.node("Gather", {m.node("Shape", {x}), m.integer(-1)});
   return m.choice(

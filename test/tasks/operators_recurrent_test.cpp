@@ -238,7 +238,7 @@ Cases stack_cases() {
   return cases;
 }
 
-/// As exporters write them.
+/// Networks of recurrent layers as exporters write them.
 Cases network_cases() {
   Cases cases;
   const auto sequence_last = [](Model& m, const std::string& y, Index directions, const Size& size) {

@@ -310,7 +310,7 @@ Cases resize_cases() {
         13, support));
   };
   by_size("YoloBySize", yolo, 12, 16, Support::required);
-  // As PyTorch exports it.
+  // The subgraph that PyTorch exports.
   cases.push_back(on_input("YoloByComputedSize", {1, 3, 6, 8}, [=](Model& m, const std::string& x) {
     const std::string shape = m.node("Shape", {x});
     const std::string front = m.node("Slice", {shape, m.integers({0}), m.integers({2}), m.integers({0})});

@@ -61,7 +61,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
     ASSERT_TRUE(back) << back.error().what;
     EXPECT_EQ(back->shape, shape);
     EXPECT_EQ(floats(*back), values);
-    // As the format demands.
+    // The format demands this.
     EXPECT_EQ((std::filesystem::file_size(folder / "t.npy") - values.size() * 4) % 64, 0u);
   }
 }

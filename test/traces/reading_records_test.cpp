@@ -356,7 +356,7 @@ TEST(ReadRecords, LossesAreToldWhereTheyHappened) {
   }
 }
 
-/// As with an overwriting ring buffer: the first existing packets are not the first that were written.
+/// The first existing packets are not the first that were written, as with an overwriting ring buffer.
 TEST(ReadRecords, WhatWasOverwrittenBeforeTheFirstPacketIsNoLoss) {
   const ScratchFolder folder;
   {

@@ -319,7 +319,7 @@ TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
   EXPECT_THAT(names_of_threads(), testing::Not(Contains(testing::StartsWith("regulate"))));
 }
 
-/// Whatever ends a job, its announcement as working is withdrawn.
+/// Checks that a job's announcement as working is withdrawn, in whichever way the job ends.
 struct EveryEnd : Budgets {
   /// Makes two tasks whose executions check the locks and then call `execution`.
   executive::Setup looking(std::function<void()> execution) {

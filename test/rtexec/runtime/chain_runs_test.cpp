@@ -31,7 +31,7 @@ struct Seen {
   std::array<std::int64_t, length> data{};
 };
 
-/// What the jobs of one task observed, in order, without the warm-up.
+/// The observations of one task's jobs, in order, without the warm-up.
 struct Jobs {
   std::array<Seen, 300> jobs{};
   std::size_t count = 0; // completed jobs

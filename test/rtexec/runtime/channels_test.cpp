@@ -99,7 +99,7 @@ const ChannelReport& channel(const Report& report, const std::string& name) {
   return none;
 }
 
-/// What a program received.
+/// The inputs and outputs that a program received.
 struct Seen {
   std::atomic<std::uint64_t> inputs{0}, outputs{0}, wrong{0};
 };

@@ -24,7 +24,7 @@ using namespace test;
 
 constexpr Duration computes = 8ms, waits = 30ms;
 
-/// What the workloads of a run observed.
+/// The observations of a run's workloads.
 struct Seen {
   std::atomic<int> executing{0}, at_once{0}, wrong{0};
   std::array<std::atomic<int>, 5> as{}; // executions by policy
@@ -295,7 +295,7 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_GE(measured[0].longest, waits + computes);
     EXPECT_GE(measured[1].longest, computes);
     EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
-    // Of 8 or more jobs. On a busy machine some come too late for their partner.
+    // There are 8 or more jobs. On a busy machine some come too late for their partner.
     EXPECT_GE(measured[0].executions.samples().size(), 3u);
     EXPECT_GE(measured[0].idle.value(), waits - 1ms);
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);

@@ -76,7 +76,7 @@ inline executive::OpenDevice opener(const std::shared_ptr<DeviceState>& state, B
   };
 }
 
-/// What a workload of the doubles observed, and how it must behave.
+/// The observations of a workload double, and how it must behave.
 struct WorkloadState {
   std::string fingerprint = "double 1";
   // The number of the job that loses the device; a warm-up counts as job 0.

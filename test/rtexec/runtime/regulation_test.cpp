@@ -48,7 +48,7 @@ bool fifo_is_given() {
 
 // ---- a scripted counter ----
 
-/// What a core does, and what happened to its counter.
+/// The behaviour of a core, and what happened to its counter.
 struct Script {
   std::atomic<std::uint64_t> pace{0};    // lines in each step in which it is not held
   std::atomic<std::uint64_t> at_once{0}; // additional lines, once, with the next step
@@ -115,7 +115,7 @@ class Scripted final : public BandwidthCounter {
   std::uint64_t reads_limit_ = hal::no_limit, writes_limit_ = hal::no_limit;
 };
 
-/// What was reported for each core: 'b' and 'e' for begin and end of throttling, 'l' for a lost counter.
+/// The reports for each core: 'b' and 'e' for begin and end of throttling, 'l' for a lost counter.
 struct Told {
   struct Of {
     std::array<std::atomic<char>, 100'000> events{};

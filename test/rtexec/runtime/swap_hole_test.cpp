@@ -184,7 +184,7 @@ TEST_F(HoleForReal, RtSwapMisses) {
   GTEST_SKIP() << "the machine was too busy: events never came in the order of the counter-example";
 }
 
-/// With four more frames, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
+/// There are four more frames, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
 TEST_F(HoleForReal, PipelinedDoesNotMiss) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::pipelined, 31 - 17);

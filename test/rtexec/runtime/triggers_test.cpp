@@ -46,7 +46,7 @@ Executive started(TaskSet set, ExecutiveSetup setup) {
   return std::move(*executive);
 }
 
-/// What on_input and on_output of one task observed, without the warm-up.
+/// The observations of one task's on_input and on_output, without the warm-up.
 struct Seen {
   static constexpr std::size_t most = 5000;
   std::array<Instant, most> releases{}, begins{}, ends{};

@@ -63,7 +63,7 @@ class SimulatedDevice final : public Outlet {
   void vacant(std::uint32_t place) noexcept override;
 
  private:
-  /// What a client knows about its memory.
+  /// A client's knowledge of its memory.
   struct Slot {
     std::optional<std::uint32_t> frame;
     std::uint64_t written = 0; // the contents that its program wrote last; 0: none yet

@@ -201,7 +201,7 @@ class Truth {
     for (const auto& stretch : run_.stretches)
       during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
     for (const auto& [job, begin, end] : executions_)
-      // Of two concurrent jobs the head counts, as long as it executes.
+      // If two jobs are concurrent, the head counts as long as it executes.
       during(begin, end, [&](Moment& moment) {
         if (!moment.executes) moment.executes = job;
         moment.executing.insert(job);

@@ -458,7 +458,7 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
   EXPECT_THAT(threw.answer->state, HasSubstr("no more"));
 }
 
-/// As when a user's SIGINT reaches the parent only: only the parent calls `going_on`.
+/// A user's SIGINT may reach the parent only: only the parent calls `going_on`.
 TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
   const ScratchFolder folder;
   const std::filesystem::path cleaned = folder / "cleaned";

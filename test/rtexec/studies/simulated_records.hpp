@@ -23,13 +23,13 @@ struct SimulatedRun {
   TaskSet tasks;
   Plan plan;
   Duration horizon{0};
-  // What happened.
+  // The real events of the run.
   std::vector<simulator::Step> steps;
   std::vector<simulator::Stretch> stretches;
   std::vector<Ordered> orders; // in the order of decisions
   std::uint64_t inputs = 0, actions = 0;
   simulator::Outcome outcome;
-  // What is recorded.
+  // The recorded events of the run.
   traces::RunSetup setup;
   std::vector<traces::Record> records;
 };

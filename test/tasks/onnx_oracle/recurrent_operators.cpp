@@ -214,7 +214,7 @@ Array real_weights(const Operator& n, std::size_t weights, std::size_t scales) {
       }
   return real;
 }
-/// As onnxruntime documents it, but without quantizing the input and the state.
+/// Follows onnxruntime's documentation, but without quantizing the input and the state.
 std::vector<Array> quantised_lstm(const Operator& n) {
   const Array of_input = real_weights(n, 1, 8), of_state = real_weights(n, 2, 10);
   Operator real = n;
