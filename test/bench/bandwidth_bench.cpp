@@ -386,7 +386,8 @@ Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& 
   return stops;
 }
 
-/// The peer: a bare FIFO thread that waits for the counter, holds the core until the period ends, and arms again.
+/// Measures the peer: a bare FIFO thread that waits for the counter, holds the core until the period ends, and arms
+/// again.
 Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   Stops stops;
   stops.latency.reserve(max_samples);

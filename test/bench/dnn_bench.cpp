@@ -21,7 +21,7 @@ double seconds(auto&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Returns GFLOP/s of C = A B with square matrices. B is packed beforehand, as constants are.
+/// Measures GFLOP/s of C = A B with square matrices. B is packed beforehand, as constants are.
 class LargeProduct {
  public:
   double run() {

@@ -249,8 +249,8 @@ void bench_pairs(const std::filesystem::path& folder) {
   for (const Precision precision : {Precision::fp32, Precision::fp16}) bench_pair(folder, DeviceKind::cuda, precision);
 }
 
-/// The output's thread discards the results, and is given time to catch up. The peer fills as many buffers,
-/// alternately.
+/// Measures passing results on. The output's thread discards them, and is given time to catch up. The peer fills as
+/// many buffers, alternately.
 void bench_results() {
   const auto own = workload();
   TaskIo io("a", *own, {});

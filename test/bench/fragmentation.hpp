@@ -17,7 +17,7 @@ struct Fragmentation {
   Bytes arena;      // if objects follow each other in whole chunks
 };
 
-/// `granularity` is that of chunks, at least 1 byte.
+/// Computes the figures. `granularity` is that of chunks, at least 1 byte.
 [[nodiscard]] inline Fragmentation fragmentation(std::span<const MemoryObject> objects, Bytes granularity) {
   Fragmentation result;
   for (const MemoryObject& object : objects) {

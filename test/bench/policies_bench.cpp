@@ -27,7 +27,7 @@ struct Prepared {
   Plan plan;
 };
 
-/// `n` tasks on two cores that use three quarters of the device.
+/// Returns `n` tasks on two cores that use three quarters of the device.
 Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
   Prepared set;
   set.tasks.executive.order = order;
@@ -50,7 +50,7 @@ Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
 
 Order order_of(const benchmark::State& state) { return state.range(1) == 0 ? Order::edf : Order::static_priority; }
 
-/// Two decisions: the executing job ends and the next one starts; its task requests again and joins the queue.
+/// Measures two decisions: the executing job ends and the next one starts; its task requests again and joins the queue.
 void decision(benchmark::State& state) {
   const Prepared set = prepare(state.range(0), order_of(state));
   policies::DeviceScheduler scheduler(set.plan);
@@ -154,8 +154,8 @@ BENCHMARK(make_crowded_plan)
 
 // ---- sets that swap ----
 
-/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit. Periods are 3 to 5 s for 13
-/// tasks, longer for more.
+/// Returns `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit. Periods are 3 to 5 s
+/// for 13 tasks, longer for more.
 Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   Prepared set;
   set.tasks.executive.order = order;
@@ -186,7 +186,7 @@ Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   return set;
 }
 
-/// Everything that `check` computes: the plan, and the comparison of the tests.
+/// Measures everything that `check` computes: the plan, and the comparison of the tests.
 void check(benchmark::State& state) {
   std::vector<Prepared> sets;
   for (std::uint64_t seed = 0; seed < 8; ++seed) sets.push_back(swapping(state.range(0), order_of(state), seed));
@@ -205,7 +205,7 @@ BENCHMARK(check)
     ->ArgsProduct({{13, 500}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 
-/// RT-Swap's problem (1a) to (1d), for its Table III.
+/// Measures the choice of volumes: RT-Swap's problem (1a) to (1d), for its Table III.
 void volumes(benchmark::State& state) {
   std::mt19937_64 random(1);
   std::vector<policies::DeviceSet> sets;
@@ -363,7 +363,8 @@ PolicySet policy_set(std::int64_t n, Order order, bool free, std::uint64_t seed)
   return made;
 }
 
-/// Covers 128 sets, each by the shortest of its searches. There is memory for nine tenths of what all take under D.
+/// Measures the choice for 128 sets, each by the shortest of its searches. There is memory for nine tenths of what all
+/// take under D.
 void choose_memory_policies(benchmark::State& state) {
   std::vector<PolicySet> sets;
   for (std::uint64_t seed = 0; seed < 128; ++seed)

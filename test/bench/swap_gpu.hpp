@@ -105,7 +105,7 @@ inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::stri
   return tasks::CudaNetwork::build(*graph, Precision::fp32);
 }
 
-/// Binds the network to memory of the device, which releases it when it ends. The network must end before.
+/// Binds the network to memory of the device, which the device releases when it ends. The network must end before.
 inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& network) {
   const auto constants = network.constants();
   const auto memory = device.allocate(BufferKind::device, Bytes{constants.size()});
@@ -165,7 +165,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// `issued` is the driver's result for one more piece. Waits until only that one remains.
+  /// Takes the driver's result `issued` for one more piece of work. Waits until only that piece remains.
   Result<> add(api::Code issued) {
     const auto& driver = device_.driver();
     if (const auto done = device_.checked(issued, "issuing work"); !done) return done;
@@ -190,7 +190,7 @@ class CopyLoad {
  public:
   static constexpr Bytes chunk = MiB * 64;
 
-  /// `device` must have chunks of that size, and room for two.
+  /// Starts the load. `device` must have chunks of that size, and room for two.
   static Result<std::unique_ptr<CopyLoad>> start(hal::CudaDevice& device, bool in, bool out) {
     std::unique_ptr<CopyLoad> load(new CopyLoad);
     if (auto chunks = device.create_chunks(2)) load->chunks_ = std::move(*chunks);

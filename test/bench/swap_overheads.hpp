@@ -19,8 +19,8 @@ namespace rtexec::bench {
 
 // ---- decisions ----
 
-/// Twelve tasks with footprints of the paper's Table III on 24 GiB, and periods between 3 and 5 s. Chunks are 64 MiB;
-/// for min and mo-vmm 2 MiB.
+/// Returns twelve tasks with footprints of the paper's Table III on 24 GiB, and periods between 3 and 5 s. Chunks are
+/// 64 MiB; for min and mo-vmm 2 MiB.
 inline Result<Plan> twelve_tasks(SwapPolicy policy) {
   constexpr std::array<std::uint64_t, 12> footprints_mb{1400, 2400, 3800, 2300, 3600, 6200,
                                                         1000, 1600, 2700, 1600, 3200, 5700};
@@ -173,7 +173,7 @@ class OverheadsSection {
     std::string where;
     std::vector<double> reserve_us, map_us;
   };
-  /// The six arenas of the case study, in their chunks of 32 MiB: 1.6, 1.4 and 5.7 GB (Tables III and IV).
+  /// Initialises the six arenas of the case study, in their chunks of 32 MiB: 1.6, 1.4 and 5.7 GB (Tables III and IV).
   static Result<Initialisation> initialise_tasks() {
     constexpr std::array<std::size_t, 6> chunks{48, 42, 170, 170, 170, 170};
     const auto opened = open_device(case_study_chunk * chunks.back());

@@ -203,8 +203,8 @@ inline std::vector<PaperSwap::Piece> uniform_pieces(Bytes volume, Bytes chunk) {
   return std::vector<PaperSwap::Piece>(round_up(volume, chunk).count / chunk.count, {chunk, chunk});
 }
 
-/// mo-vmm: each object has a chunk of its own, of which only the object is copied. Takes the largest objects first
-/// until they reach `volume`, repeatedly if all of them are smaller.
+/// Returns the pieces of mo-vmm: each object has a chunk of its own, of which only the object is copied. The largest
+/// objects come first until they reach `volume`, repeatedly if all of them are smaller.
 inline std::vector<PaperSwap::Piece> object_pieces(Bytes volume, std::vector<Bytes> objects) {
   std::ranges::sort(objects, std::greater());
   std::vector<PaperSwap::Piece> pieces;

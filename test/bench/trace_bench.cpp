@@ -126,7 +126,7 @@ void compare_all(traces::Session& session) {
                                }));
 }
 
-/// The minimum of many rounds, since other load only adds time.
+/// Prints the minimum of many rounds, since other load only adds time.
 void print_off() {
   std::vector<double> costs;
   for (int i = 0; i < 50; ++i)

@@ -57,7 +57,8 @@ std::uint64_t option(int argc, char** argv, std::string_view name, std::uint64_t
   return fallback;
 }
 
-/// Throws std::runtime_error if more memory is used than 256 MiB and four times the graph's constants.
+/// Tries the model of a seed. Throws std::runtime_error if more memory is used than 256 MiB and four times the graph's
+/// constants.
 std::string try_seed(std::uint64_t seed, std::size_t sets) {
   const auto model = random_onnx(seed);
   peak_memory = memory;

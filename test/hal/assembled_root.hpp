@@ -14,7 +14,7 @@ namespace rtexec::hal::test {
 
 class AssembledRoot {
  public:
-  /// "tx2-r32", "xavier-r32", "xavier-r35" or "orin-r36".
+  /// `name` is "tx2-r32", "xavier-r32", "xavier-r35" or "orin-r36".
   explicit AssembledRoot(std::string_view name);
 
   [[nodiscard]] Machine machine() const { return Machine(root_.path()); }

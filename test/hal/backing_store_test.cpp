@@ -890,8 +890,8 @@ TEST(FileStoreFallback, ChunksCreatedLaterWorkUnregistered) {
 /// Changes the kernel's results of transfers, through io_uring or not. One instance at a time.
 class Disturbed {
  public:
-  /// Returns the result of transfer `number` (from 1), which moved `moved` bytes: a negative error number, or fewer
-  /// bytes.
+  /// A function that returns the result of transfer `number` (from 1), which moved `moved` bytes: a negative error
+  /// number, or fewer bytes.
   using Answer = long (*)(int number, long moved);
   explicit Disturbed(Answer answer, bool ring, bool polled = false)
       : override_((prepare(answer, ring, polled), table_)) {}

@@ -16,7 +16,7 @@ namespace rtexec::hal::test {
 
 class FakeCgroups {
  public:
-  /// Version 1 or 2, cores 0-3. The process starts in the cgroup `home`.
+  /// Simulates cgroup version 1 or 2 with cores 0-3. The process starts in the cgroup `home`.
   explicit FakeCgroups(int version, const std::string& home = "/");
   ~FakeCgroups();
 

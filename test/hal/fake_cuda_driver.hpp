@@ -93,7 +93,7 @@ class FakeCudaDriver {
   /// Breaks the device with the next launch or synchronisation. A launch still returns success; all later calls return
   /// `code`.
   void break_device(cuda::Code code);
-  /// From now on, a thread that waits for an event wakes up this much later.
+  /// Delays, from now on, the wake-up of a thread that waits for an event.
   void delay_wake_ups(Duration delay);
   /// Sets the memory that other programs take from now on.
   void set_others(Bytes size);

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr Nanos ms = 1'000'000;
 
-/// A set whose chunks take 3 ms each way.
+/// Returns a set whose chunks take 3 ms each way.
 DeviceSet serial_set(std::uint32_t overflow) {
   DeviceSet set{.tasks = {}, .overflow = overflow, .cost = {}};
   set.cost.in_per_chunk = set.cost.out_per_chunk = set.cost.drop_per_chunk = 3ms;
@@ -33,7 +33,7 @@ void add(DeviceSet& set, Nanos period, Nanos execution, std::uint32_t chunks, in
         {.period = period, .deadline = period, .execution = execution, .least = chunks, .most = chunks});
 }
 
-/// The first set that RT-Swap's Eq. (3) accepts although its scheduler misses a deadline.
+/// Returns the first set that RT-Swap's Eq. (3) accepts although its scheduler misses a deadline.
 DeviceSet hole() {
   DeviceSet set = serial_set(21);
   add(set, 99'990'000, ms, 1);
@@ -42,7 +42,7 @@ DeviceSet hole() {
   add(set, 100'000 * ms, 10 * ms, 10, 3);
   return set;
 }
-/// The second such set.
+/// Returns the second such set.
 DeviceSet second_hole() {
   DeviceSet set = serial_set(11);
   add(set, 100 * ms, ms, 1);

@@ -36,7 +36,7 @@ Plan plan_of(const TaskSet& set, const Board& board) {
   return make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
 }
 
-/// Eight networks, each on a core of its own.
+/// Returns eight networks, each on a core of its own.
 TaskSet networks(Order order, ThreadPolicy threads) {
   std::vector<Task> tasks;
   for (unsigned i = 0; i < 8; ++i) tasks.push_back(task_of("t" + std::to_string(i), 100ms, {1ms, 1ms, 100us}, i));

@@ -234,7 +234,8 @@ SlackOf weighted(Nanos limit, std::size_t first = 0) {
   };
 }
 
-/// The first of the ways that admits the times decides. Bounds are larger than necessary, and glances are still larger.
+/// Returns an admission in which the first of the ways that admits the times decides. Bounds are larger than necessary,
+/// and glances are still larger.
 Admission first_of(const std::vector<SlackOf>& ways) {
   const auto loose = [=](Nanos more) {
     return [=](std::size_t way, const TimesBetween& times, Nanos) -> std::optional<Nanos> {

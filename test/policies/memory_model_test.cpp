@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr MemoryPolicy three[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 
-/// Costs of a unified memory. The device's cache writes back 400 bytes in the time of a flush.
+/// Returns costs of a unified memory. The device's cache writes back 400 bytes in the time of a flush.
 MemoryCosts unified() {
   MemoryCosts costs;
   costs.copy_start = 100ns;

@@ -387,8 +387,8 @@ TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
 
 // ---- choice of slots ----
 
-/// Task a has constants of 1 and 3 chunks, state of 2 and 4, and one whose last slot contains the ends of a large and a
-/// small object.
+/// Returns a case whose task a has constants of 1 and 3 chunks, state of 2 and 4, and an object whose last slot
+/// contains the ends of a large and a small object.
 Case ordered(SwapPolicy policy, SwapCandidates candidates) {
   Case two(policy);
   two.set.swap.candidates = candidates;
@@ -464,7 +464,7 @@ TEST(SwapVolumes, PaddingIsSwappedLast) {
 
 // ---- number of slots ----
 
-/// A second implementation of the rule. Returns true if the memory of `plan`, whose slots are assigned, suffices.
+/// Returns true if the memory of `plan`, whose slots are assigned, suffices. A second implementation of the rule.
 bool works(const Case& given) {
   const Plan& plan = given.plan;
   const SwapPlan& swap = *plan.swap;
@@ -608,7 +608,8 @@ TEST(SwapVolumes, WhatIsProposedWorksAndWhereAnythingWorksSomethingIsProposed) {
   EXPECT_GT(by_hand, 30);
 }
 
-/// The case study of RT-Swap, Tables III and IV: DenseNet 416, ResNet 256 and four ResNext 608, in chunks of 32 MB.
+/// Returns the case study of RT-Swap, Tables III and IV: DenseNet 416, ResNet 256 and four ResNext 608, in chunks of 32
+/// MB.
 Case case_study(SwapPolicy policy, std::uint64_t capacity) {
   Case six(policy);
   six.board.capacity = six.board.chunk = Bytes{32 * mib};

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr Nanos ms = 1'000'000;
 constexpr Bytes chunk{4096};
 
-/// A device part of equal layers. A chunk is live across each boundary.
+/// Returns a device part of equal layers. A chunk is live across each boundary.
 LayeredTask layered_task(Duration wcet, std::uint32_t layers, Bytes live = chunk) {
   LayeredTask task;
   task.layers.times.assign(layers, wcet.count() / layers);

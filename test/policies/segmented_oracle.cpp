@@ -211,7 +211,7 @@ void SegmentedOracle::settle() {
   while (move()) {}
 }
 
-/// Rule (E).
+/// Applies rule (E). Returns true if an execution began.
 bool SegmentedOracle::execute() {
   if (on_device()) return false;
   Job* job = chosen();
@@ -283,7 +283,7 @@ void SegmentedOracle::launch(Job& job) {
   launched_ = until;
 }
 
-/// Rule (S).
+/// Applies rule (S). Returns true if a job was staged.
 bool SegmentedOracle::stage() {
   for (std::uint32_t level = 1; level <= lowest_level(); ++level) {
     if (has(Fault::staged_while_active) && active_level() != level) continue;
@@ -300,7 +300,7 @@ bool SegmentedOracle::stage() {
   return false;
 }
 
-/// Rule (C): begins one transfer.
+/// Applies rule (C): begins one transfer. Returns false if there is none.
 bool SegmentedOracle::move() {
   const Job* device = on_device();
   if (has(Fault::rests_beside_express) && device && class_of(*device) == 0) return false;

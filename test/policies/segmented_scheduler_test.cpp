@@ -298,7 +298,7 @@ TEST(SegmentedScheduler, WithinALevelNoJobPreemptsAnother) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{start(0, 0)});
 }
 
-/// Two tasks, each of which fills the device. The one of level 2 is preempted after its first segment.
+/// Returns two tasks, each of which fills the device. The one of level 2 is preempted after its first segment.
 DeviceScheduler with_a_preempted_job() {
   DeviceScheduler scheduler(plan_of(2, {{1, 1, 2}, {2, 2, 2}}));
   feed(scheduler, request(1, 0, 100));
@@ -310,7 +310,7 @@ DeviceScheduler with_a_preempted_job() {
   return scheduler;
 }
 
-/// Like with_a_preempted_job(), but the job of level 1 has had the device since then.
+/// Returns the scheduler of with_a_preempted_job(), but the job of level 1 has had the device since then.
 DeviceScheduler with_a_job_to_restore() {
   DeviceScheduler scheduler = with_a_preempted_job();
   for (std::uint32_t slot = 0; slot < 2; ++slot)

@@ -12,7 +12,8 @@
 
 namespace rtexec::test {
 
-/// Returns bounds on the ends of jobs after their nominal releases, by task, or an empty list if they are not proved.
+/// A test that returns bounds on the ends of jobs after their nominal releases, by task, or an empty list if they are
+/// not proved.
 using CutTest = std::function<std::vector<long long>(const CutSet&)>;
 
 struct Attack {

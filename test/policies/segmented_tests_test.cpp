@@ -174,8 +174,8 @@ TEST_P(SegmentedOrders, OneLevelIsPipelined) {
 
 // ---- values computed by hand ----
 
-/// A task of 2 segments of 3 at level 1 and one of 4 segments of 10 at level 2, which both load, and an express job of
-/// 1.
+/// Returns a task of 2 segments of 3 at level 1 and one of 4 segments of 10 at level 2, which both load, and an express
+/// job of 1.
 CutSet by_hand(Order order) {
   return {.tasks = {{.period = 50, .deadline = 50, .device_class = 0, .segments = {1}},
                     {.period = 200, .deadline = 200, .device_class = 1, .chunks = 2, .segments = {3, 3}},

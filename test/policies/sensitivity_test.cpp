@@ -40,7 +40,7 @@ Scene scene_of(std::vector<Task> tasks, Order order = Order::edf) {
   return scene;
 }
 
-/// Three tasks of four chunks each, in `capacity` chunks.
+/// Returns three tasks of four chunks each, in `capacity` chunks.
 Scene swapping(std::uint64_t capacity, Duration period = 20ms) {
   Scene scene = scene_of({task_of("a", period, {.device = 1ms}), task_of("b", 2 * period, {.device = 2ms}),
                           task_of("c", 3 * period, {.device = 2ms})});

@@ -53,7 +53,7 @@ struct Assigned {
   Plan plan;
 };
 
-/// Two tasks with four chunks of state each, in seven frames.
+/// Returns two tasks with four chunks of state each, in seven frames.
 Assigned assigned(SwapPolicy policy, unsigned copy_engines = 1) {
   Assigned pair;
   pair.tasks = test::set_of({device_only("quick", 100ms, 10ms), device_only("slow", 400ms, 40ms, 1)});

@@ -22,7 +22,7 @@ constexpr std::uint32_t none = 255;
 
 Instant at(std::int64_t now) { return Instant{Duration(now)}; }
 
-/// All slots of a task have one class, so that it does not matter which of them move.
+/// Makes a plan in which all slots of a task have one class, so that it does not matter which of them move.
 Plan plan_of(const TinySwapSet& set) {
   Plan plan;
   plan.swap = SwapPlan{.policy = set.policy,

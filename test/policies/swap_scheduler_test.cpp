@@ -297,7 +297,7 @@ TEST(SwapScheduler, AWithdrawnStagedJobLeavesWhenNothingMovesForIt) {
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), List{drop(1, 0)});
 }
 
-/// Task 0 executes, task 2's job is staged and ready, and a chunk is saved for task 3's job.
+/// Returns a scheduler that executes task 0. Task 2's job is staged and ready, and a chunk is saved for task 3's job.
 DeviceScheduler saving_beside_a_ready_job() {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{0}, {2}, {1}, {1}}));
   feed(scheduler, request(0, 0, 100));

@@ -33,7 +33,7 @@ TaskSource own_source() {
   return source;
 }
 
-/// Two networks. The low resolutions of the first need 100 MiB, the high ones of the second 1100 MiB.
+/// Returns two networks. The low resolutions of the first need 100 MiB, the high ones of the second 1100 MiB.
 TaskSource network_source() {
   TaskSource source;
   source.period = {3s, 5s};
@@ -245,8 +245,8 @@ TEST(TaskGenerator, MixedSetsAreNestedToo) {
 
 // ---- chunks ----
 
-/// Two tasks, in chunks of 64 MiB: the first has 2 not swappable and 3.5 swappable, of which 1.5 constants. The larger
-/// one has 1, 4, 1.
+/// Returns two tasks, in chunks of 64 MiB: the first has 2 not swappable and 3.5 swappable, of which 1.5 constants. The
+/// larger one has 1, 4, 1.
 std::vector<GeneratedTask> two_tasks() {
   return {
       {.period = 4s, .need = {.execution = 10ms, .footprint = mib(352), .swappable = mib(224), .constants = mib(96)}},
@@ -284,7 +284,7 @@ TEST(TaskGenerator, ClassesShareTheLargestScratch) {
 
 TEST(TaskGenerator, NothingIsMissingWhereAllFits) { EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U); }
 
-/// Sets of six and five chunks.
+/// The two tasks have six and five chunks.
 TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
   const auto overflow = [](double reduced) {
     return device_set_of(two_tasks(), {.reduced = reduced, .chunk = mib(64)}, MemoryModel::state, 2, Order::edf)

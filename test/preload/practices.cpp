@@ -1,4 +1,4 @@
-// What frameworks do with a device: the first argument selects one practice. Exits with 0 and prints "done", or prints
+// Practices of frameworks with a device; the first argument selects one. Exits with 0 and prints "done", or prints
 // what went wrong. All practices work with the driver alone.
 //
 //   stream-order MIB ROUNDS   memory allocated and freed in stream order, far ahead of the device
@@ -57,7 +57,7 @@ std::atomic<int> wrong{0}; // words with unexpected contents
 std::uint32_t word(std::uint32_t value, std::uint32_t i) { return value * 2654435761U + i; }
 template <class Value> Value argument(void** arguments, int i) { return *static_cast<Value*>(arguments[i]); }
 
-/// (words, count, value, microseconds): takes this time, so that the submitting thread is ahead.
+/// The kernel fill(words, count, value, microseconds). It takes this time, so that the submitting thread is ahead.
 void fill(void** arguments) {
   auto* words = argument<std::uint32_t*>(arguments, 0);
   const auto count = argument<std::uint32_t>(arguments, 1), value = argument<std::uint32_t>(arguments, 2);
@@ -374,7 +374,7 @@ class Segment {
     bytes_ += count * piece_;
     return Code::success;
   }
-  /// The device must be idle.
+  /// Unmaps a piece. The device must be idle.
   void unmap(std::size_t i) {
     check(cuMemUnmap(address(i), piece_), "unmap");
     check(cuMemRelease(pieces_[i].handle), "release");
@@ -433,7 +433,8 @@ int segments(std::size_t mebibytes, int rounds) {
   return end();
 }
 
-/// The available memory limits the number of chunks, to the same number each time, and all of them work.
+/// Creates as many chunks as possible, repeatedly. The available memory limits their number, to the same one each time,
+/// and all of them work.
 int segments_full() {
   begin();
   std::size_t before = 0;
@@ -700,7 +701,7 @@ int shares() {
   return end();
 }
 
-/// Synchronising a context waits for its own work only.
+/// Works in two contexts. Synchronising one waits for its own work only.
 int contexts(int rounds) {
   const Context first = begin();
   Context second = nullptr;
@@ -807,8 +808,8 @@ class Barrier {
   std::atomic<bool> open_{false};
 };
 
-/// Neither a query, nor a pause in which a job might end, nor the end of a stream may wait for work that waits for this
-/// program.
+/// Checks that neither a query, nor a pause in which a job might end, nor the end of a stream waits for work that waits
+/// for this program.
 int host_waits() {
   constexpr std::size_t size = 4 << 10;
   ::alarm(300);

@@ -29,7 +29,7 @@ struct JitteredSet : policies::LayeredSet {
 
 /// Bounds by task. Those of best-effort tasks mean nothing.
 using Bounds = std::vector<Nanos>;
-/// Returns the bounds, or nullopt if the set is not accepted.
+/// A function that returns the bounds, or nullopt if the set is not accepted.
 using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Preemption&)>;
 
 struct Accepted {

@@ -101,7 +101,7 @@ class Progress {
     thread_.join();
     if (shown()) std::fprintf(stderr, "\r%60s\r", "");
   }
-  /// Progress is shown on a terminal only.
+  /// Returns true if progress is shown, which is on a terminal only.
   static bool shown() { return isatty(STDERR_FILENO) == 1; }
 
  private:

@@ -125,7 +125,7 @@ std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
   return Promise{verdict.volumes, verdict.responses};
 }
 
-/// A subject with fixed volumes that leave no free frames for loads during some job.
+/// Returns a subject with fixed volumes that leave no free frames for loads during some job.
 Subject tight_subject(const Way& way, unsigned weight) {
   return {"tight " + way.name, weight, [way](Random& random) -> std::optional<Claim> {
             const DeviceSet set = random_device(random, way);
@@ -417,7 +417,7 @@ Subject chains(const std::string& name, Order order, Cores cores) {
   return {name, 2, [order, cores](Random& random) { return chain_claim(random, order, cores); }};
 }
 
-/// A subject whose bound of a reaction time lacks a part of the sum.
+/// Returns a subject whose bound of a reaction time lacks a part of the sum.
 Subject broken_chains(const std::string& name,
                       const std::function<Duration(const Claim&, const PlannedChain&)>& left_out) {
   return {name, 1, [left_out](Random& random) {
@@ -523,7 +523,7 @@ bool promise_with(const Error& error, const WholeSet& set, Claim& claim) {
   return promise(claim, seen, urgency);
 }
 
-/// A subject whose analysis omits charges.
+/// Returns a subject whose analysis omits charges.
 Subject uncharged(const std::string& name, const std::function<WholeSet(Random&)>& next, const Error& error) {
   return {name, 1, [next, error](Random& random) -> std::optional<Claim> {
             const WholeSet original = next(random);
@@ -545,7 +545,7 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
       error);
 }
 
-/// A subject whose analysis omits the cost of co-running for tasks for which `left_out` holds.
+/// Returns a subject whose analysis omits the cost of co-running for tasks for which `left_out` holds.
 Subject uncharged_beside(const std::string& name, Order order, const std::function<bool(const CoRun&)>& left_out) {
   return uncharged(
       name, [order](Random& random) { return random_co_running(random, order); },
@@ -558,7 +558,7 @@ Subject uncharged_beside(const std::string& name, Order order, const std::functi
       });
 }
 
-/// A subject whose scheduler assumes wrong co-running times.
+/// Returns a subject whose scheduler assumes wrong co-running times.
 Subject deceived(const std::string& name, Order order, const std::function<void(CoRun&)>& change) {
   return {name, 1, [order, change](Random& random) {
             auto claim = co_running_claim(random, order);
@@ -572,7 +572,7 @@ void nobody_else(Seen& seen) {
   for (StagedTask& task : seen.named.set.tasks) task.alone = true;
 }
 
-/// Charges only part / of of the release jitter that platform stalls add.
+/// Charges only the fraction `part` / `of` of the release jitter that platform stalls add.
 Error charge_stops(Nanos part, Nanos of) {
   return [part, of](Seen& seen) {
     policies::StagedSet& set = seen.named.set;
@@ -613,7 +613,7 @@ Subject crowded_cores(const std::string& name, Order order) {
           }};
 }
 
-/// A second implementation of the end-to-end analyses, with an error. Nothing is swapped.
+/// Returns a second implementation of the end-to-end analyses, with an error. Nothing is swapped.
 Subject broken_stages(const std::string& name, Order order, const test::Faults& faults) {
   return {name, 1, [order, faults](Random& random) -> std::optional<Claim> {
             WholeSet original = random_whole(random, SwapPolicy::none, order, false);
@@ -653,7 +653,7 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
 
 } // namespace
 
-/// The device part of the other task delays this one by the part that does not fit into the waiting time.
+/// If the jobs cannot overlap completely, the execution that does not fit into the waiting time adds to the time.
 Duration Claim::longest_beside(std::size_t task, std::size_t other) const {
   const CoRun &own = *beside[task], &theirs = *beside[other];
   if (policies::may_pair(own, theirs)) return own.wcet;

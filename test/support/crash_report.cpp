@@ -42,7 +42,7 @@ char* map_name_file() {
 
 void write_text(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
 
-/// Async-signal-safe. A child of the test program reports nothing: its death may be part of the test.
+/// Reports a crash; async-signal-safe. A child of the test program reports nothing: its death may be part of the test.
 void report(int signal) {
   if (::getpid() == own_process) {
     write_text("\nended by SIG");

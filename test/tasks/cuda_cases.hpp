@@ -31,7 +31,7 @@ inline TensorId activated(TestGraph& g, TensorId x, Activation activation) {
   return g.node(activation, {x}, g.graph.tensors[x].shape);
 }
 
-/// A slice of the channels.
+/// Returns a slice of the channels.
 inline TensorId slice(TestGraph& g, TensorId x, std::int64_t first, std::int64_t count) {
   auto shape = g.graph.tensors[x].shape;
   View view{first * shape[2] * shape[3], dense_strides(shape)};
@@ -57,7 +57,7 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
   return g.node(Pool{kind, window, count_padding}, {x}, {s[0], s[1], out, out});
 }
 
-/// Layers of LSTM. Each has the states of the previous one, [steps, batch, width], as its input.
+/// Adds layers of LSTM. Each has the states of the previous one, [steps, batch, width], as its input.
 inline TensorId stacked_lstm(TestGraph& g, TensorId x, const std::vector<std::int64_t>& widths) {
   using enum Activation::Kind;
   for (const auto width : widths) {
@@ -125,7 +125,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(g.node(Conv{{2, 3, 2, 1, 1, 0, 0, 2, 1, 1}, 1},
                          {g.input({1, 4, 5, 5}), g.random({8, 4, 2, 3}), g.random({8})}, {1, 8, 3, 5}));
        }},
-      {"conv_side_by_side", // with and without a bias; every kind of operation that can reads a part
+      {"conv_side_by_side", // with and without a bias; each operation that supports it reads a part
        [](TestGraph& g) {
          const auto x = conv(g, g.input({2, 3, 6, 6}), 11, 1);
          const auto a = g.relu(conv(g, x, 8, 3)), b = g.relu(conv(g, x, 16, 3));

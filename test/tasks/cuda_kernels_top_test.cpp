@@ -14,7 +14,7 @@ namespace {
 
 using namespace tasks::cuda;
 
-/// Returns the values of a row by their index.
+/// A function that returns the values of a row by their index.
 using Values = std::function<double(Random&, int)>;
 
 struct Rows {

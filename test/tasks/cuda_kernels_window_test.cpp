@@ -146,7 +146,7 @@ TEST(CudaConv, DepthwiseThreadsTakePixelsInARowWhereTheseAreMany) {
   }
 }
 
-/// The definition in graph.hpp, tap by tap.
+/// Computes the definition in graph.hpp, tap by tap.
 double pooled(const PoolArguments& p, const Buffer& x, int n, int h, int w, int c) {
   double most = -inf, sum = 0;
   int counted = 0;
@@ -259,7 +259,7 @@ TEST(CudaPool, KeepsInfinities) {
   }
 }
 
-/// NaN and infinities pass through an average.
+/// Checks global averages. NaN and infinities pass through an average.
 void check_global_average(GlobalAverageArguments p, Storage storage, unsigned seed, bool special = false) {
   Random random(seed);
   Buffer x(storage, pixels_size(1LL * p.batch * p.pixels, p.channels, p.x_stride));

@@ -29,7 +29,7 @@ std::unique_ptr<CudaNetwork> on_gpu(const Graph& graph, Precision precision, Mem
 
 class CudaSegments : public EmulatedGpuTest {};
 
-/// Each layer is a product.
+/// Returns a network in which each layer is a product.
 Graph chain(int layers = 4) {
   TestGraph g;
   auto x = g.input({1, 3, 6, 6});

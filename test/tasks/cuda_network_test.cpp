@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, EveryOperation, testing::ValuesIn(gpu_cases()),
 
 // ---- resources of a run
 
-/// Two convolutions of the same geometry, one of another, and a product.
+/// Returns two convolutions of the same geometry, one of another, and a product.
 Graph small_network() {
   TestGraph g;
   auto x = g.relu(conv(g, g.input({1, 4, 6, 6}), 16, 3));

@@ -185,7 +185,7 @@ TEST_F(CudaProperties, ALostDeviceIsLeftInPeace) {
 
 // ---- choices
 
-/// Two convolutions that differ only in which operand begins at an odd address.
+/// Returns two convolutions that differ only in which operand begins at an odd address.
 Graph oddly_placed() {
   TestGraph g;
   const auto whole = conv(g, g.input({1, 4, 4, 4}), 16, 1);

@@ -31,12 +31,12 @@ std::string key(const std::string& name, const std::string& value) {
   return " external_data { key: \"" + name + "\" value: \"" + value + "\" }";
 }
 
-/// A constant "w" of two floats in another file.
+/// Returns a constant "w" of two floats in another file.
 std::string constant(const std::string& keys) {
   return " name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL" + keys;
 }
 
-/// y = x + w.
+/// Returns a model of y = x + w.
 std::string model_of(const std::string& w) {
   const auto bytes = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "initializer {" + w + " }" +
                                     onnx_node("Add", {"x", "w"}, {"y"}) + "output { name: \"y\" }",

@@ -153,7 +153,7 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
 
 // ---- state
 
-/// x and h [2], k [1] -> y and hn [2], n [1].
+/// Returns a model of x and h [2], k [1] -> y and hn [2], n [1].
 std::vector<std::byte> step_model(const std::string& batch = "2") {
   return onnx_bytes(onnx_value("input", "h", {batch}) + onnx_value("input", "x", {batch}) +
                     onnx_value("input", "k", {"1"}) + onnx_node("Add", {"x", "h"}, {"hn"}) +

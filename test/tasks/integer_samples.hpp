@@ -18,7 +18,7 @@
 namespace rtexec::tasks {
 
 using Wide = __int128;
-/// a * b modulo 2^128.
+/// Returns a * b modulo 2^128.
 inline Wide product(Wide a, Wide b) {
   using Unsigned = unsigned __int128;
   return static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
@@ -26,7 +26,7 @@ inline Wide product(Wide a, Wide b) {
 
 inline constexpr int onnx_float = 1, onnx_int64 = 7, onnx_bool = 9;
 
-/// The values of onnx.TensorProto.DataType.
+/// Returns the value of onnx.TensorProto.DataType for T.
 template <class T> constexpr int onnx_type() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return 2;
   else if constexpr (std::is_same_v<T, std::int8_t>) return 3;

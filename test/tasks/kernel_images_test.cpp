@@ -43,7 +43,7 @@ Names words(std::string_view text, std::string_view before, std::string_view aft
   return found;
 }
 
-/// PTX declares ".entry NAME("; a cubin has a section ".text.NAME" for each.
+/// Returns the names of an image's kernels. PTX declares ".entry NAME("; a cubin has a section ".text.NAME" for each.
 Names kernels_of(const KernelImage& image) {
   if (image.ptx) return words(bytes(image), ".entry ", "( \n");
   using namespace std::string_view_literals;

@@ -65,7 +65,7 @@ struct Expected {
   double tolerance = 0;
 };
 
-/// Returns the outputs for a size and the inputs.
+/// A function that returns the outputs for a size and the inputs.
 using Definition = std::function<Expected(std::size_t size, const Contents& in)>;
 
 template <class T> std::vector<double> doubles(const Contents& from, const std::string& name) {

@@ -105,7 +105,8 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
 
 // ---- state
 
-/// x [1, 3, 9, 7] of float32 and h [1, 5, 9, 7] of `type` -> y [1, 5, 9, 7] of float32 and hn, as h.
+/// Returns a network from x [1, 3, 9, 7] of float32 and h [1, 5, 9, 7] of `type` to y [1, 5, 9, 7] of float32 and hn,
+/// as h.
 Graph step(ElementType type) {
   TestGraph g;
   const auto x = g.input({1, 3, 9, 7}), h = g.input({1, 5, 9, 7}, type);

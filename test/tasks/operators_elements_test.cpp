@@ -75,7 +75,7 @@ Cases function_cases() {
   return cases;
 }
 
-/// Values at which a rounding, a sign or a threshold changes.
+/// Returns cases with values at which a rounding, a sign or a threshold changes.
 Cases edge_cases() {
   Cases cases;
   const std::vector<double> edges{-3.5, -2.5, -2, -1.5, -1, -0.75, -0.5, -0.25, -0.0, 0,   0.25,
@@ -94,8 +94,8 @@ Cases edge_cases() {
   return cases;
 }
 
-/// The inverse of the sigmoid as exporters write it: of a clipped value, with or without bounds of numerator and
-/// denominator.
+/// Returns the inverse of the sigmoid as exporters write it: of a clipped value, with or without bounds of numerator
+/// and denominator.
 Cases logit_cases() {
   Cases cases;
   const auto add = [&](const std::string& name, float least, const auto& denominator) {
@@ -124,7 +124,7 @@ Cases logit_cases() {
   return cases;
 }
 
-/// NaN and infinities.
+/// Returns cases with NaN and infinities.
 Cases special_cases() {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   const std::vector<double> values{0, 1, -1, infinite, -infinite, std::nan(""), 3e38, -3e38, 1e-40, 2, -2};
@@ -244,7 +244,7 @@ Cases variadic_cases() {
   return cases;
 }
 
-/// Comparisons are converted to floats, select values, or are outputs.
+/// Returns cases of comparisons that are converted to floats, select values, or are outputs.
 Cases comparison_cases() {
   Cases cases;
   const auto add = [&](const std::string& type, int opset, const Ints& a, const Ints& b) {

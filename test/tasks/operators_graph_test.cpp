@@ -104,7 +104,7 @@ class Grower {
     keep(model_.node("Mul", {x, model_.node("Sigmoid", {y})}));
   }
 
-  /// Squeeze and excitation: one gate per channel.
+  /// Adds squeeze and excitation: one gate per channel.
   void gate() {
     const std::string x = map(), mean = model_.node("GlobalAveragePool", {x});
     const std::string squeezed = model_.node("Relu", {conv(model_, mean, between(1, 6), 1)});
@@ -267,7 +267,7 @@ std::string floor_division(Model& m, const std::string& x, const std::string& by
   return m.node("Where", {m.node("And", {differ, remains}), m.node("Sub", {quotient, m.integer(1)}), quotient});
 }
 
-/// Cases at the limits of a graph and of each fusion.
+/// Returns cases at the limits of a graph and of each fusion.
 Cases edge_cases() {
   const Ints shape{1, 8, 9, 10};
   return {

@@ -72,7 +72,7 @@ Cases gather_elements_cases() {
   return cases;
 }
 
-/// Every dimension has the same extent, so that any index is valid everywhere.
+/// Returns cases in which every dimension has the same extent, so that any index is valid everywhere.
 Cases gather_nd_cases() {
   Cases cases;
   for (const bool constant : {true, false})
@@ -306,7 +306,7 @@ Cases choice_cases() {
   return cases;
 }
 
-/// Tensors that depend only on shapes and constants.
+/// Returns tensors that depend only on shapes and constants.
 Cases made_cases() {
   Cases cases;
   for (const int opset : {11, 20, 24}) {
@@ -446,7 +446,7 @@ Cases depth_cases() {
   return cases;
 }
 
-/// Boxes are constants, so that the number of chosen ones is known beforehand.
+/// Returns cases with constant boxes, so that the number of chosen ones is known beforehand.
 Cases suppression_cases() {
   Cases cases;
   for (const Index center : {0, 1})

@@ -122,7 +122,7 @@ Cases quantize_cases() {
   return cases;
 }
 
-/// The nodes that quantizers write around every operator.
+/// Returns networks with the nodes that quantizers write around every operator.
 Cases quantized_network_cases() {
   Cases cases;
   const auto through = [](Model& m, const std::string& x, double about, Kind kind, Index zero) {
@@ -309,7 +309,7 @@ void add_scale(Model& m, Names& to, Kind kind, double scale) {
   to.push_back(scalar(m, kind == Kind::uint8 ? 130 : 2, kind));
 }
 
-/// Operators of onnxruntime's quantizer.
+/// Returns operators of onnxruntime's quantizer.
 Cases microsoft_cases() {
   Cases cases;
   for (const Kind kind : {Kind::uint8, Kind::int8}) {
@@ -445,7 +445,7 @@ Cases cast_cases() {
   return cases;
 }
 
-/// Operators that move elements support any kind.
+/// Returns cases of operators that move elements; these support any kind.
 Cases move_cases() {
   Cases cases;
   for (const Kind kind : {Kind::boolean, Kind::uint8, Kind::int8, Kind::int32, Kind::int64}) {

@@ -107,7 +107,7 @@ Cases conv_cases() {
   return cases;
 }
 
-/// Two layers or more. Intermediate tensors stay bytes if possible.
+/// Returns cases of two layers or more. Intermediate tensors stay bytes if possible.
 Cases chain_cases() {
   Cases cases;
   const auto first = layers[0];

@@ -141,7 +141,7 @@ Cases attribute_cases() {
   return cases;
 }
 
-/// Layers with 8-bit weights.
+/// Returns layers with 8-bit weights.
 Cases quantised_cases() {
   Cases cases;
   for (const Kind kind : {Kind::int8, Kind::uint8})
@@ -238,7 +238,7 @@ Cases stack_cases() {
   return cases;
 }
 
-/// Networks of recurrent layers as exporters write them.
+/// Returns networks of recurrent layers as exporters write them.
 Cases network_cases() {
   Cases cases;
   const auto sequence_last = [](Model& m, const std::string& y, Index directions, const Size& size) {

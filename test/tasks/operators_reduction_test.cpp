@@ -48,7 +48,7 @@ Cases reduce_cases() {
   return cases;
 }
 
-/// Reductions without axes.
+/// Returns reductions without axes.
 Cases no_axis_cases() {
   Cases cases;
   for (const auto& [type, range, input_from] : reductions) {
@@ -90,7 +90,7 @@ Cases long_cases() {
   return cases;
 }
 
-/// Indices are converted to floats, or are outputs.
+/// Returns cases whose indices are converted to floats, or are outputs.
 Cases arg_cases() {
   Cases cases;
   for (const std::string type : {"ArgMax", "ArgMin"})

@@ -17,7 +17,7 @@ std::string text_of(const Ints& list) {
   return text;
 }
 
-/// A case whose model applies `make` to one input.
+/// Returns a case whose model applies `make` to one input.
 template <class F>
 Case on_input(const std::string& name, const Ints& shape, F make, int opset = 13, Support support = Support::required) {
   return {name,
@@ -398,7 +398,7 @@ Cases constant_cases() {
   return cases;
 }
 
-/// Shape computations as exporters write them.
+/// Returns shape computations as exporters write them.
 Cases chain_cases() {
   Cases cases;
   const auto dimension = [](Model& m, const std::string& x, Index axis) {

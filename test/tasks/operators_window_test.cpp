@@ -108,7 +108,7 @@ Cases conv_cases() {
   return cases;
 }
 
-/// Shapes and attributes drawn at random.
+/// Returns cases with random shapes and attributes.
 Cases random_conv_cases() {
   Cases cases;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

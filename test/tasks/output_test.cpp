@@ -151,7 +151,8 @@ TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
   EXPECT_EQ((*decoder)->boxes().size(), Detector::kMostBoxes);
 }
 
-/// The definition, in double precision: repeatedly keeps the best remaining box, and drops the boxes that it covers.
+/// Computes the definition in double precision: repeatedly keeps the best remaining box, and drops the boxes that it
+/// covers.
 std::vector<float> suppressed_scores(std::vector<Box> left, double most) {
   const auto cover = [&](const Box& a, const Box& b) {
     const auto span = [](double a1, double a2, double b1, double b2) {

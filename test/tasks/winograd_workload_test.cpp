@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto channels = WinogradWorkload::channels;
 
-/// The definition, in double precision.
+/// Computes the definition in double precision.
 std::vector<float> convolved(std::span<const float> x, std::span<const float> filters, std::int64_t n) {
   std::vector<float> y(x.size());
   const auto at = [](auto values, std::int64_t i) { return static_cast<double>(values[static_cast<std::size_t>(i)]); };

@@ -91,7 +91,7 @@ TEST(Analyzer, ADevicePartThatExecutedLongerThanItTookIsContradictory) {
   EXPECT_EQ(script.analyze().tasks[0].unknown, 1u);
 }
 
-/// Two executions, from 10 to 60 and from 10 to 40. The first one's task is under M.
+/// Returns two executions, from 10 to 60 and from 10 to 40. The first one's task is under M.
 Script pair(bool co_run) {
   Script script({task("waiting", 200us, 0), task("computing", 200us, 1)});
   for (TaskSetup& each : script.setup.tasks) each.wcet = {.before = 10us, .device = 20us, .after = 5us};

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 constexpr JobId front{0, 0}, rear{1, 0};
 
-/// `front` is the more urgent.
+/// Returns two tasks, of which `front` is the more urgent.
 std::vector<TaskSetup> two() { return {task("front", 100us, 0), task("rear", 200us, 1)}; }
 
 JobBreakdown only(const Script& script, JobId job) {

@@ -14,7 +14,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Task camera runs each 100 us, and task control each 40 us without the device, on separate cores.
+/// Returns a script in which task camera runs each 100 us, and task control each 40 us without the device, on separate
+/// cores.
 Script chained(Communication communicate = Communication::immediate) {
   Script script({task("camera", 100us, 0, 1), task("control", 40us, 1, 2)});
   script.setup.tasks[1].wcet.device = 0us;
@@ -118,7 +119,8 @@ TEST(Chains, AnEventThatReleasesIsAnsweredFromItsReleaseOn) {
   EXPECT_EQ(chain.worst->steps[0].until_release(), 0us);
 }
 
-/// Camera's job 2 reads a sample taken 40 us before its release, the others one taken 20 us before.
+/// Returns chained() with samples. Camera's job 2 reads one taken 40 us before its release, the others one taken 20 us
+/// before.
 Script sampled() {
   Script script = chained();
   script.setup.chains[0].from_sampling = true;

@@ -24,7 +24,8 @@ using testing::SizeIs;
 constexpr JobId front{0, 0}, rear{1, 0};
 constexpr std::size_t device = 1;
 
-/// `front` is an express task, and `rear` has three segments. By deadline and rank `rear` would be more urgent.
+/// Returns a script in which `front` is an express task, and `rear` has three segments. By deadline and rank `rear`
+/// would be more urgent.
 Script two() {
   Script script({task("front", 1000us, 1), task("rear", 400us, 0)});
   script.setup.tasks[0].device_class = 0;
@@ -41,8 +42,8 @@ void express(Script& script, JobId job, std::int64_t begin, std::int64_t end) {
   script.finish(job, end, end, 0);
 }
 
-/// `rear` executes from 1 to 11 and from 23 to 44, with a microsecond between its last two segments. `front` has the
-/// device from 12 to 22.
+/// Returns a script in which `rear` executes from 1 to 11 and from 23 to 44, with a microsecond between its last two
+/// segments. `front` has the device from 12 to 22.
 Script preempted() {
   Script script = two();
   script.release(rear, 0, 0);
@@ -379,8 +380,8 @@ class Driver {
   std::uint64_t next_ = 0;
 };
 
-/// A run of `rear` with one segment launched ahead. `front` comes during its first segment. `rear` is withdrawn while
-/// `front` has the device.
+/// Returns a run of `rear` with one segment launched ahead. `front` comes during its first segment. `rear` is withdrawn
+/// while `front` has the device.
 Script withdrawn() {
   Script script = two_ahead();
   Driver driver(script);

@@ -62,7 +62,7 @@ inline Distribution by_inversion(std::string name, std::function<double(double)>
   return {std::move(name), [quantile](Random& random) { return quantile(uniform(random)); }, quantile};
 }
 
-/// A mixture of N(100, 5) and, for `share` of the samples, N(110, 8).
+/// Returns a mixture of N(100, 5) and, for `share` of the samples, N(110, 8).
 inline Distribution normal_mixture(std::string name, double share) {
   const auto survival = [share](double x) {
     const boost::math::normal low(100, 5), high(110, 8);
@@ -137,14 +137,14 @@ inline std::vector<double> fractional_noise(std::size_t count, Random& random, d
   return x;
 }
 
-/// A sequence in which one sample in a hundred comes from `far`.
+/// Returns a sequence in which one sample in a hundred comes from `far`.
 inline Broken far_mixture(std::string name, std::function<double(Random&)> far) {
   return {std::move(name), "one tail", [far](std::size_t count, Random& random) {
             return samples(count, random, [&](Random& r) { return uniform(r) < 0.01 ? far(r) : normal(r, 100, 5); });
           }};
 }
 
-/// N(100, 5), shifted and scaled along the recording. `at` is the elapsed fraction of the recording.
+/// Returns N(100, 5), shifted and scaled along the recording. `at` is the elapsed fraction of the recording.
 inline Broken changing(std::string name, std::string broken, std::function<double(double at)> level,
                        std::function<double(double at)> stretch) {
   return {std::move(name), std::move(broken), [level, stretch](std::size_t count, Random& random) {
@@ -194,7 +194,7 @@ inline double normal_exceeds(double x, double mean, double deviation) {
   return std::erfc((x - mean) / (deviation * std::numbers::sqrt2)) / 2;
 }
 
-/// N(100, 5), shifted by `shift(phase)`. The phase goes from 0 to 1 in `period` jobs and starts anywhere.
+/// Returns N(100, 5), shifted by `shift(phase)`. The phase goes from 0 to 1 in `period` jobs and starts anywhere.
 inline Process cyclic(std::string name, double period, std::function<double(double phase)> shift) {
   constexpr int steps = 2000;
   return {std::move(name),

@@ -43,7 +43,7 @@ class RandomRecords {
  private:
   std::uint64_t any() { return random_(); }
   std::uint32_t word() { return static_cast<std::uint32_t>(any()); }
-  /// Any two of them differ by a value that fits a Duration.
+  /// Returns a random instant. Any two of them differ by a value that fits a Duration.
   Instant instant() { return Instant(Duration(static_cast<std::int64_t>(any()) / 2)); }
   policies::Transfer transfer() { return {word(), word(), word()}; }
 

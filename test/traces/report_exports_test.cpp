@@ -281,7 +281,7 @@ TEST(ReportPerfetto, WritesAtOnceAndKeepsNothing) {
   EXPECT_EQ(out.tellp(), size);
 }
 
-/// Its bars belong to tasks, the device, and copies in.
+/// Returns a chart with loading. Its bars belong to tasks, the device, and copies in.
 Gantt example_with_loading() {
   const Example e = example(200);
   RunSetup setup = e.analysis.setup;

@@ -104,7 +104,7 @@ Analysis with_trouble() {
   return a;
 }
 
-/// A forced run: no bound was proved, no part exceeded its WCET, and jobs were late.
+/// Returns a forced run: no bound was proved, no part exceeded its WCET, and jobs were late.
 Analysis forced() {
   Analysis a = example(200).analysis;
   a.setup.proved = false;
@@ -118,7 +118,7 @@ Analysis forced() {
   return a;
 }
 
-/// A run without a miss. All jobs of rear took the same time, and the first one of front took longest.
+/// Returns a run without a miss. All jobs of rear took the same time, and the first one of front took longest.
 Analysis kept() {
   Analysis a = example(30).analysis;
   a.stolen.clear();
@@ -133,7 +133,7 @@ Analysis kept() {
   return a;
 }
 
-/// A run of thirty tasks, which all missed deadlines and exceeded their WCETs.
+/// Returns a run of thirty tasks, which all missed deadlines and exceeded their WCETs.
 Analysis of_thirty_tasks() {
   Analysis a = example(400).analysis;
   const TaskAnalysis task = a.tasks[0];

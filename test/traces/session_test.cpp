@@ -407,7 +407,7 @@ TEST_F(SessionTest, TwoAtOnceEachGetATurn) {
 /// A daemon that the user started for all programs. It ends once no program uses it.
 class SharedDaemon {
  public:
-  /// Retries while a private daemon still runs.
+  /// Starts the daemon. Retries while a private daemon still runs.
   SharedDaemon()
       : started_(wait_for([] { return std::system("lttng-sessiond --no-kernel --daemonize 2>/dev/null") == 0; }, 30s,
                           100ms)) {}

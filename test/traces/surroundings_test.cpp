@@ -37,7 +37,7 @@ FactorGroup group(const FactorAnalysis& factor, const std::string& name) {
   return found == factor.groups.end() ? FactorGroup{} : *found;
 }
 
-/// Every tenth job comes after a pause of 100 ms instead of 3 ms, and takes twice as long.
+/// Returns a script in which every tenth job comes after a pause of 100 ms instead of 3 ms, and takes twice as long.
 Script often_after_a_pause() {
   Script script({task("front", 1ms, 0)});
   std::int64_t now = 0;

@@ -88,7 +88,8 @@ struct Budgets : testing::Test {
     locks.emplace(*BandwidthLocks::open());
   }
 
-  /// A real-time task that keeps the device busy, and a greedy task, with `budget` pages in each period of 10 ms.
+  /// Returns a real-time task that keeps the device busy, and a greedy task, with `budget` pages in each period of 10
+  /// ms.
   TaskSet set(std::uint64_t budget, Duration duration = 1s) const {
     Task front = synthetic("front", 20ms, {.before = 100us, .device = 12ms, .after = 100us});
     front.core = last;
@@ -117,7 +118,8 @@ struct Budgets : testing::Test {
     const auto found = std::ranges::find(report.bandwidth->domains, std::vector{first}, &DomainReport::cores);
     return found == report.bandwidth->domains.end() ? nullptr : &*found;
   }
-  /// Other runs on this machine may hold locks for the length of a job; a leaked lock would stay.
+  /// Succeeds once no process holds a lock. Other runs on this machine may hold locks for the length of a job; a leaked
+  /// lock would stay.
   testing::AssertionResult nobody_holds() const {
     return eventually([&] {
       const BandwidthHolders held = locks->holders();

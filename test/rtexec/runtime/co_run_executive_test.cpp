@@ -266,7 +266,7 @@ struct MeasuredPair {
       executive::Setup setup;
       for (const Task& task : pair.set.tasks) {
         auto workload = std::make_unique<Paged>(pair.seen);
-        // In the last run the task is alone, no policy is set, and it executes as its task then does.
+        // In the last run the task is alone and no policy is set: the workload starts with that of its task.
         workload->policy = task.memory_policy;
         if (task.name == "computing") workload->first_part = first_part_of_computing;
         if (task.name == "computing") workload->sleeps = computing_sleeps;

@@ -70,7 +70,7 @@ void expect_same(const Results& found, const Results& expected) {
 /// The model, the picture in the form that each source needs, and the results of the network alone.
 class Known {
  public:
-  /// If `compressed`, the results are those of the picture after a camera's compression.
+  /// Computes the known results. If `compressed`, they are those of the picture after a camera's compression.
   Known(bool compressed, const Preprocessing& preprocessing, const std::string& board)
       : board_(board), preprocessing_(preprocessing) {
     auto picture = known_picture();

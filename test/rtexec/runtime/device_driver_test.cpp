@@ -493,7 +493,7 @@ class PairTest : public DriverTest {
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
   }
-  /// Task 2 has the device when the others request it.
+  /// Requests all tasks. Task 2 has the device when the others request it.
   void request_all() {
     request(2, std::chrono::seconds(1));
     request(1, std::chrono::seconds(2));

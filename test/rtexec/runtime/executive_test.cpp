@@ -178,7 +178,7 @@ TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
   EXPECT_EQ(to_string(running.stop().stopped_by), "request");
 }
 
-/// One task holds the core for longer than the run of 700 ms, so that the other never gets it.
+/// Returns a set in which one task holds the core for longer than the run of 700 ms, so that the other never gets it.
 TaskSet with_a_hog() {
   TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}),
                         synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})},

@@ -133,7 +133,7 @@ TEST(IceoryxPeer, DoesAsItIsTold) {
 }
 constexpr const char* peer = "IceoryxPeer.DoesAsItIsTold";
 
-/// Processes that publish a few messages end once `count` of them are done.
+/// Lets processes end that publish a few messages, once `count` of them are done.
 void let_leave(std::ptrdiff_t count) {
   EXPECT_TRUE(eventually([count] {
     std::error_code none;

@@ -300,7 +300,7 @@ class World {
     return device_->mappings()[task][tasks_[task].memory.swap_slots[slot].slot];
   }
   hal::Chunk scratch() const { return *at_first_[0][tasks_[0].scratch()].chunk; }
-  /// Frames are the first chunks of a device.
+  /// Returns the chunk of a slot's frame. Frames are the first chunks of a device.
   static hal::Chunk chunk_of(const Slot& slot) { return hal::Chunk(slot.frame); }
 
   void require_others_untouched(std::uint32_t task) {

@@ -169,7 +169,7 @@ Plan roomy_plan(TaskSet set, std::vector<Count>& counts) {
   return made(std::move(set), std::move(setup)).plan();
 }
 
-/// Two tasks. Each has its constants and state on the device only while it executes.
+/// Returns two tasks. Each has its constants and state on the device only while it executes.
 TaskSet tight(const Counter& counter, SwapPolicy policy, std::vector<Count>& counts) {
   TaskSet set = swapping_set({counter.task("first"), counter.task("second", 10ms)}, endless, policy, {});
   const Plan plan = roomy_plan(set, counts);

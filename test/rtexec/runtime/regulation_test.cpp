@@ -259,7 +259,7 @@ struct PausedRegulation : ScriptedRegulation {
     EXPECT_TRUE(goes_on(0, 1));
     return read();
   }
-  /// A report is up to a pause old, and older if the machine delays its thread.
+  /// Checks that periods kept their time. A report is up to a pause old, and older if the machine delays its thread.
   void expect_kept_time(const Reading& before) const {
     EXPECT_TRUE(eventually([&] {
       const Reading after = read();
@@ -509,7 +509,7 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
   EXPECT_NEAR(ratio, 2, 0.5);
   EXPECT_GE(scripts[0].let_go + scripts[1].let_go, 100u);
   EXPECT_EQ(report(0).missed_periods + report(1).missed_periods, 0u);
-  scripts[1].pace = 0; // a core that has not used up its budget does not wait
+  scripts[1].pace = 0; // a core that has not used up its budget keeps the others waiting
   ASSERT_TRUE(eventually([&] { return scripts[0].held.load(); }));
   std::this_thread::sleep_for(100ms);
   const std::uint64_t before = scripts[0].reads;

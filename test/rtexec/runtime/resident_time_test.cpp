@@ -36,7 +36,7 @@ Task benchmark(const std::string& name, MemoryPolicy policy, unsigned size) {
   return task;
 }
 
-/// On this host, copying a byte takes 20 ns, and mapping one takes 80 ns.
+/// Returns the set-up of a slow host, on which copying a byte takes 20 ns, and mapping one takes 80 ns.
 Setup on_slow_host() {
   Setup setup;
   setup.tunings.emplace();

@@ -37,7 +37,7 @@ Snapshot snapshot_of(std::size_t tasks) {
   return snapshot;
 }
 
-/// Every figure of the n-th state is n.
+/// Fills pages such that every figure of the n-th state is n.
 StatusPublisher::Fill counting() {
   return [n = std::uint64_t{0}](Snapshot& snapshot) mutable {
     ++n;

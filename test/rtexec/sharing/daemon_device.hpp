@@ -15,7 +15,7 @@
 
 namespace rtexec::daemon::test {
 
-/// Options with `frames` chunks of 2 MiB, each of which takes 100 us each way, on two copy engines; EDF.
+/// Returns options with `frames` chunks of 2 MiB, each of which takes 100 us each way, on two copy engines; EDF.
 AdmissionOptions admission_options(std::uint32_t frames, std::uint32_t places);
 
 /// How a simulated client behaves.

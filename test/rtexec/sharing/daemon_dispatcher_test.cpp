@@ -383,7 +383,7 @@ class Restarted : public Everyone {
     declared_at_[newest] = declaration;
     return true;
   }
-  /// One client leaves, often after its job, and comes back at once: with a declaration, or with one that it makes
+  /// Lets one client leave, often after its job, and come back at once: with a declaration, or with one that it makes
   /// later, in a job or between two jobs.
   void go_and_come(std::mt19937_64& random, Done& done) {
     const auto place = static_cast<std::uint32_t>(random() % declared_at_.size());
@@ -848,8 +848,8 @@ TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOn
   EXPECT_EQ(dispatcher.next_tick(), std::nullopt);
 }
 
-/// A waiting client gets no notice, and neither does one that has the device alone. The next client to get it, while
-/// others wait, gets its own notice.
+/// Each client that has the device while others wait is notified to hurry. A client that waits, or has the device
+/// alone, is not.
 TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
@@ -977,7 +977,7 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   EXPECT_FALSE(dispatcher.occupied(2));
 }
 
-/// The client at place 0 has the only frame, and the one at place 1 requests it.
+/// Sets up that the client at place 0 has the only frame, and the one at place 1 requests it.
 void ask_for_the_only_frame(Dispatcher& dispatcher) {
   for (std::uint32_t place = 0; place < 2; ++place)
     ASSERT_TRUE(dispatcher.attach(place, {.task = {.slots = 1}, .wcet = 1ms}, Instant{}));

@@ -82,7 +82,7 @@ struct Bare {
     static_cast<void>(entries.push(entry));
     segment->to_daemon_bell.raise();
   }
-  /// Gets the device with all slots, and returns it.
+  /// Executes a job on the device with all slots.
   void execute_once() {
     say({.kind = static_cast<std::uint16_t>(EntryKind::request), .job = 1});
     while (segment->state.job() != protocol::JobVerdict{1, protocol::Verdict::granted}) {
@@ -297,8 +297,8 @@ std::chrono::seconds hostile_time() {
   return std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 2);
 }
 
-/// A declared client that is admitted with a deadline, counts its jobs, and checks that each slot holds what it wrote
-/// there.
+/// Runs a declared client that is admitted with a deadline, counts its jobs, and checks that each slot holds what it
+/// wrote there.
 int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_clock::time_point until, int told) {
   constexpr auto period = 500ms * slowness;
   const rtexec::test::Urgent urgent; // for its agent too: other programs use the machine as well

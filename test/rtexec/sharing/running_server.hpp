@@ -29,7 +29,7 @@ namespace rtexec::daemon::test {
 /// A server on a thread of this process.
 class RunningServer {
  public:
-  /// `patience` is the timeout for commands and beyond WCETs; by default the daemon's.
+  /// Starts the server. `patience` is the timeout for commands and beyond WCETs; by default the daemon's.
   RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8,
                 std::optional<Duration> patience = {}) {
     ServerOptions options;

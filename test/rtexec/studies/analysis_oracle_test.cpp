@@ -105,7 +105,7 @@ class Truth {
     jobs.at(id).outcome = outcome;
   }
 
-  /// An abandoned job ends when the next job is released, or its release dropped.
+  /// Ends an abandoned job at `at`: it ends when the next job is released, or its release dropped.
   void end_abandoned_before(JobId id, Instant at) {
     const JobId last{id.task, id.number - 1};
     if (id.number > 0 && abandoned_.erase(last) > 0) end(last, at, JobOutcome::aborted);
@@ -180,7 +180,7 @@ class Truth {
 
   static bool in(const Action& action) { return action.kind == Action::Kind::copy_in; }
 
-  /// Each engine begins copies in the order of their decisions.
+  /// Tracks copies. Each engine begins them in the order of their decisions.
   void see_copies() {
     std::array<std::size_t, 2> begun{};
     for (const auto& [action, at] : run_.orders) {

@@ -309,7 +309,7 @@ TEST_F(BringupRead, HeatIsFarFromThrottling) {
   skips(thermal_headroom, "no sensor");
 }
 
-/// The state of an H200 as NVML reports it.
+/// Returns the state of an H200 as NVML reports it.
 hal::GpuState gpu_at(unsigned megahertz, std::uint32_t limits, bool computes_freely) {
   const auto mega = [](std::uint64_t count) { return Frequency{count * 1'000'000}; };
   return {

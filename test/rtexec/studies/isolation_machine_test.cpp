@@ -246,7 +246,7 @@ TEST(MachineModes, LimitTheFeederWhereItIsNotTheDeviceAndCounts) {
 
 // ---- counters and their machine ----
 
-/// A machine on which the events `counting` count, on clusters of `width` cores.
+/// Returns a machine on which the events `counting` count, on clusters of `width` cores.
 regulation::RegulatedMachine cores_that_count(std::vector<unsigned> online, std::set<std::string> counting,
                                               unsigned width = 1) {
   regulation::RegulatedMachine machine;

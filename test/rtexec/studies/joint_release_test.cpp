@@ -64,7 +64,7 @@ TEST(JointRelease, APairSavesItsOverlap) {
   EXPECT_EQ(round.pairs, 1u);
 }
 
-/// Returns the partner of a queue's head: the first job behind it with which it may execute concurrently.
+/// In any queue, the partner of a head is the first job behind it with which it may execute concurrently.
 TEST(JointRelease, PlaysAsTheRuleSays) {
   std::mt19937_64 random(3);
   for (int number = 0; number < 3000; ++number) {

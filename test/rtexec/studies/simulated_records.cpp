@@ -329,7 +329,7 @@ class Writer {
     if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
   }
 
-  /// An abandoned job ends when the next job is released or dropped, or with the run.
+  /// Ends an abandoned job: when the next job is released or dropped, or with the run.
   void end_abandoned(std::uint32_t task, Instant at) {
     Progress& progress = progress_[task];
     if (!std::exchange(progress.abandoned, false)) return;

@@ -31,7 +31,7 @@ Study preset_named(std::string_view name, std::size_t sets) {
   return study;
 }
 
-/// A study with serial tests only, which are quick.
+/// Returns a study with serial tests only, which are quick.
 Study small_study() {
   Study study = preset_named("rt-swap-fig7a", 30);
   study.values = {8, 9, 10};

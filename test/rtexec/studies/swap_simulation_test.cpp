@@ -378,8 +378,8 @@ class Hole : public testing::TestWithParam<Order> {
     return scene_of(GetParam(), swap_of(policy, copy_engines, 31 - 21, cost), tasks);
   }
 
-  /// L2's job, long before, leaves its chunks in all frames. L1 begins to take them 30 ms before its load begins at
-  /// start + `load`.
+  /// Returns the releases. L2's job, long before, leaves its chunks in all frames. L1 begins to take them 30 ms before
+  /// its load begins at start + `load`.
   static std::vector<Instant> releases(Duration load, Duration l3, Duration of_c) {
     std::vector<Instant> all(12, start);
     all[L2] = Instant{};

@@ -42,7 +42,7 @@ struct SwapSet {
   bool all_swapped = false; // true: all that may be swapped is; false: the plan chooses
 };
 
-/// Returns the claim of an analysis for a set, or nullopt if it does not accept the set.
+/// A function that returns the claim of an analysis for a set, or nullopt if it does not accept the set.
 using Analysis = std::function<std::optional<Claim>(const SwapSet&)>;
 
 constexpr Bytes chunk{4096};
@@ -314,8 +314,8 @@ INSTANTIATE_TEST_SUITE_P(Admission, SwapSoundness,
                                          Attack{"lru_end_to_end", Style::end_to_end, SwapPolicy::lru, 50}),
                          [](const auto& attack) { return std::string(attack.param.name); });
 
-/// The set of test/rtexec/studies/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts although it misses, in us.
-/// There the `period` of m2 .. m8 is 140 ms.
+/// Returns the set of test/rtexec/studies/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts although it misses,
+/// in us. There the `period` of m2 .. m8 is 140 ms.
 SwapSet hole(Order order, std::int64_t period) {
   SwapSet set;
   set.order = order;
