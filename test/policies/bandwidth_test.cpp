@@ -365,7 +365,7 @@ TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
   EXPECT_EQ(r.pause(0, 16), 500u);
 }
 
-/// Traffic in bursts, one line at a time, through a domain that is left alone where it may be.
+/// Moves traffic in bursts, one line at a time, through a domain that is left unlimited whenever possible.
 TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
   constexpr Lines budget = 400;
   constexpr std::uint64_t most = 16;

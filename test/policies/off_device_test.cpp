@@ -48,7 +48,7 @@ RandomSet random_set(std::mt19937& random, const Case& which) {
   set.tasks = set_of({}, which.order);
   set.tasks.executive.threads = which.threads;
   set.tasks.swap.policy = which.policy;
-  set.board.device = DeviceKind::cuda; // its copy engines need no core
+  set.board.device = DeviceKind::cuda; // its copy engines do not compute
   set.board.copy_engines = 2;
   set.board.compute_core = 8;
   set.board.service_core = 9;
@@ -188,7 +188,7 @@ TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
   EXPECT_FALSE(make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>(2)).value().proved);
 }
 
-/// The memory of the task stays on the device: none of its jobs needs room or is evicted.
+/// The memory of the task stays on the device: its jobs evict no chunks, and none of its chunks is evicted.
 TEST_P(OffDeviceOrder, ItsMemoryStays) {
   TaskSet set = set_of({task_of("net", milliseconds(100), {{}, milliseconds(1), {}}),
                         task_of("control", milliseconds(50), off_device(milliseconds(1), milliseconds(1)))},

@@ -23,8 +23,8 @@ Nanos draw(Random& random, Nanos low, Nanos high) { return std::uniform_int_dist
 
 enum class Mistake {
   none,
-  no_overhead,        // in the time of a segment
-  last_overhead_only, // of the segments of a run
+  no_overhead,        // segments take no overhead
+  last_overhead_only, // only the last segment of a run has overhead
   one_segment_less,   // a run has one segment less
   carry_at_cuts,      // live tensors count only where they cross a cut, not for their whole lives
   every_tensor,       // every tensor counts, whether it crosses a cut or not

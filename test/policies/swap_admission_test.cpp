@@ -99,7 +99,7 @@ TEST(SwapCharges, ExchangesAreSerialAndBlock) {
   EXPECT_EQ(named.set.tasks[0].device, (out + in + 10) * ms);
   EXPECT_EQ(named.set.tasks[0].lead, out * ms);
   EXPECT_EQ(named.set.tasks[0].load, 0);
-  // Max(O_in + C, C_1 + C_2) + max O_out, with five operations.
+  // max(O_in + C, C_1 + C_2) + max O_out, with five operations.
   EXPECT_EQ(named.set.background, (in + 40 + 4 * 5 + 5 * 3) * ms);
   pair.tasks.tasks[0].wcet->device = 39ms;
   EXPECT_EQ(charged(pair).set.background, (39 + 40 + 4 * 5 + 5 * 3) * ms);

@@ -52,7 +52,7 @@ struct TaskState {
   bool outstanding = false;
   std::int64_t next_release = 0; // the order of these values matters,
   std::int64_t last_start = 0;   // and under lru the order of these
-  // The task whose outstanding job has already paid a fixed cost of this one.
+  // Fixed costs that were paid: the task for whose job, as long as that job is outstanding.
   std::uint32_t loaded_for = none, taken_for = none;
 };
 

@@ -270,7 +270,7 @@ TEST(SwapScheduler, LruTakesWhatExecutedLongestAgoAndMovesNothingBesideAnExecuti
 TEST(SwapScheduler, AFailedTransferFailsItsJobAndKeepsTheDataOfTheOthers) {
   DeviceScheduler scheduler(plan_of(pipelined, 3, {{3}, {3}}));
   feed(scheduler, request(1, 0, 100));
-  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{}); // others are in flight for it
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{}); // other transfers are in flight for it
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{});
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), List{fail(1, 0)});
   const auto& victim = scheduler.state().slots[0];

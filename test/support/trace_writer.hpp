@@ -13,7 +13,8 @@ namespace rtexec::test {
 
 class TraceWriter {
  public:
-  /// Writes as an older version of rtexec does: each event of a record lacks its last field named `lacks`.
+  /// Writes as an older version of rtexec does: events of records lack the field `lacks`, which must be the last field
+  /// of each event that has it.
   TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {},
               std::string_view lacks = {});
 

@@ -22,11 +22,11 @@ double median_of(std::vector<double> x) {
 TEST(PwcetSampleTests, AgreeWithStatsmodels) {
   const std::vector<double> x = minimal_standard(2000);
   EXPECT_NEAR(kpss(x).statistic, 0.036337563616479315, 1e-9); // statsmodels.tsa.stattools.kpss(x, 'c', nlags=8)
-  // Statsmodels.stats.diagnostic.acorr_ljungbox(x, [20])
+  // statsmodels.stats.diagnostic.acorr_ljungbox(x, [20])
   EXPECT_NEAR(ljung_box(x).statistic, 19.31833, 1e-5);
-  // Statsmodels.sandbox.stats.runs.runstest_1samp(x, 'median', False)
+  // statsmodels.sandbox.stats.runs.runstest_1samp(x, 'median', False)
   EXPECT_NEAR(runs(x, median_of(x)).statistic, 2.505022782159703, 1e-9);
-  EXPECT_NEAR(rescaled_range(x).statistic, 0.925151651944566, 1e-9); // by its definition, in numpy
+  EXPECT_NEAR(rescaled_range(x).statistic, 0.925151651944566, 1e-9); // by definition, in numpy
 }
 
 TEST(PwcetSampleTests, LimitDistributionsAreThosePublished) {
@@ -76,7 +76,7 @@ TEST(PwcetFitTests, StatisticsAreThoseOfScipy) {
   const std::array u{0.1, 0.35, 0.4, 0.8};
   // 2 * scipy.stats.kstest(u, 'uniform').statistic
   EXPECT_NEAR(kolmogorov_smirnov_statistic(u), 0.7, 1e-12);
-  EXPECT_NEAR(anderson_darling_statistic(u), 0.4072157397148626, 1e-12); // by its definition, in numpy
+  EXPECT_NEAR(anderson_darling_statistic(u), 0.4072157397148626, 1e-12); // by definition, in numpy
 }
 
 TEST(PwcetFitTests, TablesGiveTheShareOfFittedSamplesBeyond) {

@@ -239,7 +239,7 @@ TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
   EXPECT_GE(on.results[0].count(), 10u);
   LinkedRun host(models, machine);
   static_cast<void>(host.run_until_seen(Way::host, 11));
-  EXPECT_GE(on.results[0].agreed(host.results[0]), 5u); // both have seen so many of distinct_pictures
+  EXPECT_GE(on.results[0].agreed(host.results[0]), 5u); // both have seen enough of the distinct_pictures
   for (std::size_t picture = 0; picture < Results::most; ++picture)
     if (picture % 3 != 0) { EXPECT_FALSE(on.results[0].has(picture)) << picture; }
 }

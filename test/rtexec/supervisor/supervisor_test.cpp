@@ -335,7 +335,7 @@ TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
         EXPECT_THAT(problem, IsEmpty());
         break;
       }
-      // The data of a failed write are written in place. Failing to close the folder has no effect.
+      // If a single call fails, the counts are written in place. A failure to close the folder has no effect.
       if (!after_that_too) {
         EXPECT_THAT(problem, IsEmpty()) << nth;
         EXPECT_EQ(left, newer) << nth;
