@@ -1,6 +1,6 @@
-// Measures the claims of the probabilistic WCET: how often the 95 % interval at exceedance 1e-6 contains the truth, how
-// often faultless samples are refused and faulty ones are, how long a million samples take, and how many WCETs of
-// profiles are exceeded more often than they claim (--claims: with more profiles). --tables prints the tables of
+// Measures the claims of the probabilistic WCET. How often does the 95 % interval at exceedance 1e-6 contain the truth?
+// How often are faultless samples refused, and faulty ones? How long do a million samples take? How many WCETs of
+// profiles are exceeded more often than they claim (--claims: with more profiles)? --tables prints the tables of
 // traces/wcet/fit_tests.cpp.
 #include "test/bench/statistics.hpp"
 #include "test/traces/pwcet_samples.hpp"

@@ -146,8 +146,8 @@ class SimulatedDriver {
   /// Returns the sizes of a kernel's arguments, terminated by 0.
   virtual const std::size_t* sizes_of(Function function) = 0;
   virtual void run(Function function, Dimensions grid, Dimensions block, void** arguments, Stream stream) = 0;
-  /// Called on the stream's thread with "kernel" when a kernel begins, "load" or "save" when half of a copy to or from
-  /// mapped chunks is done, and "copy" for other copies.
+  /// Called on the stream's thread: with "kernel" when a kernel begins; with "load" or "save" when half of a copy to or
+  /// from mapped chunks is done; and with "copy" for other copies.
   virtual void reached(const char*) {}
   /// Called without a lock when work executes. The name is "copy", "record" or "wait".
   virtual void note(const char*, Stream, Range, Event) {}

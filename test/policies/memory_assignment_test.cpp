@@ -450,7 +450,7 @@ TEST(MemoryAssignment, TellsWhereItGaveUp) {
   const auto found = max_slack(problem, {.slack = left(60)});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->exact) << "all are fast";
-  // Any amount of the rest.
+  // Now many combinations need almost the same memory, so the search gives up.
   for (std::size_t i = 0; i < 40; ++i) problem.options[i][1].device = Bytes{50 + i * i % 7};
   const auto half = min_memory(problem, {.slack = left(60)});
   ASSERT_TRUE(half);

@@ -387,8 +387,8 @@ TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
 
 // ---- choice of slots ----
 
-/// Returns a case whose task a has constants of 1 and 3 chunks, state of 2 and 4, and an object whose last slot
-/// contains the ends of a large and a small object.
+/// Returns a case whose task a has constants of 1 and 3 chunks, state of 2 and 4 chunks, and one more chunk of state.
+/// That last chunk contains the end of the large object and a small object.
 Case ordered(SwapPolicy policy, SwapCandidates candidates) {
   Case two(policy);
   two.set.swap.candidates = candidates;

@@ -1,5 +1,5 @@
 // Tests the scheduler thread's use of its core. The charge for its decisions is compared with a core simulated in steps
-// of a microsecond, on which each decision takes its time, and with histories of late jobs.
+// of a microsecond, on which each decision takes its time. It is also compared with histories of late jobs.
 #include "policies/bounds/charges.hpp"
 #include "policies/scheduler/release_grid.hpp"
 #include "test/policies/plan_sets.hpp"

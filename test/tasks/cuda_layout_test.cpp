@@ -298,8 +298,8 @@ TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
   g.output(conv(g, d, 4, 1));
   g.output(conv(g, g.relu(conv(g, x, 8, 3)), 4, 1));         // with an activation
   g.output(conv(g, conv(g, x, 6, 3), 4, 1));                 // the next tensor would not be aligned
-  g.output(conv(g, conv(g, x, 8, 3, 2), 4, 1));              // its output must be a separate tensor
-  g.output(reshape(g, conv(g, x, 8, 3), {1, 2, 4 * 8 * 8})); // its rows must be contiguous
+  g.output(conv(g, conv(g, x, 8, 3, 2), 4, 1));              // strided
+  g.output(reshape(g, conv(g, x, 8, 3), {1, 2, 4 * 8 * 8})); // its output must be a separate tensor
   g.output(conv(g, x, 8, 3));
   optimise(g.graph);
   const auto program = lower(g.graph, Precision::fp32);

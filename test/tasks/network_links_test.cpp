@@ -1,5 +1,6 @@
 // Tests networks whose inputs and outputs are linked, to others or as recurrent state. The bits that pass on the device
-// must equal those that pass through the host, for every type, on the host device, an emulated GPU and a real one.
+// must equal those that pass through the host. This holds for every type, on the host device, an emulated GPU and a
+// real one.
 #include "tasks/engine/graph/passes.hpp"
 #include "hal/host/host_device.hpp"
 #include "test/hal/gpu.hpp"

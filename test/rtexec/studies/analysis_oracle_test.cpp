@@ -873,8 +873,8 @@ bool told_once(const std::string& change) {
   return all.contains(change);
 }
 
-/// True for changes that look as if the recording began or ended there, for a task's first or last job, or as if a job
-/// failed that missed its deadline.
+/// True for changes of a task's first or last job that look as if the recording began or ended there. Also true for
+/// changes that look as if a job failed that missed its deadline.
 bool as_if_cut_off(const std::string& change) {
   static const std::set<std::string> all{"job_release removed", "job_release job",     "job_release swapped",
                                          "job_start removed",   "job_start task",      "device_begin removed",

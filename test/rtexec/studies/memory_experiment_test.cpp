@@ -1,5 +1,5 @@
-// Tests the experiment of memory policies: its results for a platform model with known times, the shape of the paper's
-// results for models of the paper's boards, and that the host device can measure all of it.
+// Tests the experiment of memory policies: its results for a platform model with known times, and the shape of the
+// paper's results for models of the paper's boards. On the host device it tests that all of it can be measured.
 #include "rtexec/studies/experiments/memory_experiment.hpp"
 
 #include <rtexec/board.hpp>

@@ -24,8 +24,8 @@ enum class Support { required, optional };
 /// Returns the model's graph, with the shapes of its inputs.
 [[nodiscard]] Result<tasks::Graph> parsed(const Model& model);
 
-/// Runs `model` as it is read, after each pass and after all of them, several times with different contents of scratch,
-/// and compares the outputs with the oracle's. A refusal must be `unsupported` and name a node. It is a failure if the
+/// Runs `model` as it is read, after each pass and after all of them, several times with different contents of scratch.
+/// Compares the outputs with the oracle's. A refusal must be `unsupported` and name a node. It is a failure if the
 /// model is required.
 void expect_agreement(const Model& model, double tolerance = one_operator, Support support = Support::required);
 
