@@ -167,7 +167,7 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(feed(scheduler, request(0, 1, 100)).size(), 3u);
   for (std::uint32_t slot = 0; slot < 4; ++slot) feed(scheduler, copied_in({0, slot, slot}));
   EXPECT_EQ(feed(scheduler, completion(0, 1)), List{});
-  // A chunk is saved for another client's job. The client that owns all frames returns two slots instead.
+  // Chunks are saved for another client's job. Meanwhile the client that owns all frames cannot return slots.
   EXPECT_EQ(feed(scheduler, request(1, 1, 200)), (List{copy_out({1, 1}, {0, 0, 0}), copy_out({1, 1}, {0, 1, 1})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{fail(1, 1)});

@@ -52,7 +52,7 @@ struct TaskState {
   bool outstanding = false;
   std::int64_t next_release = 0; // the order of these values matters,
   std::int64_t last_start = 0;   // and under lru the order of these
-  // Fixed costs that were paid: the task for whose job, as long as that job is outstanding.
+  // The task for whose job a fixed cost was paid, as long as that job is outstanding.
   std::uint32_t loaded_for = none, taken_for = none;
 };
 
