@@ -41,12 +41,12 @@ class BackingStore {
   virtual void begin_load(std::size_t /*chunk*/, std::byte* /*window*/) noexcept {}
   /// Announces a save(), with the same rules as begin_load().
   virtual void begin_save(std::size_t /*chunk*/, const std::byte* /*window*/) noexcept {}
-  /// Copies the stored `chunk` to the device address `window`, and calls `beside` once while the copy is under way,
-  /// even if the copy fails. Exception: `beside` may be skipped if the device refuses to begin its copy. Returns
-  /// io_error, or the error of the device or of `beside`.
+  /// Copies the stored `chunk` to the device address `window`. Calls `beside`, other work of the caller, once while the
+  /// copy is under way, even if the copy fails. Exception: `beside` may be skipped if the device refuses to begin its
+  /// copy. Returns io_error, or the error of the device or of `beside`.
   [[nodiscard]] virtual Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept = 0;
-  /// Copies a chunk from the device to the store, otherwise as load(). After an error the stored copy may be torn; the
-  /// device's copy is intact.
+  /// Copies a chunk from the device to the store, otherwise as load(). After an error the stored copy may be a mixture
+  /// of old and new contents; the device's copy is intact.
   [[nodiscard]] virtual Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept = 0;
 
  protected:
@@ -63,11 +63,11 @@ enum class HostMemoryKind { page_locked, pageable };
 /// however the program ends. The whole file is written once, so that its space is allocated and a first save takes no
 /// longer than others.
 ///
-/// Transfers use io_uring with O_DIRECT and registered buffers; the chunks that the device has by now are registered.
-/// If the kernel or the file system lacks one of these, the store works without it, and fallback() says so. If the disk
-/// has poll queues, they are polled: the loading or saving thread then spins for its transfer, or naps if it has a
-/// reservation. If the host does not see the pool window, transfers go through page-locked buffers of the store (at
-/// most 32 MiB).
+/// Transfers use io_uring with O_DIRECT and registered buffers. The store registers the chunks that the device has
+/// created before this call. If the kernel or the file system lacks one of these, the store works without it, and
+/// fallback() says so. If the disk has poll queues, the loading or saving thread polls them: it spins until its
+/// transfer ends, or sleeps between polls if it has a SCHED_DEADLINE reservation. If the host cannot access the
+/// device's pool window, transfers go through page-locked buffers of the store (at most 32 MiB).
 ///
 /// Returns refused if space or permission is missing, or if the file exists: an existing file is never overwritten.
 /// Returns io_error if a transfer fails.

@@ -1,14 +1,16 @@
-// Counters of the memory traffic of cores, by the kernel's perf_event, with a budget that signals its overflow, and the
-// means to hold cores. Sibling back ends behind one interface:
+// Counters of the memory traffic of cores, by the kernel's perf_event. A regulating thread sets a budget of events for
+// each regulation period. When the budget is used up, it holds the core: it keeps other work off the core until the
+// next budget. The back ends share one interface:
 //
-//   core     A counter of the whole core. Its overflow wakes a thread of high FIFO priority, which holds the core by
-//            spinning. It stops everything of lower priority, other programs too, but no SCHED_DEADLINE thread.
-//   thread   A counter on each thread of this process that joined. The thread that uses up the budget stops itself, in
-//            the handler of a signal from its own counter. Works under every scheduling class; stops no other program.
-//   polling  As core, for counters that cannot signal an overflow: the counter is read several times in a period.
+//   core A counter of the whole core. Its overflow wakes a thread of high FIFO priority, which holds the core by
+//            spinning. The spinning stops everything of lower priority, other programs too, but no SCHED_DEADLINE
+//            thread. thread A counter on each thread of this process that joined. The thread that uses up the budget
+//            stops itself, in the handler of a signal from its own counter. Works under every scheduling class; stops
+//            no other program. polling As core, for counters that cannot signal an overflow: the regulating thread
+//            reads the counter several times in a period.
 //
-// A successful open proves nothing, because some events open and count 0 (FACTS). So probe_counter() counts a known
-// sweep.
+// A successful open does not prove that an event counts: some events open and count 0. So probe_counter() runs a loop
+// that causes a known number of events, and compares the count.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -32,7 +34,8 @@ struct CounterEvent {
   std::string name; // the name that find_event() was called with
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  /// If the PMU is not a PMU of the cores: the one core on which the event counts when it is opened there
+  /// For an event of a PMU outside the cores: the core to pass to perf_event_open(2), because the event counts on no
+  /// other core. Absent for an event of the cores' own PMU
   std::optional<unsigned> counted_on{};
 };
 
@@ -81,17 +84,17 @@ class BandwidthCounter {
   /// an overflow that the kernel lost is found.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
-  /// Holds the domain's cores until `over(self)` returns true or until `until`. Back end `core`: the call spins on the
-  /// core's thread.
+  /// Keeps other work off the domain's cores until `over(self)` returns true or until `until`. Back end `core`: the
+  /// calling thread spins on the core.
   virtual void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept = 0;
 
-  /// Back end `thread`: the calling thread is counted and stopped from now on, until it calls leave() or ends. Other
-  /// back ends: has no effect.
+  /// Back end `thread`: from now on counts the events of the calling thread, and stops the thread when the budget is
+  /// used up. Ends when the thread calls leave() or ends. Other back ends: has no effect.
   [[nodiscard]] virtual Result<> join() { return {}; }
   virtual void leave() noexcept {}
 
   [[nodiscard]] virtual std::string description() const = 0; // names the back end and the event
-  /// Overflows that the kernel lost and the cross-check found
+  /// Returns the number of overflows that the kernel did not signal and wait() found by reading the counter
   [[nodiscard]] virtual std::uint64_t lost_overflows() const noexcept = 0;
 };
 
@@ -109,15 +112,16 @@ struct CounterSettings {
 
 /// The result of probing an event.
 struct CounterProbe {
-  bool counts = false;    // the count is in proportion to a known sweep
+  bool counts = false;    // the count is in proportion to the events of a sweep
   bool overflows = false; // the counter also signals its overflow
   double accuracy = 0;    // counted / expected events, if the number of events of a sweep is known; otherwise 0
   std::string what;       // what was tried, and the outcome
 };
-/// Counts known sweeps on `core`: events of everything that runs there (`whole_core`), or of the sweeping thread alone.
-/// A sweep is one of: first touches of pages, voluntary context switches, or a write to each line of a buffer larger
-/// than the caches. Takes about 10 ms. If the PMU refuses to signal overflows, it is probed without them. Errors are
-/// those of open_counter().
+/// Runs sweeps on `core`, loops that cause a known number of events, and counts the events. If `whole_core`, it counts
+/// the events of everything that runs on the core, otherwise those of the sweeping thread alone. A sweep is one of:
+/// first touches of pages, voluntary context switches, or a write to each cache line (of `line` bytes) of a buffer
+/// larger than the caches. Takes about 10 ms. If the PMU refuses to signal overflows, it is probed without them. Errors
+/// are those of open_counter().
 [[nodiscard]] Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsigned core, bool whole_core);
 
 /// The counter chosen for a domain.
@@ -136,8 +140,8 @@ struct CounterChoice {
                                                                  const Machine& machine = Machine());
 
 /// Raises the priority of the kernel threads irq_work/N of some cores for as long as this object lives. On PREEMPT_RT
-/// kernels these threads deliver overflows at FIFO 1, behind every thread of a higher priority (measured: 6 of 120 in
-/// time).
+/// kernels these threads deliver overflows at FIFO 1, behind every thread of a higher priority (measured: 6 of 120
+/// overflows arrived in time).
 class OverflowPriority {
  public:
   OverflowPriority() = default;

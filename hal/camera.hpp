@@ -1,7 +1,7 @@
 // A camera: pictures by Video4Linux (V4L2), in buffers that the driver fills and this process maps, so that no frame is
 // copied. The camera owns its buffers. Set-up (open, start, stop) may allocate and block, and returns errors with a
 // text. newest() and await() are for real-time threads: they neither allocate nor take a lock of rtexec (the kernel
-// takes the device's own), touch memory that is mapped already, and return error codes.
+// takes the device's own), touch only memory that is mapped already, and return error codes.
 //
 // Threading: open, start, stop and the destructor must not run while another call is under way. newest() and await()
 // are each called by one thread at a time, and the thread may change. Any thread may call wake() and counts().
@@ -22,7 +22,7 @@ namespace rtexec::hal {
 
 struct CameraWanted {
   unsigned width = 0, height = 0;
-  /// Absent: the first format in the order of PixelFormat that the camera has
+  /// Absent: the camera uses the first format of the enumeration PixelFormat that it supports
   std::optional<PixelFormat> format{};
   /// Absent: the camera's default rate
   std::optional<Frequency> rate{};
@@ -70,7 +70,7 @@ struct CameraCounts {
 class Camera {
  public:
   static constexpr unsigned min_buffers = 4;  // one held by the user of the frame, and three to be filled
-  static constexpr unsigned max_buffers = 32; // the limit of a driver, by Linux before 6.8
+  static constexpr unsigned max_buffers = 32; // Linux before 6.8 allows a driver no more
 
   /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and negotiates a format. The size and the interval are
   /// the nearest that the camera has; settings() returns them. Returns refused if the device does not exist, is busy,

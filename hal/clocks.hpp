@@ -16,8 +16,8 @@ class CoreClock {
   /// `root` is "/" or a recorded tree.
   explicit CoreClock(unsigned core, const std::filesystem::path& root = "/");
   [[nodiscard]] unsigned core() const noexcept { return core_; }
-  /// Returns the present clock. Any thread without real-time priority, because the kernel may interrupt the core.
-  /// Allocates nothing.
+  /// Returns the present clock, or nullopt if it is unknown. Any thread without real-time priority, because the kernel
+  /// may interrupt the core to read its clock. Allocates nothing.
   [[nodiscard]] std::optional<Frequency> read() const noexcept;
 
  private:
@@ -30,8 +30,8 @@ struct DeviceClocks {
   // Bits of `limits`: reasons why the clock is below its maximum. `hardware`: the hardware slows down for power or
   // temperature
   static constexpr std::uint32_t power = 1, temperature = 2, hardware = 4;
-  // Bits of `limits` for a whole board: too much current, a locked clock that changed, a part throttled by its
-  // temperature
+  // Bits of `limits` for a whole board: too much current; a locked clock that changed (`moved`); a component that its
+  // temperature throttles (`hot`)
   static constexpr std::uint32_t over_current = 8, moved = 16, hot = 32;
   Frequency cores, memory;
   Frequency most; // maximum of the cores' clock

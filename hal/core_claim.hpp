@@ -1,11 +1,12 @@
-// Two runs on the same core would each break the other's promise. A claim holds cores for one run, against every other
-// run on the machine. The claim ends with this object or with the process, however the process ends.
+// Two runs on the same core would each invalidate the response-time bounds of the other. A claim holds cores for one
+// run, against every other run on the machine. The claim ends with this object or with the process, however the process
+// ends.
 //
 // A claim is a lock on a file of the user's own, in a folder that nobody else can write to: /run/rtexec for root,
 // /dev/shm/rtexec-UID for another user. Claims of root hold for every user. Claims of another user hold for that user
 // alone; otherwise anybody could keep root from running. Containers see one another's claims if they share the folder.
-// An inquiry only asks whether a run would get the cores. It claims them for a moment, and other claims wait for its
-// end.
+// A claim for an inquiry only finds out if a run would get the cores. It holds them for a moment, and other claims wait
+// for its end.
 #pragma once
 
 #include <rtexec/result.hpp>

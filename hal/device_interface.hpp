@@ -1,9 +1,9 @@
 // A device as the executive drives it: physical memory in uniform chunks, address ranges that chunks are mapped into,
 // and engines that do the work. <rtexec/device.hpp> has the part of a device that workloads see.
 //
-// Every chunk is permanently mapped read-write in the device's pool window, and copies go through the window. Arenas
-// map the same chunks at the addresses that tasks expect, read-only or read-write. Copying and mapping are therefore
-// independent.
+// Every chunk is permanently mapped read-write in one address range of the device, the pool window, and copies go
+// through the window. Arenas, the address ranges of tasks, map the same chunks at the addresses that tasks expect,
+// read-only or read-write. Copying and mapping are therefore independent.
 //
 // Ownership: the Device owns chunks, ranges, buffers and engines. Handles are plain values, valid until they are
 // released or the Device ends. Threading: one thread at a time makes set-up calls, and never during mapping calls.
@@ -67,7 +67,8 @@ enum class Company { alone, accompanied };
 
 /// Memory use of the whole device, as its driver counts it.
 struct MemoryUse {
-  /// Memory taken since before this device was opened: by rtexec, and whatever cannot be told apart from that
+  /// Memory taken since just before this device was opened: by rtexec, and by others if the driver does not tell them
+  /// apart
   Bytes own;
   Bytes context; // memory taken by opening the device, before its first chunk
 };
@@ -112,8 +113,8 @@ class Device : public rtexec::Device {
   [[nodiscard]] virtual Result<> release(AddressRange range) = 0;
 
   /// Maps `chunk` as the `slot`-th chunk of `range`. Returns bad_input if the slot is mapped or does not exist, or if
-  /// the chunk was not created. One chunk may be mapped in many places. Does not allocate, and later accesses cause no
-  /// page fault.
+  /// the chunk was not created. One chunk may be mapped at several addresses at once. Does not allocate, and later
+  /// accesses cause no page fault.
   [[nodiscard]] virtual Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept = 0;
   /// Makes the slot inaccessible; the chunk keeps its contents. Unmapping an unmapped slot is bad_input.
   [[nodiscard]] virtual Status unmap(AddressRange range, std::size_t slot) noexcept = 0;

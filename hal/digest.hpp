@@ -1,10 +1,10 @@
-// The function behind a digest (hal/device_interface.hpp): every 64-bit word of the contents is mixed with its position
-// in two ways, and the results of each way are summed modulo 2^64. So any order of summation gives the same sum, on any
-// device. Shared between device code and host code: plain C++17, no library.
+// The function behind a digest (hal/device_interface.hpp): two functions (mixers) each combine every 64-bit word of the
+// contents with its position. The results of each mixer are summed modulo 2^64. So any order of summation gives the
+// same sum, on any device. Shared between device code and host code: plain C++17, no library.
 //
-// At one position both mixers are permutations of the words: contents that differ in a single word always differ in
-// both halves. The mixers are the finalisers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-// generators, 2014) and of MurmurHash3 (Appleby).
+// For a fixed position each mixer maps different words to different results. So contents that differ in a single word
+// always differ in both halves of the digest. The mixers are the finalisers of splitmix64 (Steele, Lea, Flood: Fast
+// splittable pseudorandom number generators, 2014) and of MurmurHash3 (Appleby).
 #pragma once
 
 namespace rtexec::hal {

@@ -14,8 +14,8 @@ namespace rtexec::hal {
 /// these calls.
 struct Work {
   /// Optional: called once, before `run`, so that the device goes over from the previous piece to this one without a
-  /// gap. If this piece waits by then, `begin` is called even before the `run` of the previous piece. It must not
-  /// block. After `begin`, `run` is always called, even if the engine ends.
+  /// gap. If this piece is queued before the `run` of the previous piece is called, `begin` is called before that
+  /// `run`. It must not block. After `begin`, `run` is always called, even if the engine ends.
   void (*begin)(void* context) noexcept = nullptr;
   Status (*run)(void* context) noexcept = nullptr;
   /// `begin` is the instant when `run` was called

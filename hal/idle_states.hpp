@@ -17,16 +17,14 @@ namespace rtexec::hal {
 class ShallowIdle {
  public:
   /// Requests a wake-up latency of 0 us from the kernel's power management and reads the request back. Returns
-  /// unsupported if the kernel has no such control. Then there are no idle states to leave, as in most virtual
-  /// machines.
+  /// unsupported if the kernel has no such control. Such a kernel, as in most virtual machines, enters no idle states.
   [[nodiscard]] static Result<ShallowIdle> hold();
 
  private:
   FileDescriptor file_; // the request lasts while this file is open
 };
 
-/// Runs a SCHED_IDLE thread that never sleeps on each core. It gives way to every other thread at once. The price is
-/// power.
+/// Runs a SCHED_IDLE thread that never sleeps on each core. Every other thread preempts it at once. It costs power.
 class KeepAwake {
  public:
   /// Starts the threads. `partition` is the cpuset partition of the cores, if there is one; it must outlive this

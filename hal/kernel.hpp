@@ -31,7 +31,7 @@ struct Preemption {
 };
 [[nodiscard]] Preemption preemption_of(const Machine& machine);
 
-/// Returns the marked alternative of a file that lists several: "full" for "none voluntary (full)", "madvise" for
+/// Returns the alternative in brackets of a file that lists several: "full" for "none voluntary (full)", "madvise" for
 /// "always [madvise] never".
 [[nodiscard]] std::string in_force(const std::string& text);
 

@@ -33,7 +33,7 @@ struct Finding {
   std::string brief = {};
 };
 
-/// The governors from before the frequencies were locked. The destructor restores them.
+/// The frequency governors that were in force before the frequencies were locked. The destructor restores them.
 class FrequencyLock {
  public:
   FrequencyLock() = default;
@@ -98,10 +98,10 @@ class Machine {
   /// firmware or a hypervisor controls its frequency, and probe() reports that.
   [[nodiscard]] Result<FrequencyLock> lock_frequency(std::span<const unsigned> cores) const;
 
-  /// Makes an unshared cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned there. Works with
+  /// Makes an exclusive cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned there. Works with
   /// cgroup v1 and v2, at the top of the hierarchy. A machine has one partition at a time. First clears the partition
-  /// of a killed process. v2: other programs leave these cores. v1: other programs may stay, but real-time threads
-  /// preempt them.
+  /// of a killed process. With v2, the kernel moves other programs off these cores. With v1, they may stay, but
+  /// real-time threads preempt them.
   [[nodiscard]] Result<std::unique_ptr<CpusetPartition>> partition(const std::vector<unsigned>& cores) const;
   /// Removes the cpusets of a partition whose process was killed, if nobody holds the lock of partitions. Has no effect
   /// if that cannot be known for certain. Returns true if it removed some. Returns an error if one could not be

@@ -14,8 +14,8 @@
 
 namespace rtexec::hal {
 
-/// Returns the stolen time in the counters of a line of /proc/stat, without the line's name. Returns nullopt if the
-/// kernel is too old to report it.
+/// Returns the stolen time in a line of /proc/stat. `counters` is the line without its first word ("cpu3"). Returns
+/// nullopt if the kernel is too old to report it.
 [[nodiscard]] std::optional<Duration> steal_of(std::string_view counters) noexcept;
 
 class StolenTime {
@@ -26,9 +26,9 @@ class StolenTime {
   };
   /// `root` is "/" or a recorded tree.
   explicit StolenTime(const std::set<unsigned>& cores = {}, const std::filesystem::path& root = "/");
-  /// Reads the time of each core, in ascending order. Steps are 1/USER_HZ s (10 ms), so short thefts show late. The
-  /// value of an offline core does not change. From one thread at a time, without real-time priority. Allocates
-  /// nothing.
+  /// Reads the time of each core, in ascending order. Steps are 1/USER_HZ s (10 ms), so shorter stolen times appear
+  /// late. The value of an offline core does not change. From one thread at a time, without real-time priority.
+  /// Allocates nothing.
   [[nodiscard]] std::span<const OfCore> read() noexcept;
 
  private:

@@ -76,7 +76,7 @@ struct System {
   int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
   int (*ring_submit)(io_uring* ring); // returns the number of submitted entries
   int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
-  int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // one look; EAGAIN: there is no completion
+  int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // never waits; EAGAIN: there is no completion
   // counters
   int (*perf_event_open)(perf_event_attr* attributes, pid_t thread, int core, unsigned long flags);
   int (*perf_event_control)(int counter, unsigned long request, const std::uint64_t* argument); // ioctl

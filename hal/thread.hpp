@@ -22,8 +22,8 @@ struct Reservation {
   Duration period{0};
 };
 
-/// Cores taken out of the kernel's load balancing, each by itself, so that SCHED_DEADLINE threads can be pinned to
-/// them. Machine::partition() makes it; end() undoes everything. One thread at a time, except for add().
+/// Cores that are out of the kernel's load balancing, each in a cpuset of its own, so that SCHED_DEADLINE threads can
+/// be pinned to them. Machine::partition() makes it; end() undoes everything. One thread at a time, except for add().
 class CpusetPartition {
  public:
   virtual ~CpusetPartition() = default; // calls end()
@@ -41,9 +41,9 @@ struct ThreadSettings {
   std::optional<Reservation> reservation; // SCHED_DEADLINE, instead of a FIFO priority; neither: SCHED_OTHER
   bool when_idle = false;                 // SCHED_IDLE instead: runs only if nothing else wants to run
   std::vector<unsigned> among = {};       // without `core`: the allowed cores; empty: affinity unchanged
-  /// The thread joins it before it is pinned. It must outlive the call. Needs `core`
+  /// The partition that the thread joins before it is pinned to `core`, which must be set. It must outlive the call
   CpusetPartition* partition = nullptr;
-  /// The whole stack, prefaulted, with a guard page below; fixed when the thread starts
+  /// The size of the stack, fixed when the thread starts. The whole stack is prefaulted and has a guard page below it
   Bytes stack{1 << 20};
 };
 
@@ -76,8 +76,8 @@ class Thread {
 /// address ranges count against RLIMIT_MEMLOCK too.
 [[nodiscard]] Result<> lock_memory();
 
-/// A futex: a word that one side waits on and another wakes. wait() returns at once if `value` differs from `seen`. No
-/// allocation, no lock; safe between priorities.
+/// A futex: a word that one side waits on and another wakes. wait() returns at once if `value` differs from `seen`.
+/// Allocates nothing and takes no lock, so threads of different priorities may share it.
 template <bool between_processes> class BasicSignal {
  public:
   [[nodiscard]] std::uint32_t value() const noexcept { return word_.load(std::memory_order_acquire); }

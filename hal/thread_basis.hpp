@@ -1,5 +1,5 @@
-// The scheduling parameters of a thread in the kernel. Promises about the thread rest on them, and anybody with the
-// right may change them.
+// The scheduling parameters of a thread in the kernel. The response-time bounds of the thread assume them, but any
+// program with the permission may change them during the run.
 #pragma once
 
 #include <cstdint>

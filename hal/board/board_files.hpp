@@ -26,8 +26,8 @@ struct BoardFile {
 [[nodiscard]] std::optional<BoardFile> find_file(const BoardPaths& paths, const Machine& machine);
 /// Returns the numbers that "#" stands for in the first of `paths` that matches files, in ascending order.
 [[nodiscard]] std::vector<unsigned> numbers_in(const BoardPaths& paths, const Machine& machine);
-/// Returns every file that `paths` can refer to, even if its condition does not hold, and the files that the conditions
-/// read.
+/// Returns every file that `paths` can refer to, including alternatives whose condition does not hold now, and the
+/// files that the conditions read.
 [[nodiscard]] std::vector<std::filesystem::path> files_of(const BoardPaths& paths, const Machine& machine);
 /// Returns all files and folders that match `pattern`, in which "*" stands for any text and "#" for a number.
 [[nodiscard]] std::vector<std::filesystem::path> files_like(const std::filesystem::path& pattern,

@@ -18,7 +18,7 @@ namespace rtexec::hal {
 /// Returns the names in `compatible` of the device tree, the most specific one first. Empty if there is no device tree.
 [[nodiscard]] std::vector<std::string> device_tree_names(const Machine& machine);
 
-/// The identity of a machine among the library's boards.
+/// The board, among those that rtexec knows by name, that a machine is.
 struct KnownBoard {
   std::string name;  // "host" if nothing identifies the board
   bool told = false; // true if the device tree names the board
@@ -48,7 +48,7 @@ struct FoundClock {
 /// Returns the highest rate that may be written to the clock's `set` file: the highest possible rate, or its cap.
 /// Returns refused if no file states one.
 [[nodiscard]] Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& machine);
-/// True if `hertz` is the wanted rate up to the rounding of the hardware.
+/// True if `hertz` differs from the wanted rate by no more than the rounding of the hardware (2 %).
 [[nodiscard]] bool is_rate(std::int64_t hertz, std::int64_t wanted);
 
 struct FoundSensor {

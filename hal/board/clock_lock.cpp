@@ -31,7 +31,7 @@ std::string state_text(const std::vector<ClockChange>& changes) {
 
 struct State {
   std::vector<ClockChange> changes;
-  bool whole = false; // false: its run ended before it changed anything
+  bool whole = false; // false: the file is cut off, because its run ended before it changed anything
 };
 
 /// Returns nullopt if no run of rtexec wrote the text.
@@ -109,8 +109,8 @@ Result<> change(const BoardFile& file, const std::string& after, const Machine& 
   return {};
 }
 
-/// Plans to raise the lowest rate to the highest rate, which does not change. So the lowest rate never exceeds the
-/// highest.
+/// Plans to raise the lowest permitted rate to the highest permitted rate, which stays unchanged. So the lowest rate
+/// never exceeds the highest.
 Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& plan) {
   const auto highest = number_text(*clock.highest, machine);
   if (!highest) return Unexpected(highest.error());

@@ -37,7 +37,7 @@ struct LockedClock {
 class ClockLock {
  public:
   /// Locks the clocks, after restoring what a killed run left. `folder` belongs to this user alone and holds the state
-  /// file and its lock. Clocks that the machine shows but cannot set stay unchanged; if there are no others, nothing is
+  /// file and its lock. Clocks that the machine shows but cannot set stay unchanged; if it can set none, nothing is
   /// locked. Returns refused if another run holds the lock, or if a file cannot be read or written or does not read
   /// back as written. After refused, all files are as they were before.
   [[nodiscard]] static Result<ClockLock> take(const FoundHardware& hardware, const Machine& machine,
@@ -75,8 +75,7 @@ class ClockLock {
 
 /// Restores the files that a killed run recorded in the state file of `folder`, and returns their number. Returns 0 if
 /// there is no state file, or if its run still goes on. Returns refused if a file cannot be restored, which then stays
-/// in the state file. Also returns refused if no run wrote the file in the state file's place; that file stays
-/// unchanged.
+/// in the state file. Also returns refused if the file of that name is not one that a run wrote; it stays unchanged.
 [[nodiscard]] Result<std::size_t> restore_clocks(const Machine& machine,
                                                  const std::filesystem::path& folder = lock_folder);
 

@@ -3,9 +3,9 @@
 //
 // The device uses the primary context, which cuDNN and cuBLAS share. Each engine's thread has the context current and a
 // stream of its own. Code that executes on an engine gets the stream by stream(kind), launches into it, and waits by
-// wait(kind). Set-up has a separate stream, so that it never meets the engines' work or a capture. After a sticky error
-// the device is lost for every task: the call that met the error returns device_fault, later calls return device_lost.
-// fault() names the error. Destroying a lost device is safe.
+// wait(kind). Set-up uses a separate stream, which neither the engines' work nor a capture of a graph uses. After a
+// sticky error the device is lost for every task: the call that met the error returns device_fault, later calls return
+// device_lost. fault() names the error. Destroying a lost device is safe.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -52,7 +52,7 @@ class CudaDevice final : public Device, public Gpu {
   /// Returns the CudaDevice as find() does. Returns unsupported if `device` is no CUDA device; the error says that
   /// `what` ("this network") needs one.
   [[nodiscard]] static Result<CudaDevice*> of(rtexec::Device& device, const char* what);
-  /// Waits for running work, then releases everything. Of a lost device, releases what the driver still accepts.
+  /// Waits for running work, then releases everything. If the device is lost, releases what the driver still accepts.
   ~CudaDevice() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
@@ -148,10 +148,12 @@ class CudaDevice final : public Device, public Gpu {
   struct EngineStream {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
-    /// Recorded behind copies or graphs that have begun and not ended, used in turn
+    /// Events recorded behind the copies or graphs that have begun and not ended. The n-th uses entry n %
+    /// copies_at_once
     std::array<cuda::Event, copies_at_once> copied{};
     std::size_t begun = 0, ended = 0;
-    /// Overhead beyond the GPU's execution, of the job that executes; a compute engine's thread
+    /// The overhead so far of the executing job: its time on the engine less the GPU's execution time. Only the compute
+    /// engine's thread uses it
     Duration on_the_way{0};
     cuda::DigestSums* sums = nullptr;               // in device memory; null without a digest kernel
     cuda::DigestResult* result_on_device = nullptr; // device address of `result`
@@ -232,8 +234,9 @@ class CudaDevice final : public Device, public Gpu {
   std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_; // by EngineKind
 };
 
-/// Tries the capabilities of the memory of `device` on two pieces of its own. Returns an error only if the attempt
-/// ended the device, or nothing could be tried. A capability that could not be shown stays false.
+/// Tries the capabilities of the memory of `device` on two allocations of `piece` bytes that it creates and frees.
+/// Returns an error only if the attempt ended the device, or no capability could be tried. A capability that could not
+/// be shown stays false.
 [[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device,
                                                            const cuda::AllocationProperties& properties, Bytes piece);
 

@@ -46,7 +46,7 @@ class Maker {
     int file = -1;
     const auto exported = checked(driver_.export_handle(&file, handle, cuda::file_descriptor_handle, 0),
                                   "exporting a chunk of " + readable(chunk_));
-    (void)driver_.release(handle); // the descriptor keeps the chunk
+    (void)driver_.release(handle); // the exported descriptor keeps the chunk alive
     if (!exported) return Unexpected(exported.error());
     return FileDescriptor(file);
   }

@@ -6,9 +6,9 @@
 namespace rtexec::hal {
 namespace {
 
-// Enough for all threads of a multiprocessor: each thread has few bytes in flight
+// Blocks enough to use all threads of a multiprocessor. It takes them all, because each thread has few bytes in flight
 constexpr unsigned blocks_per_multiprocessor = 8;
-// Distance of the sums and results of two streams: no two share a cache line
+// The distance between the sums of two streams, and between their results: no two share a cache line
 constexpr Bytes apart{256};
 
 } // namespace
@@ -26,7 +26,8 @@ Result<> CudaDevice::find_digest_kernel() {
   return {};
 }
 
-/// Prepares digest(). Without a kernel that the device can load, digests are not supported, and the probe reports that.
+/// Prepares digest(). If there is no kernel that the device can load, returns success; digests are then not supported,
+/// and the probe reports that.
 Result<> CudaDevice::ready_digests() {
   if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
   if (digest_kernel_ == nullptr) return {};

@@ -252,7 +252,7 @@ class DriverOverride {
   const Driver* previous_;
 };
 
-/// True if the context is lost with the error: only a new process can use the device again.
+/// True if the error destroys the context. Only a new process can then use the device again.
 [[nodiscard]] bool is_sticky(Code code) noexcept;
 /// Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" or the like.
 [[nodiscard]] std::string describe(const Driver& driver, Code code);

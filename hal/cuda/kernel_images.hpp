@@ -16,7 +16,7 @@ struct KernelImage {
   /// architecture and on all later ones
   int architecture;
   bool ptx;         // true: PTX, which the driver translates; false: a cubin
-  const void* data; // PTX ends with a zero byte behind its size
+  const void* data; // PTX is followed by a zero byte that `size` does not count
   std::size_t size;
 };
 

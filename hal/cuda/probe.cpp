@@ -9,7 +9,7 @@ namespace {
 
 using cuda::Code;
 
-// On 7.0 and 7.2, changing mappings while kernels ran made the kernels fault
+// The first compute capability, 7.5, on which mappings may change while kernels run. On 7.0 and 7.2 the kernels faulted
 constexpr int first_that_remaps_safely = 75;
 
 Result<> survived(const CudaDevice& device) {
@@ -82,8 +82,8 @@ class Bench {
            digest == digest_of(pattern.data(), size);
   }
 
-  /// Returns the number of remaps, among `rounds`, during which the compute stream was busy throughout. Returns 0 if
-  /// memory was lost.
+  /// Returns the number of remaps, among `rounds`, during which the compute stream was busy throughout. Returns 0 if a
+  /// call failed or the memory then had wrong contents.
   std::size_t remaps_under_load(std::size_t rounds) {
     if (!reading_.mapped) return 0;
     std::size_t met = 0;

@@ -19,7 +19,7 @@ off_t offset(Bytes size) { return static_cast<off_t>(size.count); }
 /// Returns the alignment of a mapping: the kernel uses huge pages only at addresses that are multiples of their size.
 Bytes alignment_of(Bytes size) { return size < HostMemory::huge_page ? page_size() : HostMemory::huge_page; }
 
-/// Reserves addresses without memory, with room for `size` bytes from aligned(mapping, size).
+/// Reserves addresses without memory. At least `size` bytes follow the aligned address aligned(mapping, size).
 Result<Mapping> reserve_addresses(Bytes size, std::string_view what) {
   return Mapping::anonymous(size + alignment_of(size) - page_size(), PROT_NONE, MAP_NORESERVE, what);
 }
@@ -110,7 +110,7 @@ Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(),
                  offset(chunk_ * index(chunk))) == MAP_FAILED) {
-    (void)close(*found, slot); // a failed MAP_FIXED may have unmapped the slot
+    (void)close(*found, slot); // maps the slot inaccessible again: a failed MAP_FIXED may have unmapped it
     return Unexpected(Errc::device_fault);
   }
   found->set_mapped(slot, true);

@@ -16,7 +16,7 @@ namespace rtexec::hal {
 /// `paranoid`: the greatest sufficient value of kernel.perf_event_paranoid.
 [[nodiscard]] std::string counter_advice(int paranoid);
 
-/// True if this process has the capability; numbers are those of <linux/capability.h>.
+/// True if this process has the capability `number` of <linux/capability.h>.
 [[nodiscard]] bool has_capability(unsigned number);
 
 } // namespace rtexec::hal

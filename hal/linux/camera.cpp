@@ -140,7 +140,7 @@ using Buffers = std::vector<Mapping>;
 /// Returns the number of buffers: one for each frame of the gap, one for the user's frame, and one for jitter of the
 /// camera.
 unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
-  constexpr Duration usual(33'333'333); // assumed if the driver does not know it
+  constexpr Duration usual(33'333'333); // assumed interval if the driver reports none
   const Duration between = std::max(interval.value_or(usual), Duration(1));
   const std::int64_t frames = gap / between + (gap % between != Duration(0));
   return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::min_buffers, Camera::max_buffers));

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr Duration max_inquiry = 10s; // the longest time that others wait for an inquiry
-constexpr const char* asks = "asks";  // in a holder's file, follows the process: its claim is for an inquiry
+constexpr const char* asks = "asks";  // this word follows the process in a holder's file if the claim is for an inquiry
 
 fs::path lock_of(const fs::path& folder, unsigned core) { return folder / ("core-" + std::to_string(core)); }
 fs::path holder_of(const fs::path& folder, unsigned core) {

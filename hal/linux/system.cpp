@@ -18,14 +18,15 @@
 namespace rtexec::hal {
 namespace {
 
-// Sets errno for calls that return an error number instead
+// Converts the result of a call that returns an error number: sets errno and returns -1, or returns 0
 int as_errno(int error) {
   if (error == 0) return 0;
   errno = error;
   return -1;
 }
 
-// Does the same for liburing, whose functions return a negative error number or a result
+// Converts the result of a liburing function, a result or a negative error number: sets errno and returns -1 for an
+// error
 int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
 
 int close_after(int result, int file) {

@@ -81,7 +81,7 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
 
 /// Makes the calling thread SCHED_OTHER before other changes, because the kernel refuses to pin a SCHED_DEADLINE thread
 /// or to move it to a partition. A SCHED_DEADLINE thread gets its class last. Other threads get theirs before they are
-/// pinned: a thread without it would never run again on a core that a FIFO thread occupies.
+/// pinned: a SCHED_OTHER thread would never run again on a core that a FIFO thread occupies.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return Unexpected(current.error());

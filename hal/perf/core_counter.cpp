@@ -28,7 +28,7 @@ class CoreCounter final : public BandwidthCounter {
 
   Expected<TrafficCount, Errc> count() noexcept override {
     if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
-    // Read first, so that `reads` includes all of these events
+    // `held_` is read before the counter, so that `reads` includes all events that `held` counts
     const std::uint64_t held = held_.load(std::memory_order_acquire);
     const auto reads = reads_.count();
     const auto writes = writes_ ? writes_->count() : 0;
@@ -81,8 +81,8 @@ class CoreCounter final : public BandwidthCounter {
     return more > no_limit - count ? no_limit : count + more;
   }
 
-  /// Spins until `over` or `until`. If the core goes offline, the kernel moves this thread to another core, which it
-  /// must not hold.
+  /// Spins until `over(self)` is true or until `until`. If the core goes offline, the kernel moves this thread to
+  /// another core, and the spinning stops.
   void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
     while (hal::now() < until && !over(self)) {
       if (!here()) return elsewhere_.store(true, std::memory_order_relaxed);

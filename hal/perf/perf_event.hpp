@@ -15,9 +15,9 @@ class PerfEvent {
  public:
   enum class Tells {
     nothing,
-    poll, // notifies by ppoll on its file
-    /// Sends a signal to the thread that caused the overflow. It is SIGTRAP, at that instruction; before Linux 5.13 it
-    /// is old_signal(), soon after the instruction
+    poll, // an overflow makes ppoll() on file() return
+    /// Sends a signal to the thread that caused the overflow. Since Linux 5.13 it is SIGTRAP, sent at the instruction
+    /// that caused it. Before, it is old_signal(), sent soon after that instruction
     signal,
   };
   [[nodiscard]] static int old_signal() noexcept;
@@ -35,7 +35,7 @@ class PerfEvent {
 
  private:
   FileDescriptor file_;
-  Mapping ring_; // ring of notifications; without it the file cannot be polled
+  Mapping ring_; // ring buffer of notifications, which ppoll() needs
 };
 
 } // namespace rtexec::hal

@@ -25,7 +25,7 @@ class ThreadCounter;
 struct Meter {
   explicit Meter(PerfEvent opened) : event(std::move(opened)) {}
   const PerfEvent event;
-  std::atomic<std::uint64_t> seen{0}; // the part of its count already subtracted from the budget
+  std::atomic<std::uint64_t> seen{0}; // the part of the event's count that was already subtracted from the budget
 };
 
 /// A slot for a thread that joined.
@@ -97,7 +97,7 @@ class ThreadCounter final : public BandwidthCounter {
     return {Wake::overflow, *counted};
   }
 
-  /// Waits: the threads have stopped themselves, and arm() lets them continue.
+  /// Only waits, because the threads have stopped themselves. The next arm() lets them continue.
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     const Duration step = std::max(Duration(settings_.period / 20), Duration(20'000));
     for (Instant now = hal::now(); now < until && !over(self); now = hal::now())
@@ -145,7 +145,8 @@ class ThreadCounter final : public BandwidthCounter {
       const std::uint32_t seen = gate_.value();
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
-      // The regulating thread gives no budgets any more. It is better to run unregulated than to stay stopped for ever
+      // The regulating thread has given no budget for several periods. It is better to run unregulated than to stay
+      // stopped for ever
       if (!gate_.wait_until(seen, hal::now() + timeout * settings_.period))
         return static_cast<void>(meter->event.arm(no_limit));
     }
@@ -197,7 +198,8 @@ class ThreadCounter final : public BandwidthCounter {
   CounterSettings settings_;
   std::array<Member, max_members> members_;
   std::mutex joining_; // held by threads that join, never by others
-  // Kept until the end, because the regulating thread may still use the meter of a thread that left
+  // All meters so far. None is deleted before the end, because the regulating thread may still use the meter of a
+  // thread that left
   std::vector<std::unique_ptr<Meter>> opened_;
   std::atomic<std::int64_t> left_{endless}; // the remaining budget
   std::atomic<std::uint64_t> counted_{0};   // events of all threads, including threads that left

@@ -1,4 +1,4 @@
-// Code that the backing stores share: their host memory, and the limits of their arguments.
+// Code that the backing stores share: their host memory, and the checks of their arguments.
 #pragma once
 
 #include "hal/backing_store.hpp"

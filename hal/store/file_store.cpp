@@ -62,7 +62,8 @@ int bypass_page_cache(int file, std::byte* page) {
   return error;
 }
 
-/// Returns the present pool window in regions of at most 1 GiB, the limit of a ring.
+/// Returns the part of the pool window that the present chunks occupy, in regions of at most 1 GiB, the limit of a
+/// registered buffer.
 std::vector<std::span<std::byte>> window_regions(const Device& device) {
   constexpr std::size_t most = std::size_t(1) << 30;
   const std::size_t chunk = device.chunk_size().count;
@@ -306,8 +307,8 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-/// Finishes a part. If no further part needs its slot (`last`), its copy to the device is only begun. So such copies
-/// follow each other without a gap.
+/// Finishes the transfer of a part. If no further part needs its slot (`last`), the copy to the device is begun but not
+/// awaited. So such copies follow each other without a gap.
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
   static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;

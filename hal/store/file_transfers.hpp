@@ -1,8 +1,9 @@
-// Transfers in one direction between a file and memory: by io_uring a few parts at once, without a ring one part after
-// another by pread or pwrite.
+// Transfers in one direction between a file and memory. With an io_uring (an IoRing) it transfers a few parts at once,
+// without one it transfers one part after another by pread or pwrite.
 //
-// Short and interrupted transfers are continued. Threading: any one thread makes set-up calls, one thread the others;
-// last_error() may be called from any thread. After set-up no call allocates.
+// Short and interrupted transfers are continued. Threading: the constructor and use() are set-up calls, from one thread
+// at a time. All later calls come from one thread, except that any thread may call last_error(). After set-up no call
+// allocates.
 #pragma once
 
 #include "hal/store/io_ring.hpp"
@@ -24,9 +25,10 @@ class FileTransfers {
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
 
-  /// Begins a part in one of `depth` slots. The slot must be free: nothing was begun there, or finish() was called.
+  /// Begins the transfer of `part` in one of `depth` slots. The slot must be free: no transfer was begun there, or
+  /// finish() was called for it.
   void begin(unsigned slot, const FilePart& part) noexcept;
-  /// Waits until nothing is under way in `slot`. Returns io_error if the transfer that was begun there failed.
+  /// Waits until no transfer is under way in `slot`. Returns io_error if the transfer that was begun there failed.
   [[nodiscard]] Status finish(unsigned slot) noexcept;
   /// Call after an error: waits until the kernel no longer touches any of the memory, and drops transfers that have not
   /// begun.

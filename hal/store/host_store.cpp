@@ -42,7 +42,8 @@ class HostStore final : public BackingStore {
   }
 
  private:
-  /// The transfers of one direction whose copy the device has begun, as many as it allows.
+  /// The transfers of one direction whose copy was begun on the device and has not ended. The device limits their
+  /// number.
   class Begun {
    public:
     struct Transfer {
@@ -68,7 +69,8 @@ class HostStore final : public BackingStore {
   [[nodiscard]] bool is_possible(std::size_t chunk, const std::byte* window) const {
     return chunk < chunks_ && window != nullptr;
   }
-  /// True if a copy may be begun ahead. Beginning a copy of pageable memory would wait for most of it.
+  /// True if a copy may be begun ahead of load() or save(). Not for pageable memory, because beginning its copy would
+  /// wait for most of the copy.
   [[nodiscard]] bool may_begin(std::size_t chunk, const std::byte* window) const {
     return kind_ == HostMemoryKind::page_locked && is_possible(chunk, window);
   }

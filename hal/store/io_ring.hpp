@@ -1,6 +1,7 @@
 // One io_uring with one registered file. Reads and writes are begun, then waited for.
 //
-// Threading: any one thread makes set-up calls, one thread the others. After set-up no call allocates.
+// Threading: open() and register_memory() are set-up calls, from one thread at a time. All later calls come from one
+// thread, which may be a different one. After set-up no call allocates.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -44,7 +45,7 @@ class IoRing {
   /// cost. The error is the errno, and nothing is registered.
   [[nodiscard]] Expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
 
-  /// Begins a transfer. Returns 0 or the errno; after an error nothing more can be begun.
+  /// Begins a transfer. Returns 0 or the errno; after an error no further transfer can be begun.
   [[nodiscard]] int begin(bool write, const FilePart& part, unsigned tag) noexcept;
   /// Waits for the next completion of the transfers under way. The error is the errno, and it is final.
   [[nodiscard]] Expected<Completion, int> wait() noexcept;
@@ -53,7 +54,7 @@ class IoRing {
   explicit IoRing(Completions completions) : completions_(completions) {}
   void prepare(io_uring_sqe& entry, bool write, const FilePart& part) const noexcept;
   [[nodiscard]] int submit() noexcept;
-  // Wait until there is a completion. Return 0 or the errno
+  // Both wait until there is a completion, asleep or by polling. Both return 0 or the errno
   [[nodiscard]] int sleep(io_uring_cqe*& completion) noexcept;
   [[nodiscard]] int poll(io_uring_cqe*& completion) noexcept;
 

@@ -30,7 +30,7 @@ std::optional<Bytes> longest_polled_transfer(int file) {
   if (sys().fstat(file, &status) != 0 || queue_says(status, "io_poll").value_or(0) == 0) return std::nullopt;
   const std::uint64_t page = page_size().count;
   const std::uint64_t of_length = queue_says(status, "max_sectors_kb").value_or(128) * 1024;
-  // Each page may be a segment of its own
+  // In the worst case each page is a segment (a contiguous physical range) of its own
   const std::uint64_t of_pages = queue_says(status, "max_segments").value_or(32) * page;
   return Bytes{std::max(std::bit_floor(std::min(of_length, of_pages)), page)};
 }

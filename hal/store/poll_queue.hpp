@@ -9,9 +9,9 @@
 
 namespace rtexec::hal {
 
-/// Returns the longest transfer, a power of two, that the disk of `file` takes without cutting; cut transfers are not
-/// polled. Returns nullopt if the disk has no poll queues, or if they cannot be determined (a file system on several
-/// disks, or on none).
+/// Returns the longest transfer, a power of two, that the disk of `file` takes without splitting it. The kernel does
+/// not poll the completion of split transfers. Returns nullopt if the disk has no poll queues, or if they cannot be
+/// determined (a file system on several disks, or on none).
 [[nodiscard]] std::optional<Bytes> longest_polled_transfer(int file);
 
 } // namespace rtexec::hal

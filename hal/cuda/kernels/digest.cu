@@ -15,7 +15,7 @@ struct alignas(16) Pair {
   DigestWord first, second;
 };
 
-/// Adds the parts of all threads into the part of thread 0.
+/// Adds the parts of all threads of the block to the part of thread 0. Each thread of the block calls it.
 DEVICE void sum(DigestParts& parts) {
   const int thread = thread_index();
   for (int half = digest_threads / 2; half > 0; half /= 2) {
