@@ -1,4 +1,4 @@
-// Computes lengths and overlaps of rows of time intervals, on any clock.
+// Computes lengths and overlaps of sequences of time intervals, on any clock.
 #pragma once
 
 #include <rtexec/units.hpp>

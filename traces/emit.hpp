@@ -37,8 +37,8 @@ using Parameter = std::conditional_t<(sizeof(Field) > 2 * sizeof(void*)), const 
 
 // Each of these functions emits several events of the set-up. plan(): the plan, its admission tests, and the segments
 // of its tasks. task_info(): a task, its memory, its workload and its tuning. chain_info(): a chain and each of its
-// tasks, with the promises of `planned`. swap_plan(): the swap set-up of a run, with the backing store's description of
-// itself.
+// tasks, with the bounds that `planned` promises. swap_plan(): the swap set-up of a run; `store` is the description of
+// the backing store.
 void plan(const Plan& plan) noexcept;
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
 void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& planned) noexcept;

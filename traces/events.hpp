@@ -135,13 +135,13 @@ namespace rtexec::traces::event {
 #define RTEXEC_MEMBER(type, name) field::type name{};
 #define RTEXEC_VISIT_PART(type, name, of) visit(#name, of);
 #define RTEXEC_VISIT(type, name) RTEXEC_PARTS_##type(RTEXEC_VISIT_PART, name)
-#define RTEXEC_STRUCT(event, setup, ...)                                                                \
-  struct event {                                                                                        \
-    static constexpr const char* event_name = #event;                                                   \
-    static constexpr bool of_setup = setup;                                                             \
-    RTEXEC_EACH(RTEXEC_MEMBER, __VA_ARGS__)                                                             \
-    /* visit(name, value) for each part: the value itself, or the scheduler's event for its deadline */ \
-    template <class Visit> void parts(Visit&& visit) { RTEXEC_EACH(RTEXEC_VISIT, __VA_ARGS__) }         \
+#define RTEXEC_STRUCT(event, setup, ...)                                                                  \
+  struct event {                                                                                          \
+    static constexpr const char* event_name = #event;                                                     \
+    static constexpr bool of_setup = setup;                                                               \
+    RTEXEC_EACH(RTEXEC_MEMBER, __VA_ARGS__)                                                               \
+    /* Calls visit(name, value) for each part. The value of a RequestDeadline is the scheduler's event */ \
+    template <class Visit> void parts(Visit&& visit) { RTEXEC_EACH(RTEXEC_VISIT, __VA_ARGS__) }           \
   };
 #define RTEXEC_EVENT(event, ...) RTEXEC_STRUCT(event, false, __VA_ARGS__)
 #define RTEXEC_SETUP_EVENT(event, ...) RTEXEC_STRUCT(event, true, __VA_ARGS__)

@@ -20,19 +20,20 @@
 namespace rtexec::traces {
 
 /// The causes of a job's response time, from its nominal release to its end. Each instant has one cause, the one that
-/// keeps the job from going on. A swap that is hidden behind another job's execution costs nothing.
+/// keeps the job from going on. Below, "its" means the job's. A swap that is hidden behind another job's execution
+/// costs nothing.
 enum class Cause : std::uint8_t {
   release_latency, // its thread was not running yet, and nothing more urgent had the core
-  /// It waits behind a more urgent job (on the core, on the device, or while that one is being swapped in), or behind
-  /// the task's previous job
+  /// The job waits behind a more urgent job (for the core, for the device, or while that job is being swapped in), or
+  /// behind the task's previous job
   queueing,
   blocking_execution, // a less urgent job executes on the device
   blocking_copy,      // a less urgent job's transfer is under way
   copy_engine,        // its own transfer has been ordered, and the copy engine has not begun it
   swap_out,           // memory is being freed for its chunks
   swap_in,            // its own chunks are being loaded
-  execution,          // its own parts: before, device, after
-  throttled,          // its core had used up its memory bandwidth
+  execution,          // its own parts execute: before the device, on it, after it
+  throttled,          // its core had used up the memory-bandwidth budget
   overhead,           // scheduling, wake-ups, interrupts, the way to the device and back, and other users of the core
 };
 constexpr std::size_t causes = 10;
@@ -46,7 +47,7 @@ struct Share {
   Where where{};
   std::optional<policies::JobId> culprit; // absent: no job caused it; may be the job itself
   Duration time{0};
-  Duration usual{0};   // mean of this cause and place over the task's jobs that kept their deadline
+  Duration usual{0};   // mean time of this `cause` and `where` over the task's jobs that kept their deadline
   Duration overrun{0}; // time by which the culprit's execution, or the job's own, exceeded its WCET
 };
 
@@ -56,12 +57,12 @@ enum class JobOutcome : std::uint8_t { in_time, late, failed, aborted };
 struct Preemptions {
   struct By {
     std::uint32_t task = 0;
-    std::uint32_t times = 0; // number of times that it had the device
+    std::uint32_t times = 0; // number of times that this task had the device
     Duration time{0};
   };
   std::uint32_t count = 0; // number of times that the job left the device for others
   std::vector<By> by;
-  std::uint32_t reloaded = 0; // number of its own chunks that were loaded meanwhile
+  std::uint32_t reloaded = 0; // number of its own chunks that were loaded again meanwhile
   Duration reloading{0};      // time in which it waited for those chunks alone
   void add(std::uint32_t task, Duration time);
 };
@@ -121,8 +122,9 @@ struct FactorAnalysis {
   std::vector<FactorGroup> groups;
 };
 
-/// A stage of a job; each of its lengths is a sample. CPU parts are measured in CPU time. The device part is measured
-/// by what it executed if that was recorded, else by the clock. Responses are measured by the clock.
+/// A stage of a task's jobs. The stage's length in one job is one sample. CPU parts are measured in CPU time. The
+/// device part is measured by its executed time if that was recorded, else from its begin to its end. Responses are
+/// measured from release to end.
 struct StageAnalysis {
   std::string name; // "before", "device", "after", "response"
   Distribution times;
@@ -138,7 +140,8 @@ struct Excess {
   std::string part; // "before", "device", "after"
   Instant begin{};
   Duration time{0}, wcet{0};
-  // time stolen from its core between the looks before and after it; another part may have lost that time
+  // time that a hypervisor took from its core between the readings just before and just after the execution; another
+  // part may have lost some of it
   Duration stolen{0};
   std::vector<std::string> surroundings; // the name of its group for each known factor, in the order of Factor
 };
@@ -177,11 +180,11 @@ struct ContentsAnalysis {
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
-  SkipAnalysis skipped_by;      // their sum is `skipped`
+  SkipAnalysis skipped_by;      // reasons; their sum is `skipped`
   std::uint64_t unknown = 0;    // jobs with missing or contradictory events
   std::string invalid;          // not empty: why no figure of this task is reliable
   Distribution release_latency; // from nominal release to the thread running
-  Distribution inter_arrival;   // between nominal releases that were served
+  Distribution inter_arrival;   // between the nominal releases of successive jobs, without skipped releases
   Duration release_jitter{0};   // largest minus smallest release latency
   std::vector<StageAnalysis> stages;
   std::vector<StageAnalysis> layers;                   // layers of the device part, if layers were recorded
@@ -192,7 +195,7 @@ struct TaskAnalysis {
   ContentsAnalysis contents;
   std::uint64_t dropped_results = 0; // results that the outputs did not accept
   std::uint64_t preemptions = 0;     // number of preemptions of completed jobs between segments
-  Duration longest_segment{0};       // of device parts with several segments
+  Duration longest_segment{0};       // only of device parts with several segments
 };
 
 // ---- chains (policies/chains/chain_bounds.hpp) ----
@@ -255,7 +258,7 @@ struct ChainAnalysis {
   ChainMeasure reaction, age, reduced_age;
   std::optional<ChainWay> worst; // the longest reaction
   ChainDivision all;             // all reactions
-  ChainDivision longest;         // the longest 1 % of the reactions, or as many as are kept
+  ChainDivision longest;         // the longest 1 % of the reactions, at most 4096
   std::string advice;            // how to shorten reactions most, if data wait for releases; else empty
   std::string invalid;           // not empty: why no figure is reliable
 };
@@ -290,7 +293,7 @@ struct StolenAnalysis {
 /// Returns a text that says what one or more limits of a board mean for a run.
 [[nodiscard]] std::string no_wcets(const std::vector<std::string>& limits);
 
-/// A promise that did not hold.
+/// A promised bound that an observation exceeded.
 struct Breach {
   std::string task, stage; // "response", "before", "device", "after"; of a chain "reaction", "age", "reduced-age"
   Duration promised{0}, observed{0};
@@ -299,7 +302,7 @@ struct Breach {
   std::string chain; // chain of the breach, whose last task is `task`; empty: the breach is of a task
 };
 
-/// The comparison of the recorded decisions with those of the scheduler core.
+/// The comparison of the recorded decisions with those that the scheduler core makes from the same recorded inputs.
 struct ReplayAnalysis {
   std::uint64_t inputs = 0, actions = 0;
   bool complete = false;    // all decisions from the first to the last were compared
@@ -313,7 +316,7 @@ struct Analysis {
   std::uint64_t events = 0, lost_events = 0, lost_packets = 0;
   bool ended = false;             // the recording holds the end of the run
   std::vector<std::string> notes; // missing parts of the recording, and the consequences
-  Instant from{}, to{};           // first and last instant
+  Instant from{}, to{};           // first and last instant of the recording
   std::string host;               // host that recorded; empty: not known
   /// The time of the first event by the host's wall clock
   std::optional<std::chrono::sys_time<Duration>> began;

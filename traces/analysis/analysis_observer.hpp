@@ -6,7 +6,7 @@
 
 namespace rtexec::traces {
 
-/// The analysis calls its functions in the order in which jobs and intervals ended. The lanes of bars are those of
+/// The analysis calls its functions in the order in which jobs and intervals ended. The lane of a bar is an index into
 /// lanes_of(setup).
 class AnalysisObserver {
  public:

@@ -14,7 +14,7 @@ using policies::Action;
 using policies::JobId;
 
 constexpr std::uint64_t forget_every = 16; // jobs
-// The maximum delay between an instant and a thread's event about it, and the maximum length of a job.
+// The assumed maximum delay between an instant and a thread's event about it, and the maximum length of a job.
 constexpr Duration late_telling = std::chrono::seconds(1), longest_job = std::chrono::minutes(1);
 constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
 
@@ -226,7 +226,7 @@ void Analyzer::begin_execution(const Record& record) {
 void Analyzer::open_execution(const Record& record) {
   leave_device();
   auto& executions = timeline_.executions;
-  // number of other executions that may run; the ends of older ones are not recorded
+  // keeps at most as many executions open as may co-run with this one; the ends of older ones were not recorded
   executions.forget_open(setup_.co_runs() ? 1 : 0);
   executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
 }
@@ -301,7 +301,8 @@ void Analyzer::see_start(JobId job) {
   if (interrupted_ && interrupted_->what.of.job == job && !goes_on) leave_device();
 }
 
-/// Counts the segments that had ended of device parts that the end of the recording cuts off.
+/// Ends the device intervals of device parts that the end of the recording cuts off, at the end of their last complete
+/// segment.
 void Analyzer::cut_off_device() {
   leave_device();
   for (const auto& part : on_device_) {
@@ -352,8 +353,8 @@ void Analyzer::conclude(const Record& record, JobOutcome outcome) {
   conclude(tasks_[record.job.task], outcome, record.at, record.time);
 }
 
-/// Notes a missed deadline. A job that was late or aborted has ended before. For any other job this is the end: it has
-/// failed.
+/// Takes the record of a missed deadline. A late or aborted job has ended already, and the record confirms it. For any
+/// other job the record is the end: the job has failed.
 void Analyzer::miss(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
   if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
@@ -362,8 +363,8 @@ void Analyzer::miss(const Record& record) {
   conclude(record, JobOutcome::failed);
 }
 
-/// Closes a job without an end of its own, when the next job or the end of the recording follows. It was cut off, or
-/// its end is not in the recording.
+/// Closes the open job of a task if the next job or the end of the recording comes before the job's end. It counts as
+/// unfinished if it was cut off, otherwise as unknown, because its end is missing from the recording.
 void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
@@ -466,7 +467,7 @@ void Analyzer::take_chains(Instant oldest) {
 
 void Analyzer::layer(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
-  // layers may be recorded after the job's end
+  // layers may be recorded after the job's end; such records have no effect
   if (task == nullptr || !task->open || task->open->urgency.job != record.job) return;
   if (record.kind == RecordKind::layer_begin) {
     task->layer_begun = record.at;
@@ -483,7 +484,7 @@ Urgency Analyzer::urgency(JobId job) const {
   if (job.task >= tasks_.size()) return {.device_class = 0, .rank = 0, .deadline = Instant::min(), .job = job};
   const TaskStatistics& task = tasks_[job.task];
   if (task.latest.job == job) return task.latest;
-  return {.device_class = task.setup().device_class, // an earlier job
+  return {.device_class = task.setup().device_class, // an earlier job, whose deadline is not kept
           .rank = task.setup().device_rank,
           .deadline = Instant::min(),
           .job = job};

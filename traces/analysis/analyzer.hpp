@@ -33,8 +33,8 @@ class Analyzer final : public RecordHandler {
       : setup_(setup), observers_(std::move(observers)), pwcet_(std::move(pwcet)) {}
 
   void record(const Record& record) override;
-  /// Notes a loss. If it reaches to the end of the recording, the analysis ends at its begin. Any other loss
-  /// invalidates the figures of the tasks that were active.
+  /// Notes a loss. If events are lost up to the end of the recording, the analysis ends at the begin of the loss. Any
+  /// other loss invalidates the figures of the tasks that were active.
   void loss(const Loss& loss) override;
   /// To be called once.
   [[nodiscard]] Analysis finish(const ReadSummary& read);
@@ -116,7 +116,7 @@ class Analyzer final : public RecordHandler {
   std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
   std::vector<TaskStatistics> tasks_;
   std::vector<std::optional<DevicePart>> on_device_; // by task
-  /// The execution that was interrupted at the end of a segment. It goes on unless another one begins
+  /// The execution that was interrupted at the end of a segment. It continues unless another execution begins
   std::optional<History<Execution>::Entry> interrupted_;
   Timeline timeline_;
   Attribution attribution_;

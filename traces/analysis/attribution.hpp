@@ -11,7 +11,7 @@
 
 namespace rtexec::traces {
 
-/// A pause between two segments of a job, in which others had the device. A pause that lasts has no end.
+/// A pause between two segments of a job, in which other jobs had the device. A pause that has not ended has no `end`.
 struct Pause {
   Instant begin{};
   std::optional<Instant> end{};
@@ -19,7 +19,7 @@ struct Pause {
 
 /// The progress of a job. Steps that did not happen are absent.
 struct JobProgress {
-  Urgency urgency; // also identifies the job; its deadline is that of the device part
+  Urgency urgency; // also identifies the job; the deadline in it is that of the device part
   unsigned core = 0;
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
@@ -33,7 +33,7 @@ struct JobProgress {
   Instant before_it_ended{}; // end of the previous job
 };
 
-/// Keeps buffers from call to call. Not thread-safe.
+/// Divides response times, one call for each job. Reuses its buffers from call to call. Not thread-safe.
 class Attribution {
  public:
   /// Divides the response of `job`, which ended at `end`. `timeline` must reach back to its nominal release.

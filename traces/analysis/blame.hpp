@@ -8,13 +8,14 @@
 
 namespace rtexec::traces {
 
-/// Orders the job's shares by their excess over the usual, and describes the reason in one line. `tasks` contains the
-/// tasks of the jobs that the shares name.
+/// Orders the job's shares by their excess over `usual`, and describes the reason in one line (`job.blame`). `tasks`
+/// contains the tasks of the jobs that the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
-/// Describes the longest piece of the path, and its cause, in one line.
+/// Describes the longest piece of the reaction's path, and its cause, in one line (`way.blame`).
 void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks);
-/// Returns where data waited most for a job's release, and what would shorten that wait, for a chain with divided
-/// reactions. Returns an empty text if the wait was less than a twentieth.
+/// Returns a text that names the task whose release the chain's data awaited longest, and says what would shorten that
+/// wait. Needs `chain.all`, the division of the reactions. Returns an empty text if the wait was less than a twentieth
+/// of the mean reaction.
 [[nodiscard]] std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>& tasks);
 
 } // namespace rtexec::traces

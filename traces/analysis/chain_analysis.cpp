@@ -95,10 +95,10 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
   return {.job = first.job.number, .event = first.nominal, .read = first.read};
 }
 
-/// Finds the path of a reaction: from job `first` of the first task, or its next job that wrote, always to the first
-/// job that reads the output. If times count from sampling, the path begins with the first job whose input was sampled
-/// at the event. If the event came just after a sample, the input must be later. Returns true if the path ends with
-/// `last`.
+/// Finds the path of the reaction to `event`, and keeps it in `way_`. It begins with the first job of the first task,
+/// from number `first` on, that wrote an output. Each next job is the next task's first one that could read the output
+/// of the previous job. If times count from sampling, the path begins instead with the first job whose input was
+/// sampled at the event, or after it if the event came just after a sample. Returns true if the path ends with `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;
@@ -162,7 +162,8 @@ ChainDivision ChainFollower::longest() {
   return division(sums, longest_.size());
 }
 
-/// Forgets the jobs that no later event passes through.
+/// Forgets the jobs that cannot be on the path of a later reaction. `first` is the first task's job behind the newest
+/// output.
 void ChainFollower::forget_before(const ChainStep& first) {
   for (std::size_t place = 0; place < recent_.size(); ++place)
     while (!recent_[place].empty() && (place == 0 ? recent_[place].front()->step.job.number <= first.job.number

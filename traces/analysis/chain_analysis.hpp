@@ -2,8 +2,8 @@
 // and the path of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
 //
 // Jobs are added as they end, in almost any order. They are processed in the order of the instants at which they read
-// and at which their outputs appear. The memory holds jobs that were added and are not processed, the jobs since the
-// last answered event, and the divisions of the longest reactions.
+// and at which their outputs appear. The memory holds the jobs that were added but not processed, the jobs since the
+// last event whose output has appeared, and the divisions of the longest reactions.
 #pragma once
 
 #include "policies/chains/chain_times.hpp"
@@ -33,7 +33,7 @@ class ChainFollower {
   /// Adds a job that has ended with outputs. A job of a task outside the chain has no effect. A job that failed writes
   /// nothing and need not be added.
   void add(const ChainStep& job);
-  /// Processes everything before `until`. Nothing earlier may be added afterwards.
+  /// Processes all reads and outputs before `until`. Afterwards no job with an earlier read or output may be added.
   void take_before(Instant until);
   /// Returns the analysis. `tasks` gives the names of the tasks. To be called once.
   [[nodiscard]] ChainAnalysis finish(const std::vector<TaskStatistics>& tasks);
@@ -67,7 +67,7 @@ class ChainFollower {
   void forget_before(const ChainStep& first);
 
   const ChainSetup& setup_;
-  // by instant and place: an output can be read at the instant at which it appears
+  // ordered by instant, then by the task's place in the chain: an output can be read at the instant at which it appears
   std::multimap<std::pair<Instant, std::size_t>, Moment> moments_;
   std::vector<std::shared_ptr<const Followed>> output_;             // the current output, by place
   std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // jobs that have written, by place

@@ -10,7 +10,7 @@
 
 namespace rtexec::traces {
 
-/// Keeps its memory from call to call. Not thread-safe.
+/// Reuses its memory from call to call. Not thread-safe.
 template <class Payload> class Cover {
  public:
   void start(Instant begin, Instant end) {

@@ -75,7 +75,7 @@ void GanttCollector::setup(const RunSetup& setup) {
   }
 }
 
-/// True if the picture has room for another piece. Otherwise the picture ends at `at`.
+/// True if the picture has room for another bar, mark or step. Otherwise cuts the picture off at `at`.
 bool GanttCollector::room(Gantt& gantt, Instant at) const {
   if (gantt.bars.size() + gantt.marks.size() + gantt.memory.size() < most_) return true;
   gantt.to = std::max(gantt.from, std::min(gantt.to, at));

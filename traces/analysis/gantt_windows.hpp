@@ -29,12 +29,13 @@ class PieceCounter final : public AnalysisObserver {
   std::uint64_t count_ = 0;
 };
 
-/// Returns the whole recording if it has at most `max_whole` pieces. Otherwise returns its first missed jobs, the
-/// longest job of each task, the longest reaction of each chain, and its beginning.
+/// Returns one window with the whole recording if `pieces`, the number of its bars, marks and steps, is at most
+/// `max_whole`. Otherwise returns a window for each of the first missed jobs, the longest job of each task, the longest
+/// reaction of each chain, and the beginning.
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
-/// Fills a Gantt for each window. If there are several windows, one with more than `max_in_window` pieces ends where
-/// they are used up.
+/// Fills a Gantt for each window. A Gantt has at most `most` bars, marks and steps, or `max_in_window` if there are
+/// several windows. It is cut off at the first one beyond them.
 class GanttCollector final : public AnalysisObserver {
  public:
   static constexpr std::uint64_t max_whole = 60'000;

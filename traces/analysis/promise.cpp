@@ -7,8 +7,8 @@ std::string job_of(const TaskAnalysis& task, std::uint64_t job) {
   return "job " + std::to_string(job) + " of " + task.setup.name;
 }
 
-/// Adds a breach if the stage exceeded its configured time. A part without a configured time is empty: the plan charges
-/// the little that it takes to every job.
+/// Adds a breach if the stage exceeded its configured time. A part with a configured time of 0 is empty and is not
+/// checked: the plan charges the little time that it takes to every job.
 void check(const TaskAnalysis& task, const StageAnalysis& stage, std::vector<Breach>& found) {
   if (!stage.configured || stage.configured == Duration(0) || stage.times.max <= *stage.configured ||
       stage.times.count == 0)

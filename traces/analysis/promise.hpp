@@ -9,8 +9,8 @@
 namespace rtexec::traces {
 
 /// Returns all breaches: response times above the plan's bounds, missed deadlines of promised tasks, execution times
-/// above the configured WCETs, and reactions and ages of chains above their bounds. An observed breach stands even if
-/// events were lost.
+/// above the configured WCETs, and reactions and ages of chains above their bounds. A breach that was observed is valid
+/// even if other events were lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
 /// Returns why no figure of the task is reliable; empty if its figures are. `beside_loss`: number of its jobs that ran

@@ -55,7 +55,8 @@ class TaskStatistics {
   void end(JobBreakdown&& job, Instant at);
   void input(const Record& record, JobProgress& job);
   void skip(Instant nominal, policies::ReleaseReason reason);
-  /// True if a missed deadline of `job` had to be recorded next. A record that differs counts as unknown.
+  /// Takes the record of a missed deadline. Returns true if a miss of `job` is due (`miss_due`); if the instants of the
+  /// record differ from it, the job counts as unknown.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
   /// Counts an event of `job`, which is not in progress: its release is missing, or it has ended. Has no effect before
@@ -66,7 +67,7 @@ class TaskStatistics {
     contradicted = device_failed = left_between = false;
   }
 
-  /// Returns the mean of the share's cause and place over the jobs that kept their deadline.
+  /// Returns the mean time of the share's `cause` and `where` over the jobs that kept their deadline.
   [[nodiscard]] Duration usual(const Share& share) const;
   [[nodiscard]] TaskAnalysis analysis(const PwcetOptions& options, Duration recorded) const;
   [[nodiscard]] const TaskSetup& setup() const { return setup_; }

@@ -81,8 +81,8 @@ std::string why_not(const RunSetup& setup) {
 bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || kind == Action::Kind::copy_out; }
 bool on_engine(Action::Kind kind) { return kind == Action::Kind::start_execution || of_transfer(kind); }
 
-/// True if the record is of the ordered action. The end of an execution does not name its segment; a failed one may end
-/// in any.
+/// True if the record is about the ordered `action`. At the end of an execution segments are not compared: the record
+/// names none, and a failed execution may end in any.
 bool same_subject(const Action& action, const Record& record) {
   if (of_transfer(action.kind)) return action.transfer == record.transfer && action.job == record.job;
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
@@ -178,7 +178,8 @@ void Replay::expect_start(const Action& action) {
   }
 }
 
-/// Returns the engine of an action. For an execution it is the one of two that has work of this job.
+/// Returns the engine of an action. Executions have two engines: the result is the second one (`beside_`) if it has
+/// work of `job`, otherwise the first.
 Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   const bool beside =
       kind == Action::Kind::start_execution && ((!beside_.ordered.empty() && beside_.ordered.front().job == job) ||
@@ -210,7 +211,7 @@ void Replay::check_cause(const Event& input) {
   ended.pop_front();
 }
 
-/// Takes the request of a job that has ended its first part. It must be the next request that the core gets.
+/// Takes the device request of a job that has ended its first part. It must be the next request that the core receives.
 void Replay::take_request(const Record& record) {
   const auto ready = ready_.find(record.job.task);
   if (ready == ready_.end() && next_input_ == 0) return begin_in_the_middle();

@@ -1,6 +1,6 @@
-// Feeds the recorded inputs of the scheduler core to the same core, and compares each of its decisions with the
-// recorded one. Compares both with what threads and engines recorded of themselves. Keeps the first difference, with
-// the expected decision.
+// Feeds the recorded inputs of the scheduler core to a new instance of that core, and compares each of its decisions
+// with the recorded one. Compares both with the begins and ends that threads and engines recorded. Keeps the first
+// difference, with the expected decision.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -55,7 +55,7 @@ class Replay {
   struct Engine {
     std::deque<policies::Action> ordered;
     std::optional<policies::Action> under_way;
-    std::deque<policies::Event> ended;     // as its engine recorded it; the core has not got it yet
+    std::deque<policies::Event> ended;     // ends that the engine recorded and that the core has not received yet
     std::optional<policies::JobId> failed; // the last job that failed here
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
@@ -70,13 +70,13 @@ class Replay {
   bool released_ = false;         // the warm-up, of which only decisions are recorded, is over, or there was none
   std::array<Engine, 3> engines_; // execution, copy in, copy out
   Engine beside_;                 // engine of an execution that co-runs with another
-  /// By task, the job that has ended its first part and has not requested the device yet
+  /// By task, the number of the job that has ended its first part and not requested the device yet, and the part's end
   std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;
   struct Request {
     policies::JobId job;
     Instant at{}, deadline{};
   };
-  std::optional<Request> requested_;    // the recorded request that the core has not got yet
+  std::optional<Request> requested_;    // the recorded request that the core has not received yet
   std::optional<policies::JobId> left_; // the job dropped or failed last, perhaps between two segments
   ReplayAnalysis result_;
 };

@@ -37,7 +37,8 @@ class Surroundings {
   /// must know all work that overlaps the execution.
   void add(const PartExecution& execution, const Timeline& timeline);
   void see_clock(const Record& record) { clocks_.see(record); }
-  /// Takes a core_stolen record, which comes after the executions that it may concern.
+  /// Takes a core_stolen record: the time that a hypervisor took from a core. It comes after the executions that it may
+  /// concern.
   void see_theft(const Record& record);
   /// Adds an execution that ended without a result: it still precedes later ones.
   void add_failed(const PartExecution& execution) { note_end(execution); }

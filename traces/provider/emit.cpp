@@ -1,10 +1,12 @@
-// The translation unit that holds the provider's probes, and the functions that hide its macros.
+// The translation unit that holds the probes of the LTTng provider `rtexec`, and the functions of emit.hpp, which hide
+// its macros.
 #include "traces/emit.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
-// Converts a part of a field to the value that the probes write.
+// wire() and number_of() return the value that a tracepoint writes for a part of an event's field. A field has one or
+// more parts (traces/events.hpp); each part is one LTTng field.
 namespace rtexec::traces {
 namespace {
 

@@ -14,7 +14,7 @@ namespace rtexec::traces {
 namespace {
 
 constexpr const char* class_name = "fs";
-constexpr unsigned max_seconds = 60; // limit for opening a trace
+constexpr unsigned max_seconds = 60; // maximum time for opening a trace in a child process
 constexpr char answered = '.';       // precedes each answer, so that an empty answer is distinct from none
 
 } // namespace

@@ -25,11 +25,11 @@ class EventDecoder final : public EventSink {
   void loss(const Loss& loss) override { handler_.loss(loss); }
   [[nodiscard]] bool stops() const override { return handler_.stops(); }
 
-  /// Returns a note on the fields that the recording version did not write and that keep their defaults; empty if there
-  /// are none.
+  /// Returns a note on the fields that the recording lacks, because another version of rtexec wrote it. They keep their
+  /// defaults. Empty if there are none.
   [[nodiscard]] std::string note() const;
 
-  /// A part of a field (events.hpp) in one class of events.
+  /// The way in which one class of events stores a part of a field. A field of events.hpp has one or more parts.
   struct Part {
     enum class Type : std::uint8_t { absent, is_signed, is_unsigned, is_enumeration, is_text };
     /// A range of an enumeration's values, and the meaning of their label.

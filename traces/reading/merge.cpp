@@ -175,7 +175,7 @@ class Merge {
         order.pop_back();
       }
     }
-    streams_.clear(); // must happen while the graph exists
+    streams_.clear(); // the streams must be released while the graph exists
     note_limits();
   }
 

@@ -11,7 +11,7 @@
 
 namespace rtexec::traces {
 
-/// New sizes for the packet at `offset`, if the file ends in the middle of that packet.
+/// The sizes to write into the header of the packet at `offset`, in whose middle the file ends.
 struct Mend {
   std::uint64_t offset = 0; // in bytes
   std::uint64_t bits = 0;   // new size of both content and packet

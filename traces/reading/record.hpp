@@ -10,8 +10,8 @@
 
 namespace rtexec::traces {
 
-/// The events of the table that follow the set-up. `other` stands for set-up events (recorded_setup.hpp), totals, and
-/// events of other programs.
+/// The events of the table events.inc that are emitted after the set-up. `other` stands for set-up events
+/// (recorded_setup.hpp), totals, and events of other programs.
 enum class RecordKind : std::uint8_t {
 #define RTEXEC_EVENT(event, ...) event,
 #define RTEXEC_SETUP_EVENT(...)

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* name = ".recording";
-constexpr int levels = 5; // folders from LTTng's FOLDER/ust/uid/0/64-bit up to FOLDER, both included
+constexpr int levels = 5; // number of folders from LTTng's FOLDER/ust/uid/0/64-bit up to FOLDER, both included
 
 } // namespace
 

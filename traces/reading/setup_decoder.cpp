@@ -7,7 +7,7 @@
 namespace rtexec::traces {
 namespace {
 
-/// Limits of what is accepted, since a damaged trace may contain any number.
+/// Limits of the numbers that are accepted, because a damaged trace may contain any number.
 constexpr std::uint32_t max_tasks = 4096, max_chains = 4096, max_layers = 65'536, max_buffers = 256, max_tiles = 256,
                         max_clients = 65'536;
 constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
@@ -135,7 +135,8 @@ void SetupDecoder::take(const event::chain_info& event) {
   chain.from_sampling = event.from_sampling;
 }
 
-/// A task of a chain follows its chain, in the order of the data.
+/// Adds a task to its chain. The events of a chain's tasks follow the event of the chain, in the order of the data
+/// flow.
 void SetupDecoder::take(const event::chain_task& event) {
   if (event.chain >= setup_.chains.size()) return;
   auto& places = setup_.chains[event.chain].places;
@@ -170,7 +171,7 @@ void SetupDecoder::take(const event::first_contents& event) {
   contents->on_host = event.tiles == 0;
 }
 
-/// A tile follows its buffer, in the order of the tiles.
+/// Adds a tile to its buffer. The events of a buffer's tiles follow the event of the buffer, in the order of the tiles.
 void SetupDecoder::take(const event::first_contents_tile& event) {
   const TileSetup tile{event.bytes, {event.prefetch_begin, event.prefetch_end}, {event.make_begin, event.make_end}};
   ContentsSetup* contents =

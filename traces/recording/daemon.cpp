@@ -89,7 +89,7 @@ std::optional<pid_t> lock_holder() {
 }
 
 /// Returns the user's running daemon; 0 if there is none. A daemon holds its lock file from its first steps to its
-/// last. One that daemonized lost the lock by that, and is known from its pid file.
+/// last. A daemon that forked into the background lost the lock by the fork; its pid file identifies it.
 pid_t running() {
   if (const auto holder = lock_holder()) return *holder;
   pid_t daemon = 0;
@@ -97,7 +97,8 @@ pid_t running() {
 }
 
 /// True if a daemon is starting or ending. A daemon writes its pid file after its lock file. At its end it removes the
-/// pid file first, then its other files. If another daemon was started meanwhile, those would be that daemon's files.
+/// pid file first, then its other files. If another daemon were started in between, the ending one would remove the new
+/// daemon's files.
 bool starts_or_ends() {
   std::error_code ignored;
   return std::filesystem::exists(lock_file(), ignored) && !std::filesystem::exists(pid_file(), ignored);

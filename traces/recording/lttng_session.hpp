@@ -39,7 +39,7 @@ class LttngSession {
   ~LttngSession();
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
-  /// Returns the number of events that fit at least into the buffers of one core.
+  /// Returns the number of events that fit into the buffers of one core in any case.
   [[nodiscard]] std::uint64_t events_at_once() const noexcept { return events_at_once_; }
   /// Returns once all recorded events are in files. Events emitted meanwhile are not recorded.
   [[nodiscard]] Result<> drain();

@@ -32,8 +32,8 @@ class SvgPath {
 /// written unchanged: `class="l" stroke="#999"`. An empty tooltip is left out.
 class SvgWriter {
  public:
-  /// Begins a white page, which shrinks if there is less room. `css` defines the classes. `definitions` are the
-  /// contents of its <defs>.
+  /// Begins a white page, which a viewer scales down if it has less room. `css` defines the classes. `definitions` are
+  /// the contents of its <defs>.
   SvgWriter(double width, double height, std::string_view css, std::string_view definitions = {});
 
   void text(double x, double y, std::string_view what, std::string_view attributes = {});

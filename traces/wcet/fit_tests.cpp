@@ -14,7 +14,7 @@ constexpr std::array levels{0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001};
 using Row = std::array<double, levels.size()>;
 using Table = std::array<Row, shapes.size()>;
 
-// From 40,000 samples of 200 values each.
+// The tables are computed from 40,000 samples of 200 values each.
 constexpr Table gpd_anderson_darling{{
     {0.443, 0.648, 0.916, 1.130, 1.351, 1.667, 1.923, 2.566},
     {0.417, 0.604, 0.847, 1.044, 1.237, 1.527, 1.728, 2.337},

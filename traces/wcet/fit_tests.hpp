@@ -11,13 +11,13 @@ namespace rtexec::traces {
 
 /// Returns the statistic of `probabilities`: the values of the fitted distribution function at the samples, ascending.
 [[nodiscard]] double anderson_darling_statistic(std::span<const double> probabilities);
-/// Returns sqrt(n) times the largest distance.
+/// Returns sqrt(n) times the largest distance between the fitted and the empirical distribution function.
 [[nodiscard]] double kolmogorov_smirnov_statistic(std::span<const double> probabilities);
 
 enum class Law { gpd, gev };
 
-/// Return a p-value of at most 0.5, where the tables end. Below 0.001, their other end, it is extrapolated. Shapes
-/// outside the tables count as their ends.
+/// Return the p-value of a statistic. The tables cover p-values from 0.5 to 0.001: a larger one is returned as 0.5, a
+/// smaller one is extrapolated. A shape outside the tables counts as the nearest shape in them.
 [[nodiscard]] double anderson_darling_p_value(Law law, double shape, double statistic);
 [[nodiscard]] double kolmogorov_smirnov_p_value(Law law, double shape, double statistic);
 

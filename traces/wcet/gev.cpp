@@ -54,8 +54,8 @@ std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
   return {std::exp(log_scale), value};
 }
 
-/// Returns the largest log-likelihood for t, if a maximum is below `quantile`, standardised, with probability
-/// exp(-hazard).
+/// Returns the largest log-likelihood for a given t = shape / scale under this condition: a maximum is below `quantile`
+/// (standardised) with the probability exp(-hazard).
 double profile_of_ratio(double t, double quantile, double hazard, const Standardised& maxima) {
   const double z_quantile = to_gumbel(quantile, t);
   const auto n = static_cast<double>(maxima.x.size());

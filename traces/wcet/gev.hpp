@@ -2,8 +2,8 @@
 // scale)^(-1/shape)), and exp(-exp(-(x - location) / scale)) for shape 0. Pure; any thread may call.
 //
 // z = log(1 + t (x - c)) / t, with t = shape / scale and any point c, follows a Gumbel distribution if x follows this
-// one. So for each t it remains to fit a Gumbel distribution, whose scale gives its location. The fit is a search in
-// one dimension within another one.
+// one. So for each t it remains to fit a Gumbel distribution, whose best location follows from its scale in closed
+// form. The fit is a search in one dimension within another one.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"

@@ -11,7 +11,7 @@ constexpr double exponential = 1e-6; // a shape nearer to 0 counts as 0
 constexpr double lowest_shape = -1;  // the likelihood of lower shapes is unbounded
 constexpr double highest_shape = 2;
 
-/// Returns the largest likelihood for a shape.
+/// Returns the largest log-likelihood over all scales for a given shape. The search is centred on `scale`.
 double profile_of_shape(double shape, double scale, std::span<const double> y) {
   const double least = shape < 0 ? -shape * y.back() : 0; // the support must contain the largest excess
   const double low = std::max(least * (1 + 1e-9), scale / 20), high = std::max(20 * scale, 4 * least);
@@ -23,12 +23,12 @@ double profile_of_shape(double shape, double scale, std::span<const double> y) {
       .second;
 }
 
-/// Returns (r^shape - 1) / shape, with r = 1 / probability.
+/// Returns (r^shape - 1) / shape, the quantile over the scale, with r = 1 / probability.
 double growth(double log_r, double shape) {
   return std::abs(shape) < exponential ? log_r : std::expm1(log_r * shape) / shape;
 }
 
-/// Returns the largest likelihood if `quantile` is exceeded with the probability 1 / r.
+/// Returns the largest log-likelihood under the condition that an excess exceeds `quantile` with the probability 1 / r.
 double profile_of_quantile(double quantile, double log_r, std::span<const double> y) {
   const double share = quantile / y.back();
   // For lower shapes the support would end before the largest excess

@@ -1,9 +1,9 @@
 // Estimates how the longest execution grows with the number of jobs, without a model of the tail. Pure; any thread may
 // call.
 //
-// In the mean, the longest of n jobs of a series is the longest of n / 2^k consecutive jobs, plus k times the increase
-// per doubling. That increase is known for up to six halvings, from the series cut into 2^k equal pieces. So the
-// longest is extrapolated over as many doublings, and no further. For tails that fall at least as fast as an
+// In the mean, the longest execution of n jobs of a series is the longest of n / 2^k consecutive jobs, plus k times the
+// increase per doubling. That increase is known for up to six halvings, from the series cut into 2^k equal pieces. So
+// the longest is extrapolated over as many doublings, and no further. For tails that fall at least as fast as an
 // exponential one, a doubling adds no more than the one before it.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Growth {
   double per_doubling = 0; // increase per doubling of the number of jobs; the largest of all halvings
   int halvings = 0;        // number of halvings that were examined
 
-  /// Returns the estimated longest of 2^doublings times as many jobs. Adds `growth_safety` times the observed growth,
-  /// since that growth is itself random.
+  /// Returns the estimated longest execution of 2^doublings times as many jobs; more than `halvings` doublings count as
+  /// `halvings`. Adds `growth_safety` times the observed growth, since that growth is itself random.
   [[nodiscard]] double after(double doublings) const;
 };
 constexpr double growth_safety = 1.5;

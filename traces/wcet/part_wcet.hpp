@@ -1,23 +1,30 @@
-// Derives, from the measured executions of one part of one task, the WCET on which promises rest, and how far it may be
-// trusted. Pure; any thread may call.
+// Derives the WCET of one part of one task from its measured executions, and the probability with which a job may
+// exceed that WCET. Pure; any thread may call.
 //
-// If both models of the tail hold, the WCET is the larger of their upper limits for the time that one job in 1 /
-// exceedance exceeds. This limit must be at most twice the longest execution (else too few were measured to say), and
-// at least what growth says (else model and samples contradict each other). Otherwise the WCET is the longest
-// execution, grown over as many doublings of the jobs as lead to that exceedance, at most six. If the longest is above
-// the shortest by more than the growth, that difference is added instead, since its causes may do so once more. At most
-// half of the longest is added (a single outlier would else grow to a multiple of itself). The result is at least
-// `margin` times the longest. If no model answers, a device part with measured layers gets at least the sum of the
-// longest executions of their pieces (hybrid measurement: these need never have been seen in one job).
+// An exceedance is the probability that a job exceeds a time. The growth (growth.hpp) estimates how the longest
+// execution rises with each doubling of the number of jobs. These rules give the WCET, in this order:
 //
-// An event that lengthens one short CPU part (an interrupt, a kernel thread, a hypervisor) may lengthen any other. It
-// hits each of them too seldom to be seen there: allow_interruptions() combines what was seen in any of them. Likewise,
-// an event that lengthens a short device part (a delayed launch) may lengthen any other device part.
+//   1. If both models of the tail (pwcet.hpp) hold, the limit is the larger of the upper ends of their confidence
+//      intervals for the time that a job exceeds with probability `exceedance`. The limit is the WCET if it is at most
+//      twice the longest execution and at least the grown longest execution of rule 2. A larger limit shows that too
+//      few executions were measured, a smaller one that the model and the samples contradict each other. 2. Otherwise
+//      the WCET is the longest execution, grown over the doublings of the number of jobs that lead to 1 / exceedance
+//      jobs, at most six. If the longest execution is above the shortest by more than this growth, that difference is
+//      added instead of the growth, because its causes may add up once more. At most half of the longest execution is
+//      added, because a single outlier would otherwise grow to a multiple of itself. 3. The WCET is at least `margin`
+//      times the longest execution. 4. After rule 2, the WCET of a device part whose layers were measured is at least
+//      the sum of their longest times (MeasuredLayers::sum), even if these never occurred in one job (hybrid
+//      measurement).
 //
-// The claim for a grown WCET is that a job exceeds it with a probability of at most 1 - 0.05^(1/n), with 95 %
-// confidence. The longest of n independent executions permits this claim; n is their number less what dependence takes
-// of it. If executions drift, or fewer than 1000 jobs were measured, nothing is claimed. A change that is slower than
-// the measurement is in no sample.
+// An event that lengthens one short CPU part (an interrupt, a kernel thread, a hypervisor) may lengthen any other CPU
+// part, but hits each of them too seldom to be measured there. So allow_interruptions() applies the largest lengthening
+// that was measured in any short CPU part to all CPU parts. It does the same for device parts, for example for a
+// delayed launch.
+//
+// The claim for a WCET by rule 2 is that a job exceeds it with a probability of at most 1 - 0.05^(1/n), with 95 %
+// confidence. The longest of n independent executions permits this claim; n is the number of executions, reduced for
+// their correlation (independent_samples()). If the executions drift, or fewer than 1000 jobs were measured, nothing is
+// claimed. The samples cannot show changes that are slower than the measurement.
 #pragma once
 
 #include <rtexec/profile.hpp>

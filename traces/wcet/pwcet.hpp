@@ -45,7 +45,7 @@ struct TailModel {
   std::string name;    // "gpd", "gev"
   double location = 0; // threshold of a gpd
   double scale = 0;
-  double shape = 0; // 0: exponential tail; below: bounded
+  double shape = 0; // 0: exponential tail; negative: the tail is bounded
   Interval shape_confidence;
   double rate = 0;        // gpd: share of samples above the threshold; gev: 1 / block size
   std::uint64_t used = 0; // number of exceedances, or of blocks

@@ -17,7 +17,8 @@
 namespace rtexec::traces {
 namespace {
 
-// A shape beyond it, positive or negative, is not estimated: likelihood theory ends there, and so does the variance
+// A model is refused if its shape is above 0.5 or below -0.5: above, the distribution has no variance; below, the
+// theory of maximum likelihood does not hold
 constexpr double steepest = 0.5;
 
 std::size_t growing(double factor, std::size_t samples) {
@@ -146,7 +147,7 @@ template <typename Source> Fitted<Source> fitted(const Samples& samples, std::si
   return result;
 }
 
-/// One candidate, and the higher tail within it.
+/// A candidate: the model fitted with `used` exceedances or blocks (`whole`), and with half as many (`higher`).
 template <typename Source> struct Candidate {
   Fitted<Source> whole, higher;
   std::vector<ApplicabilityTest> tests;
@@ -187,7 +188,8 @@ Quantile empirical_quantile(const std::vector<double>& ascending, double probabi
           {with_above(quantile(complement(above, 0.025))), with_above(quantile(above, 0.025) - 1)}};
 }
 
-/// Returns nullopt if an interval has no end.
+/// Returns the quantile by the fit `whole`, with the smallest interval that contains the 95 % intervals of both fits.
+/// Returns nullopt if one of these has no end.
 template <typename Source> std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
   Quantile result;
   for (const auto* part : {&candidate.higher, &candidate.whole}) {
@@ -208,7 +210,8 @@ template <typename Source>
 std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, const Samples& samples, double exceedance,
                                         std::uint64_t block) {
   const double of_sample = -std::expm1(static_cast<double>(block) * std::log1p(-exceedance));
-  // The higher tail, half of the used samples, must reach down to the quantile.
+  // The models serve only for quantiles beyond the samples. If at least as many samples lie above the quantile as the
+  // higher tail uses, the samples give the quantile without a model.
   const bool within =
       of_sample * static_cast<double>(samples.size()) >= static_cast<double>(candidate.higher.source.data.size());
   auto result = within ? empirical_quantile(samples.ascending, of_sample) : tail_quantile(candidate, of_sample);

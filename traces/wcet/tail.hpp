@@ -1,11 +1,13 @@
-// Fits a tail to samples and estimates its quantiles. A rule decides how much of the samples a model is fitted to, and
-// how sure its quantiles are. Pure; any thread may call.
+// Fits a tail to samples and estimates its quantiles. Pure; any thread may call.
 //
-// The rule is the same for both models. Candidates are max_exceedances(n) or max_blocks(n), then half as many, and so
-// on, not fewer than `min_used`. The first candidate is taken whose fit holds, and whose higher half can be fitted with
-// a shape whose confidence interval holds the candidate's. The confidence interval of a quantile is the hull of the
-// intervals by profile likelihood of both. A tail that follows its limit law only further out (normal, Weibull) shows
-// in their difference.
+// Both models are fitted to the upper end of the samples: to a number of exceedances (samples above a threshold), or of
+// block maxima. The same rule chooses this number for both. The candidates are max_exceedances(n) or max_blocks(n) for
+// n samples, then half of it, and so on down to `min_used`. Each candidate is fitted twice: whole, and with half as
+// many exceedances or blocks (the higher tail). The first candidate is taken that fulfils two conditions: the whole fit
+// passes its tests, and its shape lies in the confidence interval of the higher tail's shape.
+//
+// The confidence interval of a quantile is the smallest interval that contains the intervals of both fits, by profile
+// likelihood. So it is wider for a tail that follows its limit law only further out (normal, Weibull).
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -15,11 +17,12 @@
 
 namespace rtexec::traces {
 
-constexpr std::size_t min_used = 100;   // exceedances or blocks; the higher tail has half as many
-constexpr std::size_t max_tested = 250; // exceedances that are tested if there are more, evenly ranked
+constexpr std::size_t min_used = 100; // minimum of exceedances or blocks
+/// The maximum number of exceedances or blocks in a test; of more, this many at even distances of rank are tested
+constexpr std::size_t max_tested = 250;
 /// The share of the samples that is examined as tail, but not fewer than `min_used` samples
 constexpr double top = 0.05;
-constexpr std::size_t min_distinct = 50; // number of different values in the top
+constexpr std::size_t min_distinct = 50; // minimum number of different values in the top
 /// Stricter than in other tests: the top of a harmless distribution follows a limit law only nearly
 constexpr double one_tail_level = 0.001;
 
