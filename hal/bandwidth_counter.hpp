@@ -2,12 +2,13 @@
 // each regulation period. When the budget is used up, it holds the core: it keeps other work off the core until the
 // next budget. The back ends share one interface:
 //
-//   core A counter of the whole core. Its overflow wakes a thread of high FIFO priority, which holds the core by
+//   core     A counter of the whole core. Its overflow wakes a thread of high FIFO priority, which holds the core by
 //            spinning. The spinning stops everything of lower priority, other programs too, but no SCHED_DEADLINE
-//            thread. thread A counter on each thread of this process that joined. The thread that uses up the budget
-//            stops itself, in the handler of a signal from its own counter. Works under every scheduling class; stops
-//            no other program. polling As core, for counters that cannot signal an overflow: the regulating thread
-//            reads the counter several times in a period.
+//            thread.
+//   thread   A counter on each thread of this process that joined. The thread that uses up the budget stops itself, in
+//            the handler of a signal from its own counter. Works under every scheduling class; stops no other program.
+//   polling  As core, for counters that cannot signal an overflow: the regulating thread reads the counter several
+//            times in a period.
 //
 // A successful open does not prove that an event counts: some events open and count 0. So probe_counter() runs a loop
 // that causes a known number of events, and compares the count.

@@ -1,10 +1,11 @@
 // Cpuset partitions, after Documentation/admin-guide/cgroup-v1/cpusets.rst and cgroup-v2.rst of the kernel.
 //
 // v1: a cpuset is a scheduling domain of its own if it is exclusive and no cpuset above it balances load. So the top
-// must not balance load, and another cpuset without threads, "rtexec-rest", keeps balancing the remaining cores. v2:
-// cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and only
-// the top may be both a threaded domain and a partition root. So the whole process moves to the top while the partition
-// lasts.
+// must not balance load, and another cpuset without threads, "rtexec-rest", keeps balancing the remaining cores.
+//
+// v2: cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and
+// only the top may be both a threaded domain and a partition root. So the whole process moves to the top while the
+// partition lasts.
 #include "hal/linux/partition.hpp"
 
 #include "hal/linux/advice.hpp"

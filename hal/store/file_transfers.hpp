@@ -1,5 +1,5 @@
-// Transfers in one direction between a file and memory. With an io_uring (an IoRing) it transfers a few parts at once,
-// without one it transfers one part after another by pread or pwrite.
+// Transfers parts of a file from or to memory, in one direction. An io_uring (an IoRing) carries several parts at once.
+// Without one, the parts are transferred one after another by pread or pwrite.
 //
 // Short and interrupted transfers are continued. Threading: the constructor and use() are set-up calls, from one thread
 // at a time. All later calls come from one thread, except that any thread may call last_error(). After set-up no call

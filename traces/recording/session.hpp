@@ -29,9 +29,10 @@ class Session {
   /// Starts a daemon if none runs, and a session of a unique name that records this process alone into `folder`.
   /// Returns once this process's events are enabled. `folder` must be new or empty. Leaves nothing behind on failure.
   /// During the recording, the folder can be read up to the last second or two, even if the daemons or this process are
-  /// killed. Returns bad_input if the folder holds something, or the limit is below the size of the buffers. Returns
-  /// refused, with what to do, if the machine lacks something. The calling thread must outlive the session (see
-  /// Daemon).
+  /// killed.
+  /// Returns bad_input if the folder holds something, or the limit is below the size of the buffers. Returns refused,
+  /// with what to do, if the machine lacks something.
+  /// The calling thread must outlive the session (see Daemon).
   [[nodiscard]] static Result<Session> start(const std::filesystem::path& folder, const SessionOptions& options);
 
   /// Ends the recording and the daemon if start() started it, then reads the trace back. To be called once.

@@ -7,14 +7,14 @@
 //   1. If both models of the tail (pwcet.hpp) hold, the limit is the larger of the upper ends of their confidence
 //      intervals for the time that a job exceeds with probability `exceedance`. The limit is the WCET if it is at most
 //      twice the longest execution and at least the grown longest execution of rule 2. A larger limit shows that too
-//      few executions were measured, a smaller one that the model and the samples contradict each other. 2. Otherwise
-//      the WCET is the longest execution, grown over the doublings of the number of jobs that lead to 1 / exceedance
-//      jobs, at most six. If the longest execution is above the shortest by more than this growth, that difference is
-//      added instead of the growth, because its causes may add up once more. At most half of the longest execution is
-//      added, because a single outlier would otherwise grow to a multiple of itself. 3. The WCET is at least `margin`
-//      times the longest execution. 4. After rule 2, the WCET of a device part whose layers were measured is at least
-//      the sum of their longest times (MeasuredLayers::sum), even if these never occurred in one job (hybrid
-//      measurement).
+//      few executions were measured, a smaller one that the model and the samples contradict each other.
+//   2. Otherwise the WCET is the longest execution, grown over the doublings of the number of jobs that lead to
+//      1 / exceedance jobs, at most six. If the longest execution is above the shortest by more than this growth, that
+//      difference is added instead of the growth, because its causes may add up once more. At most half of the longest
+//      execution is added, because a single outlier would otherwise grow to a multiple of itself.
+//   3. The WCET is at least `margin` times the longest execution.
+//   4. After rule 2, the WCET of a device part whose layers were measured is at least the sum of their longest times
+//      (MeasuredLayers::sum), even if these never occurred in one job (hybrid measurement).
 //
 // An event that lengthens one short CPU part (an interrupt, a kernel thread, a hypervisor) may lengthen any other CPU
 // part, but hits each of them too seldom to be measured there. So allow_interruptions() applies the largest lengthening
