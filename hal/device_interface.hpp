@@ -73,8 +73,8 @@ struct MemoryUse {
   Bytes context; // memory taken by opening the device, before its first chunk
 };
 
-/// Work that the calling thread does while its copy is under way, so that it takes no extra time. A null function means
-/// no work.
+/// Work that the thread of a copy() does while the copy is under way, so that the work takes no extra time. A null
+/// function means no work.
 struct Beside {
   Status (*run)(void* context) noexcept = nullptr;
   void* context = nullptr;
@@ -145,7 +145,8 @@ class Device : public rtexec::Device {
   /// memory is pinned already, refused if the limit of locked memory is reached, and unsupported if the driver cannot
   /// pin.
   [[nodiscard]] virtual Result<> pin(std::byte* begin, Bytes size) = 0;
-  /// Unpins the whole memory that one call of pin() pinned. Set-up only, and never during a copy of it.
+  /// Unpins the whole memory that one call of pin() pinned. Set-up only, and never during a copy from or to that
+  /// memory.
   [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
 
   /// Returns an engine. `beside` exists only after start_beside().
@@ -159,8 +160,8 @@ class Device : public rtexec::Device {
   /// core with the job of the other compute engine.
   virtual void begin_execution(Company) noexcept {}
   /// Returns the part of the `passed` time since begin_execution() that the device used, by its own clock. The rest is
-  /// overhead: work on its way to the device, or finished and not yet noticed. A device without such a clock returns
-  /// `passed`.
+  /// overhead: the time until the device began the work, and the time until its end was noticed. A device without such
+  /// a clock returns `passed`.
   [[nodiscard]] virtual Duration executed(Duration passed) noexcept { return passed; }
 
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;

@@ -17,7 +17,8 @@ namespace rtexec::hal {
 class ShallowIdle {
  public:
   /// Requests a wake-up latency of 0 us from the kernel's power management and reads the request back. Returns
-  /// unsupported if the kernel has no such control. Such a kernel, as in most virtual machines, enters no idle states.
+  /// unsupported if the kernel has no such control. A kernel without it, as in most virtual machines, enters no idle
+  /// states.
   [[nodiscard]] static Result<ShallowIdle> hold();
 
  private:

@@ -79,9 +79,9 @@ class Machine {
     return root_ / path.relative_path();
   }
 
-  /// Tries or reads what a run needs: real-time classes, memory lock, throttling, fair server, isolation, frequency
-  /// governors, cpusets, kernel flavour, perf_event, LTTng. Leaves everything as it was. Trials are made on the running
-  /// machine, whatever the root is.
+  /// Finds out, by trying or by reading files, whether the machine offers what a run needs: real-time classes, memory
+  /// lock, throttling, fair server, isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves
+  /// everything as it was. Trials are made on the running machine, whatever the root is.
   [[nodiscard]] std::vector<Finding> probe() const;
 
   /// Returns the finding of probe() about locking all memory of a process.

@@ -20,7 +20,7 @@ std::string errno_text(int error) { return std::generic_category().message(error
 
 namespace {
 
-/// Returns nullopt if the limit is unknown, or if there is none.
+/// Returns the limit of this process for `resource`, or nullopt if it is unknown or unlimited.
 std::optional<std::uint64_t> limit_of(decltype(RLIMIT_AS) resource) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;

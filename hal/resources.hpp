@@ -37,7 +37,7 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-/// A mapping of whole pages. Unmapping it also unmaps everything that was mapped over it.
+/// A mapping of whole pages. unmap() also unmaps everything that was later mapped into its addresses.
 class Mapping {
  public:
   Mapping() = default;

@@ -1,5 +1,6 @@
-// Records what happens: one function per event of events.inc, the only way into LTTng, whose headers stay inside
-// traces/provider/ and traces/recording/. Fields, units and the moment of each event:
+// Records events of a run: one function for each event of events.inc. Only these functions call LTTng's tracepoints;
+// LTTng's headers are included in traces/provider/ and traces/recording/ only. Fields, units and the moment of each
+// event:
 // rtexec/docs/design/traces.md.
 //
 // With tracing off a call costs about 1 ns; with it on, the event is written to a ring buffer of the calling core: no

@@ -1,5 +1,5 @@
-// Resolves a board's path (BoardPath) to the file of a machine, and reads its value. All paths are under the machine's
-// root. Set-up code.
+// Resolves the paths in a board's description (BoardPath) to files of a machine, and reads their values. All paths are
+// under the machine's root. Set-up code.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,15 +16,16 @@ namespace rtexec::hal {
 
 struct BoardFile {
   std::filesystem::path file; // path without the root, for example "/sys/..."
-  /// A second file: the value is the product of both files; empty: `file` alone holds the value
+  /// A second file, if the value is the product of the numbers in both; empty if `file` alone holds the value
   std::filesystem::path times;
-  std::int64_t factor = 1; // multiplies the value into the unit of its kind
+  std::int64_t factor = 1; // converts the file's number to the unit of its kind of clock or sensor
   friend bool operator==(const BoardFile&, const BoardFile&) = default;
 };
 
 /// Returns the first file of `paths` that exists. A file that exists but may not be read counts as existing.
 [[nodiscard]] std::optional<BoardFile> find_file(const BoardPaths& paths, const Machine& machine);
-/// Returns the numbers that "#" stands for in the first of `paths` that matches files, in ascending order.
+/// Finds the first of `paths` that matches files of the machine. Returns the numbers that replace its "#" in them, in
+/// ascending order.
 [[nodiscard]] std::vector<unsigned> numbers_in(const BoardPaths& paths, const Machine& machine);
 /// Returns every file that `paths` can refer to, including alternatives whose condition does not hold now, and the
 /// files that the conditions read.

@@ -18,7 +18,7 @@ namespace rtexec::hal {
 /// Returns the names in `compatible` of the device tree, the most specific one first. Empty if there is no device tree.
 [[nodiscard]] std::vector<std::string> device_tree_names(const Machine& machine);
 
-/// The board, among those that rtexec knows by name, that a machine is.
+/// The board that a machine is, if rtexec knows it by name.
 struct KnownBoard {
   std::string name;  // "host" if nothing identifies the board
   bool told = false; // true if the device tree names the board

@@ -154,7 +154,7 @@ Result<> CudaDevice::make_context() {
   if (auto entered = enter(); !entered) return entered;
   const auto free = free_memory();
   if (!free) return Unexpected(free.error());
-  // NVML sees a whole GPU, even if the driver shows only a part of it
+  // NVML reports the whole GPU, even if the driver shows only a part of it; then its figure cannot be used
   free_before_ =
       Bytes{measured && before <= total && before >= free->count ? before : std::max<std::size_t>(total, free->count)};
   context_use_ = free_before_ - *free;

@@ -125,8 +125,8 @@ class CudaDevice final : public Device, public Gpu {
   /// returned.
   [[nodiscard]] Status end_run(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
-  /// True if pages of managed memory can be prefetched. If false, the driver moves all managed memory as it likes when
-  /// a kernel is launched, and the host may not touch it meanwhile.
+  /// True if pages of managed memory can be prefetched. If false, the driver may move all managed memory when a kernel
+  /// is launched, and the host must not touch managed memory while a kernel runs.
   [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
   /// Set-up: prefetches a part of a managed buffer to `to`, behind the work in the stream of `kind`, and does not wait.
   /// If that stream has work, a new thread of the driver makes the prefetch. A prefetch cannot be captured. Returns

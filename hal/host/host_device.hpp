@@ -57,8 +57,9 @@ class HostDevice final : public Device {
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
   void begin_execution(Company company) noexcept override;
-  /// Returns the processor time of the compute engine's thread. Returns `passed` if the workload waited meanwhile, or
-  /// was accompanied: the core time of the other compute engine then counts too.
+  /// Returns the processor time of the compute engine's thread. Returns `passed` if the workload waited meanwhile. Also
+  /// returns `passed` if the job ran together with a job of the other compute engine, because the processor time of
+  /// that engine then counts too.
   [[nodiscard]] Duration executed(Duration passed) noexcept override;
   /// Allocates ordinary memory for every kind, and fills in its page tables.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;

@@ -342,7 +342,7 @@ class Capture final : public Camera {
 
   void count_gap(std::uint32_t sequence) noexcept {
     const std::uint32_t gap = last_sequence_ ? sequence - *last_sequence_ - 1 : 0;
-    if (gap < UINT32_MAX / 2) add(lost_, gap); // otherwise the sequence began anew
+    if (gap < UINT32_MAX / 2) add(lost_, gap); // otherwise the driver restarted the sequence, and nothing was lost
     last_sequence_ = sequence;
   }
 

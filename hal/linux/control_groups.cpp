@@ -38,7 +38,7 @@ std::optional<fs::path> group_of(const Machine& machine, std::string_view contro
   return {};
 }
 
-/// Calls `look` with the folder of this process's group and of each group above it.
+/// Calls `look` with the folder of this process's group, then with that of each group above it.
 void for_each_group(const Machine& machine, const fs::path& root, std::string_view controller,
                     const std::function<void(const fs::path&)>& look) {
   auto group = group_of(machine, controller);

@@ -23,7 +23,7 @@ class VideoNode {
  public:
   /// Opens a device. Errors are those of Camera::open() that concern the device itself.
   [[nodiscard]] static Result<VideoNode> open(const std::string& path);
-  /// Does the same for an opened file.
+  /// As open(), for a device that is open already as `opened`.
   [[nodiscard]] static Result<VideoNode> identify(const std::string& path, FileDescriptor opened);
 
   [[nodiscard]] int file() const { return file_.number(); }

@@ -32,7 +32,8 @@ class Sweep {
     memory_ = std::move(*memory);
     // Kernels without huge pages refuse this call, and do not need it
     static_cast<void>(sys().madvise(memory_.base(), memory_.size().count, MADV_NOHUGEPAGE));
-    // munlock, because pages locked by mlockall cannot be given back and touched anew
+    // Unlocks the pages: pages locked by mlockall cannot be returned to the kernel, so a second first touch would cause
+    // no fault
     if (kind_ == Kind::faults) static_cast<void>(sys().munlock(memory_.base(), memory_.size().count));
     return {};
   }

@@ -164,8 +164,8 @@ class ThreadCounter final : public BandwidthCounter {
   static constexpr std::int64_t endless = INT64_MAX / 2;
   static constexpr int timeout = 4; // periods
 
-  /// Returns the share of a thread in the remaining budget. A single thread gets all of it. Several threads get a
-  /// quarter of an even share each, and ask again when it is used up.
+  /// Returns the share of a thread in the remaining budget. A single thread gets all of it. Each of several threads
+  /// gets a quarter of an even share, and takes another share when that is used up.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
     if (left >= endless / 2) return no_limit;
     const auto active = static_cast<std::uint64_t>(std::ranges::count_if(
@@ -197,7 +197,7 @@ class ThreadCounter final : public BandwidthCounter {
 
   CounterSettings settings_;
   std::array<Member, max_members> members_;
-  std::mutex joining_; // held by threads that join, never by others
+  std::mutex joining_; // held only by threads that call join()
   // All meters so far. None is deleted before the end, because the regulating thread may still use the meter of a
   // thread that left
   std::vector<std::unique_ptr<Meter>> opened_;

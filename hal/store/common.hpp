@@ -43,7 +43,7 @@ class StoreMemory {
 [[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,
                                   std::span<const std::byte> contents);
 
-/// Returns the result of load() and save() if the chunk or the address does not exist.
+/// Ends a load() or save() whose chunk or address does not exist: calls `beside`, and returns bad_input.
 [[nodiscard]] inline Status bad_transfer(Beside beside) noexcept {
   (void)beside();
   return Unexpected(Errc::bad_input);

@@ -16,8 +16,8 @@ namespace {
 using Direction = FileTransfers::Direction;
 constexpr Bytes MiB{1 << 20};
 
-/// Returns the size of the parts of a chunk. Parts allow one to be copied to or from the device while others are read
-/// or written.
+/// Returns the size of the parts into which a chunk is divided. One part can be copied to or from the device while
+/// other parts are read or written.
 Bytes part_size(Bytes chunk) {
   constexpr Bytes least{MiB.count / 2}, most = MiB * 4;
   return std::min(chunk, std::clamp(round_up({chunk.count / 8}, page_size()), least, most));

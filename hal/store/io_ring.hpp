@@ -15,7 +15,7 @@
 
 namespace rtexec::hal {
 
-/// The way in which a ring learns that the disk is done.
+/// How a ring finds out that the disk has completed a transfer.
 enum class Completions {
   interrupts,
   polled, // the waiting thread polls the disk's queue; needs a file with O_DIRECT on a disk with poll queues
@@ -47,7 +47,8 @@ class IoRing {
 
   /// Begins a transfer. Returns 0 or the errno; after an error no further transfer can be begun.
   [[nodiscard]] int begin(bool write, const FilePart& part, unsigned tag) noexcept;
-  /// Waits for the next completion of the transfers under way. The error is the errno, and it is final.
+  /// Waits for the next completion of the transfers under way. The error is the errno. After an error the ring cannot
+  /// be used any more.
   [[nodiscard]] Expected<Completion, int> wait() noexcept;
 
  private:

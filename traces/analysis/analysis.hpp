@@ -34,7 +34,7 @@ enum class Cause : std::uint8_t {
   swap_in,            // its own chunks are being loaded
   execution,          // its own parts execute: before the device, on it, after it
   throttled,          // its core had used up the memory-bandwidth budget
-  overhead,           // scheduling, wake-ups, interrupts, the way to the device and back, and other users of the core
+  overhead,           // scheduling, wake-ups, interrupts, delays of submission and completion, other users of the core
 };
 constexpr std::size_t causes = 10;
 [[nodiscard]] std::string_view name(Cause cause); // "release-latency", "queueing", ...
@@ -60,10 +60,10 @@ struct Preemptions {
     std::uint32_t times = 0; // number of times that this task had the device
     Duration time{0};
   };
-  std::uint32_t count = 0; // number of times that the job left the device for others
+  std::uint32_t count = 0; // number of times that the job left the device to other jobs
   std::vector<By> by;
   std::uint32_t reloaded = 0; // number of its own chunks that were loaded again meanwhile
-  Duration reloading{0};      // time in which it waited for those chunks alone
+  Duration reloading{0};      // time in which the job waited for those chunks and nothing else
   void add(std::uint32_t task, Duration time);
 };
 

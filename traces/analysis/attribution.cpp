@@ -101,8 +101,8 @@ void Attribution::wait_for_core(const JobProgress& job, Instant until, Cause res
   now_ = until;
 }
 
-/// Attributes a CPU part that took `executed` of CPU time. The rest of its time is attributed to the conditions that
-/// kept it from its core, as far as they lasted.
+/// Attributes a CPU part that took `executed` of CPU time. The other time until `until` is attributed to the conditions
+/// that kept it from its core, for as long as they lasted, and the remainder to overhead.
 void Attribution::compute(const JobProgress& job, Instant until, std::optional<Duration> executed) {
   if (until <= now_) return;
   const Duration whole = until - now_;
@@ -147,8 +147,8 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   now_ = until;
 }
 
-/// Attributes a preemption like the wait for the first segment. Also counts who had the device, and which chunks came
-/// back.
+/// Attributes the time of a preemption as the time of the wait for the first segment. Also counts the jobs that had the
+/// device, and the job's chunks that were loaded again.
 void Attribution::wait_preempted(const JobProgress& job, Instant until) {
   if (until <= now_) return;
   Preemptions& seen = result_.preemptions;

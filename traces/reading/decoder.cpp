@@ -65,7 +65,7 @@ template <class Value> Part part_of(const bt_field_class* field, std::uint64_t i
   return {};
 }
 
-/// Looks up the parts of an event in its class.
+/// Looks up where the parts of an event's fields are stored in events of its class.
 struct Finder {
   const bt_field_class* payload; // may be null
   std::vector<Part>& parts;
