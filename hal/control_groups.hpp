@@ -12,7 +12,7 @@ namespace rtexec::hal {
 
 struct MemoryLimit {
   Bytes limit;
-  Bytes left; // page cache that the kernel drops first counts as free
+  Bytes left; // the page cache that the kernel reclaims first (inactive files) counts as free
   std::filesystem::path file;
 };
 /// Returns the limit with the least memory left, or nullopt if no group limits memory.

@@ -58,7 +58,7 @@ class Machine {
   /// `root` is "/" or a recorded tree.
   explicit Machine(std::filesystem::path root = "/");
 
-  /// Returns the online cores that this process may use, also isolated ones, in ascending order. Never empty.
+  /// Returns the online cores that this process may use, including isolated ones, in ascending order. Never empty.
   [[nodiscard]] std::vector<unsigned> online_cores() const;
   /// Returns the online cores that taskset, a cpuset or a container withholds from this process, in ascending order.
   [[nodiscard]] std::vector<unsigned> withheld_cores() const;

@@ -34,7 +34,7 @@ struct State {
   bool whole = false; // false: the file is cut off, because its run ended before it changed anything
 };
 
-/// Returns nullopt if no run of rtexec wrote the text.
+/// Parses the text of a state file. Returns nullopt if no run of rtexec wrote it.
 std::optional<State> parse_state(std::string_view text) {
   const auto lines = config::parts(text, '\n');
   if (lines.empty()) return State();
@@ -59,7 +59,7 @@ Error foreign_state(const fs::path& file, const std::string& why) {
               "that a killed run left locked are as before once the machine is booted."};
 }
 
-/// Returns nullopt if the file does not exist.
+/// Reads and parses the state file. Returns nullopt if the file does not exist.
 Result<std::optional<State>> read_state(const fs::path& file) {
   std::error_code error;
   const auto type = fs::symlink_status(file, error).type();

@@ -22,7 +22,7 @@ thread_local Seat seat;
 cuda::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<cuda::DevicePointer>(address); }
 std::byte* address(cuda::DevicePointer pointer) {
   return reinterpret_cast<std::byte*>(pointer);
-} // NOLINT: the driver counts addresses
+} // NOLINT: driver addresses are integers
 
 Errc errc_of(Code code) {
   switch (code) {

@@ -74,7 +74,7 @@ class Bench {
   bool digests() {
     std::vector<std::byte> pattern(std::min<std::size_t>(size_.count, 1 << 20));
     for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = std::byte(i * i >> 8);
-    const auto* there = reinterpret_cast<const std::byte*>(writing_.base); // NOLINT: the driver counts addresses
+    const auto* there = reinterpret_cast<const std::byte*>(writing_.base); // NOLINT: driver addresses are integers
     const Bytes size{pattern.size()};
     Digest digest;
     return device_.check(driver_.copy_async(writing_.base, address(pattern.data()), pattern.size(), stream())) &&

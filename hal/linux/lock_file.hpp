@@ -14,7 +14,7 @@ inline constexpr const char* lock_folder = "/run/rtexec";
 
 /// Creates the folder. Returns refused if it cannot be created, or if other users own it or may write to it.
 [[nodiscard]] Result<> make_lock_folder(const std::filesystem::path& folder);
-/// Takes the lock. Returns nullopt if a process, also this one, holds it.
+/// Takes the lock. Returns nullopt if this or another process holds it.
 [[nodiscard]] Result<std::optional<FileDescriptor>> lock_file(const std::filesystem::path& file);
 
 } // namespace rtexec::hal

@@ -60,7 +60,7 @@ std::vector<unsigned> all_cores(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/online").value_or("0"));
 }
 
-/// Returns the isolated cores, also offline ones.
+/// Returns the isolated cores, including offline ones.
 std::vector<unsigned> listed_as_isolated(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
 }

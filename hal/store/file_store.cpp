@@ -88,7 +88,7 @@ class FileStore final : public BackingStore {
         name_(std::move(name)),
         file_(std::move(file)) {}
 
-  /// Set-up, called once.
+  /// Makes the buffers and the rings, and writes the whole file once. Called once, before any other function.
   [[nodiscard]] Result<> prepare();
 
   [[nodiscard]] std::string description() const override {

@@ -219,12 +219,12 @@ struct ChainStep {
     return std::clamp(nominal - since, Duration(0), std::max(read - since, Duration(0)));
   }
   [[nodiscard]] Duration until_read() const { return read - there - until_release(); }
-  /// Return the time that its own parts executed on its core, and on the device.
+  /// Return the time that the job's own parts executed: on its core, and on the device.
   [[nodiscard]] Duration on_core() const { return executed(Share::Where::core); }
   [[nodiscard]] Duration on_device() const { return executed(Share::Where::execution); }
-  /// Returns the time that it waited between reading and its end.
+  /// Returns the time that the job waited between reading and its end.
   [[nodiscard]] Duration waited() const { return ended - read - on_core() - on_device(); }
-  /// Returns the time that its output waited for its deadline.
+  /// Returns the time that the job's output was held back until the job's deadline.
   [[nodiscard]] Duration held() const { return output - ended; }
 
  private:

@@ -404,8 +404,9 @@ void Analyzer::leave_core(const JobProgress& job, Instant at) {
   timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.urgency.job; }, at);
 }
 
-/// Passes a job to the chains. Under `immediate` it reads when it begins, and its outputs appear when it ends. Under
-/// `let` it reads at its release, and its outputs appear at its deadline.
+/// Passes a job to the chains. With Communication::immediate the job reads when it begins, and its outputs appear when
+/// it ends. With Communication::let (logical execution time) it reads at its release, and its outputs appear at its
+/// deadline.
 void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Instant end) {
   const JobId id = job.urgency.job;
   if (!chained_[id.task]) return;

@@ -36,7 +36,7 @@ class Analyzer final : public RecordHandler {
   /// Notes a loss. If events are lost up to the end of the recording, the analysis ends at the begin of the loss. Any
   /// other loss invalidates the figures of the tasks that were active.
   void loss(const Loss& loss) override;
-  /// To be called once.
+  /// Returns the analysis of all records. To be called once.
   [[nodiscard]] Analysis finish(const ReadSummary& read);
 
  private:
@@ -113,7 +113,7 @@ class Analyzer final : public RecordHandler {
   PwcetOptions pwcet_;
   bool started_ = false, released_ = false, ended_ = false;
   std::vector<GanttLane> lanes_;
-  std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
+  std::vector<ResourceAnalysis> resources_; // one for each lane after the tasks' lanes
   std::vector<TaskStatistics> tasks_;
   std::vector<std::optional<DevicePart>> on_device_; // by task
   /// The execution that was interrupted at the end of a segment. It continues unless another execution begins

@@ -50,7 +50,7 @@ class TaskStatistics {
   Duration longest_segment{0};
   std::uint64_t beside_loss = 0; // number of jobs during which events were lost
 
-  /// Notes the release of the task's next job. `open` is that job from now on.
+  /// Notes the release of the task's next job, which `open` then describes.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
   void input(const Record& record, JobProgress& job);

@@ -56,7 +56,7 @@ class Replay {
     std::deque<policies::Action> ordered;
     std::optional<policies::Action> under_way;
     std::deque<policies::Event> ended;     // ends that the engine recorded and that the core has not received yet
-    std::optional<policies::JobId> failed; // the last job that failed here
+    std::optional<policies::JobId> failed; // the last job that failed on this engine
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Engine& engine_of(policies::Action::Kind kind, policies::JobId job);

@@ -21,7 +21,7 @@ namespace rtexec::traces {
 
 struct FlightRecorderOptions {
   bool layers = false;                   // also layer_info, layer_begin and layer_end
-  Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer; the contents of a snapshot
+  Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer; a snapshot holds what these buffers hold
   unsigned most = 10;                    // maximum number of snapshots
   /// Minimum time from the end of one snapshot to the next, so that writing them leaves the machine to the jobs
   Duration apart = std::chrono::seconds(1);

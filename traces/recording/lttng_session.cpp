@@ -171,7 +171,7 @@ std::string name_of(const config::Process& process) {
          std::to_string(process.name_space) + "-" + std::to_string(now);
 }
 
-/// Returns nullopt if the session is not rtexec's.
+/// Returns the process whose session has this name (see name_of()), or nullopt if no session of rtexec has such a name.
 std::optional<config::Process> process_of(const std::string& session) {
   config::Process process;
   std::int64_t time = 0;

@@ -31,8 +31,8 @@ std::vector<Duration> durations(const SampleSeries& series) {
   return all;
 }
 
-/// Returns the shortest execution. Earlier measurements may keep only the longest of each block, so `latest` counts
-/// too.
+/// Returns the shortest execution. `all` may keep only the longest of each block of earlier executions, so `latest` is
+/// searched too.
 double shortest(const SampleSeries& latest, const SampleSeries& all) {
   const double of_all = *std::ranges::min_element(all.samples());
   return latest.samples().empty() ? of_all : std::min(of_all, *std::ranges::min_element(latest.samples()));
