@@ -152,8 +152,8 @@ class OverflowPriority {
     return *this;
   }
   ~OverflowPriority();
-  /// Has no effect if the kernel has no such threads. Returns refused if such threads exist and their priority cannot
-  /// be changed.
+  /// Gives the threads of `cores` this FIFO priority. Has no effect if the kernel has no such threads. Returns refused
+  /// if they exist and their priority cannot be changed.
   [[nodiscard]] static Result<OverflowPriority> raise(std::span<const unsigned> cores, int fifo_priority,
                                                       const Machine& machine = Machine());
   [[nodiscard]] std::size_t threads() const { return before_.size(); }

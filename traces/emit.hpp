@@ -22,7 +22,8 @@ namespace rtexec::traces {
 /// otherwise its first recorded event takes a lock and may allocate.
 void prepare_thread() noexcept;
 
-/// recording() is true if a session records this process now, recording_layers() if it also records layers.
+/// recording() returns true if a session records this process now. recording_layers() returns true if that session also
+/// records layers.
 [[nodiscard]] bool recording() noexcept;
 [[nodiscard]] bool recording_layers() noexcept;
 

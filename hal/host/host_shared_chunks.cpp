@@ -9,7 +9,8 @@
 namespace rtexec::hal {
 namespace {
 
-/// Every client gets the file. If a client could shrink it, the next client would be killed by SIGBUS.
+/// Seals that keep the file's size. Every client gets the file: if one could shrink it, an access by another would end
+/// that client with SIGBUS.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Result<FileDescriptor> make_file(Bytes chunk) {

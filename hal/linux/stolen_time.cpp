@@ -44,7 +44,7 @@ StolenTime::StolenTime(const std::set<unsigned>& cores, const std::filesystem::p
 std::span<const StolenTime::OfCore> StolenTime::read() noexcept {
   const ssize_t size = file_.number() < 0 ? -1 : sys().pread(file_.number(), text_.data(), text_.size(), 0);
   std::string_view text(text_.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  // The line "cpu " has the sum of all cores, and no number
+  // The first line, "cpu " without a core number, has the sum of all cores and is skipped
   for (auto end = text.find('\n'); text.starts_with("cpu") && end != text.npos; end = text.find('\n')) {
     std::string_view line = text.substr(3, end - 3);
     text.remove_prefix(end + 1);

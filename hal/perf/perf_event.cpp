@@ -122,8 +122,8 @@ Expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
 
 Status PerfEvent::arm(std::uint64_t events) const noexcept {
   const std::uint64_t period = std::clamp<std::uint64_t>(events, 1, never);
-  // After a new period alone, a software event overflows at its next event. Disabled and enabled again, it counts the
-  // whole period
+  // A software event whose period is set while it is enabled overflows at its next event. So it is disabled meanwhile,
+  // and then counts the whole period
   const bool done = sys().perf_event_control(file(), PERF_EVENT_IOC_DISABLE, nullptr) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_PERIOD, &period) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_ENABLE, nullptr) == 0;

@@ -179,7 +179,7 @@ std::string why_no_ring(int error) {
   return "io_uring could not be opened (" + errno_text(error) + ")";
 }
 
-/// Opens the rings. The error is the errno.
+/// Opens one ring for reading and one for writing. The error is the errno.
 Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const {
   Rings opened;
   for (auto& ring : opened) {

@@ -1,5 +1,9 @@
 // The outcome of analysing a recording: for each task how long its jobs take, where the time went, and why deadlines
 // were missed. Plain data.
+//
+// A job has up to three parts: a CPU part `before` the device, the part on the `device`, and a CPU part `after` it. The
+// device part may be divided into segments, between which other jobs can get the device. A swap moves chunks of a
+// task's device memory in from a backing store, or out to it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -158,7 +162,7 @@ struct SkipAnalysis {
   std::uint64_t stale = 0;         // an input had no new data
 };
 
-/// Statistics of the inputs that the jobs of a task read, except files and noise.
+/// Statistics of the inputs that the jobs of a task read. Inputs from files and random inputs (noise) do not count.
 struct InputAnalysis {
   std::uint64_t jobs = 0;   // number of jobs that read inputs
   std::uint64_t stale = 0;  // number of those that had an input without new data

@@ -50,8 +50,8 @@ bool absurd(const Record& record) {
          beyond(record.executed) || beyond(record.response) || beyond(record.stolen);
 }
 
-/// Returns the number of segments that the scheduler core executes. It is one if the swap rule has no segments, or if
-/// jobs co-run.
+/// Returns the number of segments that the scheduler core executes. It is one if the swap policy does not schedule
+/// segments, or if jobs co-run (execute at once).
 std::uint32_t segments_of(const RunSetup& setup, std::uint32_t task) {
   const bool divided = !setup.swap || policies::rule_of(setup.swap->policy) == policies::SwapRule::pipelined;
   return divided && !setup.co_runs() ? setup.tasks[task].segments : 1;

@@ -23,8 +23,8 @@ class Clocks {
   [[nodiscard]] std::optional<Class> of_core(unsigned core) const;
   [[nodiscard]] std::optional<Class> of_device() const;
 
-  /// Returns the clocks of the cores, the device and its memory. Adds the board, without a clock, if it reported that
-  /// execution times are no WCETs.
+  /// Returns the clocks of the cores, the device and its memory. Adds an entry for the board if it reported a limit
+  /// that makes execution times unusable as WCETs.
   [[nodiscard]] std::vector<ClockAnalysis> analysis() const;
 
  private:

@@ -1,5 +1,5 @@
-// Divides a time interval among pieces that overlap: each instant goes to the piece with the smallest rank at that
-// instant.
+// Divides a time interval among pieces, which are intervals with a rank and may overlap: each instant goes to the piece
+// with the smallest rank at that instant.
 #pragma once
 
 #include <rtexec/units.hpp>

@@ -188,7 +188,7 @@ Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   return beside ? beside_ : engine(kind);
 }
 
-/// Checks that the thread or engine that caused an input recorded the same.
+/// Checks an input of the core: the thread or engine that caused it must have recorded the same event.
 void Replay::check_cause(const Event& input) {
   if (!released_) return;
   if (input.kind == Event::Kind::job_withdrawn) return;

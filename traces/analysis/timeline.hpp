@@ -31,8 +31,8 @@ struct CorePart {
   std::uint32_t rank = 0; // core rank
 };
 
-/// An interval in which a job has the device. A job that is preempted between its segments has several intervals. Each
-/// consists of segments between which no other job had the device.
+/// An interval in which a job executes on the device. A job that is preempted between its segments has several
+/// intervals. Each consists of segments between which no other job had the device.
 struct Execution {
   Urgency of;
   std::optional<Duration> executed; // in all intervals of the job; set in the last one, once that has ended

@@ -286,7 +286,7 @@ class Salvage {
     return link(stream, folder);
   }
 
-  /// Removes the streams that cannot be opened even alone.
+  /// Removes the streams that libbabeltrace2 cannot open even if each is the only stream of a trace.
   Result<> remove_refused(const fs::path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder))

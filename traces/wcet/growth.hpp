@@ -3,8 +3,8 @@
 //
 // In the mean, the longest execution of n jobs of a series is the longest of n / 2^k consecutive jobs, plus k times the
 // increase per doubling. That increase is known for up to six halvings, from the series cut into 2^k equal pieces. So
-// the longest is extrapolated over as many doublings, and no further. For tails that fall at least as fast as an
-// exponential one, a doubling adds no more than the one before it.
+// the longest is extrapolated over at most as many doublings as halvings were examined. For tails that fall at least as
+// fast as an exponential one, a doubling adds no more than the one before it.
 #pragma once
 
 #include <cstdint>

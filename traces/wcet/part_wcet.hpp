@@ -58,22 +58,22 @@ struct MeasuredPart {
   Part part = Part::device;
   SampleSeries executions;
 };
-/// Returns for each of several parts that were measured together: true if the WCET from the first half of its
-/// executions holds for the second half. False for a part with fewer than 16 samples.
+/// Returns one value for each of `parts`, which were measured together: true if the WCET from the first half of the
+/// part's executions holds for the second half. False for a part with fewer than 16 samples.
 [[nodiscard]] std::vector<bool> first_halves_hold(std::span<const MeasuredPart> parts, const WcetOptions& options);
 
-/// Returns the executions on which the parts of `entry` rest, for the parts that it has.
+/// Returns the executions that `entry` keeps, for each part that was measured.
 [[nodiscard]] std::vector<MeasuredPart> measured_parts(const ProfileEntry& entry);
 
-/// Adds `executions` to those on which `entry` rests for `part`, and derives its WCET anew. `longest` is their longest,
-/// also if no series has it because its block was not filled. Changes the observed maximum, the WCET and the basis;
-/// uses the layers as they are.
+/// Adds `executions` to those that `entry` keeps for `part`, and derives the part's WCET anew. `longest` is the longest
+/// new execution, even if `executions` lacks it because its block was not filled. Changes the observed maximum, the
+/// WCET and the kept executions; uses the layers as they are.
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
                     const WcetOptions& options);
 
-/// Call once all `entries` of a profile are made. Finds by how much the WCET of any CPU part below 100 us exceeds its
-/// shortest kept execution (each is the longest of a block). Raises the WCET of each CPU part to at least its shortest
-/// plus that excess. Does the same for device parts.
+/// Call once all `entries` of a profile are made. Finds the largest excess of a WCET over the part's shortest kept
+/// execution (each is the longest of a block), among CPU parts whose shortest one is below 100 us. Raises the WCET of
+/// each CPU part to at least its shortest plus that excess. Does the same for device parts.
 void allow_interruptions(std::span<ProfileEntry> entries);
 
 } // namespace rtexec::traces
