@@ -1,4 +1,5 @@
-// Stores for swapped chunks. A store holds one copy of each chunk, by chunk number, in host memory or in a file.
+// Stores for swapped chunks: pieces of device memory, all of one size, that are copied out to make room, and back in
+// later. A store holds one copy of each chunk, by chunk number, in host memory or in a file.
 //
 // Opening a store takes all its memory and file space. Afterwards load() and save() neither allocate nor fault.
 // Ownership: the store owns its copies; the Device must outlive the store. Threading: save() runs on the copy-out

@@ -82,7 +82,7 @@ class BandwidthCounter {
   /// from here. If the regulating thread holds the core, the count may include events of its spinning.
   [[nodiscard]] virtual Expected<TrafficCount, Errc> count() noexcept = 0;
   /// Waits until the count passes a limit set by arm(), or until `until`. Reads the counter before it returns, so that
-  /// an overflow that the kernel lost is found.
+  /// it finds an overflow that the kernel did not signal.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
   /// Keeps other work off the domain's cores until `over(self)` returns true or until `until`. Back end `core`: the

@@ -13,7 +13,7 @@ namespace rtexec::hal {
 /// The clock of one core, as the kernel (cpufreq) reports it.
 class CoreClock {
  public:
-  /// `root` is "/" or a recorded tree.
+  /// `root` is "/", or a folder with a copy of a machine's /sys and /proc.
   explicit CoreClock(unsigned core, const std::filesystem::path& root = "/");
   [[nodiscard]] unsigned core() const noexcept { return core_; }
   /// Returns the present clock, or nullopt if it is unknown. Any thread without real-time priority, because the kernel

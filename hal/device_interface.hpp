@@ -32,7 +32,7 @@ enum class Chunk : std::uint32_t {};
 
 enum class Access { none, read, read_write };
 
-/// A reserved range of device addresses. On the host device an access to an unmapped slot is a real fault.
+/// A reserved range of device addresses. On the host device an access to an unmapped slot ends the process by a signal.
 struct AddressRange {
   std::byte* base = nullptr;
   Bytes size;

@@ -55,7 +55,7 @@ class FrequencyLock {
 
 class Machine {
  public:
-  /// `root` is "/" or a recorded tree.
+  /// `root` is "/", or a folder with a copy of a machine's /sys and /proc (a recorded tree).
   explicit Machine(std::filesystem::path root = "/");
 
   /// Returns the online cores that this process may use, including isolated ones, in ascending order. Never empty.

@@ -24,7 +24,7 @@ class StolenTime {
     unsigned core = 0;
     Duration time{0}; // since the machine started, at the last reading
   };
-  /// `root` is "/" or a recorded tree.
+  /// `root` is "/", or a folder with a copy of a machine's /sys and /proc.
   explicit StolenTime(const std::set<unsigned>& cores = {}, const std::filesystem::path& root = "/");
   /// Reads the time of each core, in ascending order. Steps are 1/USER_HZ s (10 ms), so shorter stolen times appear
   /// late. The value of an offline core does not change. From one thread at a time, without real-time priority.

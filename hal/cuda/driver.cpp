@@ -65,8 +65,8 @@ bool find_instantiate(void* library, Driver& driver) {
 
 // ---- the table ----
 
-/// Fills `driver`. Returns the name of the first missing function, or null. The names are the ABI's, to which cuda.h of
-/// CUDA 10.2 to 13 maps the documented names.
+/// Fills `driver`. Returns the name of the first missing function, or null. The names are those in the library, to
+/// which cuda.h of CUDA 10.2 to 13 maps the documented names.
 const char* fill(void* library, Driver& driver) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, driver.member)) return symbol

@@ -20,7 +20,7 @@ class HostDevice final : public Device {
  public:
   ~HostDevice() override;
   /// Opens the device and probes its capabilities. `chunk` is in whole pages; `capacity` is rounded down to whole
-  /// chunks. Workloads on the device emulate the `costs` of memory policies.
+  /// chunks. Workloads on the device emulate `costs`, the times that the operations of memory policies take on a board.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk,
                                                                 const MemoryCosts& costs = {});
 

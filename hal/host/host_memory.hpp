@@ -37,8 +37,8 @@ class HostMemory {
   /// page.
   [[nodiscard]] bool has_huge_pages() const noexcept;
 
-  /// Tests if `to` is writable: the kernel reads a byte of the first chunk from the memory file to `to`. If `to` cannot
-  /// be written, that call fails, and no fault occurs.
+  /// Returns true if `to` is writable. Tests it without a fault: the kernel reads a byte of the first chunk from the
+  /// memory file to `to`, and this call fails if `to` cannot be written.
   [[nodiscard]] bool writable(std::byte* to) const noexcept;
 
  private:

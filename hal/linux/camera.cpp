@@ -241,7 +241,7 @@ class Capture final : public Camera {
     const Instant before = std::exchange(looked_, now());
     int error = give_back_owed();
     unsigned taken = 0;
-    // At most one pass per buffer, so that even a very fast camera cannot keep the caller here
+    // The loop takes each buffer at most once, so that even a very fast camera cannot keep the caller in it
     while (error == 0 && taken < settings_.buffers) {
       v4l2_buffer buffer = buffer_at(0);
       error = control(node_.file(), VIDIOC_DQBUF, &buffer);
