@@ -14,7 +14,7 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
 
-/// True if the event does not count memory traffic.
+/// True if the event does not count memory traffic but stands in for a counter of it.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
 /// True if `core` stalls together with the core that has the budget.
@@ -23,7 +23,7 @@ bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned cor
   return counter.cluster && (counter.cores.empty() || std::ranges::find(counter.cores, core) != counter.cores.end());
 }
 
-/// Returns the most bandwidth that the core uses while it is not held; 0 if unknown.
+/// Returns the highest bandwidth that the core can reach while it runs; 0 if unknown.
 Bandwidth peak(const CounterFacts& counter, const Board& board) {
   return stands_in(counter.event) ? Bandwidth{} : board.memory.core_bandwidth;
 }
@@ -32,7 +32,7 @@ bool carries(const TaskSet& tasks) { return tasks.bandwidth.overshoot == Oversho
 
 // ---- the charge ----
 
-/// Returns the least time in which `lines` are moved.
+/// Returns the least time in which the core moves `lines` memory lines.
 Nanos moving(Nanos lines, Bytes line, Bandwidth peak) {
   constexpr Wide most = Wide{1} << 64;
   return bounded(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second);
@@ -63,11 +63,12 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
   return traffic ? static_cast<Nanos>((traffic->count + line.count - 1) / line.count) : 0;
 }
 
-// ---- what is not charged ----
+// ---- budgets that cannot be charged ----
 
 using Why = BudgetUncharged::Why;
 
-/// Returns a finding if threads on the core feed the device: they cannot be held.
+/// Returns a finding if the budget would stall the core of the compute engine or of the service threads: the device
+/// waits for these.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
@@ -75,8 +76,8 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
       BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
-/// Returns a finding if a thread would stop itself under SCHED_DEADLINE. Threads are stopped there by themselves or not
-/// at all.
+/// Returns a finding if threads stop themselves when the budget is used up, as with all counters but `core` and
+/// `polling`. Under SCHED_DEADLINE a stopped thread loses its place, which is not charged.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;

@@ -11,16 +11,19 @@
 
 namespace rtexec::policies {
 
-/// The charge of one core with a budget, without the lines that its tasks move. stall_charge() returns nullopt if
-/// stalls have no bound under these settings; add_regulation() gives the reason.
+/// The charge for the stalls of one core with a budget. It leaves out the cache lines that tasks of the core move,
+/// which each task states.
 struct StallCharge {
   RegulatedCore core;
   Bytes line{64};
 };
+/// Returns the charge for `budget`, or nullopt if stalls have no bound under these settings; add_regulation() gives the
+/// reason.
 [[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const ResolvedSet& set);
 
-/// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be
-/// charged. `named` must be complete otherwise. `urgency`: the task indices from which `named` was made.
+/// Charges each core with a budget: adds its stalls, and the load of the thread that regulates it, to `named`. If they
+/// cannot be charged, sets `named.obstacle` to the reason. `named` must be complete otherwise. `urgency`: the task
+/// indices from which `named` was made.
 void add_regulation(NamedSet& named, const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

@@ -12,8 +12,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// True if a thread that serves an engine computes or spins while the engine works. A thread that sleeps meanwhile
-/// never uses up its reservation.
+/// True if the thread of an engine (of executions or copies) computes or spins while the engine works. A thread that
+/// sleeps meanwhile never uses up its reservation.
 bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
@@ -28,12 +28,12 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
-/// True if a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
+/// True if the thread of a copy engine copies by itself, as it also does if the memory is not page-locked.
 bool copies(const Plan& plan, const ResolvedSet& set) {
   return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
 
-/// Returns the CPU time for a chunk that moves, on the thread of its copy engine.
+/// Returns the CPU time that one moved chunk costs the thread of its copy engine.
 Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
   return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
          event_cost(set.board.context_switch).count();
@@ -41,13 +41,14 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 
 // ---- decisions of the scheduler ----
 
-/// True if late jobs of a best-effort task follow each other without a gap.
+/// True if late jobs of a best-effort task may follow each other without a gap and without end.
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
-/// Returns the jitter J of decisions on a task's jobs: at most ceil((w + J) / T) jobs are decided upon in a window of
-/// length w. A best-effort job may be late, but then it is the only outstanding one of its task, and later jobs have
-/// releases a period apart. If it is abandoned, one more release has passed. Jobs released after a stop of the machine
-/// come early by its length.
+/// Returns the jitter J of the scheduler's decisions on jobs of a task: in a window of length w, it decides on at most
+/// ceil((w + J) / T) jobs. A real-time job ends by its deadline. A best-effort job may be late. Until it ends, it is
+/// the only job of its task, and later jobs have releases a period apart; so J is one period. If late jobs are
+/// abandoned, one more release has passed, and J is two periods. After a stop of the machine (`hold_up`), releases come
+/// early by its length.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.hold_up.count();
   if (task.real_time()) return task.deadline.count() + early;
@@ -62,17 +63,18 @@ Wide decisions_on_job(const Task& task, const PlannedTask& planned, const Resolv
   return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
 }
 
-/// Decisions on each chunk that is loaded: on its end, and on the end of the chunk that leaves for it.
+/// The number of decisions for each chunk that is loaded: one at the end of the load, one at the end of the copy that
+/// frees its frame.
 constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// True if the device gets later segments of the task's jobs ahead of their turn.
+/// True if later segments of the task's jobs are submitted to the device while earlier ones execute.
 bool is_ahead(const Plan& plan, const PlannedTask& task) {
   return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
 }
 
-/// True if jobs of `task` interrupt jobs of other tasks that have segments on the device ahead of their turn.
+/// True if jobs of `task` can interrupt a job that has later segments submitted to the device.
 bool stops_others(const Plan& plan, const PlannedTask& task) {
   return std::ranges::any_of(plan.tasks, [&](const PlannedTask& other) {
     const bool below = other.device_class > task.device_class || (other.device_class == 0 && task.device_class == 0);
@@ -80,9 +82,12 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
   });
 }
 
-/// Returns the compute engine's charge for each segment of a job, whatever executes concurrently. `decision` is added
-/// to each. A segment launched ahead waits at most for the response to the end of the segment before the previous one,
-/// while the previous one executes. The job that interrupts it pays for its continuation. Proof: proofs/segmented.md.
+/// Returns the compute engine's charge for each segment of a job, whatever executes concurrently. `decision`: the
+/// scheduler's time, added to each segment.
+///
+/// A segment that was submitted ahead waits for nothing but the answer to the end of the segment two before it, and the
+/// previous segment executes meanwhile. A job that interrupts such segments pays for their continuation. Proof:
+/// proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -97,8 +102,8 @@ std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, cons
   return segments;
 }
 
-/// Returns the work that arrives for a service thread while no job is late: `cost(task, planned)` for each job that
-/// uses the device. Returns nullopt if there is no bound.
+/// Returns the load that jobs are for a service thread if no job is late: `cost(task, planned)` for each job that uses
+/// the device. Returns nullopt if jobs may be late, since the load then has no bound.
 template <class Cost>
 std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
   if (lateness == Lateness::any) return std::nullopt;
@@ -112,8 +117,8 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
   return all;
 }
 
-/// Returns the reservation of the compute engine. The engine computes or spins even while other threads of its machine
-/// are stopped.
+/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. The engine may compute or
+/// spin while a hypervisor stops other threads, so a stop counts as work.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -123,7 +128,7 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
   return never_used_up(*executions);
 }
 
-/// Returns the reservation of the scheduler if no other thread uses its core.
+/// Returns a reservation that the scheduler never uses up, or nullopt if there is none or another thread uses its core.
 std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (plan.swap) return std::nullopt; // copy engines use that core
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
@@ -134,8 +139,8 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
-/// Returns the service threads; nullopt under FIFO. The demand of late jobs has no bound: only if no job is late do
-/// reservations have room for all of it.
+/// Returns the reservations of the service threads, or nullopt under FIFO. If jobs may be late, the work of a service
+/// thread has no bound and can exceed its reservation.
 std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (!reserved(set.tasks)) return std::nullopt;
   ServiceThreads services{};
@@ -160,7 +165,7 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
 
 // ---- device parts ----
 
-/// The charges of device parts and of the chunks that are moved for them.
+/// Computes the charged times of device parts, and of the chunks that are moved for them.
 class DeviceCharges {
  public:
   /// `services`: present if the service threads have reservations.
@@ -187,8 +192,8 @@ class DeviceCharges {
   }
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
 
-  /// Returns the time to move `chunks` chunks, 0 for none. A move is begun like an execution, and interrupted by other
-  /// work on the core of its threads.
+  /// Returns the time to move `chunks` chunks, 0 for none. `time`: the measured time. It adds the dispatch, as for an
+  /// execution, and interruptions by other work on the core of the copy engines' threads.
   Nanos moving(std::size_t chunks, Nanos time) const {
     if (chunks == 0) return 0;
     const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + decision_);
@@ -201,8 +206,8 @@ class DeviceCharges {
   }
 
  private:
-  /// Returns the load of CPU parts and, under reservations, of the scheduler's decisions on jobs. Otherwise decisions
-  /// are part of the measured costs.
+  /// Returns the load by which jobs of `task` interrupt the threads of copy engines: CPU parts on their core and, under
+  /// reservations, the scheduler's decisions. Under FIFO the measured costs include the decisions.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -218,7 +223,8 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// Returns the device part and, for a stream, how long its copies delay a concurrent load.
+/// Returns the time of a device part, with its streamed copies if the task has a stream (constants loaded during
+/// executions). `copies` is the time by which these delay a concurrent load.
 StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
   if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
@@ -229,13 +235,13 @@ StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::
       .value_or(StreamTimes{unbounded, unbounded});
 }
 
-/// Returns the times of a job on the device, with the charges of all moves.
+/// Returns the times of a job on the device, including the charges for moving its chunks.
 JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
   return {execution, charges.moving(chunks, swap.swap_in(chunks)), charges.moving(chunks, swap.swap_out(chunks)),
           chunks > 0};
 }
 
-/// Returns the largest volume of another task in the same class.
+/// Returns the largest swap volume (in chunks) of the other tasks in the same class.
 std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   std::uint64_t largest = 0;
   for (std::size_t j = 0; j < plan.tasks.size(); ++j)
@@ -244,7 +250,7 @@ std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   return largest;
 }
 
-/// The device part and the load of one task, for the rule that moves its chunks.
+/// The times of one task on the device, under the rule by which the plan swaps.
 struct SwappedPart {
   Nanos device = 0;
   Nanos load = 0;
@@ -253,7 +259,7 @@ struct SwappedPart {
   std::optional<Nanos> blocking{};
 };
 
-/// Returns the blocking for the rules that swap in operations.
+/// Returns the blocking under the rules that move chunks in swap operations; for other rules it has no jobs.
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
@@ -284,7 +290,7 @@ SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, 
 
 // ---- preemption ----
 
-/// Sets the values of a task that the test `segmented` needs besides its parts.
+/// Sets the values that the test `segmented` needs of a task in addition to its parts.
 void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
                     const std::optional<SwapCharges>& swap) {
   const std::vector<Nanos> segments = charges.segments(task);
@@ -304,8 +310,9 @@ void add_background(StagedSet& set, const StagedTask& task) {
 
 // ---- cores ----
 
-/// Returns the load of decisions on jobs and chunks on the service core. A chunk is loaded for its own task, or
-/// replaces one of another. Under reservations the scheduler has its own time.
+/// Returns the load of the scheduler's decisions on its core. Each swap slot of a task counts for each job: its chunk
+/// is loaded, or a chunk of another task is evicted for it. Under reservations the scheduler has a reservation instead,
+/// and the result is empty.
 std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
   const Wide decision = event_cost(set.board.context_switch).count();
@@ -326,8 +333,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   return loads;
 }
 
-/// Sets the backlogs. If others reserve a part of its core, a task waits for their work that a stop of the machine
-/// delayed.
+/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task waits for the work of the
+/// others that a stop of the machine has delayed.
 void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
@@ -336,16 +343,16 @@ void share_cores(NamedSet& named) {
   }
 }
 
-// ---- what no test covers ----
+// ---- situations that no test covers ----
 
-/// Returns a finding if digests are computed, whose cost is not known.
+/// Returns a finding if chunks are verified or compared by digests, whose cost is not known.
 std::optional<Finding> uncharged(const TaskSet& tasks) {
   if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
   return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
-/// Returns a finding if a release thread polls under reservations. Each poll uses up runtime, and may leave too little
-/// for the part.
+/// Returns a finding if a release thread polls for messages and has a reservation. Each poll uses up runtime, so that
+/// too little may be left for the CPU part.
 std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   const auto looks = std::ranges::find_if(
       set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
@@ -353,21 +360,23 @@ std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   return unmet(LooksUncharged{}, looks->name);
 }
 
-/// Returns a finding if jobs co-run under reservations: that of the compute engine leaves no room for a second one.
+/// Returns a finding if jobs co-run under reservations: the reservation of the compute engine has no room for a second
+/// job.
 std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set) {
   if (!plan.co_runs() || !reserved(set.tasks)) return std::nullopt;
   return unmet(CoRunUnreserved{});
 }
 
-/// Returns a finding if the compute engine starves the copy engines: under FIFO it is more urgent than they are.
+/// Returns a finding if the compute engine runs on the core of the copy engines. Under FIFO it is more urgent and would
+/// starve them.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
   return unmet(
       CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
-/// Returns a finding if a thread can use up its reservation: it then stands still, and the time of moving chunks has no
-/// bound.
+/// Returns a finding if a copy engine or the scheduler may use up its reservation. Its thread would then pause, and the
+/// time of moving chunks would have no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
   using Thread = ServiceOverrun::Thread;
@@ -406,7 +415,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   named.swap = facts_of(swap, plan);
   if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
   if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
-  if (!named.uses_device()) return; // a delay of the device delays no task
+  if (!named.uses_device()) return; // no task waits for the device
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
   named.set.flight = charges.moving(swap.tasks(), swap.flight());

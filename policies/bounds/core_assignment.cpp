@@ -15,16 +15,17 @@
 namespace rtexec::policies {
 namespace {
 
-/// The choice among the cores where a task fits.
+/// The core that a task gets, among those with room for it: the first one, the one with the least load, or the one with
+/// the most.
 enum class Fit { first, emptiest, fullest };
 
-/// The order in which tasks are placed: real-time tasks first, and of them those with the largest share of a core, or
-/// the most urgent ones.
+/// The order in which tasks choose their cores. Real-time tasks go first; among these, the tasks with the largest share
+/// of a core, or the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// The cores in order of preference: the preferred ones (isolated ones if there are any), all others without service
-/// threads, the service core, and those with a memory bandwidth budget. The compute core is used only if there is no
-/// other.
+/// All cores in order of preference. First come the preferred ones: the isolated cores, or all without service threads
+/// if none is isolated. Others without service threads follow, then the service core, then cores with a memory
+/// bandwidth budget. The compute core is used only if there is no other.
 struct Cores {
   std::vector<unsigned> all;
   std::size_t preferred = 0; // the number of preferred cores, which come first
@@ -95,11 +96,11 @@ class Packer {
   }
 
  private:
-  /// A core with the real-time tasks placed on it, the most urgent first, and how long their parts take.
+  /// A core with its real-time tasks so far, the most urgent first, and the response times of their parts.
   struct Packed {
     std::vector<std::size_t> places; // positions in `urgency_`
     std::vector<Nanos> windows;
-    bool fits = true; // all of them end in time
+    bool fits = true; // all of them keep their deadlines
   };
 
   void place(std::size_t task, unsigned core) {
@@ -130,7 +131,7 @@ class Packer {
   /// True if the core passes the test `core N` with the tasks already placed there and this one.
   bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
 
-  /// Returns the core with one more task, which changes nothing for the tasks above it. Stops at the first task that is
+  /// Returns the core with one more task. The response times of more urgent tasks stay. Stops at the first task that is
   /// late.
   Packed with(std::size_t task, unsigned core) {
     Packed packed = packed_[core];
@@ -159,7 +160,7 @@ class Packer {
   std::vector<StagedTask> parts_; // by task, as if all were on one core
   std::vector<double> shares_;    // by task: the share of a core
   std::vector<std::optional<unsigned>> placed_;
-  bool chooses_ = false; // some real-time task names no core
+  bool chooses_ = false; // at least one real-time task names no core
   std::map<unsigned, double> load_;
   std::map<unsigned, Packed> packed_;
 };

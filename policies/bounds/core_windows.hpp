@@ -9,21 +9,22 @@
 
 namespace rtexec::policies {
 
-/// The work for which a window is computed.
+/// The work of one window.
 struct CorePart {
   Nanos work = 0;
-  Nanos lines = 0;      // lines of memory that the work moves
-  unsigned windows = 1; // the number of windows that it joins, with time off the core in between
+  Nanos lines = 0;      // memory lines that the work moves
+  unsigned windows = 1; // the number of windows that the work is spread over: it leaves the core in between
 };
 
-/// Returns how long a regulated core stalls in `windows` windows in which `lines` are moved.
+/// Returns how long a core with a bandwidth budget stalls in `windows` windows in which its tasks move `lines` memory
+/// lines.
 [[nodiscard]] inline Wide stalls(const RegulatedCore& core, Wide lines, unsigned windows) {
   const Wide periods = (lines + core.overshoot * windows) / core.budget;
   return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
 }
 
-/// Returns the longest time from a part of `task` becoming ready to its end: its own work, and the work of the loads
-/// `higher` meanwhile. The result is known to be no shorter than `from`.
+/// Returns the longest time from a part of `task` becoming ready to its end: its own work `own`, and the work of the
+/// loads `higher` meanwhile. `from` must be known not to exceed the result; the iteration starts there.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
@@ -41,13 +42,14 @@ struct CorePart {
 [[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
   return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
 }
-/// Returns the load of both parts on the core of such a task.
+/// Returns the load of both parts of such a task on its core.
 [[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
   const CorePart both = both_parts(task);
   return {task.period, both.work, set.release_jitter, both.lines};
 }
 
-/// Returns the loads of service threads on a core, without the thread that regulates its bandwidth.
+/// Returns the loads of service threads on a core: the scheduler's decisions, but not the thread that regulates the
+/// core's bandwidth.
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
@@ -63,8 +65,8 @@ struct CorePart {
   return loads;
 }
 
-/// Adds the loads of a task on its core. Its last part becomes ready by `device_done`, or up to `hold_up` later if the
-/// machine stops meanwhile.
+/// Adds the loads of a task on its core. Its last part becomes ready when its device part ends: by `device_done`, or up
+/// to `hold_up` later if the machine stops meanwhile.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
@@ -72,8 +74,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});
 }
 
-/// Returns the loads of the tasks above `task` and of service threads on its core. The first `task` entries of `bounds`
-/// say when the last parts of these tasks become ready.
+/// Returns the loads that delay `task` on its core: more urgent tasks and service threads. The first `task` entries of
+/// `bounds` say when the last parts of the more urgent tasks become ready.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -92,8 +94,9 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
-/// Returns the windows of all parts. The last part of a task on the device becomes ready by `last_ready(task, bounds)`,
-/// which is returned as `device_done`. A window that is not settled is a lower estimate.
+/// Returns the windows of the CPU parts of all tasks. The last part of a task with a device part is assumed to become
+/// ready by `last_ready(task, bounds)`, which is returned as `device_done`. A window that is not settled is only a
+/// lower estimate.
 [[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
   std::vector<StageBounds> bounds(set.tasks.size());
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

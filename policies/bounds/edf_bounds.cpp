@@ -12,7 +12,8 @@ namespace {
 std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
-  // h(L) + delay <= L for deadlines d is the same as h(L') <= L' for deadlines d - delay.
+  // h(L) is the demand in an interval of length L (proofs/edf.md). h(L) + delay <= L for deadlines d is equivalent to
+  // h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;
@@ -32,10 +33,14 @@ DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts
   return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
 }
 
-/// Searches for a split of all deadlines. A split follows from one number per task, the instant by which its device
-/// part must be done. Given those of the tasks above, the first and the last part need their windows. A longer deadline
-/// on the device only lowers h(t), so the device gets the rest. Lowering a task's own instant hurts the task, but its
-/// last part then disturbs the tasks below less often. A task that does not use the device has nothing to split.
+/// Searches for a split of all deadlines: each deadline is divided into one for the first part, one for the device part
+/// and one for the last part. One number per task determines the split: the instant by which its device part must end,
+/// limited by a cap.
+///
+/// The windows of the first and the last part follow from the caps of the more urgent tasks. The device part gets the
+/// rest of the deadline, since a longer one only lowers the demand h(t) of the device. A lower cap hurts its own task,
+/// but its last part then delays less urgent tasks less often. A task that does not use the device has nothing to
+/// split.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {
@@ -55,11 +60,12 @@ class SplitSearch {
 
  private:
   static constexpr int max_evaluations = 2000;
-  /// The number of tasks above which better numbers for a split that cannot be proved are not worth their time
+  /// With more tasks than this, a set that cannot be proved gets no further search for better bounds
   static constexpr std::size_t many = 64;
   static constexpr Nanos grid = 8;
 
-  /// Splits one deadline. `room`: windows that are known to be no longer than those of the result.
+  /// Splits the deadline of task `i`. `room`: windows that are known to be no longer than the result; the iteration
+  /// starts at them.
   StageBounds split(std::size_t i, std::span<const Load> loads, const StageBounds& room = {}) const {
     const StagedTask& task = set_.tasks[i];
     if (!task.uses_device()) {
@@ -79,7 +85,7 @@ class SplitSearch {
             .settled = first.settled && last.settled};
   }
 
-  /// Splits the deadlines of a core's tasks from task `from` on; those above are split already.
+  /// Splits the deadlines of the tasks of `core` from task `from` on. More urgent tasks must be split already.
   void split(unsigned core, std::size_t from, std::vector<StageBounds>& splits) const {
     std::vector<Load> loads = threads_on(set_, core);
     for (const std::size_t i : on_core_.at(core)) {
@@ -88,8 +94,9 @@ class SplitSearch {
     }
   }
 
-  /// Finds the most room that lower caps can give each task: as if the last parts above it came as early as any cap
-  /// allows.
+  /// Finds the best case for each task, whatever caps are set: the last parts of more urgent tasks come as early as any
+  /// cap allows, so that its windows are the shortest. Also finds the longest windows, and a lower bound on the busy
+  /// period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -101,7 +108,7 @@ class SplitSearch {
         const Nanos earliest = std::min(room.ready + task.on_device(), widest.device_done);
         add_loads(set_, task, widest.settled ? earliest : 0, loads);
         if (room.settled) continue;
-        // The task never has enough time.
+        // Even then the task has too little time.
         room.ready = 0;
         room.device_done = -1;
         room.done = task.deadline + 1;
@@ -118,7 +125,7 @@ class SplitSearch {
     if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
-  /// True if no cap can prove the set: even with all this room some deadline is missed.
+  /// True if no caps can prove the set: even in the best case of each task (`room_`) some deadline is missed.
   bool hopeless() const {
     if (no_better(room_, -1, false)) return true;
     if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
@@ -135,7 +142,7 @@ class SplitSearch {
     return least;
   }
 
-  /// Takes the first cap that raises the least slack.
+  /// Tries caps until one raises the least slack, and keeps that one. Returns false if none does.
   bool improve() {
     const Nanos least = slack(best_);
     for (std::size_t j = 0; j < set_.tasks.size(); ++j)
@@ -151,7 +158,8 @@ class SplitSearch {
     return false;
   }
 
-  /// Returns the bounds with the cap of task `j`, if it raises the slack. The cheapest checks come first.
+  /// Returns the bounds with the cap of task `j` that caps_ holds, if they have more slack than `least`. The cheapest
+  /// checks come first.
   std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
     std::vector<StageBounds> splits = best_.tasks;
     splits[j].device_done = std::min(caps_[j], set_.tasks[j].deadline - splits[j].last_window);
@@ -171,16 +179,16 @@ class SplitSearch {
     return tried;
   }
 
-  /// True if a split with these deadlines, or with shorter ones, has no more slack than `least` < 0: for one task
-  /// alone, or at the instant where the best split is tightest. `certain`: each task that has enough time alone has it
-  /// in that split too.
+  /// True if a split with these deadlines, or with shorter ones, has no more slack than `least` < 0. It looks at each
+  /// task as if it were alone, and at the instant that is tightest for the best split so far. `certain`: a task with
+  /// enough time alone in `splits` also has enough in every split that is meant here.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // If a task has too little time even alone, nothing else counts.
+    // If a task has too little time even alone, the slack is not that of any instant.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
@@ -189,7 +197,7 @@ class SplitSearch {
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
-  /// True if task `i` has enough time alone, whatever the caps of the others are.
+  /// True if task `i` has enough time on the device if it is alone there, whatever the caps of other tasks are.
   bool has_time_alone(std::size_t i) const {
     const StagedTask& task = set_.tasks[i];
     const StageBounds& most = longest_[i];
@@ -198,15 +206,15 @@ class SplitSearch {
     return most.settled && done - most.ready >= set_.device_time(task);
   }
 
-  /// Returns the least slack that the deadlines leave if each task is alone.
+  /// Returns the least slack of the device parts if each task is alone on the device.
   static Nanos min_alone(std::span<const DemandTask> device) {
     Nanos least = unbounded;
     for (const DemandTask& task : device) least = std::min(least, task.deadline - task.load - task.cost);
     return least;
   }
 
-  /// Returns caps to try for task `j`: the largest ones at which a window below would hold one last part of `j` less,
-  /// and a coarse grid.
+  /// Returns lower caps to try for task `j`. For each window of a less urgent task on its core, the largest cap at
+  /// which one last part of `j` less interferes with it; and a coarse grid of caps.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -234,11 +242,11 @@ class SplitSearch {
 
   const StagedSet& set_;
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
-  std::vector<Nanos> caps_;                              // on device_done, by task
+  std::vector<Nanos> caps_;                              // by task: the latest end of its device part
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // the best case by task: parts are no earlier, and device times no longer
+  std::vector<StageBounds> room_;    // by task: the best case; no caps make its parts ready earlier
   Nanos busy_ = unbounded;           // a lower bound on every busy period
-  std::vector<StageBounds> longest_; // the worst case by task: windows are no longer
+  std::vector<StageBounds> longest_; // by task: the worst case; windows are no longer
   int evaluations_ = 0;
 };
 

@@ -17,12 +17,13 @@
 
 namespace rtexec::policies {
 
-// ---- why a verdict is what it is ----
+// ---- the reasons of a verdict ----
 
+/// The set has no real-time task.
 struct NoTask {};
 /// No real-time task uses the device.
 struct NoDevicePart {};
-/// The tasks demand a second or more in each second of the device, or of the core: no response time exists.
+/// The tasks demand at least a second of work per second, of the device or of a core. No response time exists.
 struct Overload {
   std::optional<unsigned> core;
 };
@@ -30,75 +31,78 @@ struct Overload {
 struct OnComputeCore {
   unsigned core = 0;
 };
-/// The demand bound at its tightest instant.
+/// The demand test of the device: demand and blocking at the tightest instant.
 struct DemandFound {
-  bool blocked_by_task = false; // by a real-time task
+  bool blocked_by_task = false; // a real-time task blocks
   bool settled = true;          // every instant was examined
-  bool split = false;           // for the best split of the deadlines that was found
+  bool split = false;           // the deadlines are split into stages, by the best split that was found
   Nanos above = 0;              // the demand of more urgent classes
 };
-/// The response of a device part.
+/// The response time of one task's device part.
 struct DeviceResponseFound {
-  Nanos device = 0;
-  Nanos load = 0;
-  bool settled = true;  // the response of the reported task
-  bool examined = true; // the responses of all tasks are settled, or late
+  Nanos device = 0;     // the device part
+  Nanos load = 0;       // the load of its chunks
+  bool settled = true;  // a response time was found for this task
+  bool examined = true; // every task has a response time, or is known to be late
 };
-/// The response of the CPU parts of one task, as if the device took no time.
+/// The response time of the CPU parts of one task, as if the device took no time.
 struct CoreResponseFound {
-  Nanos parts = 0;
+  Nanos parts = 0; // the length of both parts
   bool settled = true;
   bool service = false; // the scheduler runs on this core too
 };
-/// The stages of the limiting task, end to end.
+/// The end-to-end test: the stages (first part, device part, last part) of the task with the least slack.
 struct StagesFound {
   StageBounds bounds;
   bool on_device = true; // false: it has no device part
-  bool by_split = false;
+  bool by_split = false; // the stages come from a split of the deadline
 };
-/// No split leaves the device enough time for its part, end to end.
+/// The end-to-end test: the device part of this task misses its deadline, however deadlines are split.
 struct NoSplit {
   StageBounds bounds;
   Nanos on_device = 0;
 };
-/// The reservations of a core: the time that its tasks and other threads take of each second.
+/// The reservations of a core under SCHED_DEADLINE: the time that they take of each second.
 struct ReservationsFound {
   unsigned core = 0;
-  Nanos tasks = 0;
-  Nanos others = 0;
+  Nanos tasks = 0;            // the reservations of tasks
+  Nanos others = 0;           // the reservations of service threads
   bool copies = false;        // the copy engines are among the others
-  bool beside_device = false; // false: as if the device took no time
+  bool beside_device = false; // the windows leave time for the device; false: as if the device took no time
 };
+/// A CPU part is longer than the longest window that the kernel accepts for a reservation.
 struct PartTooLong {};
-/// Release, CPU parts and device part of a task exceed its deadline.
+/// Release jitter, CPU parts and device part of a task together exceed its deadline.
 struct DeadlineTooShort {
   Nanos parts = 0;
   Nanos device = 0;
 };
 
-// ---- why no test covers a set ----
+// ---- costs and situations that no test covers ----
 
+/// Chunks are checked or compared by digests, whose cost is not known.
 struct DigestsUncharged {
-  bool verify = false; // false: skip_unchanged
+  bool verify = false; // to verify chunks; false: to skip unchanged ones
 };
-/// A release thread under SCHED_DEADLINE polls for messages.
+/// A release thread under SCHED_DEADLINE polls for messages. The polls use up runtime of its reservation and are not
+/// charged.
 struct LooksUncharged {};
-/// Jobs co-run under SCHED_DEADLINE.
+/// Jobs co-run under SCHED_DEADLINE. The compute engine's reservation has no room for a second one.
 struct CoRunUnreserved {};
-/// The compute engine runs on the core of the copy engines, and is more urgent.
+/// The compute engine runs on the core of the copy engines and is more urgent than they are, so that they starve.
 struct CopyEnginesStarved {
   unsigned core = 0;
   bool computes = false; // false: it spins
   std::string board;
 };
-/// A service thread can use up its reservation.
+/// The work of a service thread may exceed its reservation.
 struct ServiceOverrun {
   enum class Thread : std::uint8_t { copy_in, copy_out, scheduler };
   Thread thread{};
   Nanos window = 0;
   bool copies = false; // the copy engine's thread copies by itself
 };
-/// A memory bandwidth budget whose stalls are not charged.
+/// The stalls of a memory bandwidth budget cannot be charged.
 struct BudgetUncharged {
   enum class Why : std::uint8_t {
     feeds_device,
@@ -112,7 +116,7 @@ struct BudgetUncharged {
   Why why{};
   unsigned core = 0;
   std::string board{};
-  std::string event{};
+  std::string event{};       // the event that the counter counts
   bool compute_core = false; // for feeds_device; false: the service core
   bool stands_in = false;    // for endless_overshoot: the event does not count memory traffic
 };
@@ -127,18 +131,18 @@ using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, Deman
                             DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, ServiceOverrun,
                             BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
-/// The result of a test, `left <= right`, at the task or instant that is tightest.
+/// The result of a test: `left <= right` at the tightest task or instant.
 struct Finding {
   AdmissionTest test{};
   std::optional<unsigned> core{}; // for AdmissionTest::core
   bool proved = false;
-  std::string limiting{}; // the limiting task
+  std::string limiting{}; // the task with the least slack; empty: none
   Nanos left = 0;
   Nanos right = 0;
   Reason reason{};
-  std::optional<Nanos> reserve{}; // by how much the blocking could grow; absent: right - left
-  // At the instant that is tightest:
-  Nanos instant = 0;
+  std::optional<Nanos> reserve{}; // by how much longer the blocking could be; absent: right - left
+  // For a test of demand, at the tightest instant:
+  Nanos instant = 0;     // the length of the interval
   Nanos demand = 0;      // demand of jobs
   Nanos blocking = 0;    // blocking by work that began before these jobs
   std::string blocker{}; // the task that blocks; empty: none, or not one alone
@@ -152,12 +156,12 @@ struct Finding {
   return {.limiting = task, .left = 1, .reason = std::move(reason)};
 }
 
-/// The reason why a chain lacks a bound.
+/// The reason why a chain has no bound.
 struct ChainObstacle {
   enum class Why : std::uint8_t {
     no_response,   // `task` has no promised response
     sporadic,      // nothing bounds the time from one job to the next release
-    slow_follower, // its gate lets fewer jobs pass than the task before may have
+    slow_follower, // the gate of `task` may let fewer jobs pass than the task before it releases
     drops_jobs,    // a job is dropped if an input has nothing new, and nothing bounds how long that lasts
   };
   Why why{};
@@ -167,7 +171,7 @@ struct ChainObstacle {
 
 // ---- the set ----
 
-/// The numbers that describe the swapping of a plan.
+/// The numbers that describe how a plan swaps.
 struct SwapFacts {
   SwapRule rule{};
   std::size_t chunks = 0;
@@ -178,7 +182,7 @@ struct SwapFacts {
   Nanos out = 0;
 };
 
-/// The longest time that a load during a task's jobs waits for frames.
+/// The longest time for which a load that is concurrent with a job of the task waits for frames.
 struct LoadDelay {
   Nanos time = 0;
   std::string task{};
@@ -192,17 +196,17 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
-/// Which jobs may be late while a promise holds. For a set that is promised as a whole: none.
+/// Which jobs may be late while a promise holds. For a set that is promised as a whole, no job is late.
 enum class Lateness { none, any };
 
-/// The set as the analysis sees it, with names for people. names[i] is the name of set.tasks[i].
+/// The set as the analysis sees it, with names for reports. names[i] is the name of set.tasks[i].
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
   Order order = Order::edf;
-  std::optional<ServiceThreads> services; // if CPU parts are under SCHED_DEADLINE
-  Lateness lateness{};                    // the lateness for which services are charged
-  /// The best-effort task with the longest device part. Empty: there is none, or set.background is not only that part
+  std::optional<ServiceThreads> services; // present if CPU parts are under SCHED_DEADLINE
+  Lateness lateness{};                    // the lateness that the charges of services assume
+  /// The best-effort task with the longest device part. Empty: there is none, or `set.background` also holds other work
   std::string background;
   unsigned compute_core = 0;                 // the core that executes device parts
   bool co_runs = false;                      // two jobs may execute at once

@@ -15,9 +15,9 @@ bool contains(const auto& range, const auto& value, auto of) {
 
 std::optional<Nanos> unless_late(Nanos slack) { return slack < 0 ? std::nullopt : std::optional(slack); }
 
-/// Returns the windows of all parts. It supposes that last parts become ready at these times: in the first split, when
-/// the device must be done; in the last split, at the deadline; otherwise, as soon as if the job were alone on the
-/// device.
+/// Returns the windows of all parts, for assumed instants at which last parts become ready. In the first split, that is
+/// when the device part must end. In the last split, it is the deadline. Otherwise, it is the earliest instant: the job
+/// is alone on the device.
 std::vector<StageBounds> windows_of(const StagedSet& set, PlacedBounds::By by) {
   using By = PlacedBounds::By;
   return windows_with(set, [&](const StagedTask& task, const StageBounds& own) {
@@ -91,14 +91,15 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
     const DemandAnalysis demand = analyse_demand(parts, {.background = {named_.set.background}}, enough);
     if (demand.settled) learn_instant(parts, demand.tightest.instant);
     if (!demand.settled) return std::nullopt;
-    // A bound on h that is not found here may be found with longer parts.
+    // The demand h has no known bound here. With longer parts a bound may be found, so this does not refute
+    // `any_split`.
     if (by_ != By::any_split && !demand.proved()) return std::nullopt;
     if (demand.busy_known) most = std::min(most, demand.tightest.slack());
   }
   return unless_late(most);
 }
 
-/// Returns the device parts with the longest deadlines that the windows leave.
+/// Returns the device parts, with the longest deadlines that these windows of CPU parts leave.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());
@@ -124,14 +125,14 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first jobs. If the busy period is not found here, it may be found with longer
-  // parts.
+  // No busy period is shorter than the first job of each task. If the search below finds no busy period, it may find
+  // one with longer parts; so it gives no bound here.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
 }
 
-/// Returns when the last of `jobs` jobs is due on the device, with the parts at construction.
+/// Returns when the last of `jobs` jobs of a task is due on the device, with the windows of the parts at construction.
 Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   const StagedTask& begun = begun_.tasks[task];
   const StageBounds& windows = windows_[task];
@@ -139,8 +140,8 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   return first + (jobs - 1) * begun.period;
 }
 
-/// Stores the instant `at`, which was tightest. If parts were longer than at construction, the same jobs are due later
-/// with those; then that later instant is stored.
+/// Stores `at`, the instant that was tightest with `parts`. With the parts at construction, the same jobs are due at
+/// that instant or later; this later instant is the one that is stored.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
@@ -175,8 +176,9 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
   return proved ? unless_late(slack(tightest)) : std::nullopt;
 }
 
-/// Returns the slack of one task as static_priority_bounds() computes it, but with the shortest windows and for one
-/// job. Returns `unbounded` if one of its two bounds leaves at least `needed`.
+/// Returns the slack of one task as static_priority_bounds() computes it, but with the shortest windows and for the
+/// first job only. That function takes the better of two bounds; if the first leaves at least `needed`, this returns
+/// `unbounded`.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

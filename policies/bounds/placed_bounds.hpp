@@ -1,6 +1,6 @@
-// Bounds on the slack of a set on given cores, for a search that tries many lengths of device parts: how much slack it
-// has at most, and whether it is surely proved. Nothing is swapped, and threads are SCHED_FIFO. Pure; proofs:
-// policies/proofs/memory-policies.md.
+// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. They say how much
+// slack the set has at most, and if it is certainly proved. Nothing is swapped, and threads are SCHED_FIFO. Pure;
+// proofs: policies/proofs/memory-policies.md, "Bounds of admission".
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -15,18 +15,19 @@ namespace rtexec::policies {
 
 class PlacedBounds {
  public:
-  /// The means by which the set is proved, if it is.
+  /// How the set may be proved. A split divides each deadline into one for each part of the job.
   enum class By : std::uint8_t {
-    /// The split of deadlines from which edf_bounds() starts: a proof, with the CPU parts at construction
+    /// By the split from which edf_bounds() starts, with the CPU parts given at construction
     first_split,
-    last_split, // with windows as long as those of any split, and for all shorter parts
-    any_split,
-    priorities, // those of the set: the proof by static_priority_bounds()
+    last_split, // by a split whose windows are the longest: it is sure for all shorter parts
+    any_split,  // by any split
+    priorities, // by static_priority_bounds(), with the priorities of the set
   };
 
   PlacedBounds(NamedSet named, By by);
 
-  /// Sets other parts of a task, none shorter than at construction. A device part is set only if the task had one then.
+  /// Sets the parts of a task, none shorter than at construction. A task without a device part at construction gets
+  /// none.
   void set_parts(std::size_t task, Nanos before, Nanos device, Nanos after);
   /// Sets the longest device part of best-effort tasks.
   void set_background(Nanos part) { named_.set.background = part; }
@@ -35,21 +36,22 @@ class PlacedBounds {
   /// them is proved.
   [[nodiscard]] std::optional<Nanos> most();
 
-  /// Returns the same bound quickly, from the instants and responses that were tightest before. May stop at the first
-  /// one that leaves less than `needed`.
+  /// Returns an upper bound on the slack quickly, from the instants and responses that were tightest before. It may be
+  /// larger than that of most(). If the bound falls below `needed`, the search may stop there.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
-  /// True if the set is known to be proved with these parts, and with all that are no longer.
+  /// True if the set is known to be proved with these parts, and with any parts that are no longer.
   [[nodiscard]] bool surely_proved();
 
  private:
-  /// An instant, and the number of jobs of each task that are due by then; 0: the task blocks.
+  /// An instant of the demand test, and the number of jobs of each task that are due by then. A task with 0 jobs may
+  /// block.
   struct Instant {
     Nanos at = 0;
     std::vector<Nanos> jobs;
   };
 
-  /// A task, and the loads of the tasks above it on its core and on the device.
+  /// A task, and the loads of more urgent tasks on its core and on the device.
   struct Response {
     std::size_t task = 0;
     std::vector<Load> core, device;
@@ -68,7 +70,7 @@ class PlacedBounds {
   NamedSet named_;
   By by_;
   StagedSet begun_;                  // the set at construction
-  std::vector<StageBounds> windows_; // the windows of its parts
+  std::vector<StageBounds> windows_; // the windows of the parts at construction
   bool refused_;                     // true if no lengths of parts can be proved
   Nanos off_device_ = unbounded;     // an upper bound on the slack of tasks that do not use the device
   std::vector<Instant> instants_;    // instants that were tightest before

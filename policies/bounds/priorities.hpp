@@ -15,8 +15,8 @@ namespace rtexec::policies {
 /// then by index. Searched priorities start deadline-monotonic.
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
-/// Returns `values`, which are by position in `urgency`, by task of a set of `tasks` tasks. A task that is not in
-/// `urgency` gets a default value.
+/// Returns `values` in the order of the set. `values` is by position in `urgency`, and the set has `tasks` tasks. A
+/// task that is not in `urgency` gets a default value.
 template <class Value, class From>
 [[nodiscard]] std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency,
                                          std::size_t tasks) {
@@ -25,17 +25,19 @@ template <class Value, class From>
   return result;
 }
 
-/// Returns the set as the analysis sees it, for an order of tasks.
+/// Returns the set as the analysis sees it, for a given order of tasks.
 using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 
 /// Returns the tasks of `urgency` that use the device.
 [[nodiscard]] std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency);
 
-/// Returns an order found by Audsley's search. The lowest priority goes to the first task, in the reverse of `urgency`,
-/// that keeps its deadline there while all tasks not yet placed keep theirs above it. The search then goes on upwards.
-/// If only the device counts, it finds an order if there is one. CPU parts make the bound of a task depend on the order
-/// above it, so the caller must examine the result as a whole. If no task fits, the rest stays in the order of
-/// `urgency`.
+/// Searches for a priority order that is proved, by Audsley's algorithm, and returns it. It fills priorities from the
+/// lowest to the highest. Each goes to the least urgent of the remaining tasks, by the order of `urgency`, that keeps
+/// its deadline at this priority. In that test the other remaining tasks have higher priorities, and are assumed to
+/// keep their deadlines. If no task fits, the remaining tasks keep the order of `urgency`.
+///
+/// Without CPU parts the search finds an order if there is one. With CPU parts, the bound of a task depends on the
+/// order of the tasks above it. So the caller must examine the result as a whole.
 [[nodiscard]] std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency,
                                                const ChargedSet& charged);
 

@@ -11,8 +11,8 @@ Nanos clamped_window(Nanos window, Nanos runtime) {
   return std::clamp(window, std::max(shortest_window, runtime), std::max(longest_window, runtime));
 }
 
-/// Splits the window w of one task: runtimes q and p cost q/x + p/(w - x), least if x : (w - x) is the square root of q
-/// : p.
+/// Splits the window w of one task into x and w - x. With runtimes q and p, the parts take q/x + p/(w - x) of the core.
+/// That is least if x : (w - x) equals sqrt(q) : sqrt(p).
 CpuWindows split(const StagedTask& task, double window) {
   const Nanos before = runtime_of(task.before);
   const Nanos after = runtime_of(task.after);
@@ -22,14 +22,14 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// Returns the windows that parts are given, long enough that no two pieces of a reservation meet in one of its
-/// windows.
+/// Returns the windows that are reserved. They are longer by the backlog of a stop of the machine, so that the work of
+/// two jobs never meets in one window of a reservation.
 CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
-/// Returns the times from a part becoming ready to its end. A part that has its core for itself waits only for wake-ups
-/// of the task's other thread.
+/// Returns the longest times from each part becoming ready to its end. A part without other reservations on its core
+/// waits only for wake-ups of the task's other thread.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;
@@ -93,9 +93,10 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
   return least;
 }
 
-/// Searches for windows. Cores need long windows, the device needs short ones. For given proportions of the tasks'
-/// windows to each other, the shortest ones that each core has room for are best for the device. So the search varies
-/// the proportions. It starts with windows that take the same share of what the device leaves of their deadlines.
+/// Searches for the windows of reservations. A longer window takes less of a core, but leaves less of the deadline to
+/// the device. For given proportions of the tasks' windows to each other, the shortest windows that fit on each core
+/// are best for the device. So the search varies the proportions. At first, each task gives the same share of its room
+/// (deadline less device part) to its windows.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -118,11 +119,11 @@ template <class Bounds> class WindowSearch {
 
  private:
   static constexpr int max_evaluations = 400;
-  static constexpr int steps = 1 << 14; // of the whole room
-  static constexpr int longest = 64 * steps;
+  static constexpr int steps = 1 << 14;      // of the room of a task
+  static constexpr int longest = 64 * steps; // the largest step: 64 times the room
 
   /// Returns the window of a task at a step of the search. `beyond`: windows may exceed their room, so that a forced
-  /// run can start.
+  /// run (--force) can start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;
@@ -142,7 +143,7 @@ template <class Bounds> class WindowSearch {
     std::vector<CpuWindows> windows(set_.tasks.size());
     for (const unsigned core : cores_) {
       int too_short = 0;
-      int enough = longest; // stays the longest if no step is enough
+      int enough = longest; // stays at `longest` if no step is enough
       while (enough - too_short > 1) {
         const int middle = too_short + (enough - too_short) / 2;
         set_windows(core, middle, beyond, windows);
@@ -165,7 +166,8 @@ template <class Bounds> class WindowSearch {
     return {std::move(windows), fits, std::move(bounds)};
   }
 
-  /// Takes the first change of one task's proportion that raises the least slack.
+  /// Changes the proportion of one task if that raises the least slack; takes the first such change. Returns false if
+  /// there is none.
   bool improve() {
     for (double& weight : weights_)
       for (const double factor : {0.5, 2.0, 0.8, 1.25}) {
@@ -185,7 +187,7 @@ template <class Bounds> class WindowSearch {
   const ServiceThreads& services_;
   const Evaluate evaluate_;
   const std::vector<Nanos> room_;
-  std::vector<double> weights_; // by task: its windows' share of the room, relative to the other tasks'
+  std::vector<double> weights_; // by task: its windows in proportion to its room, relative to other tasks
   std::set<unsigned> cores_;
   Reserved<Bounds> best_;
   int evaluations_ = 0;
@@ -211,7 +213,7 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                      Duration hold_up) {
   const Nanos min_window = std::max<Nanos>(1'000'000, hold_up.count());
   const Nanos longest = std::max(longest_service, min_window);
-  constexpr Wide events = 3;       // of one task in one window
+  constexpr Wide events = 3;       // the events of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler gets a fifth
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;

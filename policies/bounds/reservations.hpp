@@ -23,18 +23,18 @@ inline constexpr Nanos spare_runtime = 50'000;
 /// The longest tick, at which the kernel notices that a budget is used up: CONFIG_HZ of 250 or more.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// The most that a thread can get of a core, in slices that keep each pause short.
+/// The largest share of a core that a thread can reserve, in slices so short that each pause is short, too.
 inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
-/// Returns a reservation with the share of `slices`, in a window with room for all arrivals: it is never used up.
-/// Returns nullopt if there is no such window.
+/// Returns a reservation with the share of `slices`, whose window is long enough for all `arrivals`. Its thread never
+/// uses it up and so never pauses. Returns nullopt if there is no such window.
 [[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 
-/// Returns the time that `part` takes in slices, pauses included. In any window the compute engine takes at most the
-/// sum of with_pauses() over what it executes, and `longest_pause` once.
+/// Returns the time that `part` takes under a reservation of `slices`, pauses included. In any window, the compute
+/// engine takes at most the sum of with_pauses() over the parts that it executes, and `longest_pause` once.
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
-/// The reservation of a copy engine: it has room for bursts, so that it is never used up (proofs/swapping.md).
+/// The reservation of a copy engine's thread. It has room for bursts, so that it is never used up (proofs/swapping.md).
 inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
 /// Returns the CPU time of a service thread for one event.
@@ -42,34 +42,35 @@ inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000)
   return std::chrono::microseconds(5) + 2 * context_switch;
 }
 
-/// Bounds on how many chunks can move.
+/// Bounds on the chunks that move in a window.
 struct Traffic {
   Nanos quickest = 1;      // the least time in which one chunk comes in
-  std::uint32_t burst = 0; // the number of chunks that may go out beyond those that come in
+  std::uint32_t burst = 0; // how many more chunks than come in may go out
   [[nodiscard]] Wide in(Nanos window) const { return Wide{window} / quickest + 2; }
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
 
-/// Returns the reservation of the scheduler thread. Within its window it serves every event of `tasks` tasks and the
-/// end of every transfer. The window is no shorter than a stop of the machine (`hold_up`). If no reservation suffices,
-/// the window is `longest_service`, or `hold_up` if that is longer.
+/// Returns the reservation of the scheduler thread. Within its window, the thread serves every event of `tasks` tasks
+/// and the end of every transfer. The window is no shorter than `hold_up`, the longest stop of the machine (by firmware
+/// or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and `hold_up`.
 [[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                                    const std::optional<Traffic>& traffic = {},
                                                    Duration hold_up = Duration(0));
 inline constexpr Nanos longest_service = 50'000'000;
 
-/// The reservations of the threads that serve every task, and the cost of waiting for these threads.
+/// The reservations of the service threads (scheduler, compute engine, copy engines), and the cost of waiting for them.
 struct ServiceThreads {
   ServiceReservations reserved;
   unsigned core = 0;   // the core of the scheduler and the copy engines
-  Nanos decision = 0;  // for which a device part waits; 0: as under FIFO, nothing delays the scheduler
-  bool pauses = false; // the compute engine can use up its reservation
+  Nanos decision = 0;  // the wait of each device part for the scheduler; 0: as under FIFO, nothing delays the scheduler
+  bool pauses = false; // the compute engine may use up its reservation and then pauses
   /// Returns the time of each second of a core that is reserved for the scheduler and the copy engines.
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
 
-/// The windows of the reservations of one task's parts. A part that keeps its WCET ends within its window after it
-/// became ready, except for the backlog of a stop. A part of a task that is alone on its core ends sooner.
+/// The windows of the reservations of one task's CPU parts. A part that keeps its WCET ends within its window after it
+/// becomes ready. After a stop of the machine it may end later, by StagedTask::backlog. If no other thread has a
+/// reservation on its core, it ends sooner.
 struct CpuWindows {
   Nanos before = 0;
   Nanos after = 0;
@@ -77,24 +78,26 @@ struct CpuWindows {
 
 [[nodiscard]] inline Nanos runtime_of(Nanos part) { return part + spare_runtime; }
 
-/// Returns the time of each second that the reservations of tasks take on a core, without service threads.
+/// Returns the time of each second of a core that the reservations of tasks take, without those of service threads.
 [[nodiscard]] Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, unsigned core);
 
-/// Returns the windows that take the least of the cores if each task has `room[i]` for both of its windows.
+/// Splits `room[i]`, the time that task i has for both of its windows. Returns the windows that take the least of the
+/// cores.
 [[nodiscard]] std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room);
 
-/// Returns the time that release jitter and device leave of each deadline, but at least what both CPU parts need.
+/// Returns the part of each deadline that release jitter and device part leave, but at least the time that both CPU
+/// parts need.
 [[nodiscard]] std::vector<Nanos> room_beside_device(const StagedSet& set);
 
 template <class Bounds> struct Reserved {
   std::vector<CpuWindows> windows; // by task
-  /// Every core and every deadline has room for them; otherwise `bounds` promise nothing
+  /// True if every core and every deadline has room for the windows; otherwise `bounds` promise nothing
   bool fits = false;
   Bounds bounds;
 };
 
-/// Searches for windows under which cores and an EDF device keep every deadline. If a core has no room, the windows are
-/// long enough for the kernel to accept them anyway, if it can.
+/// Searches for windows under which cores and an EDF device keep every deadline. If a core has too little room, it
+/// returns windows that are longer than the deadlines allow but that the kernel accepts, if there are any.
 [[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
 /// Does the same for a static-priority device. The bounds stop after the first task that exceeds its deadline.

@@ -18,7 +18,7 @@ const std::string too_close = "; the utilisation is too close to 1 to examine ev
 
 // ---- inequalities ----
 
-/// Returns the meaning of the terms of a device test if chunks are moved.
+/// Returns the definitions of the terms in the inequality of a device test, if chunks are moved.
 std::string terms(SwapRule rule) {
   switch (rule) {
   case SwapRule::pipelined:
@@ -62,7 +62,7 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
-/// Returns the term for stops of the machine, if they are charged.
+/// Returns the definition of the term for stops of the machine, if the board has any.
 std::string stops(const NamedSet& named) {
   return named.set.hold_up > 0 ? "; J = release latency + 2 S, S: hold_up" : "";
 }
@@ -104,7 +104,7 @@ std::string inequality_of(AdmissionTest test, Order order) {
                              : "for some lambda: R <= D";
 }
 
-/// An explanation, and the inequality of a reason that has one of its own. Empty: the inequality is that of the test.
+/// An explanation of a finding. `inequality` is set if the finding has its own; empty: it is the one of the test.
 struct Words {
   std::string explanation;
   std::string inequality{};
@@ -125,7 +125,8 @@ std::string swapping(const SwapFacts& swap) {
          in_ms(swap.in) + " in and " + in_ms(swap.out) + " out for each";
 }
 
-/// Returns the delay of loads that wait for frames. `suggests`: also propose a policy that needs less room.
+/// Returns text about the longest delay of a load that waits for frames. `suggests`: also propose a policy that needs
+/// fewer frames.
 std::string delays(const LoadDelay& delay, bool suggests) {
   if (delay.time == 0) return "";
   return "; a load beside a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
@@ -139,7 +140,7 @@ std::string stalls(unsigned core, const BudgetFacts& facts) {
          " once in each window and once for as many lines as its parts move";
 }
 
-/// Returns the time that release threads take of their cores to poll for messages.
+/// Returns text about the time that release threads take of their cores to poll for messages.
 std::string looks(const NamedSet& named) {
   const auto looks = std::ranges::find_if(named.set.tasks, [](const StagedTask& task) { return task.looks.cost > 0; });
   if (looks == named.set.tasks.end()) return "";
@@ -195,7 +196,7 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
           "traffic is known of each part on a core with a budget"};
 }
 
-/// Makes the words for a finding. `named` is the set of an admission test, and null for a test of the device alone.
+/// Makes the text for a finding. `named`: the set of an admission test; null for a test of the device alone.
 class Sentences {
  public:
   Sentences(const Finding& finding, const NamedSet* named)
@@ -320,7 +321,7 @@ class Sentences {
     return ", blocked for " + in_ms(finding_.blocking) + " by " +
            (finding_.blocker.empty() ? "work that began before" : "a job of " + task_named(finding_.blocker));
   }
-  /// Returns the pauses by which deadlines are shortened, or responses lengthened.
+  /// Returns text about the pauses of the compute engine, which count as shorter deadlines or longer responses.
   std::string pauses() const {
     const Nanos delay = named_->set.device_delay;
     return delay > 0 ? ", besides " + in_ms(delay) + " in which the compute engine may pause" : "";
@@ -362,7 +363,7 @@ TestVerdict verdict_of(const Finding& finding, std::string inequality, const Nam
 
 // ---- chains ----
 
-/// Returns the task that takes most of a chain's time.
+/// Returns text that names the task with the largest share of a chain's reaction time.
 std::string costliest(const PlannedChain& chain) {
   const auto cost = [](const ChainTerm& term) { return term.waits + term.takes; };
   const ChainTerm& most = *std::ranges::max_element(chain.terms, {}, cost);

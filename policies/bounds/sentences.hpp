@@ -1,5 +1,5 @@
-// Words for the findings of admission: each verdict with its inequality and an explanation for people. No other file
-// makes these words. Pure.
+// Turns the findings of admission into text: each verdict with its inequality and an explanation. Only this file makes
+// this text. Pure.
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -15,8 +15,8 @@ namespace rtexec::policies {
 /// Returns the verdict of an admission test of `named`.
 [[nodiscard]] TestVerdict told(const Finding& finding, const NamedSet& named);
 
-/// Returns what exceeds the limits of a chain that has its bounds and limits, and why bounds are missing. Empty:
-/// neither.
+/// Returns text that says which limits `chain` exceeds, and why bounds are missing. Returns an empty string if there is
+/// nothing to say. `chain` must have its bounds and limits.
 [[nodiscard]] std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle);
 
 /// Returns the verdict of a test of the device alone, outside admission.

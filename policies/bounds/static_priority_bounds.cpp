@@ -4,21 +4,24 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the longest device part below `task`, which may be executing when its busy period begins.
+/// Returns the longest device part of less urgent tasks. One such job may be executing when a busy period of `task`
+/// begins.
 Nanos blocking_below(const StagedSet& set, std::size_t task) {
   Nanos longest = set.background;
   for (std::size_t j = task + 1; j < set.tasks.size(); ++j) longest = std::max(longest, set.tasks[j].blocks());
   return longest;
 }
 
-/// Returns the same if a less urgent job may be staged while another one executes.
+/// Returns the same for a rule under which a less urgent job may be staged (its chunks are loading) while another one
+/// executes.
 Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   Nanos longest = overlap.background;
   for (std::size_t j = task + 1; j < overlap.tasks.size(); ++j) longest = std::max(longest, overlap.tasks[j].blocking);
   return longest;
 }
 
-/// Returns the overlaps to examine: for many tasks only the one that leaves the most time, otherwise all.
+/// Returns the charges to examine: all, or for many tasks only the one under which the tasks take the least of the
+/// device.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
   if (set.tasks.size() <= many) return overlaps;
@@ -51,8 +54,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
 
-  // Either the last part has a window of its own, or one window spans all parts and counts the device time as
-  // execution.
+  // There are two bounds on the last part. Either it has a window of its own, or one window spans all parts of the job
+  // and counts the device response as work.
   const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
   CorePart joined = both_parts(task);
   joined.work += device.from_request;
@@ -67,7 +70,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
 }
 
 /// Returns the response of task `i` if jobs are preempted on the device. A less urgent task may be in a more urgent
-/// class. It requests the device in time for its own deadline, which it keeps if the whole set is proved.
+/// class and then delays task `i`. Its own response is not known here, so it is assumed to request the device as late
+/// as its deadline allows. That holds if the whole set is proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;

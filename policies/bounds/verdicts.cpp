@@ -14,13 +14,13 @@ std::set<unsigned> cores_of(const NamedSet& named) {
   return cores;
 }
 
-/// Makes a finding about one task; `limiting` is empty if it is about none.
+/// Makes a finding. `limiting`: the task that it is about; empty if it is about none.
 Finding found(AdmissionTest test, bool proved, const std::string& limiting, Nanos left, Nanos right, Reason reason) {
   return {
       .test = test, .proved = proved, .limiting = limiting, .left = left, .right = right, .reason = std::move(reason)};
 }
 
-// ---- what needs no analysis ----
+// ---- findings without an analysis ----
 
 Utilisation utilisation_of(const NamedSet& named, std::span<const Nanos> costs) {
   Utilisation utilisation;
@@ -28,7 +28,7 @@ Utilisation utilisation_of(const NamedSet& named, std::span<const Nanos> costs) 
   return utilisation;
 }
 
-/// Returns a finding if the work demanded of the device, or of a core, in each second reaches a second.
+/// Returns a finding if the work demanded of the device, or of `core`, is a second or more per second.
 std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> costs, std::optional<unsigned> core) {
   Utilisation total;
   std::string limiting;
@@ -41,7 +41,8 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
   return found({}, false, limiting, total.per_second(), second - 1, Overload{core});
 }
 
-/// Returns the cost of each job on the device. If jobs are loaded, it uses the lambda for which the total is least.
+/// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, these are the
+/// charges with the least total (overlap.hpp).
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
@@ -58,7 +59,7 @@ std::vector<Nanos> device_costs(const NamedSet& named) {
   return least;
 }
 
-/// Returns a finding if CPU parts are on the core that executes device parts, which no test covers.
+/// Returns a finding if a CPU part is on the core that executes device parts. No test covers that.
 std::optional<Finding> on_compute_core(const NamedSet& named) {
   for (std::size_t i = 0; i < named.names.size(); ++i)
     if (const StagedTask& task = named.set.tasks[i]; task.core == named.compute_core)
@@ -71,7 +72,7 @@ Finding of_test(AdmissionTest test, Finding finding) {
   return finding;
 }
 
-/// Returns the finding of a device or end-to-end test if it needs no analysis.
+/// Returns the finding of a device or end-to-end test if it needs no analysis; otherwise nullopt.
 std::optional<Finding> settled(AdmissionTest test, const NamedSet& named, const Refusal& refusal) {
   if (named.names.empty()) return found(test, true, "", 0, 0, NoTask{});
   if (test != AdmissionTest::end_to_end && !named.uses_device()) return found(test, true, "", 0, 0, NoDevicePart{});
@@ -89,7 +90,7 @@ AdmissionTest device_test(const NamedSet& named) {
   return named.order == Order::edf ? AdmissionTest::demand : AdmissionTest::rta;
 }
 
-/// Returns a task that is due at the instant.
+/// Returns a task that has a job due at `instant`.
 std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
   for (std::size_t i = 0; i < bounds.device.size(); ++i) {
     const DemandTask& task = bounds.device[i];
@@ -113,8 +114,8 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
   return finding;
 }
 
-/// Sets the blocking by one job of lower priority, or by work that began before. If jobs are loaded, it depends on
-/// lambda and is not reported.
+/// Sets the blocking of `task` in the finding: by one job of lower priority, or by work that began before. If chunks
+/// are loaded while others execute, the blocking depends on the charges that were chosen, and is not reported.
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;
@@ -174,7 +175,7 @@ std::size_t min_slack(const NamedSet& named, std::span<const StageBounds> bounds
   return limiting;
 }
 
-/// Returns the first task without a device part that is late, or may be.
+/// Returns the first task without a device part that misses its deadline or has no bound.
 std::optional<std::size_t> late_off_device(const NamedSet& named, const EdfBounds& bounds) {
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
     if (!named.set.tasks[i].uses_device() && !bounds.tasks[i].settled) return i;
@@ -204,7 +205,8 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
   return largest;
 }
 
-/// Returns the finding for one core, with the widest windows that `room` allows.
+/// Returns the finding for the reservations on one core, with the longest windows that `room` (the time of each task
+/// for both windows) allows.
 Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, unsigned core, bool beside_device) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);
@@ -218,7 +220,7 @@ Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, u
                                  .beside_device = beside_device});
 }
 
-/// Returns a finding if no windows suit the task.
+/// Returns a finding if no windows of reservations can suit the task.
 std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   const StagedTask& task = named.set.tasks[i];
   const auto refuse = [&](Nanos left, Nanos right, Reason reason) {
@@ -233,7 +235,7 @@ std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   return refuse(needed, task.deadline, DeadlineTooShort{parts, device});
 }
 
-// ---- the three questions ----
+// ---- the three kinds of tests ----
 
 Finding demand_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
   const AdmissionTest test = device_test(named);
@@ -246,7 +248,7 @@ Finding response_finding(const NamedSet& named, const Refusal& refusal) {
   std::optional<Finding> least;
   bool proved = true;
   bool examined = true;
-  const Nanos requested = 2 * named.set.hold_up; // at the release, unless the machine stops
+  const Nanos requested = 2 * named.set.hold_up; // a request comes at the release, or later if the machine stops
   const std::vector<StageBounds> requests(named.names.size(), {.ready = requested});
   const std::vector<Overlap> overlaps = named.set.overlapped();
   for (std::size_t i = 0; i < named.names.size(); ++i) {
@@ -283,7 +285,7 @@ std::vector<Finding> reserved_core_findings(const NamedSet& named) {
   return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
 }
 
-/// Returns the finding for a set for which no windows fit.
+/// Returns the finding for a set for which no windows of reservations fit.
 Finding misfit_finding(const NamedSet& named, const Refusal& refusal) {
   if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   for (std::size_t i = 0; i < named.names.size(); ++i)

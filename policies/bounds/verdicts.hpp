@@ -1,4 +1,4 @@
-// The findings of the admission tests: what limits the set, and by how much.
+// The findings of the admission tests: whether the set passes, which task or instant is tightest, and by how much.
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -9,17 +9,18 @@
 
 namespace rtexec::policies {
 
-/// The reason that refuses a set without any test: an obstacle, or too much work for the device.
+/// The finding that refuses a set before any test: a situation that no test covers, or too much work for the device.
 using Refusal = std::optional<Finding>;
+/// Returns that finding, or nullopt if the tests have to decide.
 [[nodiscard]] Refusal refused(const NamedSet& named);
 
 struct Findings {
   Finding device;             // the device alone
-  std::vector<Finding> cores; // one per core that has tasks, by core number
+  std::vector<Finding> cores; // one for each core that has tasks, by core number
   Finding end_to_end;
 };
 
-// `refusal`: the result of refused() for `named`.
+// Return the findings of all tests. `refusal`: the result of refused() for `named`.
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
 
@@ -28,9 +29,9 @@ struct Findings {
 [[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
                                          std::span<const StageBounds> bounds);
 
-// The following are for reservations: `named` has services. If no windows fit, the finding names a deadline that is too
-// short for its parts, or a core that has too little time.
-/// `device`: the bounds for the test of the device alone, used even if no windows fit.
+// The following are for sets whose CPU parts have reservations: `named.services` must be present. If no windows of
+// reservations fit, the finding names a task whose deadline is too short for its parts, or a core without enough time.
+/// `device`: the bounds from which the test of the device alone reports, even if no windows fit.
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved,
                                 const EdfBounds& device);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal,
