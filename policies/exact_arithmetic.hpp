@@ -24,6 +24,7 @@ inline constexpr Nanos unbounded = Nanos{1} << 57;    // an iteration that reach
 inline constexpr std::size_t max_tasks = 1024;
 inline constexpr Nanos second = 1'000'000'000;
 
+/// Returns `time`, at most `unbounded`.
 [[nodiscard]] constexpr Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
 
 [[nodiscard]] inline Nanos sum_of(std::span<const Nanos> times) {
@@ -58,17 +59,19 @@ struct Load {
   return quotient(window + load.jitter, load.period) + 1;
 }
 
-/// The end of an iteration towards a fixed point. Not settled: the iteration passed its limit, or took too many steps.
-/// The fixed point, if there is one, is then at least `value`.
+/// The result of an iteration towards a fixed point. If it is not settled, the iteration passed its limit or took too
+/// many steps. If there is a fixed point, it is at least `value`.
 struct FixedPoint {
   Nanos value = 0;
   bool settled = false;
 };
 
-/// The limit of one iteration. It is reached only if the utilisation is within about 1e-5 of 1
+/// The maximum number of steps of one iteration. Iterations need as many only if the utilisation is within about 1e-5
+/// of 1
 inline constexpr int max_steps = 200'000;
 
-/// Returns the least fixed point, not below `from`, of a non-decreasing function `next`. `from` must not exceed it.
+/// Returns the least fixed point of `next`, a non-decreasing function. `from`: a start, which must not exceed that
+/// fixed point.
 template <class Next>
 [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = max_steps) {
   Nanos value = from;
@@ -90,7 +93,8 @@ class Utilisation {
     constexpr Wide most = one * 100'000'000; // keeps the product in range
     return static_cast<Nanos>((std::min(sum_, most) * second) >> bits);
   }
-  /// Returns work / (1 - utilisation), rounded up; below_one() must hold.
+  /// Returns work / (1 - utilisation), rounded up: the time until `work` is done besides the load. below_one() must
+  /// hold.
   [[nodiscard]] Wide spread(Wide work) const { return (work * one + (one - sum_) - 1) / (one - sum_); }
 
  private:

@@ -67,8 +67,8 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.response_bound = Duration(bounds.done);
 }
 
-/// Sets the stage deadlines, which order jobs and describe stages. Under overload they are no more than plausible,
-/// hence kept in order.
+/// Sets the stage deadlines, which order jobs and describe stages. Under overload the bounds exceed the deadline; then
+/// the stage deadlines are clamped, so that they stay in order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
@@ -79,7 +79,7 @@ void set_stages(PlannedTask& planned, const StageBounds& bounds) {
 struct Analysis {
   Findings found;
   std::vector<StageBounds> bounds;
-  bool each_alone = false; // a late task breaks no promise of the tasks before it
+  bool each_alone = false; // a late task breaks no promise to the more urgent tasks
 };
 
 Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
@@ -87,8 +87,9 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
   return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
-/// Returns true if no task shares a core with the compute engine or a service thread, which a late task could use
-/// beyond its bounds. If jobs are preempted, bounds rest on all deadlines.
+/// Returns true if a late task cannot take time from more urgent ones: no task shares a core with the compute engine or
+/// a service thread, whose work for a late task has no bound. If jobs are preempted, the bounds rely on all deadlines,
+/// and it returns false.
 bool cores_are_free(const NamedSet& named) {
   return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();
@@ -155,14 +156,15 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
   }
 }
 
-/// Adds the chains. If a chain exceeds its limits, the set is not proved; the promises to its tasks still hold.
+/// Adds the bounds of chains. If a chain exceeds its limits, the set is not proved; the promises to its tasks still
+/// hold.
 Plan with_chains(Plan plan, const ResolvedSet& set) {
   plan.chains = planned_chains(plan, set);
   plan.proved = plan.proved && std::ranges::all_of(plan.chains, &PlannedChain::kept);
   return plan;
 }
 
-/// Returns the plan with the results of admission for its tasks. A refused set is not worth a search.
+/// Returns the plan with the results of admission for its tasks. A refused set gets no search (Effort::quick).
 Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
               Effort effort) {
   const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
@@ -170,8 +172,9 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
   return plan;
 }
 
-/// Reservations are charged less if no job is late. If the set is not proved so, static priority may still promise some
-/// tasks, whichever jobs are late.
+/// Returns the plan with the results of admission. At first no job is assumed to be late, so that service threads with
+/// reservations are charged less. If the set is not proved so, static priority may still promise some tasks whichever
+/// jobs are late.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
@@ -182,7 +185,7 @@ Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::siz
   return decided ? std::move(in_time) : with(Lateness::any);
 }
 
-/// Searches for volumes that are proved.
+/// Tries swap volumes until a set is proved.
 class VolumeTrial {
  public:
   VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
@@ -192,15 +195,16 @@ class VolumeTrial {
         on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
         overflow_(overflow) {}
 
-  /// Returns the plan with the first volumes that are proved, otherwise with those that come closest. Even if the
-  /// device alone has time, CPU parts may need volumes that leave it more.
+  /// Returns the plan with the first volumes that are proved, otherwise with those that come closest. It continues even
+  /// if the test of the device alone succeeds: with CPU parts, other volumes may be needed that leave more of the
+  /// deadlines.
   Plan run() {
     const auto roomy = [this](std::span<const Nanos> charged) {
       return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
     };
     if (auto proved = roomy({})) return std::move(*proved);
-    // With charges, executions are longer, and the more so the more chunks move: other volumes may have room for the
-    // loads during these executions.
+    // Volumes are chosen by executions without charges. Charged executions are longer, the more so the more chunks
+    // move. With them, other volumes may leave enough room for the loads during these executions.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
@@ -213,7 +217,8 @@ class VolumeTrial {
   }
 
  private:
-  /// `proposed(eighths)`: volumes for that share of what CPU parts leave of the deadlines.
+  /// `proposed(eighths)` returns volumes for a device that may use `eighths` / 8 of the time that CPU parts leave of
+  /// each deadline.
   std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
@@ -264,14 +269,14 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-/// Searches for classes, cuts and volumes that are proved. The tensors kept between segments (the carry) take memory,
-/// so that other tasks have to swap more.
+/// Tries classes, cuts and volumes until a set is proved. The tensors that a task keeps between its segments (the
+/// carry) take memory, so that other tasks have to swap more.
 class PreemptionTrial {
  public:
   /// The goal of the search: only a plan that is proved, or also the one that comes closest.
   enum class Goal { proof, closest };
 
-  /// `plan` must have its cores.
+  /// `plan` must have its cores. `layered`: the layers at which device parts can be cut.
   PreemptionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                   std::span<const LayeredTask> layered, Goal goal)
       : plan_(plan),
@@ -282,8 +287,8 @@ class PreemptionTrial {
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
-  /// Returns the first plan that is proved, or the one that comes closest; nullopt: there is none at all. What CPU
-  /// parts leave of the deadlines is guessed at first, and then taken from the plan before.
+  /// Returns the first plan that is proved, or the one that comes closest; nullopt if no plan is possible. The time
+  /// that CPU parts leave to the device is estimated at first, and then taken from the previous plan.
   std::optional<Plan> run() {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
@@ -298,7 +303,7 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  static constexpr int max_rounds = 4; // until the cuts have the carry with which they were chosen
+  static constexpr int max_rounds = 4; // repeated until the carry agrees with the cuts that were chosen for it
 
   void learn_windows(const Plan& plan) {
     std::vector<Nanos> learnt;
@@ -348,8 +353,8 @@ class PreemptionTrial {
     return result;
   }
 
-  /// Returns the memory with the carry of the cuts. Gives the plan its classes, which decide which tasks share the
-  /// carry.
+  /// Returns the memory demand of the tasks including the carry of the cuts. Sets the classes in the plan, since they
+  /// decide which tasks share memory for their carry.
   std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Preemption>& preemption) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
     if (!preemption) return memory;
@@ -386,13 +391,13 @@ class PreemptionTrial {
   std::span<const LayeredTask> layered_;
   const std::vector<std::size_t> urgency_;
   const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device
-  std::uint32_t overflow_ = 0;               // for which the last preemption was chosen
-  bool device_has_time_ = false;             // with the last preemption, as tested alone
-  std::vector<Nanos> windows_;               // time on the device, by task of `on_device_`
+  std::uint32_t overflow_ = 0;               // the missing chunks for which the last preemption was chosen
+  bool device_has_time_ = false;             // the test of the device alone succeeded for the last preemption
+  std::vector<Nanos> windows_;               // the time that each task of `on_device_` has on the device
   std::optional<Plan> closest_;
 };
 
-/// In a set of more tasks, classes, cuts and streams that it leaves open are not searched.
+/// In a set of more tasks, classes, cuts and streams are not searched if the set leaves them open.
 constexpr std::size_t max_searched = 64;
 
 /// Returns true if jobs may be preempted on the device at all.
@@ -407,7 +412,7 @@ Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urg
   return examined(plan, set, urgency);
 }
 
-/// Uses searched priorities if they prove what the others do not.
+/// Searches for priorities if the set asks for that and is not proved with its first ones.
 Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
   const std::vector<std::size_t> urgency = by_urgency(set.tasks);
   Plan first = planned(plan, set, urgency, overflow);
@@ -432,10 +437,11 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   return plan;
 }
 
-/// The share of the device that launching one segment ahead must save, if the set leaves that open.
+/// The share of the device's time that launching one segment ahead must save to be chosen, if the set leaves
+/// `launch_ahead` open.
 constexpr double worth_being_ahead = 0.01;
 
-/// Returns the plan that is proved, or comes closest; nullopt: there is none at all.
+/// Plans the set in segments. Returns the plan that is proved, or that comes closest; nullopt if no plan is possible.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                 std::span<const LayeredTask> layered, PreemptionTrial::Goal goal) {
   auto plan = PreemptionTrial(cores, set, memory, layered, goal).run();
@@ -476,8 +482,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
               "[device] capacity");
 }
 
-/// Plans the set. If it is not proved, more and more of the tasks that may stream do so, those with the most constants
-/// first.
+/// Plans the set. If it is not proved, makes more and more of its tasks stream (load their constants during
+/// executions), those with the most constants first.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                std::span<const LayeredTask> layered) {
   auto plan = with_segments(cores, set, memory, layered, PreemptionTrial::Goal::closest);
@@ -506,7 +512,7 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-/// Plans the set on the first assignment of cores that is proved, or on the one that comes closest.
+/// Plans the set with the first assignment of cores for which it is proved, or with the one that comes closest.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                       std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;
@@ -520,7 +526,8 @@ Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memo
   return std::move(*closest);
 }
 
-/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks need then.
+/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks then need. `whole`: the
+/// memory demand of whole jobs.
 Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
                     std::span<const LayeredTask> layered) {
   std::vector<MemoryDemand> memory(whole.begin(), whole.end());

@@ -42,7 +42,7 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
   return result;
 }
 
-/// Returns the set as RT-Swap's paper has it: only with the tasks' own times.
+/// Returns the set as RT-Swap's paper defines it: with the tasks' own times, without the board's charges.
 DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::span<const std::size_t> urgency) {
   if (plan.swap) set.cost = plan.swap->cost;
   for (std::size_t i = 0; i < urgency.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns the policies that each task may get, as indices in its measurements.
+/// Returns the policies that each task may get, as indices of its measurements.
 Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured) {
   const std::vector<Task>& tasks = set.tasks.tasks;
   if (measured.size() != tasks.size())
@@ -39,7 +39,7 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-/// Returns an option. If tasks may co-run, it is as if this task had a partner for certain.
+/// Makes an option for the search. If tasks may co-run, a task with wcet_beside is treated as if it had a partner.
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -54,7 +54,7 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
   return option;
 }
 
-/// Returns the capacity in whole chunks, as plans have it.
+/// Returns the device's capacity in whole chunks, as in plans.
 Bytes capacity_of(const ResolvedSet& set) {
   const Bytes all = set.tasks.device.capacity.value_or(set.board.capacity);
   return {all.count / set.chunk.count * set.chunk.count};
@@ -70,7 +70,7 @@ MemoryProblem problem_of(const ResolvedSet& set, std::span<const std::vector<Mea
   return problem;
 }
 
-/// Returns the shortest and the longest times of each task.
+/// Returns for each task the shortest and the longest time of each part, over all its options.
 std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& problem) {
   std::pair<std::vector<Wcet>, std::vector<Wcet>> times;
   for (const std::vector<MemoryOption>& options : problem.options) {
@@ -117,7 +117,7 @@ Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<Measur
   return PolicyPlan{.plan = std::move(*plan), .chosen = std::move(chosen), .exact = exact};
 }
 
-/// Returns the index of D, or the first one if D is not allowed.
+/// Returns the index of policy D in `measured`, or of the first allowed policy if D is not allowed.
 std::size_t plain(std::span<const MeasuredPolicy> measured, const Places& places) {
   const auto device =
       std::ranges::find_if(places, [&](std::size_t k) { return measured[k].policy == MemoryPolicy::device; });

@@ -49,7 +49,7 @@ Finding end_to_end(const NamedSet& named) {
   return end_to_end_finding(named, {}, static_priority_bounds(named.set));
 }
 
-/// Returns the slack that make_plan finds on given cores.
+/// Returns the slack that make_plan() would find with the cores of `plan`; nullopt if the set is not proved.
 std::optional<Nanos> proved_slack(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto of = [&](std::span<const std::size_t> tried, Lateness lateness) -> std::optional<Nanos> {
     const Finding found = end_to_end(charged_set(plan, set, tried, lateness));
@@ -144,7 +144,7 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
   if (!all_ways_) core_assignments(set_, is_proved);
   else std::ranges::find_if(ways_, [&](const Way& way) { return is_proved(*way.cores); });
   if (!slack || set_.tasks.chains.empty()) return slack;
-  // The plan shows whether chains keep their limits.
+  // Only a plan shows whether chains keep their limits.
   const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size()));
   return plan && plan->proved ? std::optional(plan->end_to_end.slack.count()) : std::nullopt;
 }
@@ -155,7 +155,8 @@ bool ResidentAdmission::has_bounds() const {
   return !ways_.empty() && !monotone;
 }
 
-/// If the first split proves all of these times, no other split counts.
+/// Returns `ask(bounds)`, an upper bound on the slack of one way, for any split of deadlines. If the first split is
+/// known to prove all of these times, make_plan() uses no other, and its bound counts.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {
@@ -184,7 +185,8 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
   return bounds != nullptr && bounds->surely_proved();
 }
 
-/// Returns bounds for these times. They keep what was learnt from times that are no longer.
+/// Returns the bounds `of` with these times, or nullptr if make_plan() refuses them. Reuses the existing object if no
+/// time is shorter than at its construction, since it then keeps what it has learnt.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();
@@ -206,7 +208,8 @@ PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<c
   return &*of.bounds;
 }
 
-/// Returns the charged set. Without `cores`, each task has a core of its own, where it takes no more time.
+/// Returns the charged set. Without `cores`, each task has a core of its own, where no task takes longer than on any
+/// shared core.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);

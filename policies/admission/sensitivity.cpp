@@ -24,7 +24,7 @@ Factor factor_at(Step step) {
   return {std::clamp(power, one / limit, one * limit)};
 }
 
-// The times are at most `longest_time`.
+// Times are at most `longest_time`, so that the products fit into `Wide`.
 Duration up(Duration time, Factor factor) {
   return Duration(static_cast<Nanos>((Wide{time.count()} * factor.units + one - 1) / one));
 }
@@ -34,8 +34,8 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
-/// Stretches the device part and the time that it waits for pages, so that pairs remain pairs if all tasks are
-/// stretched.
+/// Stretches the device part and the part of it that waits for pages. If all tasks are stretched, tasks that may co-run
+/// still may.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
@@ -47,7 +47,7 @@ void stretch(Task& task, Factor factor) {
   stretch_device_part(task, factor);
 }
 
-/// Stretches the execution on the device, or on the core if the task does not use the device.
+/// Stretches the device part, or both CPU parts if the task does not use the device.
 void stretch_main_part(Task& task, Factor factor) {
   if (task.wcet->uses_device()) stretch_device_part(task, factor);
   else stretch(task, factor);
@@ -127,7 +127,7 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// Returns the edge of the capacity. Memory beyond the demand of the tasks is not used.
+  /// Returns the edge of the capacity. Memory beyond the demand of all tasks would not be used.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -140,7 +140,8 @@ class Search {
                        });
   }
 
-  /// Searches between `in`, with the least load, and `out`.
+  /// Returns the edge between steps `in` (the least load) and `out`. `at(step)`: the value at a step of the grid.
+  /// `change`: sets that value in a set.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
     const auto attempt = [&](Step step) { return verdict([&](ResolvedSet& set) { change(set, at(step)); }); };
@@ -171,7 +172,7 @@ class Search {
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  /// Returns the classes, cuts and streams of the plan, for tasks whose times may have changed.
+  /// Returns the classes, cuts and streams of the plan as given ones, for tasks whose times may have changed.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)

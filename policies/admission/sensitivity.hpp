@@ -1,11 +1,13 @@
-// How far a set is from the edge of what make_plan proves, which a designer needs after the verdict. Pure; uses
-// make_plan alone.
+// Computes how far a set is from the edge of what make_plan() proves: by how much execution times may grow, for
+// example. Pure; uses only make_plan().
 //
 // One quantity is changed at a time; everything else stays as the set and the board say. Each changed set gets a plan
-// of its own: priorities, volumes and cores are chosen anew if the set leaves them open. Along a grid, the search
-// halves the distance between a value that is proved and one that is not, until they are neighbours. That is the edge
-// if a proof is never lost by less load. The analyses are monotone; the choice of volumes, splits and cores is not
-// quite. In that case it is one of several edges, and Edge is still right about its two values.
+// of its own: priorities, volumes and cores are chosen anew if the set leaves them open.
+//
+// The values lie on a grid. The search bisects between a value that is proved and one that is not, until they are
+// neighbours on the grid. That is the only edge if less load never loses a proof. The analyses have this property; the
+// choices of volumes, splits and cores do not always have it. Then there may be several edges, and the search finds one
+// of them: `Edge::proved` is proved, and `Edge::not_proved` is not.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -28,17 +30,17 @@ struct Factor {
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
-/// The end of the proof along one quantity: two neighbours on its grid, both tried.
+/// The edge of the proof along one quantity: two neighbours on its grid, both tried.
 template <class Value> struct Edge {
   std::optional<Value> proved;     // absent: no value up to the limit is proved
   std::optional<Value> not_proved; // absent: all values up to the limit are proved
-  std::string reason;              // why `not_proved` fails: the limiting task, or why there is no plan
+  std::string reason;              // why `not_proved` fails: the task with the least slack, or why there is no plan
 };
 
 struct TaskSensitivity {
   std::string name;
-  Edge<Factor> wcet; // the largest; of the device part, if there is one
-  /// The smallest. The deadline stays, but is at most the period; it shrinks with the period if it equals that
+  Edge<Factor> wcet; // the largest factor; of the device part, if there is one
+  /// The smallest factor. The deadline stays, but is at most the period; it shrinks with the period if it equals that
   Edge<Factor> period;
 };
 
@@ -47,11 +49,11 @@ struct Sensitivity {
   std::vector<TaskSensitivity> tasks;
   std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included
   std::optional<Edge<Factor>> period; // all tasks
-  /// The bandwidth of copies: all costs of swapping are divided by it; absent if nothing is swapped
+  /// The bandwidth of copies, by whose factor all costs of swapping are divided; absent if nothing is swapped
   std::optional<Edge<Factor>> bandwidth;
   /// All parts of all tasks: the largest factor. Only for a plan that is not proved
   std::optional<Edge<Factor>> wcet_to_prove;
-  /// Device memory in whole chunks: the smallest that is proved. If more memory does not help, none is proved
+  /// The smallest device memory that is proved, in whole chunks. `proved` is absent if no amount of memory suffices
   Edge<Bytes> capacity;
 };
 
