@@ -1,8 +1,8 @@
-// Memory bandwidth budgets: how many lines each domain (a core, or a cluster with one counter) may move in each period,
-// and what happens once it has moved them. A state machine like the scheduler core: no clock, no counter, no thread.
-// Its driver reports what was counted, and holds (stops) the cores of a domain as this class decides. The drivers:
-// rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a model). Rules, guarantees and sources:
-// proofs/bandwidth.md.
+// Memory bandwidth budgets: how many memory lines each domain (a core, or a cluster of cores with one counter) may move
+// in each period, and what happens once it has moved them. A state machine like the device scheduler: it has no clock,
+// no counter and no thread. Its driver reports how many lines were counted, and holds (stops) the cores of a domain as
+// this class decides. Drivers: rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a model). Rules,
+// guarantees and sources: proofs/bandwidth.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -29,8 +29,8 @@ inline constexpr Lines unlimited = std::numeric_limits<Lines>::max();
 /// A core, or a cluster of cores, whose traffic is counted by one counter.
 struct BandwidthDomain {
   Lines budget = unlimited; // in each period; at least 1
-  bool always = false;      // always in force; otherwise only while the device works
-  bool donates = true;      // false: it has real-time work, and only receives lines
+  bool always = false;      // in force all the time; false: only while the device works
+  bool donates = true;      // gives unused lines to other domains; false: has real-time work, only receives
 };
 
 struct BandwidthRules {
@@ -46,58 +46,59 @@ class BandwidthRegulator {
   /// Allocates all the memory that it will ever need.
   BandwidthRegulator(std::span<const BandwidthDomain> domains, const BandwidthRules& rules);
 
-  /// Ends the period of `domain`, in which it moved `used` lines, and begins a new one. `in_force`: the device works
-  /// now. Returns how many lines the domain may move until its driver must call used_up(): `unlimited`, at least 1, or
-  /// 0.
-  /// 0 means that the domain moved so much beyond its budgets that it is held for this whole period. Its driver may
-  /// call used_up() at once, in case other domains have left lines.
+  /// Ends the period of `domain`, in which it moved `used` lines, and begins a new one. Returns how many lines the
+  /// domain may move until its driver must call used_up(): `unlimited`, at least 1, or 0. `in_force`: the device works
+  /// now.
+  /// 0 means that the domain has moved so many lines beyond its budgets that it is held for this whole period. Its
+  /// driver may still call used_up() at once, in case other domains have donated lines.
   /// The periods of all domains begin at the same instants. The first domain that begins a period also begins it for
-  /// the pool of donated lines. `used` is 0 in the first call of a domain. `periods`: the number of periods that ended
-  /// since the domain's last call; if more than one did, `used` is the sum of all.
+  /// the pool of donated lines. `used` is 0 in the first call of a domain. `periods`: the number of periods that have
+  /// ended since the domain's last call; if more than one has, `used` is the sum of all.
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
-  /// For a domain that has just begun a period: returns half its budget if its driver need not look at it for a while.
-  /// The driver looks at it again once it has moved so many lines, or after `periods` periods. Returns 0 if the driver
+  /// For a domain that has just begun a period: lets its driver skip some periods. Returns half the budget: the driver
+  /// looks at the domain again once it has moved so many lines, or after `periods` periods. Returns 0 if the driver
   /// must look at each period.
-  /// A driver that looks earlier begins the current period with used = 0, and counts all lines moved since the pause
-  /// began as moved in it. So no period exceeds its budget, and that one may end at half of it.
-  /// The result is 0 for domains with real-time work, for domains that have a debt or pay one now, and with reclaim or
-  /// sharing.
+  /// A driver that looks earlier begins the current period with used = 0, and counts all lines since the pause began as
+  /// moved in that period. So no period exceeds its budget, but the last one may end at half of it.
+  /// The result is 0 for domains with real-time work, for domains that have a debt or are paying one, and if `reclaim`
+  /// or sharing is enabled.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {
     enum class Kind : std::uint8_t {
-      /// The domain may move `lines` more from now, at least 1; `unlimited`: no limit is in force any more in this
+      /// The domain may move `lines` more from now, at least 1. `unlimited`: it has no limit for the rest of this
       /// period
       more,
-      hold,  // it is held until the period ends, or another domain's answer ends that
-      go_on, // it continues without a limit until the period ends, as all held domains do (sharing = spare)
+      hold,  // it is held until the period ends, or until another domain's answer releases it
+      go_on, // all held domains continue without a limit until the period ends (sharing = spare)
       /// A period begins now, for every domain: call begin_period() for each (sharing = proportional)
       new_period,
     } kind = Kind::hold;
     Lines lines = 0;
     friend bool operator==(const Answer&, const Answer&) = default;
   };
-  /// Reports that `domain` has moved `used` lines in this period: all that it was allowed. If `used` is less, the
-  /// answer is the rest. With in_force = false, a domain that is limited only while the device works continues without
-  /// a limit. A driver that releases a domain because the device has stopped working must make this call: otherwise the
-  /// lines moved afterwards become a debt. A domain is held if it has not begun a period that others have begun.
+  /// Reports that `domain` has moved `used` lines in this period: all that it was allowed. If `used` is less than that,
+  /// the answer is the rest. With in_force = false, a domain that is limited only while the device works continues
+  /// without a limit. A driver that releases a domain because the device has stopped working must make this call:
+  /// otherwise the lines moved afterwards become a debt. A domain is held if it has not begun a period that others have
+  /// begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
-  /// Sets the budget from the next period on. A domain that is not driven any more must be set to `unlimited`:
-  /// otherwise it counts as one that has not used up its budget, and nothing is ever shared.
+  /// Sets the budget from the next period on. If a domain has no driver any more, the budget must be `unlimited`:
+  /// otherwise the domain seems to have lines left, and domains that have used up theirs never share.
   void set_budget(std::size_t domain, Lines budget) noexcept;
 
   /// The state of a domain, for displays, tests and reports.
   struct State {
     Lines budget = unlimited; // in this period
-    /// Lines given so far in this period, including those from the pool; `unlimited`: no limit is in force, or none any
-    /// more
+    /// Lines that it may move in this period, including those from the pool. `unlimited`: no limit is in force, or no
+    /// longer
     Lines given = unlimited;
     Lines predicted = 0; // lines that it is expected to use (reclaim)
     Lines debt = 0;      // lines moved beyond its budgets and not yet deducted
     bool held = false;   // its cores must not run
-    /// It is held although it moved less than its own lines: it had donated them, and other domains took them
+    /// It is held although it moved less than its own budget: it had donated lines, and other domains took them
     bool mispredicted = false;
     friend bool operator==(const State&, const State&) = default;
   };
@@ -107,10 +108,10 @@ class BandwidthRegulator {
  private:
   struct Domain {
     State state;
-    Lines own = unlimited;         // its budget in this period, less the debt that was deducted
+    Lines own = unlimited;         // the budget of this period without the deducted debt
     Lines next_budget = unlimited; // from its next period on
-    std::uint64_t period = 0;      // the latest that it has begun; 0: none yet
-    bool always = false;
+    std::uint64_t period = 0;      // the number of the period that it began last; 0: none yet
+    bool always = false;           // see BandwidthDomain
     bool donates = true;
   };
 
@@ -123,22 +124,22 @@ class BandwidthRegulator {
 
   std::vector<Domain> domains_;
   BandwidthRules rules_;
-  std::uint64_t period_ = 0; // the latest that any domain has begun
+  std::uint64_t period_ = 0; // the latest period that any domain has begun
   Lines pool_ = 0;
 };
 
-/// Sets the limit of best-effort cores by how much the device is slowed down. Its caller reports each execution on the
-/// device with the kind of its job. The loop learns the undisturbed length of each kind under the lowest limit, so it
-/// begins there until it knows enough. Then it raises the limit while every kind is below the allowed slowdown, and
-/// cuts it at once if one is above. Deterministic; never allocates after construction. Not thread-safe.
+/// Adjusts the bandwidth limit of best-effort cores by how much they slow the device down. The caller reports each
+/// execution on the device with the kind of its job. The loop first learns the undisturbed length of each kind: it
+/// begins with the lowest limit until it knows them. Then it raises the limit while every kind is below the allowed
+/// slowdown, and cuts it at once if one is above. Deterministic; never allocates after construction. Not thread-safe.
 class BandwidthLoop {
  public:
   struct Settings {
-    double slowdown = 1.1; // the largest allowed; at least 1
+    double slowdown = 1.1; // the largest allowed ratio of an execution to its undisturbed length; at least 1
     Bandwidth start{0};    // the limit once undisturbed lengths are known
     Bandwidth floor{0};    // the lowest limit
     Bandwidth ceiling{0};  // the highest limit: what a core can move at all
-    std::size_t kinds = 0; // of jobs
+    std::size_t kinds = 0; // the number of kinds of jobs
   };
   explicit BandwidthLoop(const Settings& settings);
   /// Reports that a job of `kind` < kinds executed for `execution`. Returns the limit from now on. Lengths of 0 and
@@ -150,13 +151,13 @@ class BandwidthLoop {
   /// True while the limit is the floor, until every kind that executes is known
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
-  static constexpr unsigned learnt_from = 8; // executions of a kind, after which it is known
-  /// A number of executions of any kind. Learning takes no longer, and a kind without one in this window does not count
+  static constexpr unsigned learnt_from = 8; // after so many executions under the lowest limit, a kind is known
+  /// Learning ends after so many executions of all kinds. A kind that has none among the last ones does not count
   static constexpr unsigned learning_window = 64;
 
  private:
-  /// The second shortest of several executions. One that is far too short, or any number that are too long, have no
-  /// effect.
+  /// The second shortest of several executions. A single execution that is far too short has no effect, nor have any
+  /// that are too long.
   struct Shortest {
     Duration first = Duration::max();
     Duration second = Duration::max();

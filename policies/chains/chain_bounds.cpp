@@ -11,14 +11,15 @@ namespace {
 
 using Release = ChainTask::Release;
 
-/// A task that a timer, input or call releases (the root), and the tasks behind it, each released by the output before
-/// it.
+/// A root task, released by a timer, an input or a call, and the tasks of the chain that follow it, each released by
+/// the output of its predecessor.
 struct Segment {
   const ChainTask* root = nullptr;
-  Wide takes = 0; // from the root's release to the output of its last task, or until the next task is shut out
+  Wide takes = 0; // from the root's release to the output of its last task, or until shuts_out
 };
 
-/// Returns by how much the wait between two timer grids is shorter than a period, at least.
+/// A task waits at most one period until it samples an output. If both are released by timers, their offsets shorten
+/// the wait; returns by how much, at least.
 Wide saved(const Segment& from, const ChainTask& to) {
   if (from.root->release != Release::timer || to.release != Release::timer) return 0;
   const Nanos grain = std::gcd(from.root->period, to.period);
@@ -42,8 +43,7 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
   ChainBounds bounds;
   Segment segment;
   Wide reaction = 0, reduced_age = 0;
-  /// `answers`: no task behind the first one waits for a release that may never come. `renews`: neither does a sampled
-  /// task
+  /// `answers`: every task after the first is released for certain. `renews`: so is every task that another one samples
   bool answers = true, renews = true;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const ChainTask& task = chain[i];
@@ -85,8 +85,8 @@ std::optional<Nanos> davare_bound(std::span<const ChainTask> chain) {
 
 namespace {
 
-/// Returns true if no job of `next` can begin before the output of `task`: static priority on one core, and nothing
-/// that gives the less urgent task the core in between.
+/// Returns true if no job of `next` can begin between the release and the output of a job of `task`: both are on one
+/// core, `task` is more urgent, and nothing gives the core to `next` in between.
 bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::size_t next) {
   const PlannedTask& planned = plan.tasks[task];
   return planned.core == plan.tasks[next].core && planned.core_rank < plan.tasks[next].core_rank &&
@@ -94,9 +94,9 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
          std::ranges::find(set.tasks.core_budgets, planned.core, &CoreBudget::core) == set.tasks.core_budgets.end();
 }
 
-/// Returns true if jobs can be dropped because an input has nothing new. An input that releases the task always has
-/// something new. An input from `before`, the task before it in the chain (or null), drops only jobs that would have
-/// the same data.
+/// Returns true if jobs may be dropped because an input has nothing new. An input that releases the task always has
+/// something new. `before`: the previous task of the chain, or null. If only its output is not new, a dropped job would
+/// have had the same data, so that it does not count.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

@@ -32,48 +32,48 @@
 
 namespace rtexec::policies {
 
-/// The properties of a task of a chain on which the bounds depend.
+/// A task of a chain, as far as its properties determine the bounds.
 struct ChainTask {
   enum class Release : std::uint8_t {
     timer,    // at offset + k period
     sporadic, // at least a period apart, without an upper limit
-    after,    // by each output of the task before, through a gate of at most its period
+    after,    // by each output of the previous task, through a gate (SporadicGate) of at most its period
   };
   Release release{};
   Nanos period = 1;
   Nanos offset = 0;
   /// The longest time from the nominal release to the output.
   Nanos output = 0;
-  /// The longest time from the nominal release until no job of the next task, which samples this one, begins before the
-  /// output. Absent: such a job may begin until then.
+  /// If this task keeps jobs of the next task, which samples it, from running: how long after the nominal release no
+  /// such job can begin before the output. Absent: such a job may begin until the output.
   std::optional<Nanos> shuts_out{};
-  /// For the first task: the longest time from the sampling of a job's input to the job's nominal release. If no timer
-  /// releases the task, the source samples at least a period apart. Absent: it is unknown, and times count from the
-  /// task's own instants.
+  /// For the first task: the longest time from the sampling of a job's input to the nominal release of the job. If no
+  /// timer releases the task, the source must sample at least a period apart. Absent: the time is unknown, and times
+  /// count from the reads and releases of the task.
   std::optional<Nanos> input_delay{};
 };
 
 struct ChainBounds {
   /// A part of the reaction time.
   struct Term {
-    Nanos waits = 0; // from the output before, or the event, to the release
-    Nanos takes = 0; // from there to the output, or until the next task's jobs are shut out
+    Nanos waits = 0; // from the event, or the output of the previous task, to the release
+    Nanos takes = 0; // from the release to the output, or until jobs of the next task cannot begin before it
   };
   std::vector<Term> terms; // by task
   std::optional<Nanos> reaction, age, reduced_age;
-  std::optional<std::size_t> sporadic; // the sporadic task because of which a bound is missing
+  std::optional<std::size_t> sporadic; // the first sporadic task, because of which a bound is missing
 };
 
 /// Returns the bounds of a chain of at least one task, whose first task is not released after another.
 [[nodiscard]] ChainBounds chain_bounds(std::span<const ChainTask> chain);
 
-/// Returns the sum of periods and outputs (Davare et al., DAC 2007), plus the input delay.
+/// Returns the sum of all periods and outputs plus the input delay, the bound by Davare et al. (DAC 2007).
 [[nodiscard]] std::optional<Nanos> davare_bound(std::span<const ChainTask> chain);
 
 /// Returns how the task passes its data. All its chains agree; a task without a chain is immediate.
 [[nodiscard]] Communication communication_of(const TaskSet& tasks, std::string_view task);
 
-/// Returns the set's chains with what is promised to them. `plan` must have its cores, ranks and response bounds.
+/// Returns the chains of the set, with their bounds and limits. `plan` must have its cores, ranks and response bounds.
 [[nodiscard]] std::vector<PlannedChain> planned_chains(const Plan& plan, const ResolvedSet& set);
 
 } // namespace rtexec::policies

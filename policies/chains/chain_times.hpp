@@ -1,12 +1,13 @@
 // Follows the data of a chain by stamps: from the instants at which jobs read and outputs appear, it computes how long
 // reactions took and how old data were. Definitions: chain_bounds.hpp.
 //
-// ChainTimes follows a whole chain for one owner that reports everything: a simulator, or a reader of traces. Its
-// pieces serve tasks that run on threads of their own. A ChainStamp travels with the data: each job copies the stamp of
-// what it reads to what it writes. The thread of the last task owns a ChainEnd.
+// ChainTimes follows a whole chain for one owner that reports everything: a simulator, or a reader of traces. Tasks
+// that run on threads of their own use ChainStamp and ChainEnd. A ChainStamp travels with the data: each job copies the
+// stamp of what it reads to what it writes. The thread of the last task owns a ChainEnd.
 //
-// The instants of a task, and those of a task that reads it, must be reported in their order. At one instant outputs
-// come before the jobs that read them. Pure and deterministic; allocates at construction alone. Not thread-safe.
+// The reads and outputs of a task, and those of a task that reads its outputs, must be reported in the order of their
+// instants. At the same instant, outputs come before the jobs that read them. Pure and deterministic; allocates at
+// construction alone. Not thread-safe.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -35,15 +36,15 @@ struct ChainStamp {
 /// The times that one output of the last task gives. A time is absent if the output gives none.
 struct ChainSamples {
   std::optional<Duration> reaction;    // of the first output that answers an event
-  std::optional<Duration> age;         // of the output before, which this one replaces
+  std::optional<Duration> age;         // of the previous output, which this one replaces
   std::optional<Duration> reduced_age; // of this output
 };
 
 /// Computes the times of the outputs of the last task.
 class ChainEnd {
  public:
-  /// `triggered`: events release the first task. Otherwise they come at any time, the worst of them just after a job
-  /// has read. Events before the first output are not counted.
+  /// `triggered`: events release the first task. Otherwise events may come at any time, and the worst of them come just
+  /// after a job has read. Events before the first output are not counted.
   explicit ChainEnd(bool triggered) noexcept : triggered_(triggered) {}
 
   ChainSamples output(const ChainStamp& stamp, Instant appears) noexcept {
