@@ -7,42 +7,42 @@
 
 namespace rtexec::policies {
 
-/// Bounds on the end of a device part. Not settled: `from_release` exceeds the limit, or is only the value that was
-/// reached.
+/// Bounds on the end of a device part. If it is not settled, `from_release` exceeds the limit, or is only the value at
+/// which the iteration stopped.
 struct DeviceResponse {
   Nanos from_release = 0; // after the nominal release
   Nanos from_request = 0; // after the request, however early that came
   bool settled = false;
 };
 
-/// Returns the better of two bounds on the same response. A bound that is neither settled nor late gives no
+/// Returns the better of two bounds on the same response. A bound that is neither settled nor above `limit` gives no
 /// information.
 [[nodiscard]] DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos limit);
 
-/// The examined job. More urgent jobs go before it until `lead` of it is done, and then no more. Jobs of more urgent
-/// classes do so until `body` is done as well. Its total time may differ from what each job of its task costs the jobs
-/// after it.
+/// The work of the examined job. Jobs of higher priority may go before it until its `lead` is done. Jobs of more urgent
+/// classes may do so until its `body` is done as well. Nothing goes before its `rest`. The sum may differ from
+/// `Load::cost`, the time that the job costs the jobs after it.
 struct Course {
   Nanos lead = 0;
   Nanos rest = 0;
   Nanos body = 0; // between lead and rest
 };
 
-/// Returns the response of `own` among `higher` (loads of higher priority) and `above` (loads of more urgent classes).
-/// It is blocked at most once by `blocking`, the longest device part of lower priority. The `jitter` of a load is its
-/// latest request after its nominal release. Stops as soon as from_release exceeds `limit`.
+/// Returns the response of a job of task `own`. `higher`: loads of higher priority; `above`: loads of more urgent
+/// classes. `blocking`: the longest device part of lower priority, which blocks at most once. `Load::jitter` is the
+/// latest request after the nominal release. Stops as soon as from_release exceeds `limit`.
 ///
-/// Every job of the level busy period is examined, not just the first, since a job can be pushed through by the one
-/// before (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis: refuted, revisited and
-/// revised, 2007).
+/// Examines every job of the busy period of this priority level, not just the first, since a job can be delayed by the
+/// job of its own task before it (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis:
+/// refuted, revisited and revised, 2007).
 [[nodiscard]] DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher,
                                              Nanos blocking, Nanos limit, std::span<const Load> above = {});
 
-/// Returns when the rest of the first job of a busy period begins, after its request. Later jobs may exceed this value.
-/// Stops beyond `limit`.
+/// Returns when the `rest` (see Course) of the first job of a busy period begins, counted from its request. Later jobs
+/// may exceed this value. Stops beyond `limit`.
 [[nodiscard]] FixedPoint first_start(Nanos lead, std::span<const Load> higher, Nanos blocking, Nanos limit);
 
-/// Returns the response of jobs that are not overtaken once they begin.
+/// Returns the response of a job that nothing overtakes once it has begun.
 [[nodiscard]] inline DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking,
                                                     Nanos limit) {
   return device_response(own, {.lead = 0, .rest = own.cost}, higher, blocking, limit);

@@ -8,12 +8,13 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_charges = 4096; // of all tasks for all lambdas, approximately
+constexpr std::size_t max_charges = 4096; // about so many are computed: values of lambda times tasks
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// Returns the lambdas to examine: 0, every C - delay, and every o that is not above the longest C. Charges are linear
-/// in lambda between these. If there are many, only some are returned: each is sound by itself.
+/// Returns the values of lambda to examine: 0, every C - delay, and every o up to the longest C. Between these, charges
+/// are linear in lambda, so no other value gives a smaller sum. If there are many, returns only some of them: each is
+/// sound by itself.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;

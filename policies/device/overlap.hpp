@@ -13,37 +13,39 @@ namespace rtexec::policies {
 /// A task's device part.
 struct DevicePart {
   Nanos execution = 0; // C
-  Nanos load = 0;      // o: of its chunks, if none is loaded and every frame is taken; 0: it never swaps
+  Nanos load = 0;      // o: loading its chunks, if none is resident and every frame is taken; 0: it never swaps
   Nanos delay = 0;     // by how much a load during its execution may end later; at most C
 };
 
-/// Work that less urgent classes have begun and do not stop.
+/// Work that less urgent classes have begun and that is not interrupted.
 struct Below {
-  Nanos run = 0;    // the longest run of segments
-  Nanos flight = 0; // chunk transfers in flight
+  Nanos run = 0;    // their longest run: segments without a point at which other jobs can go first
+  Nanos flight = 0; // the time until their chunk transfers in flight have ended
 };
 
-/// Charges for one lambda. The time between the starts of two jobs k and m that are staged one after the other is at
-/// most max(C_k, o_m + delay_k) <= lambda + gamma_k + omega_m, with gamma = max(C - lambda, delay), omega = max(o -
-/// lambda, 0).
+/// Charges for one value of lambda, a time in which an execution and the load of the next job overlap
+/// (proofs/pipelined.md). Let jobs k and m be staged (chosen as the next to load and execute) one after the other. The
+/// time between their starts is at most max(C_k, o_m + delay_k) <= lambda + gamma_k + omega_m, with gamma = max(C -
+/// lambda, delay) and omega = max(o - lambda, 0). C, o and delay are the members of DevicePart.
 struct Overlap {
   struct Charge {
-    Nanos cost = 0; // e = lambda + gamma + omega: for a job that is more urgent, or due
-    Nanos lead = 0; // lambda + omega: the part of e before the execution
-    Nanos tail = 0; // C - gamma: what the last execution takes beyond the sum of e
-    /// The blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda +
-    /// max(longest gamma of another task that does not rest, run below) + flight below
+    Nanos cost = 0; // e = lambda + gamma + omega: for each job that is more urgent, or due
+    Nanos lead = 0; // lambda + omega: the part of e before its execution
+    Nanos tail = 0; // C - gamma: the time that the last execution takes beyond the sum of all e
+    /// Blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda + max(longest
+    /// gamma of another task, `Below::run`) + `Below::flight`. The task `rests` of overlaps() counts for no longest
+    /// gamma
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;
-  /// Blocking by best-effort jobs. If there are none: flight below + max(longest gamma of a task that does not rest,
-  /// run below)
+  /// Blocking by best-effort jobs. If there are none: max(longest gamma of a task, `Below::run`) + `Below::flight`
   Nanos background = 0;
 };
 
-/// Returns the charges for each lambda at which a sum of charges can be least. Each is sound by itself. `background`:
-/// the longest parts of best-effort tasks. `rests`: a task of which no job executes when the interval begins; a task
-/// alone on the device always rests.
+/// Returns the charges for each value of lambda at which a sum of charges can be smallest; each one is a sound bound by
+/// itself. `background`: the longest parts of best-effort tasks. `rests`: the index of a task none of whose jobs
+/// executes when the examined interval begins, so that it does not block there. A task that is alone on the device is
+/// always such a task.
 [[nodiscard]] std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background,
                                             const Below& below = {}, std::optional<std::size_t> rests = {});
 

@@ -1,9 +1,11 @@
-// Searches for a way in which tasks share a device whose jobs are cut into segments: which tasks are express, on which
-// level the others are, where their jobs are cut, and how much of them is swapped. Set-up only: allocates.
+// Searches for a way in which tasks share a device whose jobs are cut into segments. It chooses each task's class
+// (express, or a level), the cuts of its jobs, and the number of its chunks that are swapped. Express jobs take the
+// device at the next end of a segment; levels preempt lower levels (segmented_tests.hpp). Set-up only: allocates.
 //
 // The search is a heuristic, and no promise relies on it: the tests (segmented_tests.hpp) examine its choice. It starts
-// with the most urgent tasks express, the others on one level or on one each, and as few swapped chunks as fit. Then it
-// hill-climbs by single changes (a task's class, chunks of a task, the longest run of segments) that reduce lateness.
+// with the most urgent tasks express and the others on one level, or on one level each. As few chunks are swapped as
+// fit. Then it hill-climbs by single changes that reduce lateness: a task's class, chunks of a task, the longest run of
+// segments.
 #pragma once
 
 #include <rtexec/memory.hpp>
@@ -21,17 +23,18 @@
 
 namespace rtexec::policies {
 
-/// The layers of a task of the set, and what the user gives of its division.
+/// The layers of a task of the set, and the user's choices for cutting it.
 struct LayeredTask {
   Layers layers;                        // their times add up to DeviceTask::execution; a single layer is not cut
-  std::optional<unsigned> device_class; // as given; 0: express
-  std::optional<Segmentation> given;    // these cuts, instead of as few as other tasks need
-  /// By layer: the chunks of constants that it reads, in order; empty: they cannot be streamed.
+  std::optional<unsigned> device_class; // the class that the user gives; 0: express
+  std::optional<Segmentation> given;    // cuts that the user gives; absent: as few as other tasks need
+  /// By layer: the range of constant chunks that it reads, in ascending order; empty: the task cannot stream
   std::vector<SlotRange> reads{};
-  bool streams = false; // these constants are streamed
-  /// The planned stream. Then `given` are its cuts, and its ring is DeviceTask::least and most.
+  bool streams = false; // its constants are streamed: loaded layer by layer during executions
+  /// The planned stream, if the task streams. `given` then has the cuts of the stream, and both DeviceTask::least and
+  /// DeviceTask::most are the size of its ring (the frames through which constants are loaded)
   std::optional<Stream> stream{};
-  /// Returns the memory demand of the task if it is cut so, instead of an estimate. Empty: cutting does not change it.
+  /// Returns the memory demand of the task with these cuts. Empty: cutting does not change its memory
   std::function<Result<MemoryDemand>(std::span<const std::uint32_t> cuts)> memory_if_cut{};
   [[nodiscard]] bool fixed() const { return device_class || given || streams; }
 };
@@ -43,14 +46,15 @@ struct LayeredSet {
   unsigned launch_ahead = 0;
 };
 
-/// A choice of classes, which decide who preempts whom, of cuts, and of swap volumes. Each is by task.
+/// A choice of classes, swap volumes and cuts. Each is by task. Classes decide which tasks preempt which.
 struct Preemption {
   std::vector<unsigned> classes;
   Volumes volumes;
   std::vector<Segmentation> cuts;
 };
 
-/// The set that the tests examine. It has the real-time tasks in the order of the set; `index` is the task of each.
+/// The set that the tests examine: only the real-time tasks, in the order of the set. `index`: the index of each in the
+/// set.
 struct TestedSet {
   SegmentedSet set;
   std::vector<std::size_t> index;
@@ -63,10 +67,10 @@ struct PreemptionVerdict {
   Nanos slack = 0;
 };
 
-/// Examines one choice.
+/// Examines one choice and returns its verdict.
 [[nodiscard]] PreemptionVerdict test_preemption(const LayeredSet& set, Order order, Preemption preemption);
 
-/// The levels that a search tries: one for all tasks that are not express, or any number.
+/// The numbers of levels that a search tries: one for all tasks that are not express, or any number.
 enum class Levels { one, any };
 
 /// Returns the first choice that is proved, or the one that comes closest. Returns nullopt if no volumes fit or no cuts

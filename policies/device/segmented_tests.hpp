@@ -1,7 +1,7 @@
-// Tests of a device whose jobs are cut into segments and whose tasks are put into classes, under the rule `segmented`.
-// Class 0, express: its jobs swap nothing, and take the device at the next boundary of whatever executes. Classes 1, 2,
-// ..: levels. Each level by itself follows the rule `pipelined`, and a job of one level freezes all levels below.
-// Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
+// Tests of a device whose jobs are cut into segments and whose tasks are in classes, under the rule `segmented`. Class
+// 0 is express: its jobs swap nothing, and take the device at the next end of a segment, whichever job executes.
+// Classes 1, 2, .. are levels: each follows the rule `pipelined` (loads during executions) on its own, and an
+// unfinished job of one level stops all lower levels. Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
 #pragma once
 
 #include "policies/device/device_demand.hpp"
@@ -14,11 +14,11 @@ namespace rtexec::policies {
 
 /// A task. Its times are those of one job, every charge included.
 struct SegmentedTask {
-  DemandTask part{};         // cost: of all segments. `blocking` is not used; class 0 has no load
+  DemandTask part{};         // `cost`: all segments; `blocking` is not used; class 0 has no load
   unsigned device_class = 1; // 0: express; 1, 2, ..: levels, the most urgent first
   Nanos run = 0;             // the longest run of segments without a boundary at which others may take the device
   Nanos last = 0;            // the last segment
-  Nanos restore = 0;         // reloading, for one level, the chunks whose frames its load took; 0: no load
+  Nanos restore = 0;         // for each lower level: the time to reload the chunks that its load evicts; 0: no load
 };
 
 struct SegmentedSet {
@@ -32,15 +32,15 @@ class SegmentedAnalysis {
  public:
   explicit SegmentedAnalysis(SegmentedSet set);
 
-  /// Returns what a job costs a less urgent class: the job holds the device, its loads take the engines, and the chunks
-  /// that it evicts are loaded again.
+  /// Returns the time that one job costs a less urgent class: it holds the device, its loads use the copy engines, and
+  /// the chunks that it evicts are loaded again.
   [[nodiscard]] Nanos hold(std::size_t task, unsigned device_class) const;
 
   /// Analyses EDF within each class. Returns the tightest result of all classes, and the slack by task.
   [[nodiscard]] DemandAnalysis demand() const;
 
-  /// Analyses static priority within each class. Stops beyond the deadline. More urgent tasks must request no later
-  /// than their jitters say.
+  /// Analyses static priority within each class: returns the response of `task`. Stops beyond its deadline. The result
+  /// holds only if no more urgent task requests the device later than its jitter says.
   [[nodiscard]] DeviceResponse response(std::size_t task) const;
 
  private:

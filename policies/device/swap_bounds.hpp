@@ -1,5 +1,5 @@
-// The demand of swapping on a device, in times alone. Verdicts, charges and searches share each inequality, blocking
-// and condition. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
+// Inequalities, blocking terms and conditions for a device that swaps, as functions of times alone. Tests, charges and
+// searches share them. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -13,15 +13,15 @@ namespace rtexec::policies {
 
 /// The times of one job, with all its charges.
 struct JobTimes {
-  Nanos execution = 0; // C
-  Nanos in = 0;        // O_in
-  Nanos out = 0;       // O_out
+  Nanos execution = 0; // C, the execution
+  Nanos in = 0;        // O_in, loading its chunks
+  Nanos out = 0;       // O_out, freeing the frames for them
   bool swaps = false;
-  /// Returns the sum, if all is done one after the other.
+  /// Returns the time of the job if swap-out, swap-in and execution follow each other.
   [[nodiscard]] constexpr Nanos serial() const { return bounded(Wide{out} + in + execution); }
 };
 
-/// The two longest executions, C_max1 and C_max2.
+/// The two longest executions of a set, C_max1 and C_max2.
 struct LongestExecutions {
   Nanos longest = 0;
   Nanos second = 0;
@@ -36,32 +36,33 @@ struct LongestExecutions {
 
 // ---- blocking ----
 
-/// Blocking by work that began before and cannot be stopped, for rules under which chunks do not move during
-/// executions. All jobs must be added first.
+/// Computes blocking: time that work takes which began before and cannot be stopped. It is for rules under which chunks
+/// do not move during executions. All jobs must be added first.
 class SwapBlocking {
  public:
-  /// `uncharged`: the moves of a busy period that are charged to no job (SwapCharges::uncharged).
+  /// `uncharged`: the time of moves in a busy period that no job is charged for (SwapCharges::uncharged).
   constexpr SwapBlocking(SwapRule rule, Nanos uncharged) : rule_(rule), uncharged_(uncharged) {}
   constexpr void add(const JobTimes& job) {
     executions_.add(job.execution);
     swaps_ = swaps_ || job.swaps;
     longest_ = std::max(longest_, Wide{job.in} + job.execution);
   }
-  /// Returns the blocking by a less urgent job of a task. serial: its swap-out, or its execution and the longer of its
-  /// swap-in and any other execution. rt_swap: 0, since once() covers it.
+  /// Returns the blocking by one less urgent job. Under `serial` it is the longer of two times: its swap-out, or its
+  /// execution with the longer of its swap-in and any other execution. Under `rt_swap` it is 0, since once() covers it.
   [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
     if (rule_ == SwapRule::rt_swap) return 0;
     if (!job.swaps) return job.execution;
     const Nanos beside = std::max(job.in, executions_.beside(job.execution));
     return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
   }
-  /// Returns the blocking in every interval. rt_swap: max(longest swap-in with its execution, the two longest
-  /// executions) for work under way when a busy period begins, plus chunks that leave for other jobs.
+  /// Returns the blocking that counts in every interval, whichever jobs block. Under `rt_swap` it is max(longest
+  /// swap-in with its execution, the two longest executions), for work under way when a busy period begins, plus
+  /// `uncharged`. Under other rules it is `uncharged`.
   [[nodiscard]] constexpr Nanos once() const {
     if (rule_ != SwapRule::rt_swap) return uncharged_;
     return bounded((swaps_ ? std::max(longest_, executions_.both()) : longest_) + uncharged_);
   }
-  /// Returns the blocking by a job of a task in an interval that this job alone blocks.
+  /// Returns the whole blocking in an interval in which only one job, `job`, blocks.
   [[nodiscard]] constexpr Nanos all_by(const JobTimes& job) const { return bounded(Wide{by(job)} + once()); }
 
  private:
@@ -74,20 +75,20 @@ class SwapBlocking {
 
 // ---- shares ----
 
-/// Returns the share of each second, rounded up.
+/// Returns `work` as a share of `period`, in nanoseconds per second, rounded up.
 [[nodiscard]] constexpr Nanos share_of(Wide work, Nanos period) {
   return bounded((work * second + period - 1) / period);
 }
 
-/// Returns the work for which a share of a second leaves time in `period`, rounded down. Below 0: the demand is too
-/// large.
+/// Returns the time in `period` that the share `share` of each second makes, rounded down. A negative result means that
+/// the demand is too large.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
 }
 
-/// RT-Swap, Theorem 1. Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2): B_max = max(O_out, O_in + C,
-/// C_max1 + C_max2).
+/// RT-Swap, Theorem 1 (Kang et al., RTSS 2023). Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2):
+/// B_max = max(O_out, O_in + C, C_max1 + C_max2).
 class Theorem1 {
  public:
   constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
@@ -104,7 +105,7 @@ class Theorem1 {
     limiting_ = task;
   }
   [[nodiscard]] constexpr Nanos shortest() const { return shortest_; }                      // min T
-  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // the task with min T
+  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with min T
   [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
   /// Returns the task that blocks; nullopt: the two longest executions do.
@@ -112,15 +113,16 @@ class Theorem1 {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
   [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); } // of jobs, in min T
+  /// Returns the left side of Eq. (3), in nanoseconds per second.
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
-  /// Returns what the jobs leave of min T.
+  /// Returns the time in min T that the demand of jobs leaves for blocking.
   [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
 
  private:
   LongestExecutions executions_;
   Wide blocking_ = 0;
-  Wide jobs_ = 0; // the sum of their shares
+  Wide jobs_ = 0; // the sum of the jobs' shares
   Nanos shortest_ = longest_time;
   std::optional<std::size_t> limiting_, blocker_;
 };
@@ -132,7 +134,7 @@ class Theorem1 {
                         : static_cast<std::uint64_t>((time - fixed) / per_chunk);
 }
 
-// ---- room for a load during an execution ----
+// ---- enough frames for a load during an execution ----
 
 /// The two largest volumes.
 struct LargestVolumes {
@@ -146,16 +148,17 @@ struct LargestVolumes {
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// Returns the delay of a load during the execution of a job: the frames of that job become free only at its end.
-/// `own`: the job's chunks, at most `frames`; `others`: the most chunks of a concurrent load.
+/// Returns by how much a load may end later because it runs during the execution of a job: the frames of that job
+/// become free only at its end. `own`: the chunks of the job, at most `frames`. `others`: the most chunks of a
+/// concurrent load. `alpha`: the time that each chunk adds to a load.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;
   return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
 }
 
-/// Returns the number of frames that take at least as long to load as a job executes: ceil(C / alpha). If that is more
-/// than there are, all frames never suffice.
+/// Returns the number of frames whose load takes at least as long as the job executes: ceil(execution / alpha). The
+/// result may exceed the number of frames that exist.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
@@ -163,8 +166,10 @@ struct LargestVolumes {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// Checks (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); then no job delays a
-/// concurrent load. Returns the first k for which (M) fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
+/// Checks condition (M) of proofs/volumes.md: for each task k that swaps, x_k + max of the others' x <= F, or C_k <=
+/// alpha (F - x_k). If it holds, no job delays a concurrent load. x_k is the swap volume of task k (its number of
+/// swapped chunks), F the number of frames, C_k the execution. `volume(k)` returns x_k; `beside(k)` returns ceil(C_k /
+/// alpha). Returns the first k for which (M) fails.
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;
@@ -176,7 +181,8 @@ struct LargestVolumes {
   return std::nullopt;
 }
 
-/// Returns the largest x_k for which (M) holds if no other volume exceeds `highest`.
+/// Returns the largest swap volume of a task with which condition (M) above holds for it, if no other task's volume
+/// exceeds `highest`. `beside`: ceil(C / alpha) of the task.
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});
