@@ -3,21 +3,21 @@
 namespace rtexec::policies {
 namespace {
 
-/// The number of steps of a walk, after which it looks ahead.
+/// A walk (see analyse_demand) looks ahead after so many steps.
 constexpr int patience = 16;
 
 /// No sum of demand exceeds this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One sound way to charge the jobs of an interval that is shorter than `below`.
+/// One sound way to charge jobs: the charges of each task. It holds for intervals shorter than `below`.
 struct Way {
   struct Charge {
-    Nanos cost = 0;     // of each job that is due
+    Nanos cost = 0;     // for each job that is due in the interval
     Nanos blocking = 0; // of a job that is due later
-    Nanos tail = 0;     // once, of the tasks that are due
+    Nanos tail = 0;     // added once: the largest among tasks with due jobs
   };
   std::vector<Charge> tasks;
-  Nanos background = 0; // blocks in every interval
+  Nanos background = 0; // blocking in every interval
   Nanos below = unbounded;
 };
 
@@ -28,8 +28,8 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Returns the way for jobs that need no load. They bypass jobs that are loaded: for them the device is as if nothing
-/// were staged.
+/// Returns the charges for intervals in which only jobs without a load are due. These bypass the jobs that are loaded,
+/// so that no load delays them.
 Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
@@ -38,7 +38,8 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   return way;
 }
 
-/// Returns the ways that overlap loads with executions. `rests` holds for intervals shorter than `below`.
+/// Returns the charges for loads that overlap executions, one for each value of lambda (overlap.hpp). `rests`: a task
+/// that executes no job when the interval begins, in intervals shorter than `below`.
 std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                             std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
@@ -53,8 +54,8 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surrounding
   return ways;
 }
 
-/// Returns the ways for intervals in which jobs of one task alone are due. None of its jobs executes when such an
-/// interval begins: it would be done by its deadline, before the next one is requested.
+/// Returns the charges for intervals so short that only jobs of one task are due. No job of that task executes when
+/// such an interval begins: it would be done by its deadline, before the next job is requested.
 std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
@@ -81,7 +82,7 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t), the least over all ways.
+/// Computes h(t): for each t, the least over all ways to charge jobs.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -106,8 +107,8 @@ class DeviceDemand {
     return *least;
   }
 
-  /// Returns a bound on the time that a real-time job is ever pending without a break; `unbounded` if none is found
-  /// soon.
+  /// Returns a bound on a busy period: the time without a break in which some real-time job is pending. `unbounded` if
+  /// none is found after a few steps.
   Nanos busy_period() const {
     constexpr int few_steps = 1000;
     const Way* way = lightest();
@@ -128,17 +129,17 @@ class DeviceDemand {
     return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
   }
 
-  /// Returns a rise for which h(t') <= max(h(t), demand(t) + rise) for t' < t: a job that is not yet due may block for
-  /// longer than it demands when it is due.
+  /// Returns the most by which h may fall when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. It falls
+  /// if a job that is not yet due blocks for longer than it demands once it is due.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Returns an instant beyond which t - h(t) >= `slack`, for instants after the last first deadline. In any way whose
-  /// U is below one, h(t) <= U t + sum (T - d) C / T + work that comes once. Jobs above are at most (h(t) + J) / T + 1
-  /// of each. Returns nullopt if there is no such instant.
+  /// Returns an instant beyond which t - h(t) >= `slack`, for all t after the largest relative deadline. If the charges
+  /// of a way have utilisation U < 1, h(t) <= U t + sum (T - d) C / T + work that comes once. More urgent classes add
+  /// at most (h(t) + J) / T + 1 jobs for each of their tasks. Returns nullopt if there is no such instant.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -170,13 +171,14 @@ class DeviceDemand {
     return work;
   }
 
-  /// Returns the work of more urgent classes until `own` is done too. If the total exceeds `instant`, only a part of
-  /// it.
+  /// Returns the work of more urgent classes until it and `own` are done. If the total exceeds `instant`, the result is
+  /// only a part of it.
   Wide above(Nanos own, Nanos instant) const {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Returns the way that takes least of the device, among those for every interval; null if the device is overloaded.
+  /// Returns the way with the least utilisation among those for intervals of any length; null if the device is
+  /// overloaded.
   const Way* lightest() const {
     const Way* lightest = nullptr;
     Nanos least = 0;
@@ -197,7 +199,7 @@ class DeviceDemand {
   std::vector<Way> ways_;
 };
 
-/// Returns the last instant before `bound` at which some job is due.
+/// Returns the last instant before `bound` at which a job is due; 0 if there is none.
 Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
@@ -206,7 +208,7 @@ Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// Returns the last first deadline before `bound`; 0 if there is none.
+/// Returns the largest relative deadline below `bound`; 0 if there is none.
 Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
@@ -214,8 +216,7 @@ Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// Limits the demand by the busy period. No job ends later than `busy` after the begin of an interval, whatever is due
-/// in it.
+/// Limits h(t) by the busy period: no job ends later than `busy` after the begin of an interval, whatever is due in it.
 Demand within(Demand demand, Wide busy) {
   demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
   demand.demand = std::min(demand.demand, busy - demand.blocking);
@@ -223,7 +224,8 @@ Demand within(Demand demand, Wide busy) {
   return demand;
 }
 
-/// Returns the demand of a device part that takes longer than its own deadline; then no search is needed.
+/// Returns the demand of a device part that is longer than its own deadline, or nullopt if there is none. If there is
+/// one, no search is needed.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {
@@ -271,8 +273,9 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + min_slack());
   if (highest >= unbounded) return analysis;
 
-  // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
-  // to t: continue below. If that leads no further, the next first deadline is examined before its turn.
+  // Let s be the smallest slack found so far, and h' the maximum of h up to t. Then the slack is at least s everywhere
+  // from h' + s up to t, so the walk continues below h' + s. If it advances slowly, it examines the next relative
+  // deadline ahead of its turn.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
@@ -289,7 +292,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // Instants that are as tight as that one are not skipped.
+    // Instants with the same slack as that deadline are not skipped.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

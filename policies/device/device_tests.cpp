@@ -16,7 +16,7 @@ void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
   verdict.proved = left <= right;
 }
 
-/// The times of the jobs of a set, one after the other, and what blocks them.
+/// The times of the jobs of a set if swap-out, swap-in and execution follow each other, and their blocking.
 struct SerialJobs {
   SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
     const SwapCharges swap(set, volumes);
@@ -57,11 +57,12 @@ std::vector<std::size_t> by_deadline(const DeviceSet& set) {
   return order;
 }
 
-/// For each k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1.
+/// Tests for each k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1. B_k: the blocking of task k; e_i: the time of a
+/// job of task i.
 void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const SerialJobs jobs(set, volumes);
   const std::vector<std::size_t> order = by_deadline(set);
-  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by the tasks from here on
+  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by the tasks from this position on
   std::vector<std::optional<std::size_t>> by(order.size() + 1);
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
     if (!set.tasks[i].real_time && jobs.blocked_by(i) > longest.back()) {
@@ -94,7 +95,7 @@ void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict)
 
 // ---- demand ----
 
-/// The real-time tasks as the demand test takes them, and their indices.
+/// The real-time tasks as DemandTask, and their indices in the set.
 struct DemandSet {
   std::vector<DemandTask> tasks;
   std::vector<std::size_t> index;
@@ -122,7 +123,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// Returns the device parts under the rule `pipelined`.
+/// Returns the device parts as the rule `pipelined` sees them.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -184,7 +185,7 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// Takes in one task's response time: settled and in time, or not.
+/// Adds the response of one task to the verdict, which keeps the one with the least slack.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
@@ -219,14 +220,14 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// The number of tasks above which only the way that leaves the most time is examined
+/// With more tasks than this, only the charges with the least utilisation are examined
 constexpr std::size_t many = 64;
 
-/// One way to charge all tasks, as far as the analysis has come.
+/// The charges for one value of lambda (overlap.hpp), for the tasks examined so far.
 struct Charging {
-  std::vector<Load> higher;    // of the tasks above
-  double share = 0;            // that they take
-  std::vector<Nanos> blocking; // by those below, by task
+  std::vector<Load> higher;    // loads of the more urgent tasks
+  double share = 0;            // the share of the device that these take
+  std::vector<Nanos> blocking; // by task: the blocking by it and less urgent ones
 };
 
 Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
@@ -237,8 +238,8 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
   return charging;
 }
 
-/// Computes the responses. If neither a task nor those above it are loaded, loads have no effect. Stops after the first
-/// task that is late.
+/// Computes the responses. For a task that loads no chunks and is more urgent than all that do, loads have no effect.
+/// Stops after the first task that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const std::vector<Overlap> all = overlaps(parts_of(set, volumes), {});
   std::vector<Charging> charged;

@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned express = 0;
 constexpr unsigned first_level = 1;
-/// Blocking times that differ by less lead to the same cuts.
+/// Two limits on blocking that differ by less than this lead to the same cuts.
 constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
 
 // ---- one choice in times ----
 
-/// Returns the largest volume of another task on the same level.
+/// Returns the largest swap volume (in chunks) of the other tasks on the same level.
 std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   std::uint32_t largest = 0;
   for (std::size_t j = 0; j < preemption.volumes.size(); ++j)
@@ -31,7 +31,7 @@ std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   return largest;
 }
 
-/// The times that the tests need of tasks whose segments are known.
+/// Computes the times that the tests need for one choice of classes, volumes and cuts.
 class Charged {
  public:
   Charged(const LayeredSet& set, const Preemption& preemption)
@@ -83,10 +83,11 @@ void add_background(SegmentedSet& set, const SegmentedTask& task) {
 struct Verdict {
   bool proved = false;
   Nanos slack = 0;
-  double lateness = 0; // sum of the tasks' lateness as shares of their deadlines; overload counts as one deadline
+  double lateness = 0; // the sum over tasks of (lateness / deadline), plus 1 for an overloaded device
 };
 
-/// Returns the slacks of the real-time tasks as the tests compute them, and fills in `verdict`.
+/// Returns the slacks of the real-time tasks as the tests compute them. Sets `verdict`, but not the tasks' part of its
+/// lateness.
 std::vector<Nanos> slacks_of(const SegmentedAnalysis& analysis, std::span<const SegmentedTask> tasks, Order order,
                              Verdict& verdict) {
   if (order == Order::edf) {
@@ -119,8 +120,8 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 
 // ---- cuts ----
 
-/// Cuts all tasks into the longest segments that express tasks allow, with no run longer than `longest` if layers are
-/// short enough.
+/// Cuts all tasks into the longest segments that express tasks allow. No run (1 + launch_ahead segments in a row) is
+/// longer than `longest`, unless a layer is longer.
 class Cutter {
  public:
   Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
@@ -133,7 +134,7 @@ class Cutter {
     express_ = static_cast<std::size_t>(std::ranges::count(classes, express));
   }
 
-  /// Returns the cuts by task; nullopt if some task cannot be cut so.
+  /// Returns the cuts by task, or nullopt if a task cannot be cut so.
   [[nodiscard]] std::optional<std::vector<Segmentation>> cut() {
     std::vector<Layers> layers;
     for (const std::size_t i : urgency_) layers.push_back(to_cut(i));
@@ -148,21 +149,22 @@ class Cutter {
   }
 
  private:
-  /// Returns the layers to cut. Given cuts count here only by their effect on the execution time.
+  /// Returns the layers of a task to cut. A task with given cuts is represented by one layer of its whole time, with
+  /// their overhead.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const LayeredTask& layered = set_.tasks[task];
     if (!layered.given) return layered.layers;
     return {.times = {sum_of(segments_of(layered.layers, layered.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
-  /// Returns the longest allowed run of the next task.
+  /// Returns the longest run that the next task may have, after the tasks that have their `segments`.
   [[nodiscard]] Nanos tolerance(SetSegments segments) {
     if (segments.size() <= express_) allowed_ = allowed_by(segments);
     const std::size_t task = urgency_[segments.size()];
     return set_.tasks[task].given ? unbounded : std::min(allowed_, std::max(longest_, shortest_run(task)));
   }
 
-  /// Returns the longest run that these tasks, which are express, allow.
+  /// Returns the longest run that the express tasks with these segments allow other tasks.
   [[nodiscard]] Nanos allowed_by(SetSegments segments) const {
     SegmentedSet set;
     for (std::size_t k = 0; k < segments.size(); ++k) {
@@ -184,7 +186,7 @@ class Cutter {
     return !most ? 0 : *most == longest / step ? unbounded : *most * step;
   }
 
-  /// Returns the longest run with a cut behind each layer.
+  /// Returns the longest run of a task that is cut behind each layer.
   [[nodiscard]] Nanos shortest_run(std::size_t task) const {
     const Layers& layers = set_.tasks[task].layers;
     Nanos longest = 0;
@@ -198,15 +200,16 @@ class Cutter {
   const LayeredSet& set_;
   Order order_;
   Nanos longest_;
-  std::vector<std::size_t> urgency_; // express tasks first
+  std::vector<std::size_t> urgency_; // indices of tasks, express ones first
   std::size_t express_ = 0;
   Nanos allowed_ = 0;
 };
 
 // ---- classes, volumes and the longest run ----
 
-/// Searches for a choice. It starts with the most urgent tasks express, and the others on one level or on one each.
-/// From the best of these it continues by single changes that reduce lateness.
+/// Searches for a choice of classes, swap volumes and cuts. The first choices have the most urgent tasks express, and
+/// the others on one level, or on one level each. From the best of these it continues by single changes that reduce
+/// lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -248,7 +251,7 @@ class Search {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
-  /// Returns the first choices, each with its best volumes. Stops once one is proved.
+  /// Returns the first choices, each with its best volumes. Stops as soon as one is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
     for (const std::size_t count : express_counts()) {
@@ -264,7 +267,7 @@ class Search {
     return choices;
   }
 
-  /// Improves the best choices, and keeps only these.
+  /// Improves the best of `choices` by single changes, and removes the others.
   void improve(std::vector<Choice>& choices) {
     left_ = max_examined();
     std::ranges::stable_sort(choices, {}, &Choice::lateness);
@@ -276,8 +279,8 @@ class Search {
     }
   }
 
-  /// Returns how many of the most urgent tasks are made express. The first count covers the tasks that the longest job
-  /// would make late.
+  /// Returns the numbers of most urgent tasks that are made express in the first choices. The first number counts the
+  /// tasks that the longest job of the set would make late.
   [[nodiscard]] std::vector<std::size_t> express_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
@@ -303,7 +306,8 @@ class Search {
     return tidy(std::move(classes));
   }
 
-  /// Returns the classes without empty levels in between, and with best-effort tasks on the last one.
+  /// Renumbers the levels so that none is empty, unless the user gives classes. Puts best-effort tasks on the last
+  /// level.
   [[nodiscard]] std::vector<unsigned> tidy(std::vector<unsigned> classes) const {
     std::vector<unsigned> levels;
     for (const std::size_t i : by_urgency_)
@@ -322,7 +326,8 @@ class Search {
     return classes;
   }
 
-  /// Returns volumes that fit, with as few chunks as possible for different bounds on what a task swaps.
+  /// Returns volumes that fit (leave enough frames). A task swaps as few chunks as possible, for different limits on
+  /// the chunks of one task.
   [[nodiscard]] std::vector<Volumes> volumes_with(const std::vector<unsigned>& classes) const {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
@@ -336,7 +341,7 @@ class Search {
     return found;
   }
 
-  /// Returns volumes that are filled from the least urgent task on.
+  /// Returns volumes of at most `bound` chunks for each task. Chunks are taken from the least urgent tasks first.
   [[nodiscard]] Volumes filled(const std::vector<unsigned>& classes, std::uint32_t bound, bool constants_alone) const {
     Volumes volumes;
     std::uint64_t missing = set_.device.overflow;
@@ -358,7 +363,7 @@ class Search {
     return volumes;
   }
 
-  /// Examines a choice. Returns false if it cannot be cut so.
+  /// Examines a choice and sets its lateness. Returns false if the tasks cannot be cut so.
   [[nodiscard]] bool examine(Choice& choice) {
     const auto [known, is_new] = examined_.try_emplace({choice.classes, choice.volumes, choice.longest_run});
     if (is_new) known->second = lateness_of(choice);
@@ -367,8 +372,8 @@ class Search {
     return true;
   }
 
-  /// Returns the lateness of a choice, and keeps the choice if it is the best so far. Returns nullopt if it cannot be
-  /// cut so.
+  /// Returns the lateness of a choice. Keeps its verdict if it is the best so far. Returns nullopt if the tasks cannot
+  /// be cut so.
   [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
     if (!cuts) return std::nullopt;
@@ -390,7 +395,7 @@ class Search {
     return found->second;
   }
 
-  /// Moves to a choice if it is less late, or proved. Returns true if it moved.
+  /// Replaces the current choice by `choice` if that is less late, or proved. Returns true if it did.
   [[nodiscard]] bool goes_to(Choice choice) {
     if (left_ == 0 || proved()) return false;
     --left_;
@@ -419,7 +424,7 @@ class Search {
     return choice;
   }
 
-  /// Returns the choice with the task on a level of its own, above all levels that are `level` or more.
+  /// Returns the current choice with the task on a new level `level`; levels from that number on move down by one.
   [[nodiscard]] Choice with_level(std::size_t task, unsigned level) const {
     Choice choice = at_;
     for (unsigned& each : choice.classes)
@@ -429,7 +434,8 @@ class Search {
     return choice;
   }
 
-  /// Moves chunks from one task to another, or adds or removes chunks of one.
+  /// Moves chunks between two tasks, or adds or removes chunks of one task, if that reduces lateness. Returns true if
+  /// it did.
   [[nodiscard]] bool move_chunks() {
     if (set_.device.overflow == 0) return false;
     const std::size_t none = set_.tasks.size();
@@ -468,11 +474,12 @@ class Search {
   const LayeredSet& set_;
   Order order_;
   Levels levels_ = Levels::one;
-  std::vector<std::size_t> by_urgency_; // real-time tasks: by deadline, or as the set has them
-  bool given_ = false;                  // some class is given
+  std::vector<std::size_t> by_urgency_; // real-time tasks by deadline; under static priority in the order of the set
+  bool given_ = false;                  // the user gives the class of some task
   std::size_t left_ = 0;                // how many more choices may be examined
+  /// By the classes that are express, and the longest run: the cuts.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
-  std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness
+  std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness by choice
   Choice at_;
   std::optional<PreemptionVerdict> closest_;
   double min_lateness_ = 0;

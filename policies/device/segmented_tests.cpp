@@ -91,7 +91,8 @@ DeviceResponse SegmentedAnalysis::express_response(std::size_t task) const {
                          own.part.jitter + own.part.deadline);
 }
 
-/// If neither the task nor those above it in its level are loaded, loads of the level have no effect.
+/// Examines a task of a level. If no chunks are loaded for it or for more urgent tasks of its level, loads of the level
+/// have no effect.
 DeviceResponse SegmentedAnalysis::level_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   const Surroundings others = surroundings(own.device_class);

@@ -1,6 +1,6 @@
 // Random task sets, for studies of the device tests. A set depends only on the seed, its number and the point of the
-// study, so that any thread can make any set, in any order. Sets of one number are nested: those of more tasks begin
-// with the same ones. Allocates.
+// study (StudyPoint), so that any thread can make any set, in any order. Sets with the same number are nested: a set of
+// more tasks begins with the tasks of a smaller one. Allocates.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -21,16 +21,16 @@ struct DeviceNeed {
   Duration execution{0};
   Bytes footprint{0};
   Bytes swappable{0}; // of the footprint
-  Bytes constants{0}; // of the swappable memory; the rest of that is scratch
+  Bytes constants{0}; // of the swappable memory; the rest of `swappable` is scratch
 };
 
-/// The needs of one network by resolution, the lowest first.
+/// The needs of one network at each resolution, the lowest first.
 using NetworkSizes = std::vector<DeviceNeed>;
 
 struct GeneratedTask {
-  Duration period{1}; // and deadline
+  Duration period{1}; // also the deadline
   DeviceNeed need;
-  std::vector<Duration> layers{}; // the execution by layer; empty: one layer
+  std::vector<Duration> layers{}; // the execution time of each layer; empty: one layer
 };
 
 template <class T> struct Range {
@@ -40,7 +40,7 @@ template <class T> struct Range {
 
 enum class Distribution { uniform, log_uniform };
 
-/// Short tasks with high rates that are added to a set. They need no memory of the device, and have one layer.
+/// Short tasks with high rates that are added to a set. They need no device memory, and have one layer.
 struct FastTasks {
   Range<std::size_t> count{}; // uniform
   Range<Duration> period{};   // uniform
@@ -50,8 +50,9 @@ struct FastTasks {
 /// The source of tasks. With networks, each task is one network at one resolution, both drawn evenly. Without networks,
 /// tasks are drawn from ranges.
 struct TaskSource {
-  std::vector<NetworkSizes> networks{}; // none empty
-  /// The number of first tasks, drawn again until their footprints sum to `start_footprint`; some such set must exist
+  std::vector<NetworkSizes> networks{}; // each network has at least one resolution
+  /// The number of first tasks. They are drawn again until their footprints sum to `start_footprint`; such a set must
+  /// exist
   std::size_t start = 0;
   Range<Bytes> start_footprint{};
   Range<Duration> period{}; // 0 < least <= most
@@ -62,14 +63,14 @@ struct TaskSource {
   double swappable = 1;            // share of the footprint
   double constants = 1;            // share of the swappable memory
   Range<Duration> execution{};     // uniform; if 0, it follows from the utilisation
-  Range<std::size_t> layers{1, 1}; // uniform; their times are uniform from a tenth of the longest possible one to it
-  FastTasks fast{};                // come first in a set
+  Range<std::size_t> layers{1, 1}; // uniform; so are their times, between a tenth of the longest possible one and that
+  FastTasks fast{};                // added in front of the other tasks
 };
 
-/// The parameters that a row of a study fixes.
+/// The parameters of one row of a study.
 struct StudyPoint {
-  std::size_t tasks = 0;  // at least source.start; without fast ones
-  double utilisation = 0; // sum of execution / period, if executions follow from it
+  std::size_t tasks = 0;  // at least source.start; fast tasks do not count
+  double utilisation = 0; // the sum of execution / period, if executions follow from it
   /// The number of first tasks that have their network's highest resolution; all others have its lowest
   std::optional<std::size_t> high{};
 };
@@ -77,32 +78,33 @@ struct StudyPoint {
 [[nodiscard]] std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& point, std::uint64_t seed,
                                                   std::uint64_t number);
 
-/// Returns shares that sum to `total`, evenly distributed among all such. UUniFast: Bini and Buttazzo, Measuring the
+/// Returns shares that sum to `total`, uniformly distributed. Algorithm UUniFast: Bini and Buttazzo, Measuring the
 /// performance of schedulability tests, 2005. `random`: numbers in [0, 1), one fewer than shares.
 [[nodiscard]] std::vector<double> uunifast(double total, std::span<const double> random);
 
-/// The classes of a task's memory that are distinguished.
+/// The classes that a task's memory is divided into.
 enum class MemoryModel {
-  state,     // none: swappable memory is copied out and in, as RT-Swap does
+  state,     // no classes: all swappable memory is copied out and in, as in RT-Swap
   constants, // all swappable memory is constants, which are dropped and copied in
-  /// Constants are dropped and copied in; scratch is the same chunks for all tasks; what is not swappable stays
+  /// Swappable memory is constants, which are dropped and copied in, and scratch, which all tasks share. Other memory
+  /// stays on the device
   classes,
-  /// As `classes`. In addition, memory that is not swappable (a process's context and libraries) exists once, for the
-  /// largest
+  /// As `classes`. In addition, the memory that is not swappable (a process's context and libraries) exists only once,
+  /// in the size of the largest one
   one_process,
 };
 
 struct StudyDevice {
-  std::optional<Bytes> capacity{}; // absent: the demand of the tasks of each set
-  double reduced = 0;              // percent by which it is reduced
+  std::optional<Bytes> capacity{}; // absent: all memory that the tasks of a set need
+  double reduced = 0;              // the percentage by which the capacity is reduced
   Bytes chunk{1};
   SwapCost cost{};
-  Duration cut_overhead{0}; // of each cut of a job into segments
+  Duration cut_overhead{0}; // the time that each cut of a job adds
 };
 
-/// Returns the tasks as a device set. Footprints are in whole chunks, rounded up. Swappable memory is rounded down; if
-/// classes are told apart, each of them is rounded up (plan_memory.hpp). Under static priority the shortest period
-/// comes first. All memory of all tasks must be fewer than 2^31 chunks.
+/// Returns the tasks as a device set. Footprints are in whole chunks, rounded up. Swappable memory is rounded down. If
+/// the model has classes, each of them is rounded up (plan_memory.hpp). Under static priority, tasks are in order of
+/// their periods, the shortest first. The memory of all tasks must be fewer than 2^31 chunks.
 [[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
                                       MemoryModel memory, unsigned copy_engines, Order order);
 

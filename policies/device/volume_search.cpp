@@ -18,13 +18,14 @@ std::uint64_t total_of(const Volumes& volumes) {
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
-/// Returns the frames of one task for (M). In its end-to-end analysis its execution may be longer.
+/// Returns the number of frames that take as long to load as a job of the task executes, for (M). The execution is the
+/// longer of the task's and the one charged in the end-to-end analysis.
 std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
 
-/// Returns the tasks in the order in which volumes hurt least: best-effort ones, which only block, then the least
-/// urgent.
+/// Returns the tasks in the order in which they should swap: first the best-effort ones, whose jobs only block, then
+/// the others, the least urgent first.
 std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, bool by_deadline = false) {
   std::vector<std::size_t> tasks(set.tasks.size());
   std::iota(tasks.begin(), tasks.end(), std::size_t{0});
@@ -38,8 +39,8 @@ std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, b
   return tasks;
 }
 
-/// Distributes `total` chunks in order, up to `caps`, and up to `first` before any task gets more. Returns false if
-/// there is no room for so many.
+/// Distributes `total` chunks over the tasks, in two rounds in the order `order`. The first round gives each task up to
+/// `first` chunks, the second one up to its cap in `caps`. Returns false if the caps are too low for `total`.
 bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
           std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -57,7 +58,7 @@ bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>
   return total == 0;
 }
 
-/// Lowers a cap. Returns false if it cannot be lowered.
+/// Lowers the cap of a task to `to`. Returns false if its volume is given, or must be larger.
 bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t to) {
   if (caps[task] <= to) return true;
   if (given(set.tasks[task]) || to < set.tasks[task].least) return false;
@@ -67,9 +68,10 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 
 // ---- serial tests ----
 
-/// Searches for volumes for serial tests. All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to
-/// that, with M as the largest. Under caps, filling the least urgent tasks first is best for all tasks at once.
-/// Blocking only lowers caps, and lower caps only leave less slack.
+/// Searches for volumes for serial tests (those in which chunks do not move during executions). Let M be the largest
+/// volume. Volumes fit if their sum is V + M, and any volumes that fit can be reduced to that sum. With caps on the
+/// volumes, it is best for every task to fill the least urgent tasks first. If a task blocks for too long, its cap is
+/// lowered; lower caps never leave more slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -86,8 +88,8 @@ class SerialSearch {
     }
   }
 
-  /// Returns the smallest volumes that are proved, and larger ones, those with the most slack first. If none is proved,
-  /// it returns those that come closest.
+  /// Returns proved volumes: the smallest ones and some larger ones, those with the most slack first. If none are
+  /// proved, returns those that come closest.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
@@ -105,7 +107,7 @@ class SerialSearch {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      // Larger volumes are examined only if another task stays resident, or much more is swapped
+      // A larger M is examined only if more tasks stay resident with it, or if it is at least half as large again
       if (resident <= max_resident && largest < next) continue;
       max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
@@ -115,7 +117,7 @@ class SerialSearch {
   }
 
  private:
-  using Found = std::vector<std::pair<Nanos, Volumes>>; // with the slack
+  using Found = std::vector<std::pair<Nanos, Volumes>>; // volumes with their slack
 
   static std::vector<Volumes> sorted(Found& found) {
     std::ranges::stable_sort(found, std::greater{}, &Found::value_type::first);
@@ -128,7 +130,7 @@ class SerialSearch {
 
   static constexpr std::size_t max_refused = 8;
   static constexpr std::size_t max_proved = 6;
-  // If tasks times chunks exceed this number, only some volumes are examined
+  // If tasks times chunks exceed this number, only some values of M are examined
   static constexpr std::uint64_t many = 8192;
 
   void cap_at(std::uint32_t largest) {
@@ -180,7 +182,7 @@ class SerialSearch {
     return {.proved = false, .slack = 0, .again = again};
   }
 
-  /// True if the device is overloaded by more than rounding.
+  /// True if the device is overloaded by more than a rounding error.
   bool surely_too_busy() const {
     const double moved = static_cast<double>((set_.cost.in_per_chunk + set_.cost.out_per_chunk).count());
     double total = 0;
@@ -195,7 +197,7 @@ class SerialSearch {
     const DeviceVerdict verdict = test_device(set_, test_, order_, volumes_);
     if (verdict.proved) return {.proved = true, .slack = verdict.slack};
     Round round{.proved = false, .slack = verdict.slack};
-    const Nanos room = verdict.blocking + verdict.slack; // for the blocking, at the tightest place
+    const Nanos room = verdict.blocking + verdict.slack; // the blocking that would fit at the tightest instant or task
     if (room < 0 || set_.rule == SwapRule::rt_swap) return round;
     const SwapCharges swap(set_, volumes_);
     bool lowered = false;
@@ -239,13 +241,15 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// Which loads a concurrent job may delay: none, which is (M), or those whose delay lambda covers.
+/// The concurrent loads that a job may delay: none, which is condition (M), or those whose delay is at most lambda and
+/// thus costs nothing.
 enum class Delays { none, within_lambda };
 
-/// Searches for volumes for `pipelined`, over the number of frames. Given that number and a bound M on all volumes,
-/// room for loads is a cap on each task (max_with_load_room). Chunks that are loaded within lambda cost nothing; then
-/// the least urgent tasks are filled first. Each shape is scored at the first deadlines, and the best are examined. If
-/// one task blocks for too long, its cap is lowered.
+/// Searches for volumes for `pipelined`, over the number of frames and an upper limit on all volumes. Given these and
+/// lambda (overlap.hpp), each task gets a cap that keeps enough frames free for concurrent loads (max_with_load_room).
+/// Chunks whose load takes no longer than lambda cost nothing, so every task gets these first; the rest goes to the
+/// least urgent tasks. Each result is scored by the work up to the first deadlines, and the best are examined. If one
+/// task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
@@ -277,7 +281,7 @@ class PipelinedSearch {
   }
 
  private:
-  // With many tasks fewer volumes are kept, so that the time does not grow with the square of their number.
+  // With many tasks fewer volumes are kept, so that the time does not grow with the square of the number of tasks.
   [[nodiscard]] std::size_t max_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
   [[nodiscard]] std::uint64_t max_frame_counts() const {
     return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
@@ -285,7 +289,7 @@ class PipelinedSearch {
   static constexpr int max_rounds = 4;
 
   struct Scored {
-    double score = 0; // left side / right side, at the tightest instant
+    double score = 0; // left side / right side of the inequality, at the tightest instant
     Volumes volumes;
   };
 
@@ -304,7 +308,8 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// Returns the lambdas to try: 0 and some executions. With the longest execution no load is delayed.
+  /// Returns the values of lambda to try: 0 and some executions. With the longest execution, caps are those of
+  /// condition (M), so that no load is delayed.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
     for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
@@ -316,13 +321,13 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns the frames that are loaded in the time for which delays during the task's execution are not charged.
+  /// Returns the number of frames that can be loaded during a job of the task without a charge for delays.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_beside(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
-  /// Returns the most frames to try: more than these change nothing, since no cap depends on them.
+  /// Returns the most frames to try. With more frames the caps no longer change.
   std::uint64_t max_frames() const {
     const std::uint64_t all = total_of(most_);
     const std::uint64_t largest = std::ranges::max(most_);
@@ -350,7 +355,7 @@ class PipelinedSearch {
     }
   }
 
-  /// Keeps the volumes with the lowest scores, each only once.
+  /// Adds the current volumes to `list`, which holds those with the lowest scores, each once.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
@@ -360,7 +365,7 @@ class PipelinedSearch {
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
 
-  /// Returns the most chunks that are loaded per time.
+  /// Returns the chunks that are loaded per nanosecond if every job loads all its chunks.
   double traffic() const {
     double sum = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
@@ -368,12 +373,13 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Returns the largest of these: the share of all jobs, and at each first deadline the work that is due or blocks.
-  /// With many tasks only their first jobs count.
+  /// Returns the load of the device as a factor; above 1 is too much. It is the largest of these: the utilisation and,
+  /// for each first deadline, the due and the blocking work divided by that deadline. With many tasks only their first
+  /// jobs count.
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    // One job executes while another one blocks: lambda of it is in e
+    // The job that executes while another one blocks. lambda of it is in the charge e of the other
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
@@ -405,7 +411,8 @@ class PipelinedSearch {
     return worst;
   }
 
-  /// Returns the cost of later jobs of the `k` most urgent tasks, up to the deadline of the next one.
+  /// Returns the cost of jobs of the `k` most urgent tasks after their first, up to the first deadline of the next
+  /// task.
   double later_jobs(std::size_t k) const {
     constexpr std::size_t few = 32;
     double sum = 0;
@@ -420,7 +427,8 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Lowers the cap of the blocking task, so that it blocks no longer than the tightest place allows.
+  /// Lowers the cap of the blocking task, so that its blocking fits at the tightest deadline. Returns false if that is
+  /// not possible.
   bool lower_blocker() {
     if (!tightest_) return false;
     const std::size_t blocker = blockers_[*tightest_ + 1].second;
@@ -439,10 +447,10 @@ class PipelinedSearch {
   Nanos alpha_ = 0;
   std::vector<double> costs_;                            // e, by task
   std::vector<std::pair<double, std::size_t>> blockers_; // among less urgent tasks: the longest blocking, and its task
-  std::optional<std::size_t> tightest_;                  // in `urgency_`
-  double excess_ = 0;                                    // by how much the work due there exceeds the deadline
+  std::optional<std::size_t> tightest_;                  // position in `urgency_`: the tightest deadline
+  double excess_ = 0;                                    // by how much the work due by that deadline exceeds it
   std::vector<Scored> best_;                             // by score
-  std::vector<Scored> light_;                            // scores up to 1, by traffic
+  std::vector<Scored> light_;                            // those with a score up to 1, by traffic
 };
 
 } // namespace
