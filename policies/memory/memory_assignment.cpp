@@ -13,13 +13,13 @@ namespace {
 
 Duration lost(const MemoryOverhead& other, const MemoryOverhead& device) { return other.all() - device.all(); }
 
-/// Eq. (9).
+/// Returns true if policy M (managed memory) is worthwhile for the task, by Eq. (9) of Bateni et al. (RTAS 2020).
 bool managed_is_eligible(const GuidelineTask& task) {
   return task.managed && lost(*task.managed, task.device) <=
                              task.managed->mapping - task.managed->host_flush - task.managed->device_flush;
 }
 
-/// Eq. (10).
+/// Returns true if policy H (pinned host memory) is worthwhile for the task, by Eq. (10).
 bool host_is_eligible(const GuidelineTask& task) {
   return task.host && lost(*task.host, task.device) <= task.host->mapping - task.host->uncached;
 }
@@ -30,13 +30,14 @@ Duration added(const GuidelineTask& task, MemoryPolicy policy) {
 
 // ---- memory as the search compares it ----
 
-/// The memory that decides, and the memory that decides between equals.
+/// The memory that is minimised, and the memory that decides between equal amounts of that.
 using Amount = std::pair<Wide, Wide>;
 
+/// The memory of some tasks: their own, and shared memory, of which the largest amount of a task counts.
 struct Use {
   Amount own{};
   Wide shared = 0;
-  /// Returns the amount for all tasks.
+  /// Returns the total amount.
   [[nodiscard]] Amount all() const { return {own.first + shared, own.second}; }
 };
 
@@ -61,17 +62,18 @@ bool no_more_memory(const MemoryOption& a, const MemoryOption& b) {
 
 bool same_times(const Wcet& a, const Wcet& b) { return times(a) == times(b); }
 
-/// Returns true if `a` takes no more of anything than `b`.
+/// Returns true if `a` needs no more than `b` of anything: neither memory nor time.
 bool covers(const MemoryOption& a, const MemoryOption& b) {
   return no_more_memory(a, b) && same_times(shorter(a.wcet, b.wcet), a.wcet);
 }
 
 // ---- the search ----
 
-/// The ways and the slack that can still be reached from a node of the search.
+/// The knowledge about a node of the search, at which some tasks have chosen their options. It says which ways to prove
+/// the set (Admission, in the header) are left below this node, and how much slack is possible.
 struct Reach {
-  std::uint32_t ways = 0; // the ways that may decide, as bits
-  Nanos slack = 0;        // at least the slack of the first of these ways
+  std::uint32_t ways = 0; // bit k is set if way k may be the first that succeeds
+  Nanos slack = 0;        // an upper bound on the slack by the first of these ways
 
   [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(ways)); }
   void drop_first() {
@@ -89,13 +91,14 @@ Reach both(const Reach& a, const Reach& b) {
 }
 
 struct Candidate {
-  std::size_t index = 0; // of the option
+  std::size_t index = 0; // of the option in MemoryProblem
   Wcet wcet;
   Use use;
-  Reach reach{}; // with ideal times of all other tasks
+  Reach reach{}; // with this option, and ideal (shortest) times of all other tasks
 };
 
-/// A task in the search, with the least of each property of its candidates, and the longest times.
+/// A task in the search and its candidates. `ideal` has the shortest time of each part over all candidates, `longest`
+/// the longest, and `least` the least memory of each kind.
 struct Branch {
   std::size_t task = 0;
   std::vector<Candidate> candidates;
@@ -113,8 +116,8 @@ void set_ideal(Branch& branch) {
   }
 }
 
-/// Returns the candidates in the order in which they are tried. `monotone`: an option that another covers is never
-/// better.
+/// Returns the candidates in the order in which they are tried. `monotone`: slack never decreases with shorter times.
+/// In that case an option is left out if another one covers it (needs no more of anything).
 std::vector<Candidate> candidates_of(std::span<const MemoryOption> options, bool unified, bool monotone) {
   std::vector<Candidate> kept, covered;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -145,7 +148,7 @@ Amount range_of(const Branch& branch) {
   return {high.use.all().first - low.use.all().first, high.use.all().second - low.use.all().second};
 }
 
-/// Returns the branches in the order in which they choose.
+/// Returns one branch for each task, in the order in which tasks choose.
 std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   std::vector<Branch> branches;
   for (std::size_t task = 0; task < problem.options.size(); ++task) {
@@ -158,7 +161,7 @@ std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   return branches;
 }
 
-/// Asks the admission test, up to `max_questions` times.
+/// Calls the admission test, at most `max_questions` times in all. After that it answers as if nothing were admitted.
 class Questions {
  public:
   explicit Questions(const Admission& admission) : admission_(admission) {}
@@ -172,7 +175,7 @@ class Questions {
     if (monotone()) return slack(times.shortest);
     return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
   }
-  /// Returns true if a way before this one is known to decide.
+  /// Returns true if one of the ways before `way` is known to succeed for all times in the range, so that it decides.
   bool decided_before(std::size_t way, const TimesBetween& times) {
     for (std::size_t k = 0; k < way; ++k)
       if (may_ask() && admission_.surely(k, times.longest)) return true;
@@ -195,15 +198,15 @@ class Questions {
   bool exhausted_ = false;
 };
 
-/// A combination, and the memory that it takes.
+/// A combination of options, and the memory that it takes.
 struct Incumbent {
   std::vector<std::size_t> chosen;
   Amount memory;
   Nanos slack = 0;
 };
 
-/// Searches depth first. The tasks that have not chosen yet have their ideal times, which bounds what any choice of
-/// theirs can reach.
+/// A depth-first search over the options of the tasks, one task for each depth. The tasks that have not chosen yet are
+/// given their ideal times, which gives an upper bound on the slack of all combinations below a node.
 class Search {
  public:
   Search(const MemoryProblem& problem, Questions& questions)
@@ -215,15 +218,16 @@ class Search {
         longest_(branches_.size()),
         chosen_(branches_.size()) {}
 
-  /// Returns the combination with the least memory that has `needed` slack or more; of equal ones the first.
+  /// Returns the combination with the least memory among those with at least `needed` slack, and of equal ones the
+  /// first.
   std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
     if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
     return std::move(best_);
   }
 
-  /// Returns the combination with the most slack in any memory that fits. It goes way by way, since what is found
-  /// leaves less to examine.
+  /// Returns the combination with the most slack among those that fit into the memory. It examines one way after the
+  /// other, since the slack found by one way excludes many combinations for the next.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;
@@ -241,11 +245,10 @@ class Search {
  private:
   enum class By { bound, glance };
 
-  /// The knowledge about a node before any question: its slack is that of the node above; no way before its first one
-  /// is known to decide.
+  /// The facts about a node that hold without calling the admission test.
   struct Known {
-    bool slack = false;
-    bool undecided = false;
+    bool slack = false;     // its slack is that of the node above
+    bool undecided = false; // no way before its first one is known to succeed
   };
 
   void begin(Nanos needed) {
@@ -254,8 +257,8 @@ class Search {
     best_.reset();
   }
 
-  /// Drops options that do not fit, and those with which none of `ways` has the needed slack, even with ideal times of
-  /// the others. Returns true if every task has an option left.
+  /// Drops the options that do not fit into the memory, and those for which none of `ways` has the needed slack even if
+  /// all other tasks have their ideal times. Returns true if every task has an option left.
   bool narrow(std::uint32_t ways) {
     const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
     root_ = {ways, unbounded};
@@ -284,7 +287,8 @@ class Search {
     return true;
   }
 
-  /// The task whose options differ most in what they reach chooses first, and takes the option that reaches most.
+  /// Sorts the branches and candidates. The task whose options differ most in slack chooses first, and the option with
+  /// the most slack is tried first.
   void max_reaching_first() {
     const auto reach = [](const Candidate& each) { return -each.reach.slack; };
     for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);
@@ -293,7 +297,7 @@ class Search {
     set_rest();
   }
 
-  /// Returns the memory of the task's option, with the least that all other tasks can take.
+  /// Returns the memory that is minimised, with this option of the task and the least that all other tasks can take.
   [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
@@ -311,8 +315,8 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach` until one may have the needed slack and none before it is known to decide. Returns true if
-  /// there is one.
+  /// Drops ways from `reach`, from the first on, until one may have the needed slack and no way before it is known to
+  /// succeed. Returns true if such a way is left.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
     for (; reach.ways != 0; reach.drop_first(), known = {}) {
@@ -333,7 +337,8 @@ class Search {
     return memory.first <= capacity_ && (max_slack_ || !best_ || memory < best_->memory);
   }
 
-  /// Searches below a node. Returns true if a glance had promised too much.
+  /// Searches below a node. Returns true if an estimate by By::glance was too high for it, so that the caller must
+  /// verify its own.
   bool descend(std::size_t depth, const Use& use, Reach reach) {
     if (depth == branches_.size()) return end(use.all(), reach);
     Branch& branch = branches_[depth];
@@ -368,12 +373,12 @@ class Search {
   std::vector<Branch> branches_;
   Questions& questions_;
   Wide capacity_;
-  std::vector<Use> rest_;                // the least memory of the branches from each one on
-  std::vector<Wcet> shortest_, longest_; // by task: the times that can still be reached from the node
+  std::vector<Use> rest_;                // by depth: the least memory of the branches from there on
+  std::vector<Wcet> shortest_, longest_; // by task: the range of times that are possible below the node
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;
-  bool max_slack_ = false; // each result raises the needed slack; otherwise each result takes less memory
+  bool max_slack_ = false; // each result raises `needed_`; false: each result must take less memory
   std::optional<Incumbent> best_;
 };
 

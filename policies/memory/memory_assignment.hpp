@@ -1,6 +1,7 @@
-// Chooses the memory policy of each task. First by the guidelines of Bateni et al. (RTAS 2020, section IV-B), which
-// weigh overheads; then exactly: the least memory with which a set is admitted, and the most slack within a memory
-// size. Pure; allocates; plain values without owners. memory_policies.hpp connects it to task sets.
+// Chooses the memory policy of each task: D (device memory), M (managed memory) or H (pinned host memory). There are
+// two methods. The guidelines of Bateni et al. (RTAS 2020, section IV-B) compare overheads. The exact choice finds the
+// least memory with which a set is admitted, or the most slack within a memory size. Pure; allocates; plain values
+// without owners. memory_policies.hpp connects it to task sets.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,40 +23,41 @@ namespace rtexec::policies {
 
 // ---- the guidelines ----
 
-/// A task under the three policies. A value is absent if the board lacks the policy, or if nothing is known of the task
-/// under it.
+/// The overheads of a task under the three policies. A value is absent if the board lacks the policy, or if it is not
+/// known for the task.
 struct GuidelineTask {
   MemoryOverhead device;
   std::optional<MemoryOverhead> managed;
   std::optional<MemoryOverhead> host;
   std::uint64_t kernels = 1; // launched by a job
-  Bytes saved{0};            // memory saved by M or H in place of D
+  Bytes saved{0};            // memory saved by M or H compared with D
 };
 
-/// Returns the policy by guideline 1. M is eligible by Eq. (9), O_M - O_D <= I - Ca_cpu - Ca_gpu, H by Eq. (10), O_H -
-/// O_D <= I - Tc, each with the parts of the whole job. If both are eligible, it is the one with less overhead, or M if
-/// they are equal; if neither is, D.
+/// Returns the policy by guideline 1. M is eligible if Eq. (9) holds: O_M - O_D <= I - Ca_cpu - Ca_gpu. H is eligible
+/// if Eq. (10) holds: O_H - O_D <= I - Tc. O_D, O_M and O_H are MemoryOverhead::all() under each policy; I, Ca_cpu,
+/// Ca_gpu and Tc are `mapping`, `host_flush`, `device_flush` and `uncached`, each of the whole job. If both are
+/// eligible, returns the one with less overhead, or M if they are equal. If neither is, returns D.
 [[nodiscard]] MemoryPolicy guideline_policy(const GuidelineTask& task);
 
-/// Returns the policies by guidelines 1 and 2. All tasks begin under D. The tasks that guideline 1 converts are taken
-/// in this order: the most memory saved first, then the least overhead added, then the first of the set. Each is
-/// converted unless Eq. (11), sum of N_M + N_H <= sum of N_D, would fail. Then it stays under D, and the next one is
-/// tried.
+/// Returns the policies by guidelines 1 and 2. All tasks begin under D. The tasks that guideline 1 would convert are
+/// tried in this order: the most memory saved first, then the least overhead added, then the order of the set. A task
+/// is converted unless Eq. (11) would fail: sum of N_M + N_H <= sum of N_D, the numbers of kernels launched under each
+/// policy. If it would fail, the task stays under D, and the next one is tried.
 [[nodiscard]] std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks);
 
 // ---- the exact choice ----
 
-/// One way to hold a task's memory, and the execution times that were measured with it.
+/// One placement of a task's memory, and the execution times that were measured with it.
 struct MemoryOption {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes device{0}; // device memory that the task alone takes
-  Bytes shared{0}; // device memory that it uses in turn with the other tasks: the largest counts (scratch)
+  Bytes shared{0}; // device memory (scratch) that all tasks use in turn, so that only the largest amount counts
   Bytes host{0};   // host memory
   Wcet wcet;
 };
 
-/// The options of each task. `unified`: the host's memory is the device's, and counts like it. Otherwise less device
-/// memory is better, and host memory decides between equals.
+/// The options of each task. `unified`: device and host share one memory, so that both kinds count alike. Otherwise
+/// device memory is minimised, and host memory decides between equals.
 struct MemoryProblem {
   std::vector<std::vector<MemoryOption>> options; // by task
   bool unified = false;
@@ -68,17 +70,18 @@ struct MemoryChoice {
   Bytes device{0};
   Bytes host{0};
   Nanos slack = 0;           // set by max_slack()
-  std::size_t questions = 0; // how many were put to the admission test
-  bool exact = true;         // false: `max_questions` were too few, and this is the best choice that was found
+  std::size_t questions = 0; // the number of calls of the admission test
+  bool exact = true;         // false: `max_questions` calls were too few, and this is the best choice found
 };
 
-/// Enough for every combination of eight tasks with three options each, and for all their partial combinations.
+/// The maximum number of calls of the admission test. It is enough for every combination of eight tasks with three
+/// options each, and for all their partial combinations.
 inline constexpr std::size_t max_questions = 1 << 16;
 
 /// Returns the slack with these execution times, one for each task; nullopt: they are not admitted.
 using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
 
-/// shorter() returns the shorter one of each part, longer() the longer one.
+/// shorter() returns the shorter time of each part, longer() the longer one.
 [[nodiscard]] inline Wcet shorter(const Wcet& a, const Wcet& b) {
   return {std::min(a.before, b.before), std::min(a.device, b.device), std::min(a.after, b.after)};
 }
@@ -86,21 +89,25 @@ using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
   return {std::max(a.before, b.before), std::max(a.device, b.device), std::max(a.after, b.after)};
 }
 
-/// A range of execution times of each task, from `shortest` to `longest`. A question is about all times in it.
+/// A range of execution times for each task, from `shortest` to `longest`. The bounds of Admission hold for all times
+/// in it.
 struct TimesBetween {
   std::span<const Wcet> shortest, longest;
 };
 
-/// The admission test that a search asks. It sees only the execution times of combinations, not their memory, and may
-/// be asked about times that no combination has.
+/// The admission test that a search calls. It sees only the execution times of combinations, not their memory. It may
+/// be called with times that no combination has.
 ///
-/// There may be several ways to admit a combination, of which the first that succeeds decides its slack.
-/// `bound(way, times, needed)` returns at least the slack that this way has with any of these times. If that slack is
-/// less than `needed`, it may return any value less than `needed`. It returns nullopt if the way admits none of them.
-/// `glance` does the same in less time; its result may be larger.
-/// `surely(way, longest)` returns true if this way is known to admit these times and any that are no longer.
-/// Without bounds there is one way, and `slack` is its own bound: then it must be monotone, no less with shorter times.
-/// The bounds of admission tests: proofs/memory-policies.md.
+/// A set may be provable in several *ways*, such as different assignments of cores. They are tried in order, and the
+/// first one that succeeds decides the slack of a combination. The functions:
+/// - `bound(way, times, needed)` returns an upper bound on the slack that this way has with any of these times. If the
+///   slack is less than `needed`, it may return any value less than `needed`. It returns nullopt if the way admits none
+///   of the times.
+/// - `glance` does the same in less time; its result may be larger.
+/// - `surely(way, longest)` returns true if this way is known to admit these times and any that are no longer.
+///
+/// Without `bound` there is one way, and `slack` is its own bound. Then `slack` must be monotone: it never decreases
+/// with shorter times. The bounds of admission tests: proofs/memory-policies.md.
 struct Admission {
   using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
   SlackOf slack;
@@ -113,17 +120,19 @@ inline constexpr std::size_t max_ways = 32;
 
 /// Returns the combination with the least memory among those that fit and are admitted, by branch and bound.
 ///
-/// An option is not considered if another option of its task takes no more memory and has the same times. If `slack` is
-/// monotone, it suffices that another takes no more of anything. Of equal options the first is considered.
-/// If combinations take the same memory, the task whose options differ most in memory chooses first (of equal ones the
-/// first of the set). It takes the option of the least memory (of equal ones the first). Options for which another
-/// takes no more of anything come last.
+/// An option is left out if another option of its task takes no more memory and has the same times. If `slack` is
+/// monotone, it is left out if another one takes no more memory and has no longer times. Of equal options the first one
+/// stays.
+///
+/// If several combinations take the same least memory, the result is the first one found. The task whose options differ
+/// most in memory chooses first (of equal ones, the first of the set). It tries the option with the least memory first
+/// (of equal ones, the first). Options for which another one takes no more of anything come last.
 ///
 /// Returns bad_input if a task has no options, and not_proved if no combination fits and is admitted.
 [[nodiscard]] Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission);
 
-/// Returns the combination with the most slack among those that fit and are admitted. Of equal ones it is the one with
-/// the least memory, as above.
+/// Returns the combination with the most slack among those that fit and are admitted. Of those with equal slack it is
+/// the one that min_memory() would return. Returns the same errors.
 [[nodiscard]] Result<MemoryChoice> max_slack(const MemoryProblem& problem, const Admission& admission);
 
 } // namespace rtexec::policies

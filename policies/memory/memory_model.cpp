@@ -20,7 +20,7 @@ enum Parameter : std::size_t {
   host_touched,
   mapped,
   host_flush,
-  written_back,  // device_flush is this times the bytes that the cache holds
+  written_back,  // `device_flush` is this times the bytes that the cache holds
   cache_penalty, // memory_access - cache_access
   faulted,
   prefetch_start,
@@ -69,8 +69,8 @@ Vector numbers(const MemoryCosts& costs) {
   return values;
 }
 
-/// Returns how many bytes the device writes back in the time of a flush, which is the most that a launch costs: Eq.
-/// (4).
+/// Returns how many bytes the device writes back in the time of a flush, which is the most that a launch costs: Eq. (4)
+/// of the paper (memory_model.hpp).
 double cached_bytes(const MemoryCosts& costs) {
   return costs.written_back > 0 ? number(costs.device_flush) / costs.written_back : 0;
 }
@@ -97,7 +97,8 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
 
 // ---- the model ----
 
-/// The factor of each parameter in each part: a part is the scalar product with the parameters.
+/// By part of the overhead: the factor of each parameter. A part is the scalar product of its factors and the
+/// parameters.
 struct Terms {
   Vector copies{}, mapping{}, host_flush{}, device_flush{}, uncached{};
   [[nodiscard]] Vector all() const {
@@ -108,7 +109,7 @@ struct Terms {
   }
 };
 
-/// Returns the terms of Eq. (2).
+/// Returns the terms of Eq. (2), for policy D.
 Terms copied(const MemoryTraffic& traffic) {
   Terms terms;
   terms.copies[copy_start] = number(traffic.copies);
@@ -118,7 +119,7 @@ Terms copied(const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Returns the terms of Eqs. (3) to (5).
+/// Returns the terms of Eqs. (3) to (5), for policy M with unified memory.
 Terms managed(double cached, const MemoryTraffic& traffic) {
   Terms terms;
   for (const KernelTraffic& kernel : traffic.kernels) {
@@ -129,7 +130,7 @@ Terms managed(double cached, const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Returns the terms of Eqs. (6) to (8).
+/// Returns the terms of Eqs. (6) to (8), for policy H with unified memory.
 Terms host_pinned(const MemoryTraffic& traffic) {
   Terms terms;
   terms.uncached[cache_penalty] = traffic.hidden ? 0 : traffic.hit_rate * number(traffic.cache_accesses);
@@ -170,7 +171,7 @@ Terms terms_of(MemoryPolicy policy, bool unified, double cached, const MemoryTra
 
 // ---- least squares ----
 
-/// Solves a x = b for the unknowns in `in`, with all others 0; `a` is symmetric and positive definite.
+/// Solves a x = b for the unknowns whose indices are in `in`; all others are 0. `a` is symmetric and positive definite.
 Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   for (std::size_t k = 0; k < in.size(); ++k)
     for (std::size_t row = k + 1; row < in.size(); ++row) {
@@ -187,7 +188,8 @@ Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   return x;
 }
 
-/// Steps from `x` towards `aim` until the first of `in` is 0. Those that are 0 leave `in`.
+/// Moves `x` from its value towards `aim`, until the first of the unknowns in `in` is 0. Removes unknowns that are 0
+/// from `in`.
 void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   double part = 1;
   std::size_t first = in.front();
@@ -231,14 +233,16 @@ Vector non_negative(const Matrix& a, const Vector& b) {
   return x;
 }
 
-/// One measurement: the terms of its estimate, and the desired value, both as shares of `measured`.
+/// One measurement. `weights`: the factors of the parameters in its overhead; `aim`: its measured overhead. Both are
+/// divided by `measured`. `trust`: its weight in the fit.
 struct Row {
   Vector weights{};
   double aim = 0;
   double trust = 1;
 };
 
-/// Minimises the squares of weighted errors. Parameters on which nothing depends stay at `before`.
+/// Returns the parameters that minimise the sum of squared weighted errors. A parameter on which no measurement depends
+/// keeps its value in `before`.
 Vector least_squares(std::span<const Row> rows, const Vector& before) {
   constexpr double inertia = 1e-9; // the weight of `before`, relative to the measurements
   Vector scale{};
@@ -262,9 +266,9 @@ Vector least_squares(std::span<const Row> rows, const Vector& before) {
   return found;
 }
 
-/// Sets Huber's weights: an error beyond the usual ones counts linearly.
+/// Sets the weights by Huber's rule: an error beyond the usual size counts linearly instead of squared.
 void trust(std::span<Row> rows, const Vector& values) {
-  constexpr double usual = 1.345 * 1.4826; // of the median of normal errors
+  constexpr double usual = 1.345 * 1.4826; // times the median error: 1.345 standard deviations if errors are normal
   constexpr double exact = 1e-9;
   std::vector<double> errors;
   for (const Row& row : rows) errors.push_back(std::abs(dot(row.weights, values) - row.aim));
@@ -276,7 +280,7 @@ void trust(std::span<Row> rows, const Vector& values) {
 struct Fitted {
   Vector values{};
   double cached = 0;
-  double loss = 0; // the sum of the errors
+  double loss = 0; // the sum of absolute errors
 };
 
 Fitted fitted_with(double cached, const MemoryCosts& costs, std::span<const MemoryMeasurement* const> measurements) {
@@ -299,7 +303,8 @@ Fitted fitted_with(double cached, const MemoryCosts& costs, std::span<const Memo
   return found;
 }
 
-/// Fits each cache size between the least and the most that launches write: measurements say nothing about other sizes.
+/// Fits the parameters and the size of the cache. The sizes tried lie between the least and the most bytes that one
+/// launch writes: measurements say nothing about others.
 Fitted fitted(const MemoryCosts& costs, std::span<const MemoryMeasurement* const> measurements) {
   double least = 0, most = 0;
   for (const MemoryMeasurement* each : measurements)
@@ -344,7 +349,7 @@ ModelError summary(std::span<const double> errors) {
   return summary;
 }
 
-/// Returns for each measurement the index of its traffic among the different ones.
+/// Numbers the different traffics, and returns for each measurement the number of its traffic.
 std::vector<std::size_t> groups_of(std::span<const MemoryMeasurement> measurements) {
   std::vector<const MemoryTraffic*> traffics;
   std::vector<std::size_t> groups;

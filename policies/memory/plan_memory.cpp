@@ -18,7 +18,8 @@ Bytes saturated(Wide bytes) {
   return {static_cast<std::uint64_t>(std::min<Wide>(bytes, std::numeric_limits<std::uint64_t>::max()))};
 }
 
-/// Returns true if constants, scratch and state are told apart. Otherwise all memory is treated like state.
+/// Returns true if the policy treats constants, scratch and state differently. Otherwise all memory is treated like
+/// state.
 bool classes_count(SwapPolicy policy) {
   return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none;
 }
@@ -46,7 +47,7 @@ Result<> plan_device(Plan& plan, const ResolvedSet& set) {
   return {};
 }
 
-/// "D or M"
+/// Returns the policies as text, such as "D or M".
 std::string spelled(std::span<const MemoryPolicy> policies) {
   std::vector<std::string_view> names;
   for (const MemoryPolicy each : policies) names.push_back(spelling(each));
@@ -75,7 +76,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
 
 Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
 
-/// Returns the chunks that the objects of one class waste if each has chunks of its own.
+/// Returns the chunks that are wasted in one class if each memory object starts a chunk of its own.
 Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
   Wide waste = 0;
   for (const MemoryObject& object : objects)
@@ -83,7 +84,7 @@ Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> obje
   return chunks_of(size.count + waste, chunk) - chunks_of(size.count, chunk);
 }
 
-/// An arena with counts that may be too large for `Arena`.
+/// The same counts as in `Arena`, in a type in which they cannot overflow.
 struct WideArena {
   Wide constant = 0, state = 0, fixed = 0, scratch = 0, carry = 0, padding = 0;
   [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + carry + padding; }
@@ -113,12 +114,12 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   return arena;
 }
 
-/// Returns what one task takes of the capacity besides its chunks.
+/// Returns the memory of one task that counts against the capacity but is not in chunks.
 Wide outside_of(const MemoryDemand& memory, const Board& board) {
   return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
 }
 
-/// Returns further advice for a task that is too large for the device.
+/// Returns text with further advice for a task that is too large for the device.
 std::string less_of_it(const Task& asked, const PlannedTask& task, const ResolvedSet& set) {
   const std::vector<MemoryPolicy>& policies = set.board.memory_policies;
   const bool on_device = task.memory_policy == MemoryPolicy::device;
@@ -131,7 +132,8 @@ std::string less_of_it(const Task& asked, const PlannedTask& task, const Resolve
   return ways;
 }
 
-/// Lays out the arenas. Refuses a task that does not fit even alone, whatever the policy.
+/// Sets the arenas: how many chunks of each class each task has. Returns not_proved if a task does not fit even alone,
+/// under any swap policy.
 Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   const TaskSet& tasks = set.tasks;
   std::string errors;
@@ -159,14 +161,14 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
   return {};
 }
 
-/// Numbers of physical chunks, by content.
+/// The numbers of physical chunks that all tasks need.
 struct Need {
-  std::uint32_t kept = 0;
-  std::uint32_t scratch = 0;
+  std::uint32_t kept = 0;    // for each task of its own: constants (or stream ring), state, fixed and carry
+  std::uint32_t scratch = 0; // shared by all tasks
 };
 
-/// Returns the chunks of shared scratch. Of two jobs that execute at once, the one under D takes the first chunks, and
-/// the other one takes the last ones.
+/// Returns the number of chunks of shared scratch. If two jobs execute at once, the one under policy D takes the first
+/// chunks, and the other one the last.
 std::uint32_t shared_scratch(const Plan& plan) {
   std::uint32_t alone = 0, executing = 0, waiting = 0;
   for (const PlannedTask& task : plan.tasks) {
@@ -176,8 +178,8 @@ std::uint32_t shared_scratch(const Plan& plan) {
   return std::max(alone, executing + waiting);
 }
 
-/// Returns the chunks of all carry. Of jobs of one level only one is between two of its segments; of express jobs all
-/// may be.
+/// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. Of the jobs of one level,
+/// only one at a time is between two segments, so its tasks share. Express jobs may all be, so theirs add up.
 std::uint32_t shared_carry(const Plan& plan) {
   std::uint32_t express = 0;
   std::map<std::uint32_t, std::uint32_t> levels;
@@ -213,7 +215,7 @@ void plan_buffers(Plan& plan, const ResolvedSet& set, std::span<const MemoryDema
   plan.host = saturated(host);
 }
 
-/// "constants, state and fixed 4 MiB, shared scratch 2 MiB, buffers 1 MiB"
+/// Returns the parts of the demand as text: "constants, state and fixed 4 MiB, shared scratch 2 MiB, buffers 1 MiB".
 std::string parts_of(const Plan& plan, const Need& need) {
   std::string text = "constants, state and fixed " + to_string(plan.chunk * need.kept) + ", shared scratch " +
                      to_string(plan.chunk * need.scratch);
@@ -267,7 +269,8 @@ Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
-  // Charges and searches assume the most expensive way out: a copy, if anything is copied.
+  // Charges and searches assume that out_per_chunk is the most expensive way to free a frame. So it is at least the
+  // cost of a drop.
   cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }

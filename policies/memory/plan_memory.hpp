@@ -1,4 +1,4 @@
-// Device memory of a plan, in whole chunks: what each task needs, how much of it fits, and what swapping costs.
+// Plans the device memory, in whole chunks: how much each task needs, how much of it fits, and the cost of swapping.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -10,15 +10,16 @@
 
 namespace rtexec::policies {
 
-/// Fills in capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks, and each task's memory,
-/// memory policy, pairs (co_run), period and arena. If the demand exceeds the capacity or a task has a stream, it also
-/// fills in `swap`, except for its frames. assign_volumes() sets these, and the tasks' swap slots. Returns the
-/// overflow, the number of missing chunks; 0 if everything fits. Every task of the set must have a wcet.
+/// Sets in `plan`: capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks. Sets for each task:
+/// memory, memory policy, pairs (co_run), period and arena. If the demand exceeds the capacity or a task has a stream,
+/// it also sets `swap`, except for its frames; assign_volumes() sets these and the tasks' swap slots. Every task of the
+/// set must have a wcet. Returns the overflow: the number of missing chunks, 0 if everything fits.
 ///
-/// Under serial, pipelined and none, the demand is what tasks keep (constants or the ring of their stream, state and
-/// fixed) + the largest scratch. One job executes at a time, so all scratch is the same chunks. If two jobs may execute
-/// at once, the largest scratch of each counts. The other policies do not tell classes apart: all memory of all tasks
-/// counts. Under every policy, memory outside of chunks is added; it is not swapped.
+/// Under the swap policies serial, pipelined and none, the demand is the memory that each task keeps (constants or the
+/// ring of its stream, state and fixed) + the largest scratch. One job executes at a time, so the scratch of all tasks
+/// is in the same chunks. If two jobs may execute at once, the largest scratch of each counts. The other policies treat
+/// all memory alike: all memory of all tasks counts. Under every policy, memory outside of chunks is added; it is not
+/// swapped.
 ///
 /// Returns bad_input if more capacity is wanted than the board has, or none is known; if the chunk has size 0, or there
 /// are more chunks than can be counted; if the board lacks a memory policy; if a swap volume is too large; or if the
@@ -34,12 +35,12 @@ namespace rtexec::policies {
 /// Returns the number of chunks that the capacity lacks; 0: everything fits.
 [[nodiscard]] std::uint32_t overflow_of(const Plan& plan);
 
-/// Records how much memory tasks want on the device at the start. The tasks must have their swap slots, and the plan
-/// its frames. Returns bad_input if it is not in whole chunks, is more than the task's swap volume, or in all more than
-/// the frames.
+/// Sets how much memory of each task is on the device at the start (`resident`). The tasks must have their swap slots,
+/// and the plan its frames. Returns bad_input if a size is not in whole chunks, exceeds the task's swap volume, or if
+/// all sizes together exceed the frames.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
-/// The memory of one task: its own, and what it shares with other tasks, of which the largest counts.
+/// The memory of one task: its own, and the memory that all tasks use in turn, so that only the largest counts.
 struct WholeChunks {
   Bytes kept{0};
   Bytes shared{0};

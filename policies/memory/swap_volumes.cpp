@@ -16,10 +16,10 @@
 namespace rtexec::policies {
 namespace {
 
-// ---- which slots a task swaps, in which order ----
+// ---- the slots that a task swaps, and their order ----
 
-/// Ranks the slots of one class by the size of the largest object in each. If no object is known, the class counts as
-/// one.
+/// Ranks each slot of one memory class by the size of the largest memory object that it contains a part of. If no
+/// object is known, the whole class counts as one.
 void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, std::span<const MemoryObject> objects,
                 Bytes chunk) {
   bool known = false;
@@ -34,7 +34,8 @@ void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, st
   if (!known) std::ranges::fill(ranks, size.count);
 }
 
-/// Returns the size of the largest object in each slot of the arena.
+/// Returns for each slot (place for one chunk) of the task's memory its rank: the size in bytes of the largest object
+/// in it.
 std::vector<std::uint64_t> ranks_of(const PlannedTask& task, Bytes chunk) {
   const Arena& arena = task.arena;
   const MemoryDemand& memory = task.memory;
@@ -54,8 +55,8 @@ bool may_swap(const Plan& plan, const Arena& arena, std::uint32_t slot) {
   return slot < first_fixed || (!plan.shared_scratch && slot >= first_fixed + arena.fixed);
 }
 
-/// Returns the slots that may be swapped, in the order in which they are swapped. A task that never executes on the
-/// device keeps all its memory there.
+/// Returns the slots of a task that may be swapped, in the order in which they are chosen. A task that never executes
+/// on the device swaps none.
 std::vector<SwapSlot> candidates_of(const Plan& plan, const TaskSet& tasks, std::size_t index) {
   if (!tasks.tasks[index].wcet->uses_device()) return {};
   const PlannedTask& task = plan.tasks[index];
@@ -82,7 +83,7 @@ std::uint32_t chunks_of(Bytes volume, Bytes chunk) {
       std::min<std::uint64_t>(round_up(volume, chunk).count / chunk.count, std::numeric_limits<std::uint32_t>::max()));
 }
 
-/// Returns what CPU parts leave of a deadline.
+/// Returns the time that release jitter and CPU parts leave of the deadline.
 Nanos device_deadline(const Task& task, const Board& board) {
   const Duration parts = task.wcet->before + task.wcet->after + 4 * board.context_switch + release_jitter(board);
   return std::max(Nanos{1}, (task.deadline - parts).count());
@@ -104,7 +105,7 @@ DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t ind
   return result;
 }
 
-/// Returns the test whose volumes suit the policy.
+/// Returns the test of the device alone by which volumes are chosen under a swap policy.
 DeviceTest test_for(SwapPolicy policy, Order order) {
   if (rule_of(policy) == SwapRule::pipelined) return DeviceTest::pipelined;
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
@@ -138,7 +139,7 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-/// Explains why not even the largest volumes fit.
+/// Returns text that says why not even the largest volumes fit.
 std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most, std::uint32_t overflow) {
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";

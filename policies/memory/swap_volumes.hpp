@@ -1,5 +1,5 @@
 // Chooses which chunks of each task are swapped if device memory is too small for all of them. volume_search.hpp
-// chooses how many.
+// chooses how many: the swap volume of each task.
 //
 // These functions read from a plan: order, chunk, capacity, demand, shared_scratch, swap (policy, copy_engines, cost),
 // and each task's name, memory and arena. Every task of the set must have a wcet. Set-up only: allocates.
@@ -25,16 +25,17 @@ namespace rtexec::policies {
 /// Returns bad_input if a task is to swap more than it can, and not_proved, with the numbers, if no volumes fit.
 [[nodiscard]] Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow);
 
-/// Returns numbers of swap slots by task under which everything fits: all different, the most promising first, at least
-/// one after check_volumes(). Volumes that the set gives are kept, in whole chunks. lru: a single one, all that may be
-/// swapped. `eighths`: the share of what CPU parts leave of the deadlines that may be used. `charged`: executions as
-/// the analysis charges them, by task, for condition (M); empty: without charges.
+/// Returns choices of swap volumes (numbers of swap slots, by task) with which everything fits. They are all different,
+/// the most promising first, and at least one if check_volumes() succeeded. Volumes that the set gives are kept, in
+/// whole chunks. For policy lru there is only one: all slots that may be swapped. `eighths`: the device may use
+/// `eighths` / 8 of the time that CPU parts leave of each deadline. `charged`: by task, executions as the analysis
+/// charges them, for condition (M) of swap_bounds.hpp; empty: without charges.
 [[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                 std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
 
-/// pipelined: returns other volumes, with which less is swapped and some loads wait for the executing job. May be
-/// empty.
+/// For policy pipelined: returns other volumes, with which fewer chunks are swapped and some loads wait for the
+/// executing job. The result may be empty.
 [[nodiscard]] std::vector<Volumes> tight_swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                       std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                       int eighths = 8);
