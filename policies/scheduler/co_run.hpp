@@ -1,5 +1,6 @@
-// Decides which jobs execute concurrently ([device] co_run): one under D, while the other one, under M or H, only waits
-// for pages (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
+// Decides which jobs execute concurrently ([device] co_run). One job is under policy D (device memory). The other one
+// is under M or H (managed or host memory) and only waits for pages meanwhile (Bateni et al., RTAS 2020, section IV-B).
+// Pure; proofs: proofs/co-run.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,31 +13,33 @@
 
 namespace rtexec::policies {
 
-/// True if jobs of both tasks may execute concurrently: the job of one ends while the job of the other waits for pages.
+/// True if jobs of both tasks may execute concurrently: the job of one (under D) ends within the time in which the job
+/// of the other waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
-/// True if a job of `partner` may start together with the head of the queue. It holds the device no longer than the
-/// head, or it is the `next` job of the queue; so it delays no job that waits before it.
+/// True if a job of `partner` may start together with the head of the queue. Either it holds the device no longer than
+/// the head, or it is the job behind the head (`next`). So it delays no job that waits before it.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }
 
-/// Returns the longest device part, whatever executes concurrently.
+/// Returns the longest device part of a task, whether it executes alone or concurrently.
 [[nodiscard]] inline Duration device_part(const Wcet& wcet, const std::optional<CoRun>& co_run) noexcept {
   return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
 }
 
-/// Two tasks whose jobs may execute at once, by place in the plan.
+/// Two tasks whose jobs may execute at once, by index in the plan.
 struct TaskPair {
-  std::size_t executes = 0; // under D
-  std::size_t waits = 0;    // for pages meanwhile, under M or H
+  std::size_t executes = 0; // the task under D
+  std::size_t waits = 0;    // the task that waits for pages meanwhile, under M or H
   friend bool operator==(const TaskPair&, const TaskPair&) = default;
 };
 [[nodiscard]] std::vector<TaskPair> pairs(const Plan& plan);
 
-/// Sets the co-running parameters of each task of the plan, once its memory policy is known. Every task has a wcet.
+/// Sets the co-running parameters (CoRun) of each task of the plan. The memory policies must be known, and every task
+/// needs a wcet.
 void plan_co_running(Plan& plan, const TaskSet& tasks);
 
 } // namespace rtexec::policies

@@ -20,7 +20,7 @@ bool more_urgent(const Waiting& a, const Waiting& b) noexcept {
   return std::tie(a.rank, a.deadline, a.job) < std::tie(b.rank, b.deadline, b.job);
 }
 
-/// Returns the first slot in state `residence`, round-robin from `begin`; there must be one.
+/// Returns the first slot in state `residence`, searching round-robin from `begin`. There must be one.
 std::uint32_t next_slot(const std::vector<Slot>& slots, std::uint32_t begin, Residence residence) noexcept {
   auto slot = begin;
   while (slots[slot].residence != residence) slot = slot + 1 == slots.size() ? 0 : slot + 1;
@@ -143,7 +143,7 @@ bool DeviceScheduler::withdraw(JobId job) noexcept {
   return leave_queue(job, Action::Kind::drop);
 }
 
-/// Removes the job from its queue. Returns true if it waited there.
+/// Removes the job from its queue, and adds action `how` for it. Returns true if it waited there.
 bool DeviceScheduler::leave_queue(JobId job, Action::Kind how) noexcept {
   Level& level = level_of(job.task);
   const auto entry = std::ranges::find(level.waiting, job, &Waiting::job);
@@ -168,7 +168,7 @@ bool DeviceScheduler::end_segment(const Event& event) noexcept {
   return true;
 }
 
-/// Takes the running job off the device between two of its segments.
+/// Takes the running job off the device at the end of a segment, because other jobs may go first.
 void DeviceScheduler::yield() noexcept {
   const Waiting job = running_entry();
   const Placed::End end = std::exchange(state_.running_end, Placed::End::execution);
@@ -182,8 +182,8 @@ void DeviceScheduler::yield() noexcept {
   enqueue(job);
 }
 
-/// Sets the window of slots that a streaming task needs from the beginning of `segment` on. Frees the frames of
-/// resident slots outside it.
+/// Sets the window of slots that a streaming task needs from the beginning of `segment` on: as many as its ring has
+/// frames. Frees the frames of resident slots outside the window.
 void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept {
   if (!streams(number)) return;
   TaskState& task = tasks_[number];
@@ -203,7 +203,7 @@ void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept
   }
 }
 
-/// Returns true if the running job would be chosen again now.
+/// Returns true if the scheduler would choose the running job again now.
 bool DeviceScheduler::is_next_again() const noexcept {
   if (state_.running_end != Placed::End::execution) return false;
   const std::uint32_t own = tasks_[state_.running->task].device_class;
@@ -257,8 +257,8 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
   return true;
 }
 
-/// Fails the job, which cannot get a chunk that it needs. Chunks loaded so far stay; the next job of its task tries
-/// again.
+/// Fails the job because a chunk that it needs could not be loaded. Chunks loaded so far stay, and the next job of its
+/// task tries again.
 void DeviceScheduler::fail(JobId job) noexcept {
   operation_.left = 0;
   const bool streaming = state_.running == job && streams(job.task);
@@ -269,7 +269,7 @@ void DeviceScheduler::fail(JobId job) noexcept {
   leave_queue(job, Action::Kind::fail);
 }
 
-/// Removes a job that will not execute from its place, once no transfer for it is in flight.
+/// Removes a job from `place` (preempted or staged) if it will not execute and none of its transfers is in flight.
 void DeviceScheduler::end_placed(std::optional<Placed>& place) noexcept {
   if (!place || will_execute(place)) return;
   if (operation_.job == place->job) operation_.left = 0;
@@ -310,7 +310,7 @@ bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) cons
          (slots == now || state.resident + state.missing == now);
 }
 
-/// Needs a task of which no chunk moves, unless it has `size` slots already.
+/// Gives the task `size` slots. If the number changes, no chunk of the task may be moving.
 void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept {
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
@@ -360,7 +360,7 @@ std::optional<std::size_t> DeviceScheduler::partner_of_head() const noexcept {
 }
 
 void DeviceScheduler::settle_levels() noexcept {
-  Level* first = nullptr; // the most urgent level with a job that does not execute
+  Level* first = nullptr; // the most urgent level with a waiting, staged or preempted job
   for (Level& level : std::span(state_.levels).subspan(1)) {
     stage_head(level);
     if (first == nullptr && !level.empty()) first = &level;
@@ -403,8 +403,8 @@ void DeviceScheduler::start(const Waiting& job, bool paired) noexcept {
   launch(paired);
 }
 
-/// Submits the segments of the running job that the device does not have yet: the executing one, and up to
-/// `launch_ahead_` behind it (none for a stream).
+/// Submits the segments of the running job that must be on the device but are not yet: the executing one, and up to
+/// `launch_ahead_` after it (none for a stream).
 void DeviceScheduler::launch(bool paired) noexcept {
   const JobId job = *state_.running;
   const std::uint32_t first = state_.launched;
@@ -438,7 +438,7 @@ bool DeviceScheduler::start_if_ready(std::optional<Placed>& place) noexcept {
   return true;
 }
 
-/// Returns true if the next segment of the job may begin.
+/// Returns true if the chunks for the next segment of the job are on the device.
 bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
   const std::uint32_t task = job.job.task;
   if (job.done == 0 || !streams(task)) return complete(task);
@@ -447,7 +447,7 @@ bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
                              [](const Slot& slot) { return slot.residence == Residence::resident; });
 }
 
-/// Stages the head of the queue, unless a job is staged or none waits.
+/// Moves the head of the queue to the stage, unless a job is staged already or no job waits.
 void DeviceScheduler::stage_head(Level& level) noexcept {
   if (!level.staged && !level.waiting.empty()) place(level.staged, take(level));
 }
@@ -472,7 +472,7 @@ Waiting DeviceScheduler::take(Level& level, std::size_t place) noexcept {
 
 // ---- transfers ----
 
-/// Orders transfers for the level: first for its executing job, then for its preempted one, then for its staged one.
+/// Orders transfers for one level: first for its executing job, then for its preempted one, then for its staged one.
 void DeviceScheduler::transfer_for(const Level& level) noexcept {
   const bool executes = state_.running && &level_of(state_.running->task) == &level;
   if (executes && state_.running_end == Placed::End::execution && !load(running_entry())) return;
@@ -480,8 +480,8 @@ void DeviceScheduler::transfer_for(const Level& level) noexcept {
   if (will_execute(level.staged)) load(*level.staged);
 }
 
-/// Orders transfers for the job, with up to `in_flight_` in each direction; with one copy engine, one at a time in all.
-/// Returns true if no chunk of the job remains to be ordered.
+/// Orders transfers for the job: up to `in_flight_` in each direction, or with one copy engine one at a time in all.
+/// Returns true if all chunks of the job are loaded or being loaded.
 bool DeviceScheduler::load(const Waiting& job) noexcept {
   const TaskState& task = tasks_[job.job.task];
   const bool both_ways = in_flight_ > 1;
@@ -508,7 +508,7 @@ void DeviceScheduler::transfer_operation() noexcept {
   copy_in(*only_level().staged);
 }
 
-/// Returns the next operation of the swap queue: the one that the most urgent job with missing chunks needs.
+/// Returns the next swap operation, for the most urgent job that lacks chunks; nullopt if none may begin now.
 std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noexcept {
   Level& level = only_level();
   const auto job = std::ranges::find_if(level.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
@@ -566,7 +566,7 @@ void DeviceScheduler::order(Action::Kind copy, JobId job, const Transfer& transf
   actions_.push_back({copy, job, transfer});
 }
 
-/// Returns true if `task` has chunks that `to` may take.
+/// Returns true if `task` has chunks whose frames task `to` may take.
 bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexcept {
   const TaskState &from = tasks_[task], &into = tasks_[to];
   const bool executes = from.at == TaskState::At::device;
@@ -574,9 +574,10 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
   return task != to && !executes && !placed_beside && from.resident > 0;
 }
 
-/// Returns the task that loses a chunk to `task`: the one without a job whose next release is latest. If there is none,
-/// it is the least urgent task whose job waits. That job is not more urgent than a waiting job of `task` itself. After
-/// these come tasks whose jobs have a place in a frozen level, the lowest level first.
+/// Returns the task that loses a chunk to `task`, or nullopt if there is none. First come tasks without a job, the one
+/// with the latest next release before others. Next come tasks whose job waits, the least urgent first, but none that
+/// is more urgent than a waiting job of `task`. Last come tasks with a staged or preempted job in a frozen level, the
+/// lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)

@@ -7,41 +7,44 @@
 // the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
 // and best-effort tasks share rank 1; under static priority every task has its own.
 //
-// If the plan swaps, a job executes only when every swap slot of its task holds a chunk. The scheduler decides, chunk
-// by chunk, which frame (physical chunk) is mapped into which slot. The driver that carries out the copies reports the
-// end of each. The plan's swap policy selects one of four rules (swap_rule.hpp):
+// If the plan swaps, a job executes only when every swap slot of its task holds a chunk. A slot is a place in the
+// task's memory, a frame is a physical chunk of the device. The scheduler decides, chunk by chunk, which frame is
+// mapped into which slot. The driver carries out the copies and reports the end of each. The plan's swap policy selects
+// one of four rules (swap_rule.hpp):
 //
-// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged; the chunks of the staged job are loaded
-//   while the other executes. With two copy engines, at most three transfers are in flight in each direction: one is
-//   under way, one is submitted and follows it without a gap, and one waits. A job of a task that never swaps bypasses
-//   a less urgent staged job.
-//   With classes, each class 1, 2, .. is a level that follows this rule on its own. Only the most urgent level that has
-//   an unfinished job begins segments and transfers; the levels below it are frozen. It may take the frames of frozen
-//   levels. A job that was preempted between two segments gets its chunks back before it continues. Express jobs, those
-//   of class 0, never swap, and precede all others at every end of a segment. Transfers continue while express jobs
-//   execute. Only the next `launch_ahead` segments of the executing job are submitted to the device ahead of their
-//   turn.
-//   A streaming job (policies/proofs/streaming.md) begins with the first chunks of its slots, as many as its ring has
-//   frames. At the end of each segment, the chunks that no later segment reads are freed. As many of the next chunks
-//   are loaded, before those of the staged job, even while the job executes. A segment begins once the chunks that it
-//   reads are resident.
-// - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted. From the start of its swap-in to the
-//   end of its execution a job is not overtaken. A swap-in starts only for the most urgent job; a swap-out may
-//   start for any.
-// - serial: like rt_swap, but swap-outs too start only for the most urgent job, and not while a loaded job waits for
-//   the device.
-// - demand_paging: a job's missing chunks are loaded when its turn has come, and nothing else happens meanwhile.
+// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged, that is, chosen to run next. The chunks
+//   of the staged job are loaded while the other executes. With two copy engines, at most three transfers are in flight
+//   in each direction: one is under way, one is submitted and follows it without a gap, and one waits. A job of a task
+//   that never swaps bypasses a less urgent staged job.
+//   With classes, each class 1, 2, .. is a level that follows this rule on its own. Only the most urgent level with an
+//   unfinished job begins segments and transfers; the levels below it are frozen, and it may take their frames. A job
+//   that was preempted between two segments gets its chunks back before it continues. Express jobs, those of class 0,
+//   never swap, and precede all others at every end of a segment. Transfers continue while express jobs execute. Only
+//   the next `launch_ahead` segments of the executing job are submitted to the device before their predecessors have
+//   ended.
+//   A streaming job (policies/proofs/streaming.md) loads its constants while it executes, through a ring of frames. It
+//   begins with the first chunks of its slots, as many as the ring has frames. At the end of each segment, the chunks
+//   that no later segment reads are freed, and as many of the next chunks are loaded. These loads precede those of the
+//   staged job. A segment begins once the chunks that it reads are resident.
+// - rt_swap: the rule of RT-Swap (Kang et al., RTSS 2023, section V-C). One swap operation is under way at a time, and
+//   is not preempted. From the start of its swap-in to the end of its execution a job is not overtaken. A swap-in
+//   starts only for the most urgent job; a swap-out may start for any.
+// - serial: like rt_swap, but a swap-out, too, starts only for the most urgent job, and not while a loaded job waits
+//   for the device.
+// - demand_paging: a job's missing chunks are loaded only when it is the next to execute. Nothing else executes or
+//   moves meanwhile.
 //
-// The other rules have one level and one segment for each job, whatever the plan says.
+// The rules other than pipelined have one level, and one segment for each job, whatever the plan says.
 //
-// Victims: first the task without a job whose next release is latest. A task with a waiting job loses chunks only if no
-// task without a job has any. The least urgent such task comes first, and a waiting job takes no chunk from a more
-// urgent one. Last come the staged and the preempted jobs of frozen levels, the lowest level first. Under demand_paging
-// the victim is the task whose last execution is oldest, among those whose job neither runs nor is staged.
+// Victims (tasks that lose a chunk to another): first the task without a job whose next release is latest. A task with
+// a waiting job loses chunks only if no task without a job has any. The least urgent such task comes first, and a
+// waiting job takes no chunk from a more urgent one. Last come the staged and the preempted jobs of frozen levels, the
+// lowest level first. Under demand_paging the victim is the task whose last execution is oldest, among those whose job
+// neither runs nor is staged.
 //
-// If tasks co-run (co_run.hpp), nothing is swapped or divided into segments. A second job may be started together with
-// the head of the queue: the first one behind it for which goes_with() holds. No other job is started until both have
-// ended.
+// If tasks co-run (co_run.hpp), nothing is swapped or divided into segments. A second job may start together with the
+// head of the queue. It is the first job behind the head for which goes_with() is true. No other job starts until both
+// have ended.
 //
 // exchange() replaces a task by another one while the other tasks continue. The daemon uses it for its client slots,
 // whose clients connect, grow and leave.
@@ -69,7 +72,7 @@ struct JobId {
 
 /// A chunk that moves between a frame and its place in the backing store.
 struct Transfer {
-  std::uint32_t task = 0;  // whose memory moves
+  std::uint32_t task = 0;  // the task whose memory moves
   std::uint32_t slot = 0;  // index in PlannedTask::swap_slots
   std::uint32_t frame = 0; // 0 .. SwapPlan::frames - 1
   friend bool operator==(const Transfer&, const Transfer&) = default;
@@ -78,7 +81,7 @@ struct Transfer {
 struct Event {
   enum class Kind : std::uint8_t {
     job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders it
-    job_withdrawn,  // the job is abandoned: taken from the queue, or its completion will be of no use
+    job_withdrawn,  // the job is abandoned: it leaves the queue, or its result is not used
     segment_done,   // the device finished `segment` of the job, which is not its last one
     execution_done, // the device finished the job, or it failed in any of its segments
     copied_in,      // `transfer` has ended; transfers may end in any order
@@ -128,7 +131,7 @@ class DeviceScheduler {
   /// A job that is preempted or staged in its level.
   struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
-    End end = End::execution; // how it leaves, once no transfer for it is in flight
+    End end = End::execution; // the action when it leaves, once no transfer for it is in flight
   };
   /// The jobs of one class, without the one that executes.
   struct Level {
@@ -144,38 +147,38 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    /// How `running` will leave. A job that was withdrawn or failed still holds the device until the segments that were
-    /// launched have ended
+    /// How `running` leaves. A job that was withdrawn or failed still holds the device until its submitted segments
+    /// have ended
     Placed::End running_end = Placed::End::execution;
     std::uint32_t segment = 0;   // the segment of `running` that executes
     std::uint32_t launched = 0;  // the number of its segments submitted to the device
     std::optional<JobId> beside; // a job that was started with `running`; either may end first
     bool beside_withdrawn = false;
-    std::vector<Level> levels;            // by class; express jobs are in `waiting`, also those that have begun
+    std::vector<Level> levels;            // by class; the queue of class 0 also holds express jobs that have begun
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // frames
-    std::uint32_t loading = 0;            // transfers in flight, by direction
+    std::uint32_t loading = 0;            // the numbers of transfers in flight, by direction
     std::uint32_t saving = 0;
     /// True if any job waits, is staged or is preempted.
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// The parameters of a task that exchange() changes. All of the task's memory is swap slots. Its class and segments
+  /// The parameters of a task that exchange() changes. All memory of the task is in swap slots. Its class and segments
   /// stay those of the plan's task. The daemon has one task for each client.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
     Duration period{0};
     std::uint32_t slots = 0;
-    /// The slots of all tasks fit, so that no chunk leaves again. A job whose chunks are all resident then bypasses a
-    /// less urgent staged one, like a job of a task without slots.
+    /// The slots of all tasks fit on the device, so that no chunk leaves again. A job whose chunks are all resident
+    /// then bypasses a less urgent staged job, like a job of a task without slots.
     bool stays = false;
     friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
   /// Takes the tasks' classes, segments, ranks, periods and swap slots from `plan`. A task has at most one outstanding
   /// job, including a withdrawn one that still executes. At first the frames hold the first `resident_slots` chunks of
-  /// each task. Tasks without that value begin with as many of their first chunks as there is room for. Each task has
-  /// room for `slots` swap slots, so that exchange() can give it more than it has now.
+  /// each task. A task without that value begins with its first chunks, as many as there is room for. `slots`: the
+  /// number of swap slots that exchange() can give each task, if that is more than it has now.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
   /// Returns the actions that follow from `event`, in the order in which to carry them out; valid until the next call.
   /// Never blocks, never allocates.
@@ -206,7 +209,7 @@ class DeviceScheduler {
  private:
   /// The scheduler's state of one task, besides its slots.
   struct TaskState {
-    /// The state of the task's job
+    /// The place of the task's job: it has none, waits, is staged or preempted, or executes
     enum class At : std::uint8_t { nowhere, waiting, placed, device };
     std::uint32_t device_class = 1;
     std::uint32_t segments = 1;
@@ -215,22 +218,22 @@ class DeviceScheduler {
     Duration period{0};
     MemoryPolicy policy = MemoryPolicy::device;
     std::optional<CoRun> co_run{};
-    Instant deadline{};               // of its job
-    Instant next_release{};           // of the job after the one requested last
-    std::uint64_t last_execution = 0; // in the order of all executions
+    Instant deadline{};               // of the task's job
+    Instant next_release{};           // the release of the next job after the one requested last
+    std::uint64_t last_execution = 0; // its number in the order of all executions
     At at = At::nowhere;
     bool stays = false; // see TaskParameters::stays
     /// The slots that the task needs: all of them, or the current window of a stream
     SlotRange wanted{};
-    std::uint32_t resident = 0, missing = 0; // of `wanted`; the other slots are being copied
-    /// The slots where the round-robin searches for a chunk to move begin
+    std::uint32_t resident = 0, missing = 0; // numbers of slots in `wanted`; those in neither number are being copied
+    /// The slots at which the search for a chunk to move begins (round-robin)
     std::uint32_t next_out = 0, next_in = 0;
   };
-  /// One swap operation of RT-Swap, which moves chunks of one task and is not preempted.
+  /// One swap operation of the rules serial and rt_swap. It moves chunks of one task, and is not preempted.
   struct Operation {
     bool out = false;
     std::uint32_t task = 0;
-    std::uint32_t left = 0; // chunks whose transfer has not begun
+    std::uint32_t left = 0; // the number of chunks whose transfer has not begun
     JobId job;              // the job that needs it
   };
 
@@ -299,21 +302,21 @@ class DeviceScheduler {
     return place && place->end == Placed::End::execution;
   }
   [[nodiscard]] Level& level_of(std::uint32_t task) noexcept { return state_.levels[tasks_[task].device_class]; }
-  /// Returns the level of the rules that have only one.
+  /// Returns the level of the rules that have only one level.
   [[nodiscard]] Level& only_level() noexcept { return state_.levels[1]; }
 
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
   std::uint32_t room_ = 0; // the most slots that a task may have after an exchange
-  /// The most transfers in flight in each direction, under the pipelined rule; 1: in both together; 0: nothing is
-  /// swapped
+  /// The most transfers in flight, in each direction with two copy engines (pipelined rule); 1: in both directions
+  /// together; 0: nothing is swapped
   std::uint32_t in_flight_ = 0;
   std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
   std::vector<Stream> streams_; // by task; a task without a ring does not stream
   std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
-  /// For serial and rt_swap; done when none is left and nothing is in flight
+  /// For serial and rt_swap: the operation under way. It has ended when no chunk of it is left and none is in flight
   Operation operation_;
   State state_;
   std::vector<Action> actions_; // caused by the last event; capacity reserved

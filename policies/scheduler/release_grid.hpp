@@ -1,25 +1,28 @@
-// The releases of one task, on the grid of its period, and the decision at each of them: a state machine without a
-// clock that applies the policies on overruns and on parts above their WCETs.
+// Decides what happens at each release of one task, on the grid of its period. It applies the policies for overruns and
+// for parts that exceed their WCETs. A state machine without a clock.
 //
-// The task's release thread or the simulator drives it: the caller sleeps until next(), reports what it sees there with
-// at_release(), and obeys. One call decides one release. After a `skip`, next() may be past already; then the caller
-// asks again at once. Pure and deterministic; never allocates. Not thread-safe.
+// The task's release thread or the simulator drives it. The caller sleeps until next(), reports the state at that
+// instant with at_release(), and carries out the decision. One call decides one release. After a `skip`, next() may
+// already be in the past; then the caller calls at_release() again at once. Pure and deterministic; never allocates.
+// Not thread-safe.
 //
-// The policies, when the previous job had not ended by the release at n (period T, grid n, n + T, ...):
+// The policies for the case that the previous job has not ended by the release at instant n (period T; the grid is n, n
+// + T, ...):
 //
-// - skip: the release is dropped and counted; so is every further grid point that the late job reaches.
+// - skip: the release is dropped and counted. So is every further grid point that passes before the late job ends.
 // - catch_up: the caller waits. The late release then gets its job at once, with a deadline that counts from n. No
 //   release is ever dropped.
 // - re_phase: the caller waits. At the end e of the late job the release happens anew: its deadline counts from e, the
 //   grid is e, e + T, ... Points of the old grid that passed meanwhile no longer exist and are not counted.
-// - abort_job: the late job is abandoned. When it is gone, at e, the release proceeds, and its deadline counts from n.
-//   If e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
+// - abort_job: the late job is abandoned. When it has ended, at instant e, the release happens, and its deadline counts
+//   from n. If e is at or after further grid points, only the newest of them happens, and the older ones are dropped
+//   and counted.
 // - stop: the executive stops.
 //
-// skip_next applies if the previous job has ended, and a part of it took longer than its WCET. It drops the release
-// that would proceed, however long that release waited, unless one was dropped since the release of that job. So the
-// releases of a job that exceeded its WCET and of the next job are at least two periods apart. The overrun adds no more
-// demand than a later release of the job would.
+// The policy skip_next applies if the previous job has ended, and a part of it took longer than its WCET. It drops the
+// next release that would start a job, however long that release waited. It drops none if one was dropped since the
+// release of the long job. So the releases of a job that exceeded its WCET and of the next job are at least two periods
+// apart. The time of the dropped release makes up for the excess.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -35,11 +38,11 @@ enum class ReleaseReason : std::uint8_t { overrun, wcet_exceeded, stale };
 /// True if a part that took longer than its WCET ends the run as soon as the part has ended.
 [[nodiscard]] constexpr bool ends_run(OnWcetExceeded policy) noexcept { return policy == OnWcetExceeded::stop; }
 
-/// The decision at an instant of release.
+/// The decision about one release.
 struct ReleaseDecision {
   enum class Kind : std::uint8_t {
     start,          // start job `job`, whose nominal release is `nominal`
-    skip,           // the release at `nominal` is dropped (counted); ask next() again
+    skip,           // the release at `nominal` is dropped (counted); call next() again
     wait,           // the previous job is unfinished: wait for its end, then call after_wait()
     abort_and_wait, // abandon the previous job, wait until it is gone, then call after_wait()
     stop,           // stop the executive
@@ -59,11 +62,11 @@ class ReleaseGrid {
 
   /// Returns the next nominal release on the grid.
   [[nodiscard]] Instant next() const noexcept { return next_; }
-  /// Moves the next release of a sporadic task to `at`, which is not before next(). The grid continues from there.
+  /// Moves the next release of a sporadic task to `at`, which must not be before next(). The grid continues from there.
   void postpone(Instant at) noexcept { next_ = at; }
-  /// Decides the release at next(). Called at or after next(). `outstanding`: the previous job had not ended by next(),
-  /// even if it has ended since. `exceeded`: a part of that job took longer than its WCET; used only if the job had
-  /// ended.
+  /// Decides the release at next(); called at that instant or later. `outstanding`: the previous job had not ended by
+  /// next(), even if it has ended since. `exceeded`: a part of that job took longer than its WCET; ignored if
+  /// `outstanding`.
   [[nodiscard]] ReleaseDecision at_release(bool outstanding, bool exceeded = false) noexcept;
   /// Decides after `wait` or `abort_and_wait`, once the previous job has ended, at `now`. Returns `start`, or `skip` if
   /// a part of that job `exceeded` its WCET and the policy is skip_next.

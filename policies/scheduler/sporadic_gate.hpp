@@ -1,10 +1,10 @@
-// Keeps the releases of a task that no timer releases at least a period apart. A trigger that comes too early waits,
+// Keeps the releases of a task at least a period apart, if no timer releases it. A trigger that comes too early waits,
 // and newer triggers coalesce with it. A state machine without a clock. For triggers by the end of another task's job
-// it is the release guard of Sun and Liu (ICDCS 1996); proofs/chains.md says why such a task needs no release jitter.
+// it is the release guard of Sun and Liu (ICDCS 1996). proofs/chains.md says why such a task needs no release jitter.
 //
-// One owner reports every trigger and asks next(). A ReleaseGrid follows the gate: the owner postpones the grid to the
-// later of both next(). It reports what the grid decides there, a job or none, with release(). Never allocates. Not
-// thread-safe.
+// One owner reports every trigger, and calls next() for the next release. A ReleaseGrid is used with the gate: the
+// owner postpones the grid to the gate's next() if that is later. Then it reports with release() that the grid has
+// decided, whether a job starts or is dropped. Never allocates. Not thread-safe.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -19,8 +19,8 @@ class SporadicGate {
  public:
   explicit SporadicGate(Duration period) noexcept : period_(period) {}
 
-  /// Requests a job from `at` on, which may be in the future. If a trigger waits, or is due and was not released yet,
-  /// the new one coalesces with it and its instant does not change.
+  /// Requests a job at `at`, which may be in the future. If an earlier trigger has not released its job yet, the new
+  /// one coalesces with it, and the instant of the earlier one stays.
   void trigger(Instant at) noexcept {
     if (next_) return void(++dropped_);
     next_ = std::max(at, earliest_);
@@ -28,7 +28,8 @@ class SporadicGate {
   }
   /// Returns when the waiting trigger releases a job, or nullopt if none waits.
   [[nodiscard]] std::optional<Instant> next() const noexcept { return next_; }
-  /// Reports that the waiting trigger has released a job, or a release that was dropped, at `at`, not before next().
+  /// Reports that the waiting trigger has been used, by a job or by a dropped release, at `at`, which must not be
+  /// before next().
   void release(Instant at) noexcept {
     next_.reset();
     earliest_ = at + period_;

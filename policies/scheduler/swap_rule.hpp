@@ -10,8 +10,8 @@ namespace rtexec::policies {
 enum class SwapRule : std::uint8_t {
   pipelined,     // one job's chunks are loaded while another job executes
   serial,        // one swap operation at a time, and only for the most urgent job
-  rt_swap,       // one swap operation at a time, swap-outs also for others (RT-Swap V-C)
-  demand_paging, // a job's missing chunks are loaded when its turn has come, and nothing else happens meanwhile
+  rt_swap,       // one swap operation at a time; swap-outs for any job (RT-Swap, RTSS 2023, section V-C)
+  demand_paging, // a job's missing chunks are loaded only when it is the next to execute
 };
 
 [[nodiscard]] constexpr SwapRule rule_of(SwapPolicy policy) noexcept {
@@ -28,7 +28,7 @@ enum class SwapRule : std::uint8_t {
   return SwapRule::demand_paging;
 }
 
-/// True if chunks move in swap operations: one at a time, not preempted, possibly for a job that waits.
+/// True if chunks move in swap operations: one at a time, not preempted, possibly for a job that still waits.
 [[nodiscard]] constexpr bool in_operations(SwapRule rule) noexcept {
   return rule == SwapRule::serial || rule == SwapRule::rt_swap;
 }
