@@ -12,7 +12,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// Boundaries are numbered by the layers before them: 0 is the begin of the job, the number of layers its end.
+/// The boundaries between the layers of a job. Each has the number of layers before it: boundary 0 is the begin of the
+/// job, and the last boundary its end.
 class Boundaries {
  public:
   explicit Boundaries(const Layers& layers) : layers_(layers), before_(layers.times.size() + 1) {
@@ -34,10 +35,11 @@ class Boundaries {
   std::vector<Nanos> before_; // the time of all layers before each boundary
 };
 
-/// The carry within a segment whose end moves: the most bytes that live at once of the tensors that cross one of its
-/// ends. A tree of maxima over the layers holds them. The bytes of a tensor are added for its whole life while it
-/// crosses an end. No layer behind the segment holds more than its last one, so the maximum over all layers is the
-/// segment's.
+/// Computes the carry within one segment while layers are added to its end. The carry is the most bytes of tensors that
+/// live at the same time in the segment and cross its begin or its end.
+///
+/// A tree of maxima over the layers holds these bytes: each tensor that crosses an end is added for its whole life. No
+/// layer behind the segment holds more than its last layer, so the maximum over all layers is that of the segment.
 class Carry {
  public:
   explicit Carry(const Layers& layers)
@@ -73,7 +75,8 @@ class Carry {
   }
 
  private:
-  /// Adds bytes for the life of a tensor. Sums are modulo 2^64; those of a node never become negative.
+  /// Adds `bytes` to all layers in the life of a tensor. Sums are modulo 2^64; the sum in a node of the tree never
+  /// becomes negative.
   void add(const Tensor& tensor, std::uint64_t bytes) {
     const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
     const std::size_t last = tensor.last + leaves_;
@@ -93,31 +96,32 @@ class Carry {
   }
 
   std::size_t leaves_;
-  std::vector<std::uint64_t> most_;  // by node: the maximum of its layers, without what was added to nodes above
+  std::vector<std::uint64_t> most_;  // by node: the maximum over its layers, without what was added to nodes above
   std::vector<std::uint64_t> added_; // by node: added to all of its layers
   std::vector<std::vector<Tensor>> made_, last_read_; // by layer
   std::size_t from_ = 0, end_ = 0;
 };
 
-/// A way up to a boundary.
+/// The costs of one choice of cuts for the layers before a boundary; the last cut is at that boundary.
 struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
-  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two, ..
+  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two, and so on
   Nanos longest_run = 0;                        // decides between labels of equal costs
-  std::size_t boundary = 0, index = 0;          // of the label that this one extends
+  std::size_t boundary = 0, index = 0;          // the label without the last segment: its boundary, and its index there
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
 };
 
-/// Returns true if `a` leads to all that `b` leads to, at no higher cost.
+/// Returns true if each continuation of `b` is also possible for `a`, at no higher cost.
 bool dominates(const Label& a, const Label& b) {
   return std::tie(a.price, a.cuts) <= std::tie(b.price, b.cuts) && a.carry <= b.carry &&
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-/// Adds a label, and keeps those that no other one dominates. Of equal ones it keeps the one with the shortest runs.
+/// Adds a label to those of one boundary, and removes labels that another one dominates. Of labels with equal costs,
+/// the one with the shorter longest run stays.
 void keep(std::vector<Label>& labels, const Label& label) {
   if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
     if (label.longest_run < equal->longest_run) *equal = label;
@@ -128,10 +132,11 @@ void keep(std::vector<Label>& labels, const Label& label) {
   labels.push_back(label);
 }
 
-/// Shortest paths over the boundaries, with several costs.
+/// Finds the best cuts as shortest paths over the boundaries, with several costs for each path.
 class Search {
  public:
-  /// `price(boundary)`: the cost of a cut there. The search minimises the sum.
+  /// `tolerance`: the longest allowed run (1 + `launch_ahead` consecutive segments). `price(boundary)` returns the cost
+  /// of a cut at that boundary; the search minimises the sum.
   template <class Price>
   Search(const Layers& layers, Nanos tolerance, unsigned launch_ahead, Price price)
       : boundaries_(layers), tolerance_(tolerance), launch_ahead_(launch_ahead), labels_(boundaries_.end() + 1) {
@@ -195,7 +200,7 @@ class Search {
     }
   }
 
-  /// Returns the layers that no segment within the tolerance holds.
+  /// Returns the layers that fit into no segment of at most the tolerance.
   [[nodiscard]] std::vector<std::uint32_t> layers_without_segment() const {
     std::vector<std::uint32_t> layers;
     for (std::size_t from = 0, covered = 0; from < boundaries_.end(); ++from) {
@@ -207,7 +212,7 @@ class Search {
     return layers;
   }
 
-  /// Returns the layers behind the last boundary that a way reaches, up to the next allowed cut.
+  /// Returns the layers from the last boundary that has a label up to the next allowed cut.
   [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
     std::vector<std::uint32_t> layers;
     std::size_t stop = boundaries_.end();
@@ -221,7 +226,7 @@ class Search {
   Nanos tolerance_;
   unsigned launch_ahead_;
   std::vector<std::vector<Label>> labels_; // by boundary
-  std::vector<std::uint32_t> too_long_;    // layers that no segment holds
+  std::vector<std::uint32_t> too_long_;    // layers that fit into no segment
 };
 
 CutChoice fewest_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead) {
@@ -277,7 +282,7 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
-  // The longest run holds the longest layer, and of `runs` runs in a row some run holds its share of all the time.
+  // The longest run is no shorter than the longest layer, and no shorter than the average of `runs` runs in a row.
   const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
   Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
   Nanos too_short = enough - 1;

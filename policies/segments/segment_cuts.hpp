@@ -24,46 +24,50 @@ struct Tensor {
 /// The layers that a device part executes. Their times add up to at most `longest_time`.
 struct Layers {
   std::vector<Nanos> times;
-  /// By layer but the last: what a cut behind it adds to the segment that ends there. `unbounded`: no cut is allowed
-  /// there.
+  /// By layer but the last: the time that a cut behind the layer adds to the segment that ends there. `unbounded`: no
+  /// cut is allowed there.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
-  /// The least time of each segment but the last one, without its overhead.
+  /// The least time that a segment counts for, without its overhead. It does not apply to the last segment.
   Nanos least = 0;
 };
 
-/// The layers behind which segments end, ascending, without the last one.
+/// The layers behind which a job is cut, ascending. The last layer is not among them.
 using Cuts = std::vector<std::uint32_t>;
 
 /// Returns the time of each segment: at least `Layers::least`, plus the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
-/// Returns the longest time of 1 + `launch_ahead` consecutive segments: nothing else gets the device for so long.
+/// Returns the longest run: the longest time of 1 + `launch_ahead` consecutive segments, during which no other job can
+/// get the device.
 [[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);
 
-/// A way to cut, and what it costs.
+/// One choice of cuts, and its costs.
 struct Segmentation {
   Cuts cuts;
   Nanos overhead = 0; // of all cuts
-  /// The most bytes of tensors that cross a cut and live at once, each for its whole life: no placement needs less.
+  /// The most bytes of tensors that cross a cut and live at the same time. Each counts for its whole life; no placement
+  /// in memory needs less.
   Bytes carry;
 };
 
 /// Returns the costs of these cuts.
 [[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
 
-/// The best ways to cut: no other way costs both less overhead and less carry.
+/// The best choices of cuts: no other choice has both less overhead and less carry.
 struct CutChoice {
-  /// Sorted by rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.
+  /// Sorted by rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: no choice is within
+  /// the tolerance.
   std::vector<Segmentation> ways;
-  /// If there is no way: the layers that no segment short enough can hold. If each layer fits somewhere: the layers
-  /// behind the last boundary that a way reaches, up to the next allowed cut.
+  /// If `ways` is empty: the layers that fit into no segment. If there are none such: the layers behind the last
+  /// boundary that cuts can reach, up to the next allowed cut.
   std::vector<std::uint32_t> too_long;
 };
 
-/// Returns all best ways whose longest run is within `tolerance`; `launch_ahead` is at most `max_launch_ahead`.
+/// Returns all best choices whose longest run is at most `tolerance`. `launch_ahead` must be at most
+/// `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
-/// Returns the ways to cut into at most `segments` >= 1 segments whose longest run is least, by rising number of cuts.
+/// Returns the choices with at most `segments` >= 1 segments whose longest run is least, by rising number of cuts.
 /// There is always one.
 [[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
 
@@ -74,9 +78,10 @@ struct CutChoice {
 /// The segments of several tasks: their times, by task.
 using SetSegments = std::span<const std::vector<Nanos>>;
 
-/// Cuts every task with the least overhead that the tasks before it tolerate. `tasks` go from the most urgent to the
-/// least urgent one. `tolerance(segments)` returns the longest run of the next task; `segments` are those of the tasks
-/// before. Stops after the first task for which there is no way. Purpose: proofs/segment-cuts.md.
+/// Cuts the tasks one after the other, from the most urgent to the least urgent. Each gets the cuts with the least
+/// overhead whose longest run is within its tolerance. `tolerance(segments)` returns the longest run that the next task
+/// may have; `segments` are those of the tasks that are cut already. Stops after the first task without such cuts.
+/// Purpose: proofs/segment-cuts.md.
 [[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
                                              const std::function<Nanos(SetSegments segments)>& tolerance,
                                              unsigned launch_ahead);

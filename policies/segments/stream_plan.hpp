@@ -1,5 +1,6 @@
-// How a task's constants are streamed: where its jobs are cut, what each segment reads, and how many frames the ring
-// has. streaming.hpp computes what that costs. Set-up only: allocates.
+// Plans the stream of a task: its constants are loaded while a job executes, through a ring of frames. The plan says
+// where jobs are cut, which chunks each segment reads, and how many frames the ring has. streaming.hpp computes the
+// costs. Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,19 +13,22 @@
 
 namespace rtexec::policies {
 
-/// Returns `reads`, by layer, of `chunks` chunks in all, as a stream needs them: neither end ever decreases, and no
-/// chunk is left out.
+/// Returns ranges that contain those in `reads` and are in the order that a stream needs: neither end ever decreases,
+/// and no chunk is left out. `reads`: the chunks that each layer reads, of `chunks` in all.
 [[nodiscard]] std::vector<SlotRange> in_order(std::vector<SlotRange> reads, std::uint32_t chunks);
 
-/// Returns a cut before each layer that is the first to read a chunk. `reads`: by layer, in order.
+/// Returns the cuts of a stream: one before each layer that reads a chunk for the first time. `reads`: by layer, as
+/// from in_order().
 [[nodiscard]] Cuts stream_cuts(std::span<const SlotRange> reads);
 
-/// Returns what each segment reads.
+/// Returns the chunks that each segment reads.
 [[nodiscard]] std::vector<SlotRange> reads_of(std::span<const SlotRange> reads, const Cuts& cuts);
 
+/// Returns the segments as the layers of a stream. `reads`: by segment.
 [[nodiscard]] std::vector<StreamLayer> stream_layers(std::span<const Nanos> segments, std::span<const SlotRange> reads);
 
-/// Returns the smallest ring for which its load and the execution take at most an eighth more than with the best ring.
+/// Returns the smallest ring with which a job takes at most an eighth longer than with the best ring. The load of the
+/// ring counts as part of the job.
 [[nodiscard]] std::uint32_t ring_for(std::span<const StreamLayer> layers, const StreamCosts& costs);
 
 } // namespace rtexec::policies

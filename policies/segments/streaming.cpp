@@ -8,11 +8,11 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_choices = 256; // examined further, for each chunk
+constexpr std::size_t max_choices = 256; // the choices of resident chunks that are kept after each chunk
 
 std::uint32_t chunks_of(std::span<const StreamLayer> layers) { return layers.empty() ? 0 : layers.back().end; }
 
-/// Returns the last layer that reads each chunk.
+/// Returns for each chunk the last layer that reads it.
 std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   std::vector<std::uint32_t> readers(chunks_of(layers));
   for (std::uint32_t j = 0; j < layers.size(); ++j)
@@ -20,42 +20,44 @@ std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   return readers;
 }
 
-/// Returns the time of `copied` copies, each of which may interrupt the load.
+/// Returns the time that `copied` copies of the stream take from a concurrent load, if each interrupts it.
 Nanos copies(std::uint64_t copied, const StreamCosts& costs) {
   return bounded(Wide{copied} * (Wide{costs.copy} + costs.begin + costs.resume));
 }
 
-/// Returns when a chunk is loaded whose frame became free at `free`. The chunk before it was loaded at `landed`.
+/// Returns when a chunk has been loaded into a frame that became free at `free`. `landed`: when the chunk before it was
+/// loaded.
 Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
   return bounded(std::max<Wide>(landed, Wide{free} + costs.in_flight + costs.begin) + costs.copy);
 }
 
 // ---- which chunks are resident ----
 
-/// A frame of the ring, with a chunk.
+/// A frame of the ring, and the chunk in it.
 struct Frame {
-  std::uint32_t reader = 0; // the last layer that reads it
-  Nanos free = unbounded;   // when that layer has ended; unbounded: it has not
+  std::uint32_t reader = 0; // the last layer that reads the chunk
+  Nanos free = unbounded;   // the end of that layer; unbounded: it has not ended yet
 };
 
-/// A choice of resident chunks among the first chunks, and its consequences.
+/// A partial solution of ResidentSearch, which decides chunk by chunk in the order of their first use: a chunk is
+/// either resident or streamed. It holds these decisions and the execution up to the current layer.
 struct Choice {
-  Nanos end = 0;    // of the last layer
+  Nanos end = 0;    // the end of the last executed layer
   Nanos landed = 0; // when the last copied chunk was loaded
   std::vector<std::uint32_t> resident;
   std::vector<Frame> frames; // by age, the oldest chunk first; there may be fewer than the ring has
-  Nanos least = 0;           // a lower bound on the execution, whatever is chosen next
+  Nanos least = 0;           // a lower bound on the execution time, whatever is decided for later chunks
 };
 
-/// Returns the k-th newest frame. A frame that does not exist counts as always free, with a chunk that was loaded
-/// before.
+/// Returns a measure of the k-th newest frame that is smaller if the frame becomes free earlier. A frame that does not
+/// exist counts as always free.
 std::pair<std::uint32_t, Nanos> newest(const Choice& choice, std::size_t k) {
   if (k >= choice.frames.size()) return {0, -1};
   const Frame& frame = choice.frames[choice.frames.size() - 1 - k];
   return frame.free < unbounded ? std::pair{0U, frame.free} : std::pair{frame.reader + 1, Nanos{0}};
 }
 
-/// Returns true if `a` is no worse, whatever is chosen next.
+/// Returns true if `a` is no worse than `b`, whatever is decided for later chunks.
 bool dominates(const Choice& a, const Choice& b) {
   if (a.end > b.end || a.landed > b.landed || a.resident.size() > b.resident.size()) return false;
   for (std::size_t k = 0; k < a.frames.size(); ++k)
@@ -106,7 +108,8 @@ class ResidentSearch {
     keep_best(std::move(next));
   }
 
-  /// Gives the chunk a frame. Returns false if there is none.
+  /// Streams the chunk: gives it a frame of the ring. Returns false if all frames hold chunks that layers still have to
+  /// read.
   bool stream(Choice& choice, std::uint32_t chunk) const {
     if (choice.frames.size() == ring_) {
       if (ring_ == 0 || choice.frames.front().free == unbounded) return false;
@@ -123,7 +126,8 @@ class ResidentSearch {
       if (frame.reader == layer) frame.free = choice.end;
   }
 
-  /// Returns a lower bound: as if every frame were free at once, and the chunks that need no copy were the next ones.
+  /// Returns a lower bound on the execution time. It assumes that every frame is free at once, and that the next chunks
+  /// are those that need no copy.
   [[nodiscard]] Nanos least(std::uint32_t layer, std::uint32_t chunk, const Choice& choice) const {
     const std::size_t spared = chunk + (resident_ - choice.resident.size()) + (ring_ - choice.frames.size());
     Wide most = Wide{std::max(choice.end, choice.landed)} + rest_[layer];
@@ -150,9 +154,9 @@ class ResidentSearch {
   std::uint32_t ring_, resident_;
   Nanos longest_;
   std::vector<std::uint32_t> readers_;
-  std::vector<Nanos> rest_; // the time of the layers from each one on
+  std::vector<Nanos> rest_; // by layer: the time of this layer and all later ones
   std::vector<Choice> choices_;
-  Nanos dropped_ = unbounded; // the smallest bound of choices that were dropped and might have been better
+  Nanos dropped_ = unbounded; // the smallest bound of choices that were dropped although they may be better
 };
 
 } // namespace
