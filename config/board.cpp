@@ -1,4 +1,4 @@
-// The keys of a board file, and where board files are found.
+// The keys of a board file, and the folders in which board files are found.
 #include <rtexec/board.hpp>
 
 #include "config/board_paths.hpp"
@@ -23,7 +23,7 @@ constexpr unsigned last_ordinal = 63;
 
 std::vector<Key<Board>> keys() {
   using B = Board;
-  const auto memories = spellings<MemoryPolicy>().subspan(1, 3); // a board has memories: neither "auto" nor "D/H"
+  const auto memories = spellings<MemoryPolicy>().subspan(1, 3); // a board has neither "auto" nor "D/H"
   const auto overhead = duration(0ns, longest_overhead);
   return {
       key<B>("name", identifier(), required, "as task sets call it", &B::name),
@@ -94,7 +94,7 @@ std::vector<Key<CoreKind>> core_kind_keys() {
           key<C>("cluster", integer<unsigned>(0, last_core), required, "that they are in", &C::cluster)};
 }
 
-/// Returns a key of alternative paths of a file.
+/// Makes a key whose value is a list of alternative paths of a file.
 template <class S>
 Key<S> paths(std::string_view name, std::string_view fallback, std::string_view meaning, BoardPaths S::*member) {
   Type<BoardPaths> type = set_of(board_path());
@@ -232,7 +232,7 @@ const Schema<Board>& board_schema() {
   return instance;
 }
 
-/// A clock is locked in one of two ways, each of which needs two files.
+/// Checks the files for locking a clock. There are two ways to lock it, and each of them needs two files.
 void check_clock(const ClockFacts& clock, const Rules& rules) {
   if (clock.lowest.empty() != clock.highest.empty())
     rules.broken({"lowest", "highest"}, "lowest and highest: one without the other");
@@ -258,7 +258,7 @@ void check_hardware(const Board& board, Report& report) {
                                    std::to_string(kind_of[core] + 1) + " already");
 }
 
-/// Checks that cores are left for interrupts and the system.
+/// Checks that some cores are not isolated at boot, and so remain for interrupts and the system.
 void check_boot(const Board& board, Report& report) {
   const Rules rules(report, "boot");
   std::set<unsigned> left;

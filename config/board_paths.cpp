@@ -14,7 +14,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && !text.contains(' ') && !text.contains('/') && text != "." && text != "..";
 }
 
-/// Takes the word before the next space, and the space.
+/// Removes the first word and the space after it from `text`. Returns the word.
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view word = text.substr(0, end);
@@ -22,7 +22,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-/// Takes "NAME = TEXT", where TEXT ends at the next condition.
+/// Removes a condition "NAME = TEXT" from the front of `text` and returns it. TEXT ends at the next condition.
 std::optional<BoardPath::Condition> take_condition(std::string_view& text) {
   BoardPath::Condition condition;
   condition.name = take_word(text);

@@ -1,4 +1,4 @@
-// The way in which board files name the files of a machine (BoardPath).
+// The syntax in which board files name the files of a machine (BoardPath).
 #pragma once
 
 #include "config/types.hpp"

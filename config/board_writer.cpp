@@ -1,5 +1,5 @@
-// Cuts the text into statements: a key with its value, a header, or a line with neither. The parser tells the kind of
-// each.
+// Rewrites a board file statement by statement. A statement is a key with its value, a table header, or a line with
+// neither. The TOML parser tells which of these it is.
 #include "config/board_writer.hpp"
 
 #include "config/document.hpp"
@@ -31,8 +31,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-/// Returns the position behind the first `stop` outside strings, comments and brackets, or the text's end if there is
-/// none.
+/// Returns the position after the first `stop` that is outside strings, comments and brackets, or the text's end if
+/// there is none.
 std::size_t end_at(char stop, std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ std::size_t end_at(char stop, std::string_view text) {
 
 std::size_t end_of_statement(std::string_view text) { return end_at('\n', text); }
 
-/// Returns `statement`, a key with a string or a number, with `value` in place of that.
+/// Returns `statement`, a key with a string or a number, with that value replaced by `value`.
 std::string with_value(std::string_view statement, const std::string& value) {
   const std::size_t begin = statement.find_first_not_of(" \t", end_at('=', statement));
   const bool is_string = statement[begin] == '"' || statement[begin] == '\'';
@@ -68,7 +68,7 @@ bool is_header(std::string_view statement) {
   return first != std::string_view::npos && statement[first] == '[';
 }
 
-/// Returns the statement's first key, or its header's; empty if it has neither.
+/// Returns the first key of the statement, or of its table header; empty if it has neither.
 std::string key_of(std::string_view statement) {
   const Result<Table> content = parse_document(statement, "board");
   return content && !content->empty() ? content->front().key : std::string();
@@ -84,7 +84,7 @@ std::string comments_of(std::string_view lines) {
   return comments;
 }
 
-/// Rewrites a text, whose statements are put in one after the other.
+/// Rewrites a text with new costs of swapping. Its statements are passed in one by one.
 class Rewriter {
  public:
   explicit Rewriter(std::optional<Bytes> chunk) : chunk_(chunk) {}
@@ -103,11 +103,11 @@ class Rewriter {
                                                          : statement;
   }
 
-  /// Returns all of the text, with `tables` where the former ones ended.
+  /// Returns the whole text, with `tables` at the position where the former tables ended.
   [[nodiscard]] std::string finish(std::string tables, std::string_view line_end) {
     kept_ += std::exchange(pending_, {});
     if (tables.empty()) return kept_;
-    if (place_) tables.erase(0, line_end.size()); // the empty line above them is there, if it was before
+    if (place_) tables.erase(0, line_end.size()); // an empty line above the former tables is still there
     else if (!kept_.empty() && !kept_.ends_with('\n')) kept_ += line_end;
     return kept_.insert(place_.value_or(kept_.size()), tables);
   }
@@ -121,16 +121,17 @@ class Rewriter {
   enum { top, swap_cost, other } section_ = top;
   std::optional<Bytes> chunk_;
   std::string kept_;
-  // Lines without statements, in or behind a [[swap_cost]] table: the next statement tells which
+  // Lines without statements, in or behind a [[swap_cost]] table. The next statement shows if they belong to the table
   std::string pending_;
-  std::optional<std::size_t> place_; // in kept_
+  std::optional<std::size_t> place_; // position in `kept_` at which the last table ended
 };
 
 struct Fact {
   std::string key, value;
 };
 
-/// Rewrites a text, replacing the facts of one table. An empty name stands for the keys outside of tables.
+/// Rewrites a text, and replaces the facts of one table. If the name of the table is empty, these are the keys outside
+/// of all tables.
 class TableRewriter {
  public:
   TableRewriter(std::string_view table, std::vector<Fact> facts)
@@ -167,7 +168,7 @@ class TableRewriter {
   std::string table_;
   std::vector<Fact> facts_; // not yet written
   std::string text_;
-  std::optional<std::size_t> place_; // behind the table's last key
+  std::optional<std::size_t> place_; // position behind the last key of the table
 };
 
 /// Passes the statements of `toml` to the rewriter, one after the other.
@@ -198,7 +199,7 @@ std::vector<Fact> facts_of(const MemoryFacts& measured) {
   return facts;
 }
 
-/// Returns all values of its kind of platform, zeros included.
+/// Returns all values that apply to the kind of platform (unified memory or not), zeros included.
 std::vector<Fact> facts_of(const MemoryCosts& measured) {
   const auto time = [](std::string_view key, Duration value) {
     return Fact{std::string(key), toml_string(to_string(value))};
@@ -231,8 +232,8 @@ std::string with_line_ends(std::string_view text, std::string_view line_end) {
   return result;
 }
 
-/// Returns the costs of both, sorted by store and chunk size. For one store and chunk size, the last one of `measured`
-/// counts, if there is one.
+/// Returns the costs of both lists, sorted by store and chunk size. If several have the same store and chunk size, the
+/// last one of `measured` counts, or that of `before` if there is none.
 std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const SwapCost> measured) {
   std::map<std::pair<StoreKind, Bytes>, SwapCost> costs;
   for (const auto source : {before, measured})
@@ -242,7 +243,7 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
   return result;
 }
 
-/// Returns what `rewrite` makes of `board_toml`. Checks that both are valid boards.
+/// Returns the text that `rewrite()` makes of `board_toml`. Checks that both texts are valid boards.
 template <class Rewrite> Result<std::string> rewritten(std::string_view board_toml, Rewrite rewrite) {
   if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   std::string text = rewrite();

@@ -1,4 +1,4 @@
-// The files of boards/, embedded in the library, so that it finds them without an installation.
+// The board files of boards/, embedded in the library, so that the library finds them without an installation.
 #pragma once
 
 #include <rtexec/board.hpp>

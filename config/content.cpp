@@ -11,7 +11,7 @@ namespace rtexec::config {
 namespace {
 
 struct Description {
-  std::string_view name, belongs; // FILE in `belongs` stands for the file's name
+  std::string_view name, belongs; // in `belongs`, FILE stands for the name of the file
 };
 
 Description described(Content content) {
@@ -30,7 +30,7 @@ Description described(Content content) {
   std::unreachable();
 }
 
-/// Returns true for JSON. TOML tables begin with '[' too, but never with a brace after it.
+/// Returns true if the text is JSON. A TOML table also begins with '[', but never has a brace after it.
 bool is_json(std::string_view text) {
   const auto skip_spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };
   skip_spaces();

@@ -1,4 +1,4 @@
-// The keys of the daemon's file.
+// The keys of the daemon's settings file.
 #include "config/daemon_settings.hpp"
 
 #include "config/toml_readers.hpp"
@@ -84,7 +84,7 @@ std::vector<Key<DaemonSettings>> swap_keys() {
                               &DaemonSettings::swap)};
 }
 
-/// Returns a key of the declaration that the daemon makes for a client.
+/// Makes a key of ClientRule::declaration, the declaration that the daemon makes for a client.
 template <class T, class Member>
 Key<ClientRule> declared(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Member member) {
@@ -161,7 +161,7 @@ bool is_client_name(std::string_view name) {
          std::ranges::all_of(name, [](char each) { return ' ' <= each && each <= '~'; });
 }
 
-/// Returns true if `before` fits every client that `rule` fits.
+/// Returns true if every client that `rule` applies to is taken by the earlier rule `before`.
 bool hides(const ClientRule& before, const ClientRule& rule) {
   return (before.name.empty() || before.name == rule.name) &&
          (before.executable.empty() || before.executable == rule.executable);

@@ -1,4 +1,4 @@
-// A TOML text as plain values with their positions. Only document.cpp includes toml++, whose headers are slow to
+// Parses a TOML text to plain values with their positions. Only document.cpp includes toml++, whose headers are slow to
 // compile.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Entry;
 using Array = std::vector<Value>;
 /// The entries of a table, in the order of the text.
 using Table = std::vector<Entry>;
-/// A date or a time, which no key takes.
+/// A date or a time. No key accepts one.
 struct DateOrTime {};
 
 struct Value {
@@ -45,11 +45,12 @@ struct Entry {
 /// Returns the value as TOML writes it, shortened, for a message.
 [[nodiscard]] std::string spelled(const Value& value);
 
-/// Limits of the parsed text: far above any use, and low enough that no text can exhaust the parser's stack.
+/// Limits of the parsed text. They are far above any use, and so low that no text can exhaust the parser's stack.
 inline constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t max_line_bytes = 2048;
 
-/// Returns the root table. A syntax error says "FILE:LINE:COLUMN: error: ..."; `file` is only its name.
+/// Returns the root table of the text. A syntax error is reported as "FILE:LINE:COLUMN: error: ..."; `file` is only
+/// used for that.
 [[nodiscard]] Result<Table> parse_document(std::string_view toml, const std::string& file);
 
 } // namespace rtexec::config

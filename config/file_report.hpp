@@ -1,4 +1,4 @@
-// Collects everything that is wrong with one file, or with one struct built in code.
+// Collects all mistakes in one file, or in one struct that code has built.
 #pragma once
 
 #include "config/document.hpp"
@@ -16,17 +16,18 @@
 
 namespace rtexec::config {
 
-/// The path of a value: a key of a table, or the table itself if `key` is empty. Views of string literals.
+/// The path of a value in the structs: a key of a table, or the table itself if `key` is empty. The members are views
+/// of string literals.
 struct KeyPath {
   std::string_view table; // "" is the file's top, "executive", "task", ...
   std::size_t index = 0;  // the index of a list's element
   std::string_view key;
-  std::size_t around = 0; // if the list is in an element of another list: the index of that element
+  std::size_t around = 0; // if the list is within an element of another list: the index of that element
   friend auto operator<=>(const KeyPath&, const KeyPath&) = default;
 };
 
-/// Collects errors. A value that has an error is bad. A rule between values is silent if one of them is bad already:
-/// one mistake gives one message.
+/// Collects errors. A value that has an error is *bad*. A rule between several values is not reported if one of them is
+/// bad already, so that one mistake gives one message.
 class Report {
  public:
   /// Makes a report for a struct built in code: messages carry no position.
@@ -37,11 +38,11 @@ class Report {
   /// Sets the name of a list's element in messages.
   void name_element(const KeyPath& element, const std::string& name) { names_[element] = name; }
 
-  /// Adds an error at the value, or at its table if the value is not given.
+  /// Adds an error at the position of the value, or of its table if the file does not give the value.
   void error(const KeyPath& place, const std::string& message);
-  /// Adds an error about something that has no place in the structs, such as an unknown key of `table`.
+  /// Adds an error about something for which the structs have no member, such as an unknown key of `table`.
   void error(const KeyPath& table, Position at, const std::string& message);
-  /// Adds an error about a broken rule between the values at `places`, reported at the first of them.
+  /// Adds an error about a broken rule between the values at `places`. Its position is that of the first of them.
   void relation(const std::vector<KeyPath>& places, const std::string& message);
 
   [[nodiscard]] bool is_bad(const KeyPath& place) const { return bad_.contains(place); }
@@ -65,7 +66,7 @@ class Report {
   std::vector<Line> lines_;
 };
 
-/// Rules between the values of one table, or of one element of a list.
+/// Reports broken rules between the values of one table, or of one element of a list.
 class Rules {
  public:
   explicit Rules(Report& report, std::string_view table = {}, std::size_t index = 0, std::size_t around = 0)

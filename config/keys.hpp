@@ -1,4 +1,5 @@
-// The keys of the files that are read, documented from the table that validates them (`rtexec config`).
+// The documentation of the keys of all files that are read. It is made from the same table that validates them (`rtexec
+// config`).
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// The spellings of the configuration's enumerations in TOML files, reports and traces: one table each.
+// The spellings of the configuration's enumerations in TOML files, reports and traces. There is one table for each
+// enumeration.
 #pragma once
 
 #include <rtexec/profile.hpp>

@@ -19,7 +19,7 @@ using namespace config;
 
 constexpr double largest_margin = 100;
 
-/// Returns access to a member of one of an entry's two WCETs.
+/// Returns a function that accesses one part of one of an entry's two WCETs.
 auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
   return [=](auto& entry) -> auto& { return (entry.*wcet).*which; };
 }
@@ -29,7 +29,7 @@ std::vector<Key<Profile>> top_keys() {
           key<Profile>("device", text(), required, "on what, as the device names itself", &Profile::device)};
 }
 
-/// The names of the keys of one part's basis.
+/// The names of the keys for the basis of one part's WCET: the measurements that it was derived from.
 struct BasisNames {
   std::string_view method, exceedance, block, longest;
 };
@@ -62,7 +62,7 @@ std::vector<Key<ProfileEntry>> basis_keys(const BasisNames& names, PartBasis Pro
   };
 }
 
-/// Returns the key of a member of the traffic. Any of these keys creates the traffic of an entry.
+/// Makes the key of a member of ProfiledTraffic. If a file has any of these keys, its entry has traffic.
 template <class T>
 Key<ProfileEntry> traffic_key(std::string_view name, const Type<T>& type, std::string_view meaning,
                               T ProfiledTraffic::*member) {
@@ -108,7 +108,7 @@ std::vector<Key<ProfileEntry>> traffic_keys() {
 std::int64_t as_number(std::uint32_t layer) { return layer; }
 std::int64_t as_number(Duration time) { return time.count(); }
 
-/// Returns the key of a list: one member of each measured piece.
+/// Makes the key of a list: one member of each measured piece (a run of layers).
 template <class T>
 Key<ProfileEntry> piece_key(std::string_view name, std::int64_t most, std::string_view meaning,
                             T MeasuredLayers::Piece::*member) {
@@ -269,13 +269,13 @@ void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines) {
 
 namespace {
 
-/// Returns "dnn-cuda-fp16" for "dnn-cuda-fp16-0123456789abcdef".
+/// Returns the kind of workload in a fingerprint: "dnn-cuda-fp16" for "dnn-cuda-fp16-0123456789abcdef".
 std::string_view kind_of(std::string_view fingerprint) {
   return fingerprint.substr(0, std::min(fingerprint.rfind('-'), fingerprint.size()));
 }
 
-/// Returns the difference of two fingerprints in words, as far as they show it: their kinds are text, the rest are
-/// hashes.
+/// Returns the difference between two fingerprints in words, as far as they show it: they contain the kind of workload
+/// as text, and hashes of the rest.
 std::string what_changed(std::string_view before, std::string_view now) {
   constexpr std::string_view tuning = "-tuned-";
   const std::string_view plain_before = before.substr(0, before.find(tuning)),

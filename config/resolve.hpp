@@ -1,4 +1,4 @@
-// Turns a task set into a resolved one: the only place where a default depends on board or machine.
+// Resolves a task set: sets the values that it leaves open. Only here do defaults depend on the board or the machine.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -7,11 +7,11 @@ namespace rtexec {
 
 /// Returns `tasks` resolved for `board` of `machine`. Pure.
 ///
-/// A thread class that is left open becomes SCHED_FIFO, or SCHED_DEADLINE if only that is allowed. The compute engine's
-/// core is by default the last one. The scheduler and the copy engines get the first one; with four or more cores, the
-/// one beside the compute engine's, since the first serves most interrupts. Swap policies `min` and `mo-vmm` have
-/// chunks of at most 2 MiB, the smallest that GPUs have. Chunks go to host memory, or to a file beside the task set's
-/// if the device has no memory of its own.
+/// A thread class that is left open becomes SCHED_FIFO, or SCHED_DEADLINE if only that is allowed. By default, the
+/// compute engine gets the last core. The scheduler and the copy engines get the first core. If there are four or more,
+/// they get the core next to the compute engine's, since the first core serves most interrupts. The swap policies `min`
+/// and `mo-vmm` use chunks of at most 2 MiB, the smallest size that GPUs have. Chunks are swapped to host memory. If
+/// the device has no memory of its own, they are swapped to a file in the task set's folder.
 [[nodiscard]] ResolvedSet resolve(TaskSet tasks, Board board, MachineFacts machine);
 
 } // namespace rtexec

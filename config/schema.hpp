@@ -1,7 +1,7 @@
-// The table of keys of one kind of file: one Key says how its value is read, limited, written and documented.
+// The table of keys for one kind of file. One Key says how its value is read, limited, written and documented.
 //
-// A Schema is a list of sections: the file's top (no name), tables ("executive", or "device.swap_cost" for one in
-// another) and lists of tables ("task"). Each binds its keys to the members of a struct.
+// A Schema is a list of sections. A section is the file's top (no name), a table ("executive", or "device.swap_cost"
+// for a table in another one), or a list of tables ("task"). Each section binds its keys to the members of a struct.
 #pragma once
 
 #include "config/document.hpp"
@@ -21,16 +21,16 @@ namespace rtexec::config {
 
 inline constexpr std::string_view required = "required";
 
-/// One key of a struct S; the type of its value is erased.
+/// One key of a struct S. The type of its value is hidden in the functions.
 template <class S> struct Key {
   std::string_view name; // a literal
   KeyDoc doc;
   std::function<Read<void>(const Value&, S&)> store;
-  std::function<std::optional<std::string>(const S&)> show; // a TOML literal; nullopt: S holds no value
-  std::function<std::string(const S&)> problem;             // the limit that is broken; empty: none
+  std::function<std::optional<std::string>(const S&)> show; // the value as TOML; nullopt: S holds none
+  std::function<std::string(const S&)> problem;             // the limit that the value breaks; empty: none
 };
 
-/// Makes a key whose value `get` takes from S as std::optional<T>, and `set` stores there.
+/// Makes a key. `get` returns its value from S as std::optional<T>, and `set` stores a value in S.
 template <class S, class T, class Get, class Set>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Get get, Set set) {
@@ -60,8 +60,8 @@ template <class S, class T, class Get, class Set>
               }};
 }
 
-/// Makes a key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a
-/// reference.
+/// Makes a key for a member of S, which is a T or a std::optional<T>. `member` is a member pointer, or a function that
+/// returns a reference.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Member member) {
@@ -70,7 +70,7 @@ template <class S, class T, class Member>
       [=](S& target, const T& value) { std::invoke(member, target) = value; });
 }
 
-/// Does the same; the default is that of the struct itself.
+/// Does the same, and takes the default from a default-constructed S.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view meaning, Member member) {
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
@@ -86,7 +86,7 @@ template <class S>
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
-/// The list element that contains another list. Default values at the file's top.
+/// The element of a list that contains an inner list. The default values stand for the file's top.
 struct Around {
   std::size_t index = 0;
   std::string name{}; // as in "task 'front'"
@@ -100,6 +100,7 @@ template <class Root> struct Section {
   std::function<std::string(const Root&)> write;
 };
 
+/// All sections of one kind of file, with the struct `Root` as the result.
 template <class Root> struct Schema {
   std::vector<Section<Root>> sections; // the file's top first
   std::vector<KeyDoc> docs;            // of all sections
@@ -144,9 +145,9 @@ template <class S> [[nodiscard]] std::string write_keys(const S& source, const s
   return text;
 }
 
-/// Returns the table or list `name`, whose dots lead into tables.
+/// Returns the table or list with the dotted name `name`, such as "device.swap_cost"; null if there is none.
 [[nodiscard]] const Entry* find_section(const Table& top, std::string_view name);
-/// Returns "task 'front'", or "task 3" if the name is no valid one.
+/// Returns the name of a list's element for messages: "task 'front'", or "task 3" if its name is not valid.
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
 /// Returns "inputs" for "task.inputs".
@@ -156,8 +157,9 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
 
 } // namespace detail
 
-/// Makes the section of the table `name`, or of the file's top if that is empty. `member` gives the struct that holds
-/// the values of `keys`. A table in another has both names, "device.swap_cost", and the other is a section too.
+/// Makes the section of the table `name`, or of the file's top if `name` is empty. `member` returns the struct that
+/// holds the values of `keys`. A table in another table is named "device.swap_cost"; the outer table must be a section,
+/// too.
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
@@ -179,14 +181,14 @@ template <class Root, class S, class Member>
               }};
 }
 
-/// For a list whose elements have no name: their numbers tell them apart.
+/// For a list whose elements have no name. Messages use their numbers.
 inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
-/// For a list whose elements are complete when their keys have been read.
+/// For a list whose elements need nothing more once their keys have been read.
 inline constexpr auto as_read = [](const Table&, const KeyPath&, auto&, Report&) {};
 
-/// Makes the section of a list of tables. `named_by` returns what S holds under the key "name". `complete` receives an
-/// element whose keys have been read, and sets what depends on several of them. `inner`: lists in each element,
-/// "task.inputs" of "task".
+/// Makes the section of a list of tables. `named_by` returns the name of an element, its key "name". `complete` is
+/// called for each element after its keys have been read, and sets members that depend on several keys. `inner`: the
+/// lists within each element, such as "task.inputs" of "task".
 template <class Root, class S, class Name, class Complete>
 [[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by,
                                  std::vector<Key<S>> keys, Complete complete, std::vector<Section<S>> inner = {}) {
@@ -248,8 +250,8 @@ template <class Root> [[nodiscard]] Schema<Root> schema(std::vector<Section<Root
   return {std::move(sections), std::move(docs)};
 }
 
-/// Parses a text; `file` only gives its name. `settle` receives all that was read, and reports broken rules between
-/// values. Returns bad_input with every error at once.
+/// Parses a text; `file` is only used in messages. `settle` is called with the values that were read. It completes
+/// them, and reports broken rules between them. Returns bad_input with all errors at once.
 template <class Root, class Settle>
 [[nodiscard]] Result<Root> parse(const Schema<Root>& schema, std::string_view toml, const std::filesystem::path& file,
                                  Settle settle) {

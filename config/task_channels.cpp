@@ -8,16 +8,16 @@
 namespace rtexec::config {
 namespace {
 
-/// A kind of source or sink, and the text behind its prefix.
+/// The kind of a source or sink, and the text that follows its prefix.
 template <class Kind> struct Choice {
   Kind kind{};
   std::string of;
 };
 
 template <class Kind> struct Scheme {
-  std::string_view prefix; // "v4l2:"; a whole word if nothing follows; empty: a path
+  std::string_view prefix; // such as "v4l2:"; a whole word if nothing follows; empty: a path
   Kind kind;
-  std::string_view what; // stands for what follows the prefix, in messages
+  std::string_view what; // in messages: stands for the text after the prefix
 };
 
 constexpr std::array sources{Scheme<SourceKind>{"noise", SourceKind::noise, ""},
@@ -110,7 +110,7 @@ Key<S> choice_key(std::string_view name, std::span<const Scheme<Kind>> schemes, 
       });
 }
 
-/// The type of a size such as "640x480".
+/// The type of a picture size such as "640x480".
 Type<PictureSize> picture_size() {
   constexpr unsigned largest = 16384;
   const auto shown = [](const PictureSize& size) {
@@ -135,7 +135,7 @@ Type<PictureSize> picture_size() {
               }};
 }
 
-/// The type of one number for all channels of a picture, or of a list of three, one for each.
+/// The type of a value for the three channels of a picture: one number for all, or a list of three.
 Type<std::vector<double>> of_channels(double least, double most) {
   constexpr std::size_t channels = 3;
   const Type<double> one = real(least, most);
@@ -160,7 +160,7 @@ Type<std::vector<double>> of_channels(double least, double most) {
           }};
 }
 
-/// Returns the key of a list that may be empty in S.
+/// Makes a key for a list that may be empty in S.
 template <class S>
 Key<S> channels_key(std::string_view name, const Type<std::vector<double>>& type, std::string_view fallback,
                     std::string_view meaning, std::vector<double> Preprocessing::*member) {
@@ -201,7 +201,7 @@ std::vector<Key<TaskInput>> preprocessing_keys() {
                       &Preprocessing::scale)};
 }
 
-/// Returns why this source gives no pictures; empty if it may give some.
+/// Returns the reason why this source gives no pictures; empty if it may give pictures.
 std::string_view without_pictures(const TaskInput& input) {
   switch (input.source) {
   case SourceKind::noise: return "noise is no picture";
@@ -215,14 +215,14 @@ std::string_view without_pictures(const TaskInput& input) {
   return "";
 }
 
-/// Returns true if the source may have nothing new.
+/// Returns true if the source may have nothing new when a job reads it.
 bool can_be_stale(SourceKind kind) { return kind != SourceKind::noise && kind != SourceKind::files; }
 
 bool has_tensors(const Task& task) {
   return task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::custom;
 }
 
-/// Checks that no tensor occurs twice, and that at most one channel has no tensor name.
+/// Checks that no tensor name occurs twice, and that at most one channel has none.
 template <class Channel>
 void check_tensors(const std::vector<Channel>& channels, const char* table, std::size_t task, Report& report) {
   for (std::size_t i = 1; i < channels.size(); ++i)

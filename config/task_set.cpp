@@ -119,8 +119,8 @@ constexpr Duration longest_regulation = 1s;
 constexpr Bandwidth min_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
-constexpr unsigned largest_picture = 2896;   // its offsets fit 32 bits
-constexpr double largest_constant = 1e15;    // whole numbers up to it are exact
+constexpr unsigned largest_picture = 2896;   // so that offsets in a picture fit 32 bits
+constexpr double largest_constant = 1e15;    // whole numbers up to this are exact
 constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/loads/benchmarks limits each one
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
@@ -177,8 +177,8 @@ std::vector<Key<OutputOptions>> output_keys() {
           key<O>("json", path(), "none", "run: JSON file with the report, as --json", &O::json)};
 }
 
-/// Returns the key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports if there is
-/// none.
+/// Makes the key of a CPU part's WCET. Its value is stored only if the task gives `wcet`; otherwise complete_task()
+/// reports an error.
 Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
   return key<Task>(
       name, duration(0ns, longest_interval), toml_string(to_string(Wcet{}.*part)), meaning,
@@ -299,7 +299,7 @@ constexpr std::uint32_t max_stream_chunks = 1U << 20U;
 
 /// Returns the key `segments`: "auto", "none" or a number, stored as std::nullopt, 1 or the number.
 Key<Task> segments_key() {
-  using Given = std::optional<std::optional<std::uint32_t>>; // no outer value: "auto"; no inner value: "none"
+  using Given = std::optional<std::optional<std::uint32_t>>; // outer nullopt: "auto"; inner nullopt: "none"
   return key<Task>(
       "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, max_layers))), "\"auto\"",
       "into how many runs of layers the device part may be cut, between which more urgent tasks may have the device; "
@@ -358,7 +358,7 @@ Type<SyntheticLayers> synthetic_layers() {
           }};
 }
 
-/// Returns the key of a table that may be empty.
+/// Makes a key for a table that may be empty.
 template <class T>
 Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view meaning,
                     std::map<std::string, T> Task::*member) {
@@ -369,7 +369,7 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
 }
 
 Type<std::vector<std::int64_t>> dimensions() {
-  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine limits the number of elements in all
+  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine limits the number of all elements
   return line_of(integer<std::int64_t>(0, largest));
 }
 
@@ -519,7 +519,7 @@ std::vector<Key<Task>> task_keys() {
   };
 }
 
-/// Sets and checks what depends on several keys of one task's table.
+/// Sets and checks values that depend on several keys of one task's table.
 void complete_task(const Table& given, const KeyPath& place, Task& task, Report& report) {
   if (find(given, "deadline") == nullptr) task.deadline = task.period;
   if (task.wcet) return;
@@ -552,7 +552,7 @@ const Schema<TaskSet>& task_set_schema() {
 
 // ---- paths ----
 
-/// Resolves the paths of a file, which are relative to its folder.
+/// Resolves the paths in the set. Relative ones begin at the folder of its file.
 void resolve_paths(TaskSet& set) {
   const std::filesystem::path folder = set.file.parent_path();
   const auto resolve = [&](std::filesystem::path& path) {
@@ -561,7 +561,7 @@ void resolve_paths(TaskSet& set) {
   const auto resolve_unless_name = [&](std::string& text, auto is_path) {
     if (!is_path(text)) return;
     text = (folder / text).lexically_normal().string();
-    if (!is_path(text)) text.insert(0, "./"); // so that it is still a path, and not a name
+    if (!is_path(text)) text.insert(0, "./"); // so that it is read as a path, and not as a name
   };
   resolve_unless_name(set.board, is_board_path);
   if (set.executive.profile.empty()) {

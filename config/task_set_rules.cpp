@@ -1,4 +1,4 @@
-// Rules between the values of a task set.
+// Checks the rules between the values of a task set.
 #include "config/task_set_rules.hpp"
 
 #include "config/toml_readers.hpp"
@@ -43,7 +43,8 @@ void check_exists(const std::filesystem::path& file, std::string_view key, bool 
   broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
-/// Checks that each output goes to one input only, which has no other source. The model knows which tensors exist.
+/// Checks that each output goes to only one input as its next state, and that such an input has no other source. Only
+/// the model shows if the tensors exist.
 void check_state(const Task& task, const Rules& rules) {
   std::map<std::string_view, std::string_view> inputs; // by output
   for (const auto& [input, output] : task.state) {
@@ -185,7 +186,7 @@ void check_co_running(const Task& task, const Rules& rules) {
            "shorter than alone, wcet = " + literal(task.wcet->device));
 }
 
-/// Returns the level as the file spells it.
+/// Returns the level of a task as a file spells it.
 std::string level_of(const Task& task) {
   return *task.device_class == 0 ? "\"express\"" : std::to_string(*task.device_class);
 }
@@ -194,7 +195,8 @@ bool can_be_cut(WorkloadKind workload) {
   return workload == WorkloadKind::dnn || workload == WorkloadKind::synthetic || workload == WorkloadKind::custom;
 }
 
-/// Returns why device parts may not be preempted where a segment ends, with the key that says so. nullopt: they may.
+/// Returns the reason why device parts may not be preempted at the ends of segments, with the key that prevents it.
+/// Returns nullopt if they may.
 std::optional<std::string> problem_of_preemption(const TaskSet& set) {
   if (set.swap.policy != SwapPolicy::pipelined && set.swap.policy != SwapPolicy::none)
     return "no job is preempted with [swap] policy = " + literal(set.swap.policy) + ": use \"pipelined\" or \"none\"";
@@ -330,7 +332,7 @@ std::optional<std::size_t> find_task(const TaskSet& set, std::string_view name) 
   return found == set.tasks.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - set.tasks.begin()));
 }
 
-/// Returns true if task `i` waits, through other tasks, for its own release.
+/// Returns true if the release of task `i` depends, through other tasks, on the end of task `i` itself.
 bool releases_itself(const TaskSet& set, std::size_t i) {
   std::size_t at = i;
   for (std::size_t steps = 0; steps < set.tasks.size(); ++steps) {
@@ -364,7 +366,7 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
                     shown + "a real-time task cannot wait for a best-effort one, to which nothing is promised");
 }
 
-/// Checks that each task of a chain exists, and that one released by another task follows that task there.
+/// Checks that each task of a chain exists. Checks that a task released by another task follows that task in the chain.
 void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   const Chain& chain = set.chains[i];
   const KeyPath here{.table = "chain", .index = i, .key = "tasks"};

@@ -27,7 +27,7 @@ namespace rtexec::config {
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 
-/// Reads a TOML file with `parse`. If it cannot be parsed, but is known as another kind of file, the error says so.
+/// Reads a TOML file with `parse`. If parsing fails because it is another kind of file, the error says so.
 template <class Parse>
 [[nodiscard]] auto read_toml(const std::filesystem::path& file, Content wanted, Parse parse)
     -> decltype(parse(std::string_view(), file)) {
@@ -38,8 +38,8 @@ template <class Parse>
   return parsed;
 }
 
-/// Returns the keys of the costs of swapping: of a board (SwapCost), or of a task set that replaces them
-/// (SwapCostOptions).
+/// Returns the keys of the costs of swapping. S is SwapCost (in a board), or SwapCostOptions (in a task set that
+/// replaces them).
 template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {
   const auto cost = duration(Duration{0}, longest_swap_cost);
   return {
@@ -54,7 +54,7 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
   };
 }
 
-/// Returns a value as TOML writes it, for a message.
+/// Returns a value in TOML syntax, for a message.
 template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   if constexpr (std::is_integral_v<Value>) return std::to_string(value);
   else if constexpr (std::is_enum_v<Value>) return toml_string(spelling(value));
@@ -62,7 +62,7 @@ template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   else return toml_string(rtexec::to_string(value));
 }
 
-/// Reports that the rule between these keys is broken: "FIRST KEY = VALUE: WHY".
+/// Reports that the rule between these keys is broken, as "FIRST KEY = VALUE: WHY".
 template <class Value>
 void broken(const Rules& rules, std::initializer_list<std::string_view> keys, const Value& value,
             const std::string& why) {
@@ -70,7 +70,7 @@ void broken(const Rules& rules, std::initializer_list<std::string_view> keys, co
 }
 
 /// Checks that no two elements of the list `table` have the same value under `key`. `value` returns the value of an
-/// element, or nullopt; `shown` returns its text.
+/// element, or nullopt if it has none; `shown` returns its text.
 template <class Value, class S, class Of, class Show>
 void check_unique(std::string_view table, std::string_view key, const std::vector<S>& elements, Of value, Show shown,
                   Report& report) {

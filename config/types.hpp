@@ -1,4 +1,4 @@
-// The types of values that keys can have: how each is read from TOML, written back, limited and documented.
+// The types that the values of keys can have: how a value is read from TOML, written back, limited and documented.
 #pragma once
 
 #include "config/document.hpp"
@@ -21,22 +21,22 @@
 
 namespace rtexec::config {
 
-/// A value, or what is wrong with its text.
+/// A value, or the reason why its text is wrong.
 template <class T> using Read = Expected<T, std::string>;
 
 template <class T> struct Type {
-  std::string name;   // as documented, with its limits
+  std::string name;   // for the documentation, with its limits
   std::string unit{}; // empty: none
   std::function<Read<T>(const Value&)> read;
-  std::function<std::string(const T&)> write;   // a TOML literal
-  std::function<std::string(const T&)> problem; // the limit that the value breaks; empty: none
+  std::function<std::string(const T&)> write;   // returns a TOML literal
+  std::function<std::string(const T&)> problem; // returns the limit that the value breaks; empty: none
 };
 
 inline constexpr Bytes page{4096};
-/// Sums and products of these stay far from 64 bits
+/// Limits chosen so that sums and products of such times stay far below 64 bits
 inline constexpr Duration longest_interval = std::chrono::hours{1};
 inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for one chunk, or fixed
-inline constexpr unsigned last_core = 1023;                             // the last one in a kernel's cpu_set_t
+inline constexpr unsigned last_core = 1023;                             // the last core in the kernel's cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();
 [[nodiscard]] Type<double> real(double least, double most);
@@ -47,17 +47,18 @@ inline constexpr unsigned last_core = 1023;                             // the l
 [[nodiscard]] bool is_identifier(std::string_view name);
 [[nodiscard]] Type<std::filesystem::path> path();
 [[nodiscard]] Type<Duration> duration(Duration least, Duration most);
-/// A duration, written as such or as the frequency of which it is the period.
+/// A duration, or the frequency whose period it is.
 [[nodiscard]] Type<Duration> period(Duration least, Duration most);
-/// Parses "33ms", "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded down to a whole nanosecond: a
-/// promise for jobs that come a little too often holds for jobs that come as often as was asked.
+/// Parses a period: "33ms", or a frequency such as "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded
+/// down to a whole nanosecond. A promise for jobs that come slightly more often also holds for the frequency itself.
 [[nodiscard]] Result<Duration> parse_period(std::string_view text);
 [[nodiscard]] Type<Bytes> bytes();
 [[nodiscard]] Type<Bandwidth> bandwidth(Bandwidth least);
 /// A size of at least one page, in whole pages.
 [[nodiscard]] Type<Bytes> pages();
 
-/// Returns "not a multiple of UNIT: write A or B", with the nearest multiples; empty if `value` is one.
+/// Returns "not a multiple of UNIT: write A or B", with the nearest multiples. Returns an empty text if `value` is a
+/// multiple.
 [[nodiscard]] std::string problem_of_multiple(Bytes value, Bytes unit);
 
 namespace detail {
@@ -80,7 +81,7 @@ template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
           .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, min_text, max_text); }};
 }
 
-/// One of the spellings of an enumeration; `all` may leave some out.
+/// The spellings of an enumeration. `all` may leave some of them out.
 template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
   std::vector<std::string_view> words;
   for (const Spelling<Enum>& known : all) words.push_back(known.text);
@@ -102,7 +103,7 @@ template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<E
               }};
 }
 
-/// `word`, which stands for no value, or a value of `type`.
+/// Either the text `word`, which stands for no value, or a value of `type`.
 template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word, const Type<T>& type) {
   return {.name = toml_string(word) + " or " + type.name,
           .unit = type.unit,
@@ -117,8 +118,8 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// A list of any number of values. It is written with one value to a line, or eight numbers: no line of a file grows
-/// with it.
+/// A list of any number of values. It is written with one value on each line, or eight if they are numbers, so that no
+/// line grows with the list.
 template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
@@ -149,7 +150,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           }};
 }
 
-/// A list written on one line, as tables within a table need it.
+/// A list that is written on one line, as needed in a table within a table.
 template <class T> [[nodiscard]] Type<std::vector<T>> line_of(const Type<T>& type) {
   Type<std::vector<T>> line = list_of(type);
   line.write = [=](const std::vector<T>& values) {

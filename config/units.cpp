@@ -20,7 +20,7 @@ struct Unit {
   std::uint64_t size;
 };
 
-// Ascending, so that a search from the end finds the largest that fits.
+// Ascending, so that a search from the end finds the largest unit that fits.
 constexpr Unit time_units[] = {
     {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
 constexpr Unit frequency_units[] = {{"nHz", 1}, {"mHz", 1'000'000}, {"Hz", 1'000'000'000}, {"kHz", 1'000'000'000'000}};
@@ -42,8 +42,8 @@ constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); /
 
 enum class Fraction { exact, rounded };
 
-/// One kind of quantity: its units, the text that may follow them, the range of its values in the first unit, and what
-/// may be written instead.
+/// A kind of quantity: its units, the text that may follow a unit, the range of its values in the first unit, and text
+/// for messages about another way to write it.
 struct Quantity {
   std::string_view article_and_name;
   std::span<const Unit> units;
@@ -89,7 +89,7 @@ std::string unknown_unit(const Quantity& quantity, std::string_view text) {
   return "unknown unit '" + config::shortened(config::escaped(text), 20) + "' " + use(quantity);
 }
 
-/// Returns the value in the first unit, or what is wrong with `text`.
+/// Returns the value in the first unit, or the reason why `text` is wrong.
 Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string_view text) {
   if (text.starts_with('-')) return Unexpected("it is negative");
   const std::string_view whole_digits = take_digits(text);
@@ -129,7 +129,7 @@ Result<Value> parse_as(const Quantity& quantity, std::string_view text, Value (*
   return make(*value);
 }
 
-/// Returns `value` in `unit` with all its decimals, or nullopt if they are more than the parser takes.
+/// Returns `value` in `unit` with all its decimals, or nullopt if it has more decimals than the parser accepts.
 std::optional<std::string> decimal(std::uint64_t value, const Unit& unit) {
   std::string text = std::to_string(value / unit.size);
   std::uint64_t rest = value % unit.size;
@@ -142,8 +142,8 @@ std::optional<std::string> decimal(std::uint64_t value, const Unit& unit) {
   return text + std::string(unit.name);
 }
 
-/// Returns the shortest exact form among the units of which there is at least one; of equal ones that with the larger
-/// unit.
+/// Returns the shortest exact text for `value`, in one of the units that are not larger than it. Of equally short ones
+/// it uses the larger unit.
 std::string shortest(std::uint64_t value, std::span<const Unit> units) {
   std::string best;
   for (const Unit& unit : units) {
@@ -154,7 +154,7 @@ std::string shortest(std::uint64_t value, std::span<const Unit> units) {
   return best;
 }
 
-/// Returns three significant digits in the largest unit of which there is at least one, after rounding.
+/// Returns the value with three significant digits, in the largest unit that is not larger than the rounded value.
 std::string three_digits(std::uint64_t value, std::span<const Unit> units) {
   std::size_t chosen = 0;
   while (chosen + 1 < units.size() && value >= units[chosen + 1].size) ++chosen;
@@ -206,7 +206,7 @@ std::string to_string(Duration value) { return sign(value) + shortest(magnitude(
 std::string to_string(Bytes value) { return shortest(value.count, byte_units); }
 std::string to_string(Bandwidth value) { return shortest(value.bytes_per_second, byte_units) + "/s"; }
 
-// Minutes would hide what a deadline is about: the form for people stays in seconds.
+// Minutes would hide the size of a deadline, so the readable form stays in seconds.
 std::string readable(Duration value) {
   return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4));
 }

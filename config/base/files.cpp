@@ -14,7 +14,7 @@ namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Returns a path by which the kernel finds the object of a descriptor.
+/// Returns a path through which the kernel finds the open file of a descriptor.
 std::string by_descriptor(const config::Descriptor& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 Unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
@@ -32,8 +32,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   return file;
 }
 
-/// Opens a file without a name, so that nothing is left of it however the program ends; not every file system can.
-/// Returns 0 or errno.
+/// Opens a file without a name, so that nothing remains of it however the program ends. If the file system does not
+/// support that, gives the file a temporary name. Returns 0 or errno.
 int AtomicFile::open_temporary() {
   file_ = config::Descriptor(::openat(target_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file_.get() >= 0) return 0;
@@ -44,7 +44,7 @@ int AtomicFile::open_temporary() {
   return 0;
 }
 
-/// Gives the file a temporary name. Returns 0 or errno.
+/// Links the file without a name to a temporary name in the target's folder. Returns 0 or errno.
 int AtomicFile::name_temporary() {
   const std::string stem = target_.name + "." + std::to_string(::getpid());
   for (unsigned number = 0;; ++number) {
@@ -65,7 +65,7 @@ int AtomicFile::sync_folder() const {
 
 AtomicFile::~AtomicFile() {
   if (file_.get() >= 0 && !temporary_.empty())
-    (void)::unlinkat(target_.folder.get(), temporary_.c_str(), 0); // best effort: a left-over does no harm
+    (void)::unlinkat(target_.folder.get(), temporary_.c_str(), 0); // best effort: a file that remains does no harm
 }
 
 Result<> AtomicFile::write(std::span<const std::byte> bytes) {
@@ -74,7 +74,8 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<> AtomicFile::put_in_place(bool durable) {
-  // Until now only the owner has access. Give the file the permissions of the old one, or those of any new file.
+  // Until now only the owner has access. The file gets the permissions of the file that it replaces, or those of any
+  // new file.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const auto& old = target_.found;
@@ -107,8 +108,8 @@ Unexpected<Error> AtomicFile::failure(int error) const {
 namespace config {
 namespace {
 
-/// Waits some seconds until a pipe has data or its writer has ended; there may be no writer. Returns false if neither
-/// occurs.
+/// Waits up to five seconds until a pipe has data or its writer has ended; there may be no writer yet. Returns false if
+/// neither happens.
 bool has_come(int pipe) {
   constexpr int longest = 5'000; // milliseconds
   pollfd waited{.fd = pipe, .events = POLLIN, .revents = 0};
@@ -131,7 +132,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   const auto too_large =
       fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
   if (announced > limit) return too_large;
-  std::string content(announced + 1, '\0'); // one byte more than expected shows the end
+  std::string content(announced + 1, '\0'); // one byte more than expected, to detect the end
   for (std::size_t size = 0;;) {
     if (size > limit) return too_large;
     if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);

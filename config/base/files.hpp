@@ -15,10 +15,11 @@
 
 namespace rtexec {
 
-/// A file that is being written. It has no name, or a temporary one beside its own if the file system does not support
-/// that. commit() gives it its name; without commit() it disappears. Whatever fails, an existing file of that name
-/// stays as it was. The file that replaces it gets its permissions, and its owner if that is allowed. Links in the path
-/// are followed as by config::find_output(). Errors (refused) name the file and the reason.
+/// A file that is being written. It has no name, or a temporary name in the same folder if the file system does not
+/// support files without a name. commit() gives it its final name. Without commit() it disappears, and an existing file
+/// of that name stays as it was. The new file gets the permissions of the file that it replaces, and its owner if that
+/// is allowed. Links in the path are followed as by config::find_output(). Errors (refused) name the file and the
+/// reason.
 class AtomicFile {
  public:
   /// Returns bad_input if `path` names something that exists and is no regular file (a folder, a device).
@@ -30,10 +31,10 @@ class AtomicFile {
   /// Returns the descriptor, open for writing; this object owns it.
   [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
-  /// Gives the file its name. It is durable when commit() returns, and replaces an existing file in one step. If only
-  /// the replacement fails, the error names the file that has the content.
+  /// Gives the file its name, and replaces an existing file in one step. The file is on the disk when commit() returns.
+  /// If only the replacement fails, the error names the temporary file that has the content.
   [[nodiscard]] Result<> commit() { return put_in_place(true); }
-  /// Gives the file its name like commit(), but does not make it durable: it waits for no disk, and wears none.
+  /// Gives the file its name like commit(), but does not wait until it is on the disk.
   [[nodiscard]] Result<> replace() { return put_in_place(false); }
   /// Returns the error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] Unexpected<Error> failure(int error) const;
@@ -47,7 +48,7 @@ class AtomicFile {
 
   config::OutputPath target_;
   config::Descriptor file_;
-  std::string temporary_; // its name in the folder; empty: it has none
+  std::string temporary_; // its temporary name in the folder; empty: it has none
 };
 
 namespace config {
@@ -55,8 +56,8 @@ namespace config {
 /// Returns ".png" for "A.PNG".
 [[nodiscard]] std::string lower_extension(const std::filesystem::path& file);
 
-/// Returns the content of a regular file, or of a pipe, for whose writer it waits some seconds. Returns bad_input if
-/// the file cannot be read, or has more than `limit` bytes.
+/// Returns the content of a regular file, or of a pipe. For a pipe, it waits up to five seconds for data. Returns
+/// bad_input if the file cannot be read, or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
 
 /// Writes all of `bytes` to an open file. Returns 0 or errno.

@@ -9,7 +9,8 @@
 
 namespace rtexec::config {
 
-/// Returns the least value that at least `share` of all values do not exceed; 0 if there are none.
+/// Returns the smallest of `values` that is at least as large as the fraction `share` of them (0 to 1). Returns 0 if
+/// there are none.
 template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> values, double share) {
   if (values.empty()) return Value{};
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
@@ -18,7 +19,7 @@ template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> valu
   return *place;
 }
 
-/// Returns the middle value; of two the lower one, of none 0.
+/// Returns the median: the middle value, or the lower one of two middle values. Returns 0 if there are none.
 template <class Value> [[nodiscard]] Value median_of(std::vector<Value> values) {
   return percentile_of(std::move(values), 0.5);
 }

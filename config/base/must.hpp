@@ -1,4 +1,5 @@
-// Errors that end set-up code and tools. They are thrown, and the outermost caller reports or returns them.
+// Errors that end set-up code and tools. They are thrown as exceptions, and the outermost caller reports or returns
+// them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -30,7 +31,7 @@ T value_of(const std::string& option, const std::string& text, Result<T> (*parse
   return *value;
 }
 
-/// Returns what `work` returns, or the error that ended it.
+/// Calls `work` and returns its result, or the error that it threw.
 template <class Work> [[nodiscard]] Result<std::invoke_result_t<Work>> caught(Work work) {
   try {
     return work();

@@ -25,18 +25,19 @@ Unexpected<Error> cannot(const fs::path& path, const char* what, const std::stri
 
 bool is_trusted(const struct stat& link) { return link.st_uid == 0 || link.st_uid == ::geteuid(); }
 
-/// Opens the components of a path, each in the folder of the one before.
+/// Opens the components of a path one by one, each relative to the folder before it.
 class Walk {
  public:
   explicit Walk(const fs::path& path) { push(path); }
 
-  /// Opens the folders above the last component, and looks that component up. Returns why it failed; empty if it did
-  /// not.
+  /// Opens all folders of the path, and looks up its last component. Returns the reason if that fails, and otherwise an
+  /// empty text.
   std::string find() {
     while (problem_.empty() && !rest_.empty()) step(rest_.size() == 1 ? Last::look : Last::open, false);
     return problem_;
   }
-  /// Opens all components as folders, and makes those that do not exist. Returns likewise.
+  /// Opens all components as folders, and makes those that do not exist. Returns the reason if that fails, as find()
+  /// does.
   std::string make() {
     while (problem_.empty() && !rest_.empty()) step(Last::open, true);
     return problem_;
@@ -47,7 +48,7 @@ class Walk {
  private:
   enum class Last { open, look };
 
-  /// Adds components that are walked before the remaining ones.
+  /// Adds the components of `path` in front of those that are left to walk.
   void push(const fs::path& path) {
     if (path.is_absolute() || folder_.get() < 0) {
       at_ = path.root_path();

@@ -1,6 +1,5 @@
-// Paths that rtexec writes to. Each component is opened by itself, so that no symbolic link of another user leads what
-// the caller writes elsewhere: a link must belong to root or to the caller, wherever in the path it is. Set-up and
-// tools only.
+// Paths that rtexec writes to. Each component of a path is opened by itself, so that a symbolic link of another user
+// cannot redirect the output. A link anywhere in the path must belong to root or to the caller. Set-up and tools only.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,7 +12,7 @@
 
 namespace rtexec::config {
 
-/// A name in an open folder. The folder stays the one that was found, whatever is renamed afterwards.
+/// A name in an open folder. The folder stays the same, whatever is renamed afterwards.
 struct OutputPath {
   std::filesystem::path path;         // without symbolic links
   Descriptor folder;                  // O_PATH
@@ -21,12 +20,11 @@ struct OutputPath {
   std::optional<struct stat> found{}; // nullopt: nothing has this name yet
 };
 
-/// Follows the symbolic links of `path`, also one to a file that does not exist yet. Returns refused if a folder of the
-/// path does not exist, or a link belongs to another user.
+/// Follows the symbolic links of `path`, even if the last one leads to a file that does not exist yet. Returns refused
+/// if a folder of the path does not exist, or a link belongs to another user.
 [[nodiscard]] Result<OutputPath> find_output(const std::filesystem::path& path);
 
-/// Returns the error for an output that exists and is neither a regular file nor a device that discards what is
-/// written.
+/// Returns the error for an existing output file that is neither a regular file nor a device that discards all output.
 [[nodiscard]] Unexpected<Error> not_an_output(const std::filesystem::path& path, const struct stat& found);
 
 /// True for /dev/null and /dev/full.
@@ -36,12 +34,13 @@ struct OutputPath {
 /// pipe. Returns bad_input if the file is of another kind, and refused as find_output() does or if open(2) fails.
 [[nodiscard]] Result<Descriptor> open_output(const std::filesystem::path& path, int flags, mode_t mode = 0666);
 
-/// Makes the folder and those above it, unless they exist. Returns its path without symbolic links. Returns refused as
-/// find_output() does or if mkdir(2) fails.
+/// Makes the folder and its parent folders, unless they exist. Returns its path without symbolic links. Returns refused
+/// as find_output() does or if mkdir(2) fails.
 [[nodiscard]] Result<std::filesystem::path> make_output_folder(const std::filesystem::path& folder);
 
-/// Returns N of "/dev/fd/N" and "/proc/self/fd/N", and the descriptor of "/dev/stdout" and "/dev/stderr": an open
-/// descriptor that the caller's parent passed on, which may be a pipe. Returns nullopt for another path.
+/// Returns the descriptor that the path stands for: N for "/dev/fd/N" and "/proc/self/fd/N", 1 for "/dev/stdout" and 2
+/// for "/dev/stderr". It is an open descriptor that the process inherited, and may be a pipe. Returns nullopt for any
+/// other path.
 [[nodiscard]] std::optional<int> inherited_descriptor(const std::filesystem::path& path);
 
 } // namespace rtexec::config

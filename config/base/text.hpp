@@ -1,4 +1,4 @@
-// Text from outside, made fit to be shown in a message or written to a file.
+// Makes text from outside safe to show in a message or to write to a file.
 #pragma once
 
 #include <charconv>
@@ -14,17 +14,17 @@ namespace rtexec::config {
 
 /// The first character of a text in UTF-8.
 struct Character {
-  std::optional<char32_t> code; // nullopt: that byte is not UTF-8
-  std::size_t bytes = 1;
+  std::optional<char32_t> code; // the code of the character; nullopt: the first byte is not UTF-8
+  std::size_t bytes = 1;        // the length of the character
 };
 /// Returns the first character of a text that is not empty.
 [[nodiscard]] Character first_character(std::string_view text);
-/// Returns at most `limit` bytes of `text`, without half a character at their end.
+/// Returns the first bytes of `text`, at most `limit`, without a partial character at the end.
 [[nodiscard]] std::string_view beginning(std::string_view text, std::size_t limit);
 
 /// Returns `text` as it is written between the quotes of a TOML basic string: no control character survives.
 [[nodiscard]] std::string escaped(std::string_view text);
-/// Returns the same with the quotes.
+/// Returns the same as escaped(), between quotes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
 /// Returns `text`, cut to at most `limit` bytes between characters; if it is cut, "..." follows.
@@ -33,7 +33,7 @@ struct Character {
 /// Returns `text` in a form that may go to a terminal: control characters as "\u001B", bytes that are not UTF-8 as
 /// "\xFF", and "..." for what does not fit in `limit` bytes. All other text stays as it is.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 80);
-/// Returns the same between single quotes, for a message: a name that comes from outside.
+/// Returns the same as printable() between single quotes, for a name from outside in a message.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t limit = 80);
 
 /// Returns `text` as one word of a command line that a shell reads: between single quotes if it needs them.
@@ -48,14 +48,14 @@ void add_line(std::string& text, std::string_view line);
 /// Returns the nearest of `known` by edit distance, or nullopt if more than a third of `word` would have to change.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// Reads all of `text` as a number, in `base` if one is given (only for whole numbers). Returns nullopt if it is none.
+/// Reads all of `text` as a number. `base` may be given for whole numbers. Returns nullopt if `text` is no number.
 template <class Number, class... Base> [[nodiscard]] std::optional<Number> number(std::string_view text, Base... base) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Reads "0x2a4" or "2a4".
+/// Reads a hexadecimal number such as "0x2a4" or "2a4".
 template <class Number> [[nodiscard]] std::optional<Number> hexadecimal(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   return number<Number>(text, 16);
@@ -66,7 +66,7 @@ template <class Number> [[nodiscard]] std::optional<Number> hexadecimal(std::str
 
 /// Returns `value` with `digits` digits behind the point; never "-0".
 [[nodiscard]] std::string fixed(double value, int digits);
-/// Returns `value` with `digits` significant digits, or with a power of ten if that is shorter.
+/// Returns `value` with `digits` significant digits, in exponential form if that is shorter.
 [[nodiscard]] std::string significant(double value, int digits);
 
 } // namespace rtexec::config
