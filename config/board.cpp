@@ -1,4 +1,4 @@
-// The keys of a board file, and the folders in which board files are found.
+// The keys of a board file, and how board files are found.
 #include <rtexec/board.hpp>
 
 #include "config/board_paths.hpp"

@@ -98,7 +98,7 @@ class Rewriter {
     if (is_header(statement)) section_ = key == "swap_cost" ? swap_cost : other;
     if (section_ == swap_cost) return drop_table_line();
     kept_ += std::exchange(pending_, {});
-    if (section_ == top && key == "swap_cost") return; // [{...}, ...]
+    if (section_ == top && key == "swap_cost") return; // the tables in one array: [{...}, ...]
     kept_ += section_ == top && key == "chunk" && chunk_ ? with_value(statement, toml_string(to_string(*chunk_)))
                                                          : statement;
   }
@@ -142,7 +142,7 @@ class TableRewriter {
   void put(std::string_view statement) {
     const std::string key = key_of(statement);
     if (is_header(statement)) section_ = key == table_ ? own : other;
-    if (section_ == top && key == table_) return; // {...}, or a dotted key
+    if (section_ == top && key == table_) return; // the table in another form: {...}, or a dotted key
     const auto fact = section_ == own ? std::ranges::find(facts_, key, &Fact::key) : facts_.end();
     if (fact != facts_.end()) {
       text_ += with_value(statement, fact->value);

@@ -121,7 +121,7 @@ constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
 constexpr unsigned largest_picture = 2896;   // so that offsets in a picture fit 32 bits
 constexpr double largest_constant = 1e15;    // whole numbers up to this are exact
-constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/loads/benchmarks limits each one
+constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/loads/benchmarks has lower limits
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;

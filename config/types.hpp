@@ -35,7 +35,7 @@ template <class T> struct Type {
 inline constexpr Bytes page{4096};
 /// Limits chosen so that sums and products of such times stay far below 64 bits
 inline constexpr Duration longest_interval = std::chrono::hours{1};
-inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for one chunk, or fixed
+inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for each chunk, or for the fixed part
 inline constexpr unsigned last_core = 1023;                             // the last core in the kernel's cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();

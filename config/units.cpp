@@ -38,7 +38,7 @@ constexpr Unit binary_units[] = {
 
 constexpr std::size_t max_fraction_digits = 18;
 constexpr std::uint64_t max_duration = std::numeric_limits<Duration::rep>::max();
-constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); // and nanohertz
+constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); // also the limit in nanohertz
 
 enum class Fraction { exact, rounded };
 

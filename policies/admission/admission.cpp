@@ -44,7 +44,7 @@ void check_regulation(const ResolvedSet& set, const auto& complain) {
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
-/// Checks that each task of a chain exists, and that a task released by another one stands right behind it.
+/// Checks that each task of a chain exists, and that a task released by another one follows it directly.
 void check_chains(const TaskSet& tasks, const auto& complain) {
   for (const Chain& chain : tasks.chains) {
     const std::string who = "chain '" + chain.name + "': ";
@@ -303,7 +303,7 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  static constexpr int max_rounds = 4; // repeated until the carry agrees with the cuts that were chosen for it
+  static constexpr int max_rounds = 4; // rounds until the carry agrees with the cuts that were chosen for it
 
   void learn_windows(const Plan& plan) {
     std::vector<Nanos> learnt;
@@ -454,7 +454,7 @@ std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<co
   return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
-/// Plans the set with whole jobs or, if that is not proved or not wanted, in segments.
+/// Plans the set with one segment for each job or, if that is not proved or not wanted, with jobs cut into segments.
 Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                            std::span<const LayeredTask> given_layers, PreemptionTrial::Goal goal) {
   const auto streamed = with_streams(set, given_layers);

@@ -18,6 +18,7 @@ namespace rtexec::policies {
 /// - the device alone: `demand` (EDF), `rta` (static priority), or `pipelined` (either, if jobs are loaded while others
 ///   execute);
 /// - `core N`: each core that has real-time tasks, as if the device took no time;
+/// - `end-to-end`, which decides Plan::proved and implies the others.
 /// A real-time task is `promised`, and has a response bound, if end-to-end is proved. Under static priority the test
 /// may prove only the most urgent tasks; these are promised as well.
 ///

@@ -217,7 +217,7 @@ void BandwidthLoop::learn(Kind& kind, Duration execution) noexcept {
   }
   if (kind.recent.count == block) {
     if (kind.known && times(kind.recent.robust(), kind.undisturbed) < shorter) {
-      kind.undisturbed = kind.recent.robust(); // for now: it may have been disturbed
+      kind.undisturbed = kind.recent.robust(); // provisional: that execution may have been disturbed
       kind.known = executions_ - learnt_ < relearning;
       kind.quiet = {};
     }

@@ -42,7 +42,7 @@ struct CorePart {
 [[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
   return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
 }
-/// Returns the load of both parts of such a task on its core.
+/// Returns the load on its core of a task that does not use the device: both of its parts.
 [[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
   const CorePart both = both_parts(task);
   return {task.period, both.work, set.release_jitter, both.lines};

@@ -57,7 +57,7 @@ struct StagesFound {
   bool on_device = true; // false: it has no device part
   bool by_split = false; // the stages come from a split of the deadline
 };
-/// The end-to-end test: the device part of this task misses its deadline, however deadlines are split.
+/// The end-to-end test: no split of the deadlines that was found leaves enough time for the device part of this task.
 struct NoSplit {
   StageBounds bounds;
   Nanos on_device = 0;

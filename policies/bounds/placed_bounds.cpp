@@ -91,8 +91,8 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
     const DemandAnalysis demand = analyse_demand(parts, {.background = {named_.set.background}}, enough);
     if (demand.settled) learn_instant(parts, demand.tightest.instant);
     if (!demand.settled) return std::nullopt;
-    // The demand h has no known bound here. With longer parts a bound may be found, so this does not refute
-    // `any_split`.
+    // The slack counts only if the busy period was found. Otherwise it may be found with longer parts, and the slack
+    // may then be larger.
     if (by_ != By::any_split && !demand.proved()) return std::nullopt;
     if (demand.busy_known) most = std::min(most, demand.tightest.slack());
   }
@@ -125,8 +125,8 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first job of each task. If the search below finds no busy period, it may find
-  // one with longer parts; so it gives no bound here.
+  // No busy period is shorter than the first jobs of all tasks together. If the search below finds no busy period, it
+  // may find one with longer parts; so it gives no bound here.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;

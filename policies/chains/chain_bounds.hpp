@@ -44,8 +44,9 @@ struct ChainTask {
   Nanos offset = 0;
   /// The longest time from the nominal release to the output.
   Nanos output = 0;
-  /// If this task keeps jobs of the next task, which samples it, from running: how long after the nominal release no
-  /// such job can begin before the output. Absent: such a job may begin until the output.
+  /// The longest time from the nominal release to the instant from which no job of the next task, which samples this
+  /// one, can begin before the output. It is set if this task keeps such jobs off their common core. Absent: such a job
+  /// may begin until the output.
   std::optional<Nanos> shuts_out{};
   /// For the first task: the longest time from the sampling of a job's input to the nominal release of the job. If no
   /// timer releases the task, the source must sample at least a period apart. Absent: the time is unknown, and times

@@ -19,7 +19,8 @@ struct DemandTask {
   Nanos cost = 0;     // C, the execution time
   Nanos load = 0;     // o, the time to load its chunks while another job executes (overlap.hpp); 0: it loads none
   Nanos delay = 0;    // by how much a concurrent load may end later because of its execution (overlap.hpp)
-  /// How long one of its jobs blocks that is due later, if no chunks are loaded during executions; absent: for its cost
+  /// How long a job of this task blocks if it is due later and no chunks are loaded during executions; absent: for its
+  /// cost
   std::optional<Nanos> blocking{};
   Nanos jitter = 0; // the latest request after the nominal release
 };

@@ -33,12 +33,13 @@ struct Overlap {
     Nanos lead = 0; // lambda + omega: the part of e before its execution
     Nanos tail = 0; // C - gamma: the time that the last execution takes beyond the sum of all e
     /// Blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda + max(longest
-    /// gamma of another task, `Below::run`) + `Below::flight`. The task `rests` of overlaps() counts for no longest
-    /// gamma
+    /// gamma of another task, `Below::run`) + `Below::flight`. The longest gamma is never that of the task `rests` of
+    /// overlaps()
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;
-  /// Blocking by best-effort jobs. If there are none: max(longest gamma of a task, `Below::run`) + `Below::flight`
+  /// Blocking by best-effort jobs. If there are none: max(longest gamma of a task other than `rests`, `Below::run`) +
+  /// `Below::flight`
   Nanos background = 0;
 };
 

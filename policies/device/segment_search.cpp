@@ -477,7 +477,7 @@ class Search {
   std::vector<std::size_t> by_urgency_; // real-time tasks by deadline; under static priority in the order of the set
   bool given_ = false;                  // the user gives the class of some task
   std::size_t left_ = 0;                // how many more choices may be examined
-  /// By the classes that are express, and the longest run: the cuts.
+  /// The cuts, by the set of express tasks and the longest run.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness by choice
   Choice at_;

@@ -57,7 +57,7 @@ struct TaskSource {
   Range<Bytes> start_footprint{};
   Range<Duration> period{}; // 0 < least <= most
   Distribution periods = Distribution::uniform;
-  // Without networks:
+  // Only used without networks:
   Range<Bytes> footprint{};
   Distribution footprints = Distribution::uniform;
   double swappable = 1;            // share of the footprint

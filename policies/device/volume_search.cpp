@@ -379,7 +379,8 @@ class PipelinedSearch {
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    // The job that executes while another one blocks. lambda of it is in the charge e of the other
+    // `beside`: the job that executes while another one blocks. The part lambda of it is in the charge e of the other
+    // one
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;

@@ -69,8 +69,8 @@ Vector numbers(const MemoryCosts& costs) {
   return values;
 }
 
-/// Returns how many bytes the device writes back in the time of a flush, which is the most that a launch costs: Eq. (4)
-/// of the paper (memory_model.hpp).
+/// Returns the number of bytes that the device writes back in the time of one flush. By Eq. (4) of the paper
+/// (memory_model.hpp), a launch costs at most one flush.
 double cached_bytes(const MemoryCosts& costs) {
   return costs.written_back > 0 ? number(costs.device_flush) / costs.written_back : 0;
 }

@@ -26,7 +26,7 @@ struct KernelTraffic {
   Bytes touched{0}; // S_i: the memory exchanged with the CPU that each launch touches
   Bytes written{0}; // the part of it that each launch writes
   std::uint64_t launches = 1;
-  std::uint64_t dirty = 0; // N_c: number of launches before which the CPU wrote what they touch
+  std::uint64_t dirty = 0; // N_c: the number of launches that touch memory which the CPU wrote before them
   friend bool operator==(const KernelTraffic&, const KernelTraffic&) = default;
 };
 

@@ -163,7 +163,7 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
 
 /// The numbers of physical chunks that all tasks need.
 struct Need {
-  std::uint32_t kept = 0;    // for each task of its own: constants (or stream ring), state, fixed and carry
+  std::uint32_t kept = 0;    // the sum of the tasks' own chunks: constants (or stream ring), state, fixed and carry
   std::uint32_t scratch = 0; // shared by all tasks
 };
 

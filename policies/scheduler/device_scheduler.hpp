@@ -111,9 +111,9 @@ struct Action {
   Kind kind{};
   JobId job;
   Transfer transfer{};
-  // Of start_execution:
+  // The following are set for start_execution:
   bool beside = false; // concurrently with the job that was started before
-  /// D, M or H: the plan's policy, or under D/H the one for this job
+  /// The memory policy to execute with: D, M or H. If the plan's policy is D/H, it is the one chosen for this job
   MemoryPolicy as = MemoryPolicy::device;
   std::uint32_t segment = 0;
   std::uint32_t committed = 0;
@@ -131,7 +131,7 @@ class DeviceScheduler {
   /// A job that is preempted or staged in its level.
   struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
-    End end = End::execution; // the action when it leaves, once no transfer for it is in flight
+    End end = End::execution; // how it leaves its place, once none of its transfers is in flight
   };
   /// The jobs of one class, without the one that executes.
   struct Level {
@@ -183,11 +183,11 @@ class DeviceScheduler {
   /// Returns the actions that follow from `event`, in the order in which to carry them out; valid until the next call.
   /// Never blocks, never allocates.
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
-  /// Replaces `task` by the one that `with` describes. Slots that both have keep their frames; the frames of the others
-  /// become free. Returns the actions that follow, as on() does. Returns a refusal with the task's number in these
-  /// cases: a job of the task is outstanding; one of its chunks moves and the number of slots would change; it would
-  /// have more slots than there is room for, or than frames; it is an express task and would have slots; it streams; or
-  /// tasks co-run.
+  /// Replaces `task` by the one that `with` describes. Slots that both the old and the new task have keep their frames;
+  /// the frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal with the
+  /// task's number in these cases: a job of the task is outstanding; one of its chunks moves and the number of slots
+  /// would change; it would have more slots than there is room for, or than frames; it is an express task and would
+  /// have slots; it streams; or tasks co-run.
   /// An exchange to 0 slots clears the task's history: victims are then chosen as if the former task had never existed.
   /// The numbers of the task's jobs continue, so that none is used twice. Transfers in flight for other jobs end as
   /// ordered, even if freed frames have made them unnecessary: the next job of the transfer's task waits for them.
