@@ -49,8 +49,8 @@ struct ClientDeclaration {
   Duration deadline{0};
   /// The longest time that a job uses the device if it runs alone and its memory is on the device.
   Duration wcet{0};
-  /// If new work comes within this time after all work of a job has ended, it belongs to the same job, as long as the
-  /// job's WCET is not used up.
+  /// The longest pause within a job: new work that comes within this time after all work of the job has ended belongs
+  /// to the same job. It does so only until the job's WCET is used up.
   Duration gap{0};
   /// 1 to 99; a larger number is more urgent. Only used if priorities are explicit.
   std::optional<int> priority;

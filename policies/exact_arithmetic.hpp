@@ -1,9 +1,9 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
 // Why nothing wraps: make_plan() refuses times above `longest_time` and more than `max_tasks` tasks, and every
-// iteration stops at `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its
-// charges at most 2^57, and a sum over the two parts of 2^10 tasks below 2^126; so are sums of memory lines, of which a
-// part moves at most 2^55.
+// iteration stops at `unbounded`. So a window plus a jitter is below 2^58, and so is a count of jobs. A cost with its
+// charges is at most 2^57, so a sum over the two parts of 2^10 tasks is below 2^126. So are sums of memory lines: a
+// part moves at most 2^55 lines.
 #pragma once
 
 #include <rtexec/units.hpp>

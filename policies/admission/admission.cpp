@@ -87,9 +87,9 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
   return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
-/// Returns true if a late task cannot take time from more urgent ones: no task shares a core with the compute engine or
-/// a service thread, whose work for a late task has no bound. If jobs are preempted, the bounds rely on all deadlines,
-/// and it returns false.
+/// Returns true if a late task cannot take time from more urgent ones. To ensure that, no task may share a core with
+/// the compute engine or a service thread: their work for a late task has no bound. If jobs are preempted, the bounds
+/// rely on all deadlines, and it returns false.
 bool cores_are_free(const NamedSet& named) {
   return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();

@@ -85,8 +85,8 @@ class BandwidthRegulator {
   /// begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
-  /// Sets the budget from the next period on. If a domain has no driver any more, the budget must be `unlimited`:
-  /// otherwise the domain seems to have lines left, and domains that have used up theirs never share.
+  /// Sets the budget from the next period on. The budget of a domain that has no driver any more must be `unlimited`.
+  /// Otherwise the domain seems to have lines left, and then domains that have used up theirs never share.
   void set_budget(std::size_t domain, Lines budget) noexcept;
 
   /// The state of a domain, for displays, tests and reports.

@@ -213,8 +213,8 @@ class SplitSearch {
     return least;
   }
 
-  /// Returns lower caps to try for task `j`. One is for each window of a less urgent task on its core: the largest cap
-  /// at which one last part of `j` fewer falls into that window. The others form a coarse grid.
+  /// Returns lower caps to try for task `j`. For each window of a less urgent task on its core, there is the largest
+  /// cap at which one last part of `j` fewer falls into the window. In addition there is a coarse grid of caps.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
