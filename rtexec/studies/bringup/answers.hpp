@@ -1,4 +1,4 @@
-// Builds the answers of items in one form, so that nothing counts as passed that the machine cannot show.
+// Builds the answers of items in one form. An item that the machine cannot check never counts as passed.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,27 +23,28 @@ namespace rtexec::bringup {
   return {.outcome = Outcome::skipped, .state = std::move(reason), .advice = {}, .figures = std::move(figures)};
 }
 
-/// Returns a failure. The first line of the error becomes the state, the other lines the advice; `advice` is used if
-/// there are no others.
+/// Returns a failure. The first line of the error becomes the answer's state, and the other lines become its advice.
+/// If the error has one line only, the advice is `advice`.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
-/// Returns the whole text in one line, for uses without an advice.
+/// Joins the lines of a text into one line, for outputs that show no advice.
 [[nodiscard]] std::string in_a_line(std::string text);
 
-/// Returns the answer for anything that an emulator lacks.
+/// Returns the skipped answer of an item that an emulator cannot check.
 [[nodiscard]] inline Answer skipped_in_emulator() { return skipped("an emulator computes this machine"); }
 
-/// Converts a finding. What cannot be read is skipped; what costs latency fails.
+/// Converts a finding (a check of the machine's settings) into an answer. A setting that cannot be read gives a
+/// skipped answer. A setting that costs latency gives a failure.
 [[nodiscard]] Answer answer_of(const hal::Finding& finding);
 
-/// Returns `answer`, or in an emulator a skipped one with the same observations: its times or counts are the
-/// emulator's.
+/// Returns `answer` unchanged on a real machine. In an emulator it returns a skipped answer with the same figures,
+/// because the times or counts are the emulator's.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);
 
 /// Returns a rate as text: "1.53 GB/s".
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 
-/// Returns the board's file as an advice names it.
+/// Returns the name of the board's file for use in an advice.
 [[nodiscard]] std::string file_of(const Board& board);
 
 /// True if the machine shows that it is a guest of a hypervisor.

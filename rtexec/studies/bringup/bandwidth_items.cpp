@@ -27,7 +27,8 @@ std::vector<Figure> figures_of(const study::BandwidthCalibration& measured) {
   return figures;
 }
 
-/// Returns a text on the deviation; empty if it is within the tolerance, or the board's file has no value.
+/// Describes how far the `reached` bandwidth is from `said`, the value in the board's file. Returns an empty text if
+/// the deviation is within the tolerance, or the file has no value.
 std::string deviation(const char* key, Bandwidth said, Bandwidth reached) {
   if (said == Bandwidth{}) return {};
   const double ratio = number(reached) / number(said);
@@ -42,7 +43,8 @@ constexpr const char* advice =
     "in [executive], or the board's power mode), and end other programs. Otherwise write what "
     "was measured: rtexec calibrate bandwidth ";
 
-/// Describes the sweeps. A cache that is not small relative to the swept memory serves a part of it.
+/// Describes the sweeps: the size of the swept memory and of the cache, which serves a part of a sweep that is not
+/// much larger.
 std::string sweep_text() {
   const tasks::CacheFacts caches = tasks::cache_facts();
   return "by sweeps that write a word of each line of " + readable(tasks::sweep_size(caches)) +
@@ -78,7 +80,7 @@ Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores) {
 }
 
 Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length) {
-  constexpr double touched = 1.6e9;                           // bytes per second, limited by the kernel's page faults
+  constexpr double touched = 1.6e9; // bytes per second; page faults limit the first touch of memory
   const std::size_t sweeps = cores + cores * (cores + 1) / 2; // each core alone; then one core, two, ... all
   const double seconds = static_cast<double>(sweep.count * sweeps) / touched;
   return 2 * length + Duration(static_cast<Duration::rep>(seconds * 1e9));

@@ -8,13 +8,13 @@
 
 namespace rtexec::bringup {
 
-/// Measures `cores`, with measurements as short as `subject` requires.
+/// Measures `cores`, and judges the result by the board's file. Short runs (`subject.length`) get short measurements.
 [[nodiscard]] Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores);
 
-/// Estimates the time to measure `cores` cores that sweep `sweep` each. This includes the first touch of the swept
-/// memory before each measurement.
+/// Estimates how long measure_bandwidth() takes for `cores` cores that each sweep `sweep` bytes. `length` is
+/// Subject::length. The estimate includes the first touch of the swept memory before each measurement.
 [[nodiscard]] Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length);
-/// Estimates the time on this machine.
+/// Estimates how long the measurement takes on this machine.
 [[nodiscard]] Duration bandwidth_takes(const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -20,24 +20,26 @@ namespace rtexec::bringup {
 
 /// Returns the chunk size for the device: the board's, but at least 2 MiB.
 [[nodiscard]] Bytes chunk_of(const Board& board);
-/// Opens the device with at least `chunks` chunks. Of a GPU it takes all free memory, whose size is known only if no
-/// capacity is requested.
+/// Opens the device with at least `chunks` chunks. On a GPU it takes all free memory, because the driver reports the
+/// size of the memory only if no capacity is requested.
 [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executive::OpenDevice& open,
                                                              std::size_t chunks);
 
 using AskDevice = std::function<Answer(hal::Device& device)>;
-/// Calls `ask` with a device of at least `chunks` chunks. A missing device is skipped on an emulator, and fails
-/// otherwise. A device that faults, or does not answer in time, fails.
+/// Opens a device of at least `chunks` chunks in a child process, and returns the answer of `ask` about it. If the
+/// device is missing, the answer is skipped on an emulator and failed elsewhere. A device that faults, or does not
+/// answer in time, gives a failure.
 [[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
                                 const AskDevice& ask);
 
-/// Returns the failure for a child that ended without an answer.
+/// Returns the failure for a child process that ended without an answer. `patience` is the timeout that the child
+/// had.
 [[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience);
 
-/// Returns contents for whole chunks that differ from seed to seed.
+/// Returns contents for whole chunks. Each seed gives different contents.
 [[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);
 
-// Copy on the engines of their direction.
+// Copy with the copy engine of the respective direction, and wait until the copy is complete.
 [[nodiscard]] Status copy_in(hal::Device& device, std::byte* to, const std::vector<std::byte>& from);
 [[nodiscard]] Status copy_out(hal::Device& device, std::vector<std::byte>& to, const std::byte* from);
 

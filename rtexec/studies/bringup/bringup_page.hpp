@@ -8,7 +8,7 @@
 
 namespace rtexec::bringup {
 
-/// `comparison` with an earlier report may be null.
+/// Writes the report as one HTML file. `comparison` with an earlier report may be null.
 void write_page(const Report& report, const Comparison* comparison, std::ostream& out);
 
 } // namespace rtexec::bringup

@@ -58,7 +58,7 @@ json json_of(const Entry& entry) {
           {"took_ns", entry.took.count()}};
 }
 
-/// Throws json::exception if a field is missing or of another type.
+/// Reads a figure from JSON. Throws json::exception if a field is missing or of another type.
 Figure figure_of(const json& value) {
   return {.name = value.at("name"),
           .value = value.at("value").is_null() ? std::nan("") : value.at("value").get<double>(),
@@ -127,7 +127,7 @@ const char* name(Outcome outcome) {
 }
 
 std::string text_of(const Figure& figure) {
-  constexpr double plain = 1000; // from here on digits after the point say nothing
+  constexpr double plain = 1000; // larger numbers are written without decimals
   const std::string number = std::abs(figure.value) >= plain && std::abs(figure.value) < 1e15
                                  ? std::to_string(std::llround(figure.value))
                                  : config::significant(figure.value, 4);

@@ -1,5 +1,5 @@
-// The report of a bring-up: its items, asked one after the other, and their answers. Plain values, which can also be
-// read back from an earlier report's JSON.
+// The report of a bring-up: its items, checked one after the other, and their answers. Plain values, which can also
+// be read back from an earlier report's JSON.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,20 +24,20 @@ struct Report {
   std::string board, machine, version;
   std::string time; // begin, in UTC: "2026-11-26T05:06:09Z"
   bool emulated = false;
-  bool complete = false; // every item has answered; incomplete reports are not kept
+  bool complete = false; // every item was checked; an incomplete report is not saved
   std::vector<Entry> entries;
 
   [[nodiscard]] std::size_t count(Outcome outcome) const;
 };
 
-/// Callbacks while items are asked.
+/// Callbacks before and after the check of each item, for the display of the progress.
 struct Observer {
   std::function<void(const Item& item)> begins;
   std::function<void(const Entry& entry)> answered;
 };
 
-/// Asks the items of `asked` in this order, until subject.going_on() returns false. An interrupted item has no entry.
-/// An exception from an item is its failure.
+/// Runs the checks of `asked` in this order, until subject.going_on() returns false. The report has no entry for an
+/// interrupted item. If an item throws an exception, the item fails.
 [[nodiscard]] Report bring_up(const Subject& subject, std::span<const Item> asked, const Observer& observer);
 
 /// Returns the name for scripts: "passed", "failed", "skipped".

@@ -67,7 +67,7 @@ std::optional<Answer> answer_of(const std::string& text) {
 
 enum class Ended { closed, hung, cancelled };
 
-/// Reads into `text` until the other end is closed, `end` has come, or `going_on` returns false.
+/// Reads from `file` into `text` until the other end is closed, the time is `end`, or `going_on` returns false.
 Ended read_until(int file, Instant end, const std::function<bool()>& going_on, std::string& text) {
   constexpr Duration look = 50ms;
   std::array<char, 4096> part{};
@@ -83,7 +83,8 @@ Ended read_until(int file, Instant end, const std::function<bool()>& going_on, s
   }
 }
 
-/// Returns the child's exit status; nullopt if it does not end though it was killed.
+/// Waits for the end of a killed child, for at most `at_most`. Returns its exit status, or nullopt if it does not
+/// end.
 std::optional<int> await_end(pid_t child, Duration at_most) {
   const Instant end = hal::now() + at_most;
   int status = 0;

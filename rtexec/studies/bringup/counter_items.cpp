@@ -17,7 +17,7 @@ struct CounterCore {
   CounterFacts facts;
 };
 
-/// Returns the first core of each cluster and counter.
+/// Returns the cores to try: the first core of each combination of cluster and counter.
 std::vector<CounterCore> places_of(const Board& board, const std::vector<unsigned>& online) {
   std::vector<CounterCore> places;
   std::set<std::tuple<std::string, std::string, std::vector<unsigned>>> seen;
@@ -53,7 +53,7 @@ std::string text_of(const std::vector<Proof>& proofs) {
   return text;
 }
 
-/// True if the machine has no PMU: the first core cannot count cycles. Either all cores can, or none.
+/// True if the machine has no PMU (performance monitoring unit). If the first core cannot count cycles, no core can.
 bool has_no_pmu(const CounterMachine& machine) {
   const auto cycles =
       machine.try_counter({.event = "cycles", .write_event = {}, .cores = {}}, "cycles", machine.online.front());

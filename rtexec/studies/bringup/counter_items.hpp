@@ -1,4 +1,5 @@
-// Checks that each of the board's counters of memory traffic counts, on each cluster, by sweeps of known length.
+// Checks that each of the board's counters of memory traffic counts. On each cluster, a sweep of known length causes
+// traffic to count.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
@@ -10,14 +11,15 @@
 
 namespace rtexec::bringup {
 
-/// The machine's facts about counters. Tests replace the functions.
+/// The functions of the machine that find and try counters. Tests replace them.
 struct CounterMachine {
   std::vector<unsigned> online;
   bool is_virtual = false;
   std::function<study::CounterTrial(const CounterFacts& facts, const std::string& event, unsigned core)> try_counter;
 };
 
-/// Returns the core's cluster, "A57 cores, cluster 1"; empty if the board's file names no core kinds.
+/// Returns the name of the core's cluster, such as "A57 cores, cluster 1". Returns an empty text if the board's file
+/// names no core kinds.
 [[nodiscard]] std::string cluster_of(unsigned core, const Board& board);
 
 [[nodiscard]] Answer prove_counters(const Subject& subject, const CounterMachine& machine);

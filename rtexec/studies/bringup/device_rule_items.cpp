@@ -17,7 +17,7 @@ using hal::EngineKind;
 
 constexpr std::size_t chunks_used = 3;
 
-/// Tries each rule, whatever became of the one before.
+/// Checks every rule of the device, even if an earlier rule failed.
 class Rules {
  public:
   explicit Rules(hal::Device& device) : device_(device), size_(device.chunk_size()) {}
@@ -112,7 +112,7 @@ class Rules {
   std::string broken_;
 };
 
-/// Touches a slot without a mapped chunk.
+/// Touches a slot without a mapped chunk, which must fault.
 Answer fault(hal::Device& device) {
   const auto range = device.reserve(device.chunk_size());
   if (!range) return failed(range.error(), "Free device memory");
@@ -129,8 +129,8 @@ Answer fault(hal::Device& device) {
   return passed(known->what);
 }
 
-/// Returns the problem of a fault; empty if the fault is contained. `next` is the answer of a later process, which must
-/// find the device as it was.
+/// Describes how a fault of the process `end` harmed others. Returns an empty text if it did not, and then sets
+/// `told` to the driver's report of the fault. `next` is the answer of a later process that uses the device.
 std::string problem_of_fault(const ChildEnd& end, const Answer& next, std::string& told) {
   if (end.hung) return "a fault hung its driver";
   if (next.outcome != Outcome::passed) return "after another process's fault: " + next.state;

@@ -1,5 +1,5 @@
-// Checks that the board's device keeps the rules on which promises rest. Memory must be separate, kernels must compute
-// correct results, and a process that faults must not disturb others.
+// Checks the rules of the board's device that all promises of deadlines assume. Memory must be separate, kernels must
+// compute correct results, and a process that faults must not disturb others.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

@@ -1,5 +1,5 @@
-// Describes the clocks of a GPU to people. No interface reports whether they are locked. Unless they are, the driver
-// moves them with load, power and temperature.
+// Describes the clocks of a GPU to people. No interface reports if the clocks are locked. The driver changes unlocked
+// clocks with load, power and temperature.
 #pragma once
 
 #include "hal/clocks.hpp"
@@ -10,7 +10,7 @@ namespace rtexec::bringup {
 
 /// Returns the clocks as text: "cores at 345 MHz now, 1.98 GHz at most; memory at 3.20 GHz, limited by power"
 [[nodiscard]] std::string clocks_text(const hal::DeviceClocks& clocks);
-/// Returns instructions, in several lines.
+/// Returns instructions to lock the clocks, in several lines.
 [[nodiscard]] std::string how_to_lock(const hal::DeviceClocks& clocks);
 
 } // namespace rtexec::bringup

@@ -33,19 +33,19 @@ struct Answer {
   std::vector<Figure> figures;
 };
 
-/// The subject of a bring-up, and the resources that it may use.
+/// The machine and board that the items check, and the resources that the items may use.
 struct Subject {
   Board board;
   hal::Machine machine;
-  /// The machine runs in an emulator: times and counters say nothing about the board.
+  /// True if the machine is an emulator, whose times and counters differ from the board's
   bool emulated = false;
-  /// The software device replaces the board's: checks of the device say nothing about it.
+  /// True if the software device replaces the board's device, so that checks of the device do not apply to the board
   bool device_stands_in = false;
-  /// An empty folder of this bring-up, on the disk that would hold swap stores and recordings
+  /// An empty folder for the items' files, on the disk that would hold swap stores and recordings
   std::filesystem::path folder;
   /// The length of a measurement, unless an item uses its own
   Duration length{std::chrono::seconds(2)};
-  /// Returns the state that the board's GPU reports, read in a process of its own; empty: the GPU must not be asked
+  /// Returns the state that the board's GPU reports, read in a process of its own. Empty if no item may query the GPU
   std::function<hal::GpuState()> gpu = {};
   /// Returns false if the user wants to stop; called during measurements
   std::function<bool()> going_on = [] { return true; };
@@ -55,12 +55,13 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  /// Estimates the time of the item. Null: the item only reads, and disturbs nothing.
+  /// Estimates how long the item takes. Null for an item that only reads files and settings, and disturbs no other
+  /// program.
   Duration (*takes)(const Subject& subject);
-  bool of_device = false; // it checks the board's own device
+  bool of_device = false; // the item checks the board's own device
 };
 
-/// Returns the items in their order: those that read come before those that measure.
+/// Returns all items in the order in which they run. Items that only read come first, then items that measure.
 [[nodiscard]] std::span<const Item> items();
 
 } // namespace rtexec::bringup

@@ -1,14 +1,14 @@
-// The items of a bring-up that measure. Each takes about Subject::length, a few of them several times that. They load
-// cores, open the board's device and write into Subject::folder, and release all of this when they return. A result
-// that depends on an emulator's times or counts never passes.
+// The items of a bring-up that measure. Each takes about Subject::length, and a few take several times as long. They
+// load cores, open the board's device and write into Subject::folder, and release all of this when they return. A
+// result that depends on an emulator's times or counts never passes.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
 
 namespace rtexec::bringup {
 
-/// latency/release: measures how late threads run that a timer releases, under load; compares with cyclictest if it is
-/// installed.
+/// latency/release: measures under load how late a thread runs after the timer that releases it. Compares with
+/// cyclictest if it is installed.
 [[nodiscard]] Answer release_latency(const Subject& subject);
 /// counter/clusters: checks that each of the board's counters of memory traffic counts, on each cluster.
 [[nodiscard]] Answer traffic_counters(const Subject& subject);
@@ -16,7 +16,7 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer memory_bandwidth(const Subject& subject);
 /// memory/regulation: checks that a budget of memory bandwidth is kept.
 [[nodiscard]] Answer memory_regulation(const Subject& subject);
-/// device/rules: checks that the device keeps the rules on which promises rest.
+/// device/rules: checks that the device keeps the rules that promises of deadlines assume, such as separate memory.
 [[nodiscard]] Answer device_rules(const Subject& subject);
 /// device/vmm: measures the cost of mapping chunks, and checks that their contents stay right.
 [[nodiscard]] Answer device_mapping(const Subject& subject);
@@ -24,7 +24,7 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer device_copies(const Subject& subject);
 /// store/swap: compares the swap store in a file with plain reads and writes with O_DIRECT.
 [[nodiscard]] Answer swap_store(const Subject& subject);
-/// trace/cost: measures the cost of an event, with a recording and without.
+/// trace/cost: measures the time to emit a trace event, with a recording and without.
 [[nodiscard]] Answer trace_cost(const Subject& subject);
 /// deadlines/task-set: checks that a short task set that admission promises keeps its deadlines.
 [[nodiscard]] Answer task_set(const Subject& subject);

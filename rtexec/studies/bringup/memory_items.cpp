@@ -40,7 +40,7 @@ struct Times {
   [[nodiscard]] std::string text() { return "median " + readable(median()) + ", longest " + readable(longest()); }
 };
 
-/// Throws Failed.
+/// Measures how long it takes to map and unmap chunks, and checks their contents. Throws Failed.
 Answer map_and_unmap(hal::Device& device, Duration length) {
   const Bytes size = device.chunk_size();
   const auto chunks = must(device.create_chunks(mapped_chunks));
@@ -83,7 +83,8 @@ Answer map_and_unmap(hal::Device& device, Duration length) {
 
 // ---- copies ----
 
-/// Returns the number of chunks for each way: more than caches hold, but no more than a small board can spare.
+/// Returns the number of chunks to copy in each direction. They exceed the caches, but leave memory free on a small
+/// board.
 std::size_t copied_chunks(Bytes chunk) {
   constexpr std::uint64_t least = 2, wanted = std::uint64_t{32} << 20;
   return std::max(least, wanted / chunk.count);
@@ -141,7 +142,7 @@ class Copies {
     return rates;
   }
 
-  /// True if copies return the contents that went in.
+  /// True if the contents are unchanged after a copy to the device and back.
   bool whole() {
     for (std::size_t i = 0; i < count_; ++i) {
       const auto contents = pattern(size_, static_cast<unsigned>(i));
@@ -157,7 +158,7 @@ class Copies {
  private:
   Status copy(EngineKind direction, std::size_t i) {
     const bool in = direction == EngineKind::copy_in;
-    // Copies out use other chunks than copies in
+    // Copies from the device use other chunks than copies to the device
     std::byte* const window = device_.window(chunks_[in ? i : count_ + i]);
     const auto work = [&]() noexcept {
       return in ? device_.copy(window, from_.at(i), size_) : device_.copy(to_.at(i), window, size_);
@@ -179,7 +180,8 @@ const SwapCost* cost_of(const Board& board, Bytes chunk) {
   return found == board.swap_costs.end() ? nullptr : &*found;
 }
 
-/// Returns a text on the excess over the board's swap cost; empty if there is none.
+/// Describes the excess over `said`, the board's swap cost, at `rate` bytes per second. Returns an empty text if
+/// there is no excess. `way` names the direction of the copies.
 std::string excess(const char* way, double rate, Bytes chunk, Duration said) {
   const Duration takes(static_cast<Duration::rep>(static_cast<double>(chunk.count) / rate * 1e9));
   if (takes <= said) return {};
@@ -209,7 +211,7 @@ Answer judge(const Subject& subject, Bytes chunk, double in, double out, const C
       std::move(figures));
 }
 
-/// Throws Failed.
+/// Measures copies to the device, from the device, and both at once. Throws Failed.
 Answer copy_each_way(hal::Device& device, const Subject& subject) {
   Copies copies(device);
   if (!copies.whole())

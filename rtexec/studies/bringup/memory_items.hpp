@@ -1,4 +1,5 @@
-// Measures the cost of moving memory of the board's device: mapping chunks, and copies each way and both at once.
+// Measures how long it takes to map chunks of the board's device, and to copy them in each direction and in both at
+// once.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

@@ -1,4 +1,4 @@
-// The items that read: from files under the machine's root, and a few from the running kernel.
+// The items that only read: files under the machine's root, and a few settings of the running kernel.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
@@ -17,16 +17,16 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer isolation(const Subject& subject);
 [[nodiscard]] Answer timers(const Subject& subject);
 
-/// Tries SCHED_FIFO and locked memory.
+/// Checks by trial that SCHED_FIFO and locked memory are allowed.
 [[nodiscard]] Answer real_time_rights(const Subject& subject);
-/// Checks RT_GROUP_SCHED, and the share of this process's group.
+/// Checks if the kernel groups real-time threads (RT_GROUP_SCHED), and if this process's group has a share for them.
 [[nodiscard]] Answer real_time_group(const Subject& subject);
 [[nodiscard]] Answer throttling(const Subject& subject);
 [[nodiscard]] Answer fair_server(const Subject& subject);
 
 [[nodiscard]] Answer locked_clocks(const Subject& subject);
 [[nodiscard]] Answer thermal_headroom(const Subject& subject);
-/// Check clocks and temperatures as above, and those that a GPU reports.
+/// Check clocks and temperatures in the machine's files, and in addition the GPU's reported ones.
 [[nodiscard]] Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer judge_heat(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer power_supply(const Subject& subject);

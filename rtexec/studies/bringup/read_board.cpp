@@ -17,7 +17,7 @@ void add(std::string& list, const std::string& item, const char* separator = ", 
 
 std::string taken_as(const Board& board) { return ": taken as board '" + board.name + "'"; }
 
-/// Returns a hint if the board's file names no GPU, but the machine has one of NVIDIA.
+/// Returns a hint if the board's file names no GPU, but the machine has an NVIDIA GPU.
 std::string gpu_hint(const Subject& subject) {
   if (subject.board.has_driver() || !subject.machine.read("/proc/driver/nvidia/version")) return {};
   return "; it has an NVIDIA GPU: name --board rtx, h200 or a file";
@@ -32,7 +32,7 @@ enum class Standing { locked, low, moves, unknown };
 struct ClockState {
   Standing standing = Standing::unknown;
   std::string text;
-  std::string advice = {}; // set if the rate is low
+  std::string advice = {}; // set if the clock is locked below its highest rate
 };
 
 /// True if the core's governor keeps the clock at its highest rate.
@@ -43,7 +43,8 @@ bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
 
 ClockState unknown(const Error& error) { return {Standing::unknown, first_line(error)}; }
 
-/// Returns the state of a locked clock, at whatever rate.
+/// Returns the state of a clock that is known to be locked: `locked` at its highest rate or at its cap, `low` at a
+/// lower rate, and `unknown` if its files cannot be read.
 ClockState state_of_locked(const hal::FoundClock& clock, const hal::Machine& machine) {
   const auto rate = hal::read_value(clock.rate, machine), highest = hal::highest_settable(clock, machine);
   if (!rate || !highest) return unknown(rate ? highest.error() : rate.error());
@@ -76,7 +77,7 @@ ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
   return {Standing::moves, hertz(*lowest) + " to " + hertz(*highest)};
 }
 
-/// Names of clocks in the same state ("core 0-5"), in the order in which they come.
+/// Clocks in the same state. `names` ("core 0-5") keeps the order in which the clocks were found.
 struct SameState {
   std::string text;
   std::vector<std::string> names;
@@ -87,7 +88,8 @@ std::string names_of(const std::vector<std::string>& names) {
   std::string others, kind;
   for (const std::string& name : names) {
     const auto space = name.rfind(' ');
-    const auto number = config::number<unsigned>(std::string_view(name).substr(space + 1)); // npos + 1 is 0
+    const auto number = config::number<unsigned>(
+        std::string_view(name).substr(space + 1)); // without a space this is the whole name: npos + 1 is 0
     if (space == name.npos || !number || (!kind.empty() && kind != name.substr(0, space))) {
       add(others, name);
       continue;
@@ -111,7 +113,7 @@ void put(std::vector<SameState>& states, const std::string& text, const std::str
   (same == states.end() ? states.emplace_back(SameState{text, {}}) : *same).names.push_back(name);
 }
 
-/// Returns why nothing of a clock can be read.
+/// Returns the reason why no file of a clock can be read.
 std::string why_absent(const ClockFacts& clock) {
   if (clock.rate.empty()) return "its file is not known";
   const std::string& file = clock.rate.front().file;
@@ -122,9 +124,9 @@ std::string why_absent(const ClockFacts& clock) {
 struct Clocks {
   std::vector<SameState> locked, low, moving;
   std::vector<std::string> unknown;
-  std::string why_unknown; // reason of the first one
+  std::string why_unknown; // reason for the first clock of `unknown`
   std::string advice;
-  bool gpu_told = false; // the kernel reports the GPU's clock, and knows more about it
+  bool gpu_told = false; // the kernel reports the GPU's clock, with more facts than the driver
 
   void add_unknown(std::string name, const std::string& why) {
     if (unknown.empty()) why_unknown = why;
@@ -158,7 +160,7 @@ Clocks clocks_of(const Subject& subject) {
   return clocks;
 }
 
-/// The reported clock of a GPU; empty if nothing is reported.
+/// The state of a GPU's clock as its driver reports it. Empty if the driver reports no clock.
 struct GpuClock {
   std::string state, advice;
   bool moves = false;
@@ -176,7 +178,8 @@ GpuClock clock_of(const hal::GpuState& gpu) {
   return clock;
 }
 
-/// Judges in a child process if there is a GPU to ask. Otherwise later children of this process could not use the GPU.
+/// Returns the answer of `judge`. If there is a GPU to query, `judge` runs in a child process, because a process that
+/// has used the GPU cannot fork children that use it.
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});
@@ -187,7 +190,8 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
 
 constexpr std::int64_t min_headroom = 10'000; // thousandths of a degree
 
-/// Returns the file beside a power sensor's that holds the rail's voltage in millivolts; empty if there is none.
+/// Returns the file with the rail's voltage in millivolts, next to the file of the power sensor. Returns an empty
+/// path if there is no such file.
 std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   if (!sensor.value.times.empty()) return sensor.value.file;
   std::string name = sensor.value.file.filename();
@@ -196,9 +200,9 @@ std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   return sensor.value.file.parent_path() / name.replace(0, power.size(), "in_voltage");
 }
 
-/// Returns the problem with a rail's voltage; empty if there is none.
+/// Describes the problem if a rail's voltage is out of range. Returns an empty text if it is within the range.
 std::string voltage_problem(const std::string& rail, std::int64_t millivolts) {
-  constexpr std::int64_t least = 4750, most = 5250; // 5 V, within a twentieth
+  constexpr std::int64_t least = 4750, most = 5250; // 5 V, plus or minus 5 %
   const std::string text = rail + " has " + std::to_string(millivolts) + " mV";
   if (millivolts <= 0) return text;
   const bool of_five = rail.contains("5V");
@@ -285,7 +289,7 @@ Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {
     if (sensor.kind != SensorKind::temperature || !sensor.limit) continue;
     const auto value = hal::read_value(sensor.value, subject.machine),
                limit = hal::read_value(*sensor.limit, subject.machine);
-    if (value && limit) see(sensor.name, *value, *limit); // otherwise the sensor belongs to a part that sleeps
+    if (value && limit) see(sensor.name, *value, *limit); // a sensor without a value belongs to a powered-down part
   }
   if (gpu.heat) see("GPU", 1000 * std::int64_t{gpu.heat->now}, 1000 * std::int64_t{gpu.heat->limit});
   if (figures.empty()) return skipped("no sensor here tells both its temperature and where throttling begins");

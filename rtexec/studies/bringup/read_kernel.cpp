@@ -18,21 +18,22 @@ std::string release(const Subject& subject) {
   return "Linux " + subject.machine.read("/proc/sys/kernel/osrelease").value_or("of an unknown release");
 }
 
-/// Returns the list of cores behind the flags of a value: "managed_irq,domain,1-5".
+/// Returns the list of cores that follows the flags in a value such as "managed_irq,domain,1-5".
 std::string_view without_flags(std::string_view value) {
   const auto first = value.find_first_of("0123456789");
   const bool begins = first == 0 || (first != value.npos && value[first - 1] == ',');
   return begins ? value.substr(first) : std::string_view{};
 }
 
-/// True if one of the consoles, of which there may be several, is on the same device (the text before a comma).
+/// True if a console of `words` is on the same device as `word`. The device is the text before the first comma. There
+/// may be several consoles.
 bool has_console(const std::vector<std::string>& words, std::string_view word) {
   const auto device = [](std::string_view text) { return text.substr(0, text.find(',')); };
   return std::ranges::any_of(words, [&](const std::string& each) { return device(each) == device(word); });
 }
 
-/// True if the kernel was booted with `word`, or with a word of the same meaning. If there are several, the last one
-/// counts.
+/// True if the kernel was booted with `word`, or with a word of the same meaning. If an option occurs several times,
+/// its last value counts.
 bool booted_with(const std::vector<std::string>& words, const std::string& word) {
   const auto equals = word.find('=');
   if (equals == word.npos) return std::ranges::find(words, word) != words.end();
@@ -56,7 +57,8 @@ std::vector<unsigned> lacking(const std::vector<unsigned>& wanted, const std::ve
 
 std::string listed(const std::vector<unsigned>& cores) { return cores.empty() ? "none" : hal::core_list(cores); }
 
-/// True if any core's timers have only the resolution of ticks; nullopt if the kernel does not show it.
+/// True if the timers of any core have only tick resolution. Returns nullopt if the kernel does not show the
+/// resolution.
 std::optional<bool> ticking(const Subject& subject) {
   const auto list = subject.machine.read("/proc/timer_list");
   if (!list) return std::nullopt;
@@ -68,8 +70,8 @@ std::optional<bool> ticking(const Subject& subject) {
 
 constexpr Duration shortest_sleep = std::chrono::microseconds(50);
 
-/// Removes the timer slack of this thread, by which the kernel lets it sleep for 50 us more, to wake several threads at
-/// once.
+/// Sets this thread's timer slack to 1 ns while the object lives. With the default slack, the kernel may delay a
+/// wake-up by 50 us to wake several threads at once.
 class NoSlack {
  public:
   NoSlack() : before_(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) { ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
@@ -81,7 +83,7 @@ class NoSlack {
   int before_;
 };
 
-/// Returns by how much the shortest of some sleeps was too long.
+/// Returns the smallest excess of several short sleeps over their requested length.
 Duration min_oversleep() {
   const NoSlack no_slack;
   constexpr int sleeps = 40;

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_bytes = std::size_t{64} << 10;
 constexpr std::size_t max_config_bytes = std::size_t{1} << 20;
 
-/// Files besides those of the board. "*" is any text, "#" a number.
+/// Patterns of files to record in addition to the files that the board's file names. "*" stands for any text, "#" for
+/// a number.
 constexpr const char* patterns[] = {
     "/proc/cpuinfo",
     "/proc/cmdline",
@@ -100,7 +101,7 @@ std::set<fs::path> wanted_files(const Board& board, const hal::Machine& machine)
   return files;
 }
 
-/// True if all links of `file` lead below one of the recorded folders.
+/// True if all symbolic links on the path of `file` lead to places below one of the recorded folders.
 bool stays_inside(const fs::path& file, const hal::Machine& machine) {
   std::error_code error;
   const fs::path root = fs::canonical(machine.under_root("/"), error);
@@ -111,13 +112,13 @@ bool stays_inside(const fs::path& file, const hal::Machine& machine) {
 }
 
 bool is_text(std::string_view content) {
-  // Names in a device tree end with a NUL
+  // Texts in a device tree end with a NUL
   return std::ranges::none_of(content, [](unsigned char c) {
     return (c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\0') || c == 0x7f;
   });
 }
 
-/// Returns the contents of `file` now, or why it cannot be read.
+/// Returns the contents of `file`, or the reason why it cannot be recorded. `most` is the maximum size in bytes.
 Expected<std::string, std::string> content_of(const fs::path& file, std::size_t most, const hal::Machine& machine) {
   const std::string name = machine.under_root(file).string();
   const hal::FileDescriptor opened(hal::sys().open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -24,7 +24,7 @@ using regulation::RegulatedDomain;
 using regulation::Regulation;
 
 constexpr Duration period = 1ms;
-constexpr double tolerance = 0.1; // relative excess that a budget may have over the whole trial
+constexpr double tolerance = 0.1; // maximum relative excess over the budget in a whole trial
 
 // ---- trying ----
 
@@ -110,7 +110,8 @@ class Trier {
   BandwidthLocks locks_;
 };
 
-/// Returns the last choice of each cluster and kind: other programs use the first core most.
+/// Returns one counter for each cluster and kind of counter. Takes the last one, because other programs use the first
+/// core most.
 std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices, const Board& board) {
   std::vector<hal::CounterChoice> chosen;
   std::set<std::tuple<std::string, CounterBackEnd, std::string, std::vector<unsigned>>> seen;
@@ -127,12 +128,14 @@ std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice
 
 double megabytes(double bytes) { return bytes * 1e-6; }
 
-/// Returns what the generators may move, given the accuracy of counting what they moved freely.
+/// Returns the bytes per second that the generators (threads that only move memory) may move by the budget. Corrects
+/// the budget by the accuracy of the counter, measured without a budget.
 double allowed_of(const RegulationTrial& trial) {
   return static_cast<double>(trial.domain.budget->bytes_per_second) / std::max(trial.accuracy, 1e-3);
 }
 
-/// Returns how long they went on after the budget was used up, derived from what they moved meanwhile.
+/// Returns the time from the end of the budget until the generators stopped. `lines` is the number of lines that they
+/// moved in this time.
 Duration reaction_of(const RegulationTrial& trial, std::uint64_t lines) {
   const double bytes = static_cast<double>(lines * trial.domain.line.count) / std::max(trial.accuracy, 1e-3);
   return Duration(static_cast<Duration::rep>(bytes / std::max(trial.freely, 1.0) * 1e9));
@@ -143,7 +146,8 @@ std::string cores_text(const RegulationTrial& trial) {
 }
 
 bool kept(const RegulationTrial& trial) { return trial.within <= allowed_of(trial) * (1 + tolerance); }
-/// True if at least half of the budget was used: a budget that stops nearly everything is none.
+/// True if the generators used at least half of the budget. A lower use means that the regulation stops them too
+/// early.
 bool used(const RegulationTrial& trial) { return trial.within >= allowed_of(trial) / 2; }
 
 std::string overshoot_text(const RegulationTrial& trial) {

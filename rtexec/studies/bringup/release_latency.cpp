@@ -22,14 +22,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration period = 1ms;
-constexpr int priority = 90;          // that of the most urgent task of a core
-constexpr std::size_t releases = 500; // on each core in a turn
+constexpr int priority = 90;          // priority of the most urgent task of a core
+constexpr std::size_t releases = 500; // on each core, in one turn
 constexpr std::size_t max_turns = 10; // maximum turns of each of the two methods
 constexpr Duration head_start = 20ms;
 
 // ---- cores ----
 
-/// Returns the isolated cores if the machine has any, else all but the first.
+/// Returns the cores to measure: the isolated cores if the machine has any, otherwise all except the first one.
 std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
   if (auto isolated = machine.isolated_cores(); !isolated.empty()) return isolated;
   const auto online = machine.online_cores();
@@ -58,7 +58,7 @@ class Turn {
       if (thread) threads.push_back(std::move(*thread));
       else started = Unexpected(thread.error());
     }
-    // All threads are running: the load has delayed their start.
+    // The first release is set only now that all threads run, because the load delays their start.
     first_ = started ? hal::now() + head_start : Instant::max();
     begun_.raise();
     return started;
@@ -82,7 +82,7 @@ class Turn {
   }
 
   hal::Signal begun_;
-  Instant first_{}; // written before `begun_` is raised; max(): there is no first release
+  Instant first_{}; // written before `begun_` is raised; max(): no release follows
   hal::ThreadSettings settings_;
   std::vector<unsigned> cores_;
   std::vector<std::vector<Duration>> late_; // by core
@@ -116,7 +116,7 @@ Result<Scheduling> choose_scheduling(const hal::Machine& machine, const std::vec
   return deadline;
 }
 
-/// Holds the cores as a run does. Collects what the machine refused.
+/// Holds off deep idle states and locks frequencies as a run does. Collects the requests that the machine refused.
 class Hold {
  public:
   Hold(const hal::Machine& machine, const std::vector<unsigned>& cores, std::string& refused) {
@@ -144,7 +144,7 @@ bool is_installed(std::string_view program) {
   return false;
 }
 
-/// Returns what a command printed.
+/// Runs a command and returns its output.
 std::string output_of(const std::string& command) {
   std::string text;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "re"), ::pclose);
@@ -156,8 +156,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// Returns a cyclictest command with the same threads and as many wake-ups. --laptop leaves idle states as they are,
-/// also for others.
+/// Returns a cyclictest command with the same number of threads, on the same cores, and with as many wake-ups. Its
+/// option --laptop leaves idle states unchanged, for other programs too.
 std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
   std::vector<unsigned> numbers;
   for (const CoreLateness& each : cores) numbers.push_back(each.core);
@@ -166,7 +166,7 @@ std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
          " 2>&1";
 }
 
-/// Runs cyclictest. Returns why the measurement goes on without it; empty if it ran.
+/// Runs cyclictest and adds its latencies to `cores`. Returns the reason if it cannot run, or an empty text.
 std::string run_cyclictest(std::vector<CoreLateness>& cores) {
   const std::string text = output_of(cyclictest_of(cores));
   auto parsed = parse_cyclictest(text, cores.size());
@@ -251,7 +251,8 @@ std::string two_digits(double value) {
   return text;
 }
 
-/// Compares with cyclictest. Both are rounded as cyclictest rounds.
+/// Describes the comparison with cyclictest, and adds its figures. Both latencies are rounded up to 1 us as
+/// cyclictest does.
 std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
   const auto peer = all_of(measured.cores, &CoreLateness::peer);
   if (peer.empty()) return "; no cyclictest beside it: " + measured.no_peer;
@@ -265,7 +266,7 @@ std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figu
          ", of p99 " + two_digits(p99);
 }
 
-/// Returns a fifth more than was observed, rounded up to a multiple of 10 us.
+/// Returns the proposed limit for an observed latency: a fifth more, rounded up to a multiple of 10 us.
 Duration with_room(Duration seen) {
   constexpr Duration step = 10us;
   return (seen * 6 / 5 + step - Duration(1)) / step * step;
@@ -285,7 +286,7 @@ std::string what_shortens(const Subject& subject, const MeasuredLateness& measur
   return text;
 }
 
-/// True if the latencies are stops of the machine, rather than ordinary latencies of this kernel.
+/// True if the host probably caused the long latencies by stopping this virtual machine, rather than this kernel.
 bool are_stops(const Summary& of_worst, const CoreLateness& worst, const Subject& subject) {
   return of_worst.p99 <= subject.board.release_latency && (worst.stolen > Duration(0) || is_virtual(subject.machine));
 }
@@ -304,8 +305,9 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
-/// True if the board's release_latency, or its hold_up for rare stops, covers the lateness. A stop is charged once to
-/// each bound, so stops must be rare.
+/// True if the board's file covers the lateness `late`: by `release_latency`, or by `hold_up` in addition if only
+/// rare releases are later. `hold_up` is the maximum platform stall. Each bound includes only one, so stalls must be
+/// rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
          (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.hold_up);
@@ -366,8 +368,8 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   hal::StolenTime stolen(std::set(chosen.begin(), chosen.end()));
   const auto turns = std::clamp<std::size_t>(
       static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, max_turns);
-  hal::sleep_until(hal::now() + 100ms);                // gives the load time to settle
-  const Instant end = hal::now() + 3 * subject.length; // limits the turns on a machine that is far behind
+  hal::sleep_until(hal::now() + 100ms);                // time for the load to settle
+  const Instant end = hal::now() + 3 * subject.length; // ends the turns early on a machine that is much too slow
   for (std::size_t i = 0; i < turns && (i == 0 || hal::now() < end); ++i) {
     if (!subject.going_on()) return fail(Errc::cancelled, "cancelled");
     if (const auto ran = run_turn(measured.cores, scheduling->settings, stolen); !ran) return Unexpected(ran.error());

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double noticeable = 0.1;
 
-/// Returns the relative loss of `now`. If the value before was 0, the loss is 1.
+/// Returns how much worse `now` is than `before`, as a fraction of the value before. Returns 1 if the value before
+/// was 0.
 double worse_by(const Figure& before, const Figure& now) {
   const double loss = now.more_is_better ? before.value - now.value : now.value - before.value;
   if (!(loss > 0)) return 0;

@@ -24,17 +24,17 @@ namespace {
 using hal::EngineKind;
 
 constexpr double min_ratio = 0.8;
-constexpr Bytes wanted{std::uint64_t{64} << 20}; // bytes moved each way in a round
+constexpr Bytes wanted{std::uint64_t{64} << 20}; // bytes written and read in each round
 constexpr std::size_t min_chunks = 4, min_rounds = 4, max_rounds = 50;
 
 std::size_t chunks_of(Bytes chunk) { return std::max<std::size_t>(min_chunks, wanted.count / chunk.count); }
 
 // ---- measuring ----
 
-/// The chunks of an unlinked file of its own.
+/// A file for plain reads and writes of chunks. It is unlinked, so it vanishes with this object.
 class PlainFile {
  public:
-  /// Throws Failed.
+  /// Creates the file. Throws Failed.
   PlainFile(const std::filesystem::path& name, std::size_t chunks, Bytes chunk)
       : chunks_(chunks),
         chunk_(chunk),
@@ -65,14 +65,16 @@ class PlainFile {
   bool direct_ = false;
 };
 
-/// Two ways to move the same data, in turns. Each of them is first in every other round.
+/// Times of the swap store and of plain file access for the same data. They take turns, and each is first in every
+/// other round.
 class Pair {
  public:
   template <class Ours, class Plain> void add(Ours ours, Plain plain) {
     if (rounds_++ % 2 == 0) ours_.push_back(seconds(ours)), plain_.push_back(seconds(plain));
     else plain_.push_back(seconds(plain)), ours_.push_back(seconds(ours));
   }
-  // Medians without the first round, in which the file's space was allocated.
+  // Return bytes per second from the median time. The first round is left out, because the file's space was allocated
+  // in it.
   [[nodiscard]] double ours(Bytes moved) const { return static_cast<double>(moved.count) / median(ours_); }
   [[nodiscard]] double plain(Bytes moved) const { return static_cast<double>(moved.count) / median(plain_); }
   [[nodiscard]] double ratio() const {
@@ -97,7 +99,7 @@ class Pair {
   std::vector<double> ours_, plain_; // in seconds
 };
 
-/// Throws Failed.
+/// Measures both in turns. Throws Failed.
 StoreRates measure(hal::Device& device, const Subject& subject) {
   const Bytes chunk = device.chunk_size();
   const std::size_t count = chunks_of(chunk);
@@ -117,7 +119,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
   const auto move_all = [&](EngineKind engine, auto move) {
     for (std::size_t i = 0; i < count; ++i) move_one(engine, move, i);
   };
-  // Each chunk gets contents of its own, over others.
+  // Fills each chunk with contents of its own, in place of the earlier ones.
   for (std::size_t i = 0; i < count; ++i) {
     put(pattern(chunk, static_cast<unsigned>(i)));
     move_one(EngineKind::copy_out, save, i);

@@ -7,19 +7,20 @@
 
 namespace rtexec::bringup {
 
-/// Medians of several rounds, in bytes per second.
+/// Rates of the swap store and of plain file access: medians of several rounds, in bytes per second.
 struct StoreRates {
   double saved = 0, loaded = 0;       // by the store
   double written = 0, read = 0;       // by pwrite and pread
-  double out_ratio = 0, in_ratio = 0; // ratios of the store's rate to the plain one in a round
-  std::string store;                  // description by the store itself
-  std::string fallback;               // what the store lacks, in lines
+  double out_ratio = 0, in_ratio = 0; // median over rounds of the store's rate / the plain rate
+  std::string store;                  // the store's description of itself
+  std::string fallback;               // features that the store lacks, one a line
   bool direct = false;                // plain reads and writes bypassed the page cache
   Bytes chunk;
 };
 
 [[nodiscard]] Answer judge(const StoreRates& rates, const Subject& subject);
-/// Returns a skipped answer if the disk does not have enough room.
+/// Measures the store on the device that `open` opens. Returns a skipped answer if the disk does not have enough
+/// room.
 [[nodiscard]] Answer measure_store(const Subject& subject, const executive::OpenDevice& open);
 
 } // namespace rtexec::bringup

@@ -9,16 +9,16 @@ namespace rtexec::bringup {
 
 namespace {
 
-constexpr std::size_t longest = 2000; // maximum bytes of a text that are written
+constexpr std::size_t longest = 2000; // maximum bytes written of one text
 
-/// Returns one line without control characters.
+/// Joins the lines of a text, and removes control characters.
 std::string line_of(std::string_view text) {
   std::string line(text);
   std::ranges::replace(line, '\n', ' ');
   return config::printable(line, longest);
 }
 
-/// Returns one line in which no '#' begins a TAP directive.
+/// Joins the lines of a text, and escapes '#' so that none begins a TAP directive.
 std::string description_of(std::string_view text) {
   std::string escaped;
   for (const char c : line_of(text)) {
@@ -28,7 +28,7 @@ std::string description_of(std::string_view text) {
   return escaped;
 }
 
-/// Returns a double-quoted scalar, which is the same in YAML and JSON.
+/// Returns the text as a double-quoted scalar, whose form is valid in YAML and JSON.
 std::string scalar(std::string_view text) {
   return nlohmann::json(config::printable(text, longest))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

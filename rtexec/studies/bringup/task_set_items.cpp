@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr const char* on_core = "control";
 constexpr std::uint64_t measured_jobs = 60; // for each task
 
-/// A controller's step, some microseconds on its core: it multiplies a state by a matrix.
+/// The CPU work of a controller. A job multiplies a state by a matrix, which takes some microseconds.
 class Control final : public Workload {
  public:
   Control() { state_.fill(1); }
@@ -66,7 +66,7 @@ std::string counts_of(const TaskReport& task) {
 
 bool above_bound(const TaskReport& task) { return task.bound && task.response.max > *task.bound; }
 
-/// Returns why a task missed deadlines or exceeded its bound, as far as the run tells.
+/// Returns the causes that the run's report shows for missed deadlines, or a response time above the bound.
 std::string causes_of(const TaskReport& task) {
   std::string text;
   if (task.missed > 0)
@@ -159,7 +159,7 @@ executive::Setup setup_for(const Subject& subject) {
 }
 
 void lengthen_periods(TaskSet& set) {
-  constexpr Duration::rep share = 8; // a job may take at most this fraction, 1/8, of a period
+  constexpr Duration::rep share = 8; // a job takes at most 1/8 of its period
   Duration::rep longer = 1;
   for (const Task& task : set.tasks)
     longer = std::max(longer, share * (task.wcet->before + task.wcet->device + task.wcet->after) / task.period + 1);

@@ -1,5 +1,5 @@
-// Runs a short task set whose deadlines must hold: two tasks with jobs on the device, and one that stays on its core.
-// Execution times are measured, admission promises deadlines with them, and then the tasks run.
+// Runs a short task set whose deadlines must hold: two tasks with jobs on the device, and one that uses only its
+// core. First the execution times are measured, then admission promises deadlines with them, and then the tasks run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,15 +13,15 @@ namespace rtexec::bringup {
 
 /// Returns the task set, without execution times.
 [[nodiscard]] TaskSet short_task_set(const Subject& subject);
-/// Returns a set-up for the subject's board, with the workload of the task that stays on its core.
+/// Returns a set-up for the subject's board. It includes the workload of the task that uses only its core.
 [[nodiscard]] executive::Setup setup_for(const Subject& subject);
 
-/// Lengthens the periods so far that each job has time on an emulator. `set` must have execution times.
+/// Makes the periods so long that an emulator has time for each job. `set` must have execution times.
 void lengthen_periods(TaskSet& set);
 
 struct ShortRun {
   Plan plan;
-  Report report; // empty unless the plan is proved
+  Report report; // empty unless the plan promises all deadlines
 };
 /// Measures, plans and runs the set. Returns errors of the executive and of profile().
 [[nodiscard]] Result<ShortRun> run_short_set(const Subject& subject);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t batch = 500; // events between two readings of the clock
 constexpr std::size_t batches = 80;
 
-/// Returns the processor time of this thread for each event.
+/// Emits `events` events. Returns the processor time of this thread for each, in nanoseconds.
 double nanoseconds_each(std::uint64_t events) {
   const Duration begin = hal::execution_time();
   for (std::uint64_t i = 0; i < events; ++i) traces::job_start({.task = 0, .number = i}, Instant(Duration(1)));
@@ -29,7 +29,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Throws Failed. Drains the session often enough that no event is lost.
+/// Measures the cost with and without a recording. Reads the session's buffers often enough that no event is lost.
+/// Throws Failed.
 TraceCost measure(const Subject& subject) {
   TraceCost cost;
   std::vector<double> off, on;

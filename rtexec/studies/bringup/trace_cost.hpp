@@ -1,4 +1,4 @@
-// Measures the time that an event costs the thread that emits it, with a recording and without.
+// Measures how much processor time a thread needs to emit a trace event, with a recording and without.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,7 +16,7 @@ struct TraceCost {
   std::uint64_t lost = 0;
 };
 
-/// Judges the cost. An error in `cost` is the reason why nothing could be recorded.
+/// Judges the cost. An error in `cost` is the reason why no recording was possible.
 [[nodiscard]] Answer judge(const Result<TraceCost>& cost, const Subject& subject);
 
 } // namespace rtexec::bringup
