@@ -80,7 +80,7 @@ Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores) {
 }
 
 Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length) {
-  constexpr double touched = 1.6e9; // bytes per second; page faults limit the first touch of memory
+  constexpr double touched = 1.6e9;                           // bytes per second, limited by page faults
   const std::size_t sweeps = cores + cores * (cores + 1) / 2; // each core alone; then one core, two, ... all
   const double seconds = static_cast<double>(sweep.count * sweeps) / touched;
   return 2 * length + Duration(static_cast<Duration::rep>(seconds * 1e9));

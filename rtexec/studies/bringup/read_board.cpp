@@ -88,8 +88,8 @@ std::string names_of(const std::vector<std::string>& names) {
   std::string others, kind;
   for (const std::string& name : names) {
     const auto space = name.rfind(' ');
-    const auto number = config::number<unsigned>(
-        std::string_view(name).substr(space + 1)); // without a space this is the whole name: npos + 1 is 0
+    // Without a space in the name, npos + 1 is 0, so this parses the whole name.
+    const auto number = config::number<unsigned>(std::string_view(name).substr(space + 1));
     if (space == name.npos || !number || (!kind.empty() && kind != name.substr(0, space))) {
       add(others, name);
       continue;

@@ -77,7 +77,8 @@ class Calibrator {
     return traffic;
   }
 
-  /// Measures `count` cores together. Returns the bandwidth by core.
+  /// Runs generators (threads that only move memory) on the first `count` cores at once. Returns the bandwidth of
+  /// each core.
   std::vector<Bandwidth> measure_together(std::size_t count) const {
     std::vector<std::unique_ptr<Corunner>> generators;
     for (const unsigned core : std::span(machine_.cores).first(count)) {
@@ -116,7 +117,7 @@ class Calibrator {
     return found == machine_.counters.end() ? nullptr : &*found;
   }
 
-  /// Returns null if nothing counts.
+  /// Opens the counter of the core's memory traffic. Returns null if the core has no counter.
   Result<std::unique_ptr<hal::BandwidthCounter>> open(unsigned core) const {
     const hal::CounterChoice* choice = counter_of(core);
     if (choice == nullptr) return nullptr;
@@ -128,7 +129,7 @@ class Calibrator {
     return {.begin = [counter] { return counter->join(); }, .end = [counter] { counter->leave(); }};
   }
 
-  /// Returns the generator's count: reads, or writes if their counters see more of it.
+  /// Returns the lines that the generator's counter saw: the larger of its reads and writes.
   static Expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
     if (counter == nullptr) return 0;
     const auto counted = counter->count();

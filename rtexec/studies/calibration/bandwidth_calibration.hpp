@@ -1,5 +1,6 @@
-// Measures the bandwidth that the cores of a machine reach, alone and together, and whether a counter sees it. It uses
-// write sweeps on 1 to n cores, as Nigam's thesis (Fig. 17 and Table 2) did. Proposes budgets from the result.
+// Measures the bandwidth that the cores of a machine reach, alone and together, and checks if counters see this
+// traffic. The sweeps write memory on 1 to n cores, as in Nigam's thesis (Fig. 17 and Table 2). Proposes budgets from
+// the result.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,12 +17,12 @@
 
 namespace rtexec::study {
 
-/// The measured cores. Functions represent the machine, so that tests need none.
+/// The cores to measure. Access to the machine is by functions, so that tests can replace it.
 struct CalibratedCores {
-  std::vector<unsigned> cores;                      // in the order in which generators start
-  std::vector<hal::CounterChoice> counters;         // counters of the cores' domains; empty: nothing counts
+  std::vector<unsigned> cores;                      // in the order in which traffic generators start
+  std::vector<hal::CounterChoice> counters;         // counters of the cores' domains; empty: no counter
   Duration length{0};                               // length of each measurement
-  Duration settling{std::chrono::milliseconds(50)}; // time before each measurement
+  Duration settling{std::chrono::milliseconds(50)}; // pause before each measurement
   StartCorunner corun;
   std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
   std::function<Instant()> now;
@@ -29,10 +30,10 @@ struct CalibratedCores {
   /// Returns false if the user wants to stop; called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
-/// Returns the functions of this machine, without cores and counters.
+/// Returns the functions that access this machine. The caller adds cores and counters.
 [[nodiscard]] CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line);
 
-/// A generator alone on a core: a row of Table 2.
+/// The traffic of a generator alone on a core: one row of Table 2 in Nigam's thesis.
 struct CoreTraffic {
   struct Counted {
     std::uint64_t lines = 0;
@@ -40,38 +41,39 @@ struct CoreTraffic {
   };
   unsigned core = 0;
   Bandwidth reported{0};          // reported by the generator
-  std::optional<Counted> counted; // absent: nothing counts
-  /// Returns counted bytes in percent of reported ones; nullopt if nothing counts, or nothing moved.
+  std::optional<Counted> counted; // absent: the core has no counter
+  /// Returns counted bytes in percent of reported bytes. Returns nullopt if the core has no counter, or moved
+  /// nothing.
   [[nodiscard]] std::optional<double> accuracy() const;
 };
 
 struct BandwidthCalibration {
   std::vector<CoreTraffic> alone;  // by core
-  std::vector<Bandwidth> together; // by number of generators, from 1 on; reported by them
-  /// Returns the fastest core alone, in either table, and the largest sum of any number of cores. Both are rounded down
-  /// to 1 MB/s.
+  std::vector<Bandwidth> together; // reported sum, by number of generators from 1 on
+  /// Returns the bandwidth of the fastest core that runs alone (in `alone`, or in the first entry of `together`), and
+  /// the largest sum that any number of cores reached. Both are rounded down to 1 MB/s.
   [[nodiscard]] MemoryFacts facts() const;
 };
 
-/// Returns the number of measurements; `going_on` is called after each.
+/// Returns the number of measurements in a calibration. The calibration calls `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const CalibratedCores& cores);
-/// Runs the calibration. Returns cancelled if `going_on`, or that of `cores`, returned false. Returns refused if a
-/// core's generator moved nothing in repeated measurements, io_error if a counter cannot be read, and other errors of
-/// generators and counters.
+/// Runs the calibration. Returns cancelled if `going_on`, or the function of that name in `cores`, returned false.
+/// Returns refused if a core's generator moved no data in repeated measurements. Returns io_error if a counter cannot
+/// be read. Also returns errors of generators and counters.
 [[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores,
                                                                const std::function<bool()>& going_on);
 
 /// A first choice of budgets, rounded down to 1 MB/s.
 struct BudgetProposal {
-  Bandwidth each{0};                    // for [[bandwidth.core]]: a budget that all cores may use at once
-  std::optional<Bandwidth> best_effort; // for [bandwidth]; absent: the demand leaves nothing
-  std::string reason;                   // explanation of best_effort
+  Bandwidth each{0};                    // for [[bandwidth.core]]: all cores may use it at once
+  std::optional<Bandwidth> best_effort; // for [bandwidth]; absent: no bandwidth is left
+  std::string reason;                   // explanation of `best_effort` for the user
 };
-/// Returns "14400MB/s", in the unit of all that a calibration prints.
+/// Returns "14400MB/s". A calibration prints every bandwidth in this unit.
 [[nodiscard]] std::string in_megabytes(Bandwidth value);
 
-/// Proposes budgets. `demand` is the worst-case need of the device and the core that feeds it; if it is not known, the
-/// proposal starts with 100 MB/s.
+/// Proposes budgets. `demand` is the worst-case bandwidth of the device and of the core that feeds it. If it is not
+/// known, the proposed budget of best-effort work is 100 MB/s to start with.
 [[nodiscard]] BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores,
                                              std::optional<Bandwidth> demand);
 

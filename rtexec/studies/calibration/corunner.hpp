@@ -1,5 +1,5 @@
-// A program that runs beside the measured one: a traffic generator on a core of its own. It has an interface, so that
-// studies can be tested without a machine.
+// A co-runner: a traffic generator that moves memory on a core of its own while another program is measured. Its
+// interface lets tests replace it.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// Runs until it is destroyed.
+/// A running traffic generator. It stops when the object is destroyed.
 class Corunner {
  public:
   virtual ~Corunner() = default;
@@ -19,14 +19,15 @@ class Corunner {
 };
 
 enum class CorunnerKind {
-  /// Sweeps a buffer that is larger than the caches, and writes a word of each line (Nigam's thesis, Algorithm 2)
+  /// Writes a word of each line of a buffer that is larger than the caches (Nigam's thesis, Algorithm 2)
   lines,
-  pages, // touches pages for the first time: for machines that count page faults but no memory traffic
+  pages, // touches pages for the first time: for machines that count only page faults
 };
 
 using StartCorunner = std::function<Result<std::unique_ptr<Corunner>>(unsigned core, tasks::GeneratorHooks hooks)>;
 
-/// Returns co-runners on this machine, without real-time priority. `line` is the line of memory that a counter counts.
+/// Returns a function that starts co-runners on this machine, without real-time priority. `line` is the size of the
+/// memory line that a counter counts.
 [[nodiscard]] StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line);
 
 } // namespace rtexec::study

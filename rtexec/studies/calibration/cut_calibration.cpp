@@ -15,7 +15,7 @@
 namespace rtexec::study {
 namespace {
 
-// With fewer segments, ordinary differences between jobs would count as cuts.
+// Limits of the number of segments. With fewer segments, variations between jobs would look like the cost of cuts.
 constexpr std::uint32_t fewest = 8, most = 64;
 
 void cut(tasks::Network& network, std::uint32_t segments) {
@@ -25,7 +25,7 @@ void cut(tasks::Network& network, std::uint32_t segments) {
   must(network.cut(after));
 }
 
-/// Executes a network of `segments` segments.
+/// Executes a network that is cut into `segments` segments.
 Status execute(tasks::Network& network, std::uint32_t segments) noexcept {
   const bool ahead = network.launches_segments();
   if (ahead)
@@ -42,8 +42,8 @@ std::uint32_t max_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
-/// A network in one piece, and after cut_into() also in segments. Both use the same memory: its contents have no effect
-/// on their times.
+/// Two copies of a network: one in one piece, and one that cut_into() cuts into segments. Both use the same memory,
+/// because its contents have no effect on their times.
 class Bench {
  public:
   Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
@@ -70,7 +70,7 @@ class Bench {
   struct Times {
     Duration whole{0}, cut{0};
   };
-  /// Runs both, one right after the other.
+  /// Executes the network in one piece, and right after it the network in segments.
   Times run() {
     Times times;
     const auto executed = device_.engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
@@ -106,7 +106,7 @@ MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jo
           .worst = config::percentile_of(each, 0.99)};
 }
 
-/// Returns the numbers of segments to measure.
+/// Returns the numbers of segments to measure: those whose segments take at least two dispatch times each.
 std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
   (void)bench.run(); // warms up
   const Duration whole = bench.run().whole;

@@ -1,6 +1,7 @@
-// Measures the cost of a cut on a device to which the next segment has been submitted ahead (`cut` of a board). It
-// compares a network in one piece with the same network in several segments, in turn, on a device without other work.
-// The host submits the next segment while the previous one executes, as the compute engine does with launch_ahead.
+// Measures the cost of a cut (the boundary between two segments of a network) on a device to which the next segment
+// is submitted ahead. The result is `cut` of a board's file. The same network runs in turns in one piece and in
+// several segments, on a device without other work. The host submits the next segment while the previous one
+// executes, as the executive does with launch_ahead.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -18,11 +19,11 @@
 namespace rtexec::study {
 
 struct CutCalibrationOptions {
-  unsigned jobs = 200; // for each number of segments, and as many in one piece
-  double margin = 1.2; // factor on the measured cost
+  unsigned jobs = 200; // jobs in segments for each number of segments, and as many in one piece
+  double margin = 1.2; // factor by which the proposed cost exceeds the measured one
 };
 
-/// A network in `segments` segments, compared with the network in one piece.
+/// The times of a network in `segments` segments and in one piece.
 struct MeasuredCuts {
   std::uint32_t segments = 0;
   Duration whole{0}; // median of a job in one piece
@@ -33,16 +34,18 @@ struct MeasuredCuts {
 
 struct CutCalibration {
   std::string device;
-  std::vector<MeasuredCuts> measured; // by ascending segments
-  Duration cut{0};                    // the longest `worst`, times the margin
+  std::vector<MeasuredCuts> measured; // in ascending order of segments
+  Duration cut{0};                    // proposed cost of a cut: the largest `worst`, times the margin
 };
 
-/// Makes the same network each time, neither cut nor bound, and tuned as in a run.
+/// Returns a new copy of the same network each time. The copy is neither cut nor bound to memory, and tuned as in a
+/// run.
 using MakeNetwork = std::function<Result<std::unique_ptr<tasks::Network>>()>;
 
-/// Measures 8, 16, ... 64 segments of at least two `dispatch` each, since admission launches no shorter ones ahead.
-/// Returns bad_input if eight segments of the network would be shorter, or it has fewer than eight layers; the device's
-/// errors; or cancelled if `going_on` returned false.
+/// Measures the network in 8, 16, ... 64 segments. `dispatch` is the board's time to start work on the device. Each
+/// segment takes at least twice that time, because admission launches no shorter segments ahead. Returns bad_input if
+/// eight segments would be shorter, or the network has fewer than eight layers. Returns cancelled if `going_on`
+/// returned false. Also returns errors of the device.
 [[nodiscard]] Result<CutCalibration> calibrate_cut(
     hal::Device& device, const MakeNetwork& make, Duration dispatch, const CutCalibrationOptions& options,
     const std::function<bool(std::size_t done, std::size_t of)>& going_on);

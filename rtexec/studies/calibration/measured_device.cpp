@@ -12,16 +12,16 @@
 namespace rtexec::study {
 namespace {
 
-/// Returns the core of the compute engine's thread, as the executive chooses it.
+/// Returns the core that the executive would choose for the compute engine's thread.
 unsigned feeder_of(const Board& board) {
   const auto online = hal::Machine().online_cores();
   const bool known = board.compute_core && std::ranges::find(online, *board.compute_core) != online.end();
   return known ? *board.compute_core : online.back();
 }
 
-/// Puts both compute engines on the same core, as in the executive. Returns false if real-time priority was refused. A
-/// device that computes on the core never gets it: it never rests, and the kernel would stop such a thread now and
-/// then.
+/// Sets core and priority of the compute engines' threads. Both get the same core, as in the executive. Returns false
+/// if they have no real-time priority. Threads of a device that computes on the core never get it, because they never
+/// sleep, and the kernel would throttle them.
 bool configure(hal::Device& device, unsigned core, bool beside) {
   bool real_time = !device.capabilities().computes_on_core;
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {

@@ -1,5 +1,6 @@
-// A board's device for measurements without an executive. The core that feeds it is claimed. Its compute engines get
-// that core, and the scheduling class that the executive would give them. Set-up only.
+// A board's device for measurements without an executive. The core that feeds the device is claimed, so that no other
+// run uses it. The threads of the compute engines get this core, and the scheduling class that the executive would
+// give them. Set-up only.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -17,14 +18,15 @@ struct MeasuredDevice {
   hal::CoreClaim claim;
   std::unique_ptr<hal::Device> device;
   std::string where;              // "NVIDIA H200, fed by core 3"
-  std::vector<std::string> notes; // refused requests, one line each
+  std::vector<std::string> notes; // requests that the machine refused, one line each
 };
 
-/// Opens the device. `beside`: also with its second compute engine. Returns refused if another run has the core, or the
-/// device is not on this machine.
+/// Opens the device. If `beside` is true, also sets up its second compute engine. Returns refused if another run has
+/// the core, or the machine does not have the device.
 [[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool beside);
 
-/// Returns an error for work that its engine ended with `code`: `what` failed, and the device's own explanation.
+/// Returns an error for work that an engine of the device ended with `code`. The text names `what` failed, and adds
+/// the device's own explanation.
 [[nodiscard]] Error device_error(const hal::Device& device, Errc code, const std::string& what);
 
 } // namespace rtexec::study

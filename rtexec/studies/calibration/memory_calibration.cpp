@@ -36,13 +36,14 @@ constexpr SizeRange on_gpu[] = {
     {WorkloadKind::matrix_multiply, 128, 4096},   {WorkloadKind::euclidean_clustering, 1024, 1 << 16},
 };
 
-/// A policy, with or without prefetch, under which a task is measured.
+/// A case to measure: a memory policy, with or without prefetch.
 struct Way {
   MemoryPolicy policy = MemoryPolicy::device;
   bool prefetch = true;
 };
 
-/// Returns the ways to measure. D comes first, since it gives the time of the kernels.
+/// Returns the cases to measure for each task. Policy D (device memory, with copies) comes first, because the time of
+/// the kernels is measured under it.
 std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
   const auto* const gpu = hal::CudaDevice::find(device);
   std::vector<Way> ways{{MemoryPolicy::device}};
@@ -85,7 +86,7 @@ class Measurement {
   [[nodiscard]] std::vector<MeasuredTask> take() { return std::move(tasks_); }
 
  private:
-  /// Returns nullopt if the device has no room.
+  /// Measures a task in the case `way`. Returns nullopt if the device does not have enough memory.
   std::optional<Times> measure(WorkloadKind kind, unsigned size, const Way& way) {
     auto workload = must(KernelWorkload::make(
         {.kind = kind, .size = size, .policy = way.policy, .prefetch = way.prefetch}, device_.kind()));

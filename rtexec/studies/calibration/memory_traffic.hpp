@@ -1,7 +1,8 @@
-// Computes the memory traffic of one job of a micro-benchmark for the model of memory policies. This is: copied bytes;
-// launches, by size and by whether they are the first to touch what the host wrote; and accesses of the device's cache.
-// Sizes and counts are the benchmark's. Accesses, hits and whether latency is hidden (as by launches that fill a GPU on
-// average) are estimated (tasks/loads/benchmarks/benchmark.hpp). Pure.
+// Computes the memory traffic of one job of a micro-benchmark for the model of memory policies. The traffic consists
+// of copied bytes, launches of kernels, and accesses of the device's cache. Launches are grouped by size, and by
+// whether they are the first to touch memory that the host wrote. The benchmark gives sizes and counts. It also
+// estimates accesses, hits, and whether a GPU hides the latency of memory (tasks/loads/benchmarks/benchmark.hpp). The
+// functions are pure.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -11,15 +12,16 @@
 
 namespace rtexec::study {
 
-/// Returns the traffic of a workload, for which the host writes once, before the first launch. If that launch does not
-/// touch all that the job touches, a group without launches says what is mapped for the job.
+/// Returns the traffic of a workload. The host writes its memory once, before the first launch. If the first launch
+/// does not touch all memory of the job, a group without launches stands for the memory that is mapped for the job.
 [[nodiscard]] policies::MemoryTraffic traffic_of(const tasks::KernelWorkload& workload);
-/// Returns the traffic with prefetches. `kind` must be an is_micro_benchmark(), and `size` one that it can have.
+/// Returns the traffic with prefetches. `kind` must be a micro-benchmark (is_micro_benchmark()), and `size` a size
+/// that it supports.
 [[nodiscard]] policies::MemoryTraffic traffic_of(WorkloadKind kind, unsigned size);
 
-/// Returns the sums of `traffic`, for a profile.
+/// Returns the sums of `traffic`, in the form of a profile.
 [[nodiscard]] ProfiledTraffic profiled(const policies::MemoryTraffic& traffic);
-/// Adds the traffic to the entries of micro-benchmarks of `tasks`.
+/// Adds their traffic to the profile's entries of those `tasks` that are micro-benchmarks.
 void add_traffic(Profile& profile, const TaskSet& tasks);
 
 } // namespace rtexec::study

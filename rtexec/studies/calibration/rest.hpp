@@ -1,4 +1,4 @@
-// Interruptible rest for long measurements.
+// Pauses that the user can interrupt, for long measurements.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::study {
 
-/// Rests for `length`, piece by piece. Returns false at once if `going_on` returns false.
+/// Calls `rest` for short intervals that add up to `length`. Returns false as soon as `going_on` returns false.
 [[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest,
                                      Duration length) {
   constexpr Duration piece = std::chrono::milliseconds(50);

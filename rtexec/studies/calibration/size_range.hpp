@@ -1,4 +1,4 @@
-// Sizes at which a micro-benchmark is measured.
+// The sizes at which a micro-benchmark is measured.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -12,7 +12,8 @@ struct SizeRange {
   unsigned least = 1, most = 1;
 };
 
-/// Returns `count` sizes, each about the same factor above the previous one; a single one is `most`.
+/// Returns `count` sizes from `least` to `most`. Each is larger than the previous one by about the same factor. If
+/// `count` is 1, the only size is `most`.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most, unsigned count);
 
 } // namespace rtexec::study

@@ -1,5 +1,5 @@
-// Finds the counters of memory traffic for some cores of a machine. Events are tried in turn, and an error describes
-// each.
+// Finds counters of memory traffic for some cores of a machine. Events are tried one after the other. If none counts,
+// the error describes each trial.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -17,29 +17,29 @@ namespace rtexec::study {
 struct TrafficCounters {
   std::vector<hal::CounterChoice> choices;      // one for each domain
   std::string event;                            // event of all domains: "r3", "r17 and r3"
-  bool stand_in = false;                        // the event is no memory traffic
-  CorunnerKind corunners = CorunnerKind::lines; // co-runners that cause the event
+  bool stand_in = false;                        // the event is a substitute that counts no memory traffic
+  CorunnerKind corunners = CorunnerKind::lines; // the kind of co-runner that causes the event
   [[nodiscard]] Bytes line() const { return choices.front().line; }
 };
 
-/// Finds counters of `event`; if it is empty, of the board's events, then of cache misses. Returns bad_input if there
-/// is no such event, or no co-runner causes it. Returns refused, with a line for each tried event, if none counts on
-/// every one of `cores`.
+/// Finds counters of `event`. If it is empty, tries the board's events, and then cache misses. Returns bad_input if
+/// there is no such event, or no co-runner causes it. Returns refused, with a line for each tried event, if none
+/// counts on every core of `cores`.
 [[nodiscard]] Result<TrafficCounters> find_counters(const Board& board, const std::string& event,
                                                     std::span<const unsigned> cores,
                                                     const regulation::RegulatedMachine& machine);
 
-/// A trial of an event on a core by sweeps of known length (hal::probe_counter). It counts the whole core, which
-/// regulation prefers, or else single threads.
+/// The result of trying an event on a core with sweeps of known length (hal::probe_counter). The trial counts the
+/// whole core, which regulation prefers. If this is not possible, it counts single threads.
 struct CounterTrial {
   unsigned core = 0;
   std::string event;
   bool counts = false;
-  bool overflows = false; // it also signals overflows
-  bool refused = false;   // it exists, but may not be opened
-  std::string what;       // the trial and its result
+  bool overflows = false; // the counter also signals overflows
+  bool refused = false;   // the event exists, but this process may not open it
+  std::string what;       // description of the trial and its result
 };
-/// Tries an event. `event` is one of those of `facts`, or another one.
+/// Tries `event` on `core`. The event need not be one of `facts`, the events that the board's file names.
 [[nodiscard]] CounterTrial try_counter(const CounterFacts& facts, const std::string& event, unsigned core);
 
 } // namespace rtexec::study

@@ -21,7 +21,7 @@ using tasks::initialise::FirstContents;
 using tasks::initialise::TileTimes;
 using tasks::initialise::Tiling;
 
-/// The paper's workloads.
+/// The workloads in the paper of Wang et al.
 constexpr std::array kinds{WorkloadKind::matrix_add, WorkloadKind::matrix_multiply, WorkloadKind::needleman_wunsch,
                            WorkloadKind::random_access};
 
@@ -37,7 +37,7 @@ Bytes made_by(const Benchmark& benchmark, unsigned size) {
   return sum;
 }
 
-/// Returns the greatest size that initialises at most `most` bytes.
+/// Returns the greatest size of the benchmark for which its initialised arrays have at most `most` bytes.
 unsigned size_for(const Benchmark& benchmark, Bytes most) {
   unsigned least = benchmark.least, above = benchmark.most + 1;
   while (above - least > 1) {
@@ -47,7 +47,7 @@ unsigned size_for(const Benchmark& benchmark, Bytes most) {
   return least;
 }
 
-/// Managed memory whose pages have not been touched.
+/// An allocation of managed memory whose pages have not been touched.
 class Untouched {
  public:
   Untouched(hal::CudaDevice& gpu, Bytes size) : gpu_(gpu), buffer_(must(gpu.allocate_untouched(size))) {}
@@ -61,7 +61,7 @@ class Untouched {
   Buffer buffer_;
 };
 
-/// Its functions throw Failed.
+/// The experiment's platform on a device. Its functions throw Failed.
 class MachinePlant final : public InitialisationPlant {
  public:
   MachinePlant(hal::Device& device, Initialiser initialiser, std::span<const tasks::cuda::KernelImage> images)
@@ -105,12 +105,12 @@ class MachinePlant final : public InitialisationPlant {
   }
 
  private:
-  /// Returns the workload of that size, bound. The last one is kept.
+  /// Returns the workload of the wanted size, bound to the device. Keeps the last workload for the next call.
   KernelWorkload& prepared(const InitialisationCase& wanted) {
     const Benchmark& benchmark = benchmark_of(wanted.workload);
     const unsigned size = size_for(benchmark, wanted.size);
     if (workload_ && benchmark_ == &benchmark && size_ == size) return *workload_;
-    workload_.reset(); // frees memory for the next one
+    workload_.reset(); // frees the memory of the last workload
     KernelWorkload::Options options{
         .kind = benchmark.kind, .size = size, .policy = MemoryPolicy::managed, .images = images_};
     options.prefetch = false;
@@ -149,7 +149,7 @@ class MachinePlant final : public InitialisationPlant {
     return {filled - begin, hal::now() - filled};
   }
 
-  /// Measures with arrays that were just allocated.
+  /// Measures the initialisation of arrays that were just allocated.
   InitialisationMeasure of_untouched(const InitialisationCase& wanted) {
     (void)prepared(wanted);
     InitialisationMeasure measured;
@@ -169,7 +169,7 @@ class MachinePlant final : public InitialisationPlant {
   const Benchmark* benchmark_ = nullptr;
   unsigned size_ = 0;
   std::unique_ptr<KernelWorkload> workload_;
-  std::vector<std::size_t> inputs_; // indices of its input arrays
+  std::vector<std::size_t> inputs_; // indices of the workload's input arrays
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// The initialisation experiment on a board's device: the managed memory of a GPU, or the host's memory if there is no
-// GPU.
+// The initialisation experiment (initialisation.hpp) on a board's device. It uses the managed memory of a GPU, or the
+// host's memory if there is no GPU.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,14 +16,15 @@ namespace rtexec::study {
 
 struct InitialisationMachine {
   std::unique_ptr<hal::Device> device;
-  std::unique_ptr<InitialisationPlant> plant; // platform on this device
-  std::string description;                    // in one line
+  std::unique_ptr<InitialisationPlant> plant; // the platform on the board's device
+  std::string description;                    // the device in one line
 };
 
-/// Returns refused if the device is not on this machine.
+/// Opens the board's device. Returns refused if this machine does not have it.
 [[nodiscard]] Result<InitialisationMachine> initialisation_machine(const Board& board);
-/// `device` must outlive the platform. A timeline is also recorded, as first contents of task 0. measure() returns
-/// out_of_memory if it needs more than is free on the device.
+/// Returns the experiment's platform on `device`, which must outlive the platform. A measured timeline also goes to
+/// the trace, as first contents of task 0. The function measure() returns out_of_memory if the device does not have
+/// enough free memory.
 [[nodiscard]] Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());
 

@@ -1,5 +1,5 @@
-// A Jetson TX2 and a Jetson Xavier AGX as Wang et al. describe them. The model shows the shape of their figures: it
-// meets the printed values, and all else is assumed.
+// Models of a Jetson TX2 and a Jetson Xavier AGX after the paper of Wang et al. The model shows the shape of the
+// paper's figures: it reproduces the printed values, and assumes everything else.
 #include "rtexec/studies/experiments/initialisation.hpp"
 
 #include <algorithm>
@@ -11,29 +11,30 @@ namespace {
 
 using tasks::initialise::TileTimes;
 
-/// The paper, on a prefetch: it "can cause around 5us latency by itself"
+/// The paper says of a prefetch that it "can cause around 5us latency by itself"
 constexpr double prefetch_ns = 5000;
 constexpr double largest = 64 << 20; // bytes, at which the paper's greatest reductions are assumed
-/// Ratio of the kernel's time to the host's time to initialise as much; assumed
+/// Assumed ratio: the kernel's time / the host's time to initialise the same number of bytes
 constexpr double kernel_share = 0.25;
 
 struct ModelledWorkload {
   std::string_view name;
   double reduction;        // maximum reduction of the initialisation
   double kernel_reduction; // maximum reduction of the kernel that follows
-  double crossover;        // bytes
+  double crossover;        // bytes from which tiles are faster than the host; 0: always
 };
 
-/// Fig. 5 and its text: at most 76.2 %, 99.4 % and 59.4 %; random access is not printed and assumed to be like matrix
-/// add. Fig. 6: at most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs, of sides "50-500", are slower;
-/// needleman-wunsch never is. The crossovers are assumed at sides of 500 and (since 99.4 % leave no room for more) of
-/// 100.
+/// Wang et al., Fig. 5 and its text print reductions of the initialisation of at most 76.2 %, 99.4 % and 59.4 %.
+/// Random access is not printed; it is assumed to be like matrix add. Fig. 6 prints reductions of the kernel of at
+/// most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs with sides of 50 to 500 are slower than on the host, except
+/// for needleman-wunsch. The crossovers are assumptions: a side of 500, and of 100 for matrix multiply, whose 99.4 %
+/// leave no room for more.
 constexpr ModelledWorkload tx2[] = {{"matrix-add", 0.762, 0.610, 2 << 20},
                                     {"matrix-multiply", 0.994, 0.630, 80 << 10},
                                     {"needleman-wunsch", 0.594, 0.101, 0},
                                     {"random-access", 0.762, 0.769, 2 << 20}};
-/// Fig. 7 and its text: at most 93.4 %, 97.3 % and 87.4 %; random access is assumed to be like matrix add, kernels as
-/// on the TX2.
+/// Wang et al., Fig. 7 and its text print reductions of the initialisation of at most 93.4 %, 97.3 % and 87.4 %.
+/// Random access is assumed to be like matrix add. Reductions of the kernels are assumed to be as on the TX2.
 constexpr ModelledWorkload xavier[] = {{"matrix-add", 0.934, 0.610, 1 << 20},
                                        {"matrix-multiply", 0.973, 0.630, 320 << 10},
                                        {"needleman-wunsch", 0.874, 0.101, 0},
@@ -41,7 +42,7 @@ constexpr ModelledWorkload xavier[] = {{"matrix-add", 0.934, 0.610, 1 << 20},
 
 struct ModelledBoard {
   std::string_view name;
-  double host_ns; // per byte; assumed
+  double host_ns; // the host's time to initialise a byte; assumed
   std::span<const ModelledWorkload> workloads;
 };
 constexpr ModelledBoard boards[] = {{"tx2", 2.5, tx2}, {"xavier", 1.0, xavier}};
@@ -57,7 +58,7 @@ class ModelledPlant final : public InitialisationPlant {
     for (const auto& each : board_.workloads) names.emplace_back(each.name);
     return names;
   }
-  /// Pages of an integrated GPU do not move; they are mapped, wherever they were touched first.
+  /// The pages of an integrated GPU do not move. They are mapped, whichever processor touched them first.
   std::vector<PageStart> starts() const override { return {PageStart::on_host}; }
   bool has_gpu() const override { return true; }
   Bytes size_of(const std::string&, Bytes size) const override { return size; }
@@ -88,14 +89,16 @@ class ModelledPlant final : public InitialisationPlant {
     return nanoseconds(fixed_ns(workload)) + tiles(workload, wanted).back().make_end;
   }
 
-  /// Returns the time to map a byte. Initialising it takes the same time, so that both overlap well. It follows from
-  /// the greatest reduction, at which the mapping of all but one tile is hidden.
+  /// Returns the time to map a byte. The time to initialise a byte is assumed to be the same, so that both overlap
+  /// well. The time follows from the greatest reduction, where mapping is hidden behind initialisation except for one
+  /// tile.
   double each_ns(const ModelledWorkload& workload) const {
     const double host = board_.host_ns, crossover = workload.crossover;
     const double at_largest = (1 - workload.reduction) * host * largest;
     return std::max(0.0, (at_largest - host * crossover) / (largest - 2 * crossover));
   }
-  /// Returns the fixed time, so that one tile is as slow as the host at the crossover.
+  /// Returns the fixed time of an initialisation by the GPU. With it, one tile takes as long as the host at the
+  /// crossover.
   double fixed_ns(const ModelledWorkload& workload) const {
     return std::max(0.0, (board_.host_ns - 2 * each_ns(workload)) * workload.crossover - prefetch_ns);
   }

@@ -20,10 +20,11 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
   return {static_cast<std::uint64_t>(gigabytes_per_second * static_cast<double>(time.count()))};
 }
 
-// ---- constants ----
+// ---- constants; tables, figures and sections are those of Nigam's thesis ----
 
-/// Table 2: 11263 and 11332 MB/s (Denver: cores 1 and 2), 4001 to 4012 MB/s (A57; core 0 is one as well). Fig. 17:
-/// 13.62 GB/s by both Denver cores, used as their cluster's limit; 14.4 GB/s by three programs and more.
+/// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for
+/// A57 cores. Core 0 is an A57 core too. Fig. 17 has 13.62 GB/s for both Denver cores, used here as the limit of
+/// their cluster. It has 14.4 GB/s for three and more programs.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},
@@ -31,11 +32,13 @@ simulator::SharedMemory tx2_memory() {
           .saturation = MB_per_s(14'400)};
 }
 
-/// A hundred executions of the kernel, each about as long as Fig. 30's, after a CPU part that launches them. Its 600
-/// bytes per execution are a free choice; they are why 10 MB/s wins less than 100 MB/s (7.2: 7, 5, 9 and 3 % beside
-/// five co-runners). The sensitivity of 256p follows from the 13.5 % at 100 MB/s beside five (7.2), that of the others
-/// from their speed-ups at 10 MB/s. IPC alone is 1.62 to 1.67, less with larger pictures (5.4, Fig. 21); traffic is 5
-/// to 6.9 GB/s (5.4). Values in between are assumed, with 512p by its 4.8 GB/s beside one co-runner.
+/// A frame is a CPU part, which launches a hundred executions of the kernel, and these executions. Each is about as
+/// long as in Fig. 30. The 600 bytes of CPU traffic per execution are a free choice. They are the reason why the
+/// speed-up is lower at 10 MB/s than at 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p
+/// follows from its speed-up of 13.5 % at 100 MB/s with five co-runners (7.2). The other sensitivities follow from
+/// the speed-ups at 10 MB/s. Without load IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures
+/// (5.4, Fig. 21), and traffic is 5 to 6.9 GB/s (5.4). Values in between are assumptions. For 512p they consider its
+/// 4.8 GB/s with one co-runner.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
   return {.facts = {.name = std::string("winograd-") + size,
@@ -50,11 +53,12 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
           .alone = ipc};
 }
 
-/// The length of a frame follows from 0.9 MPS on average at 512 MB/s, the best limit (7.2, Fig. 29). The 27.5 MB in 66
-/// ms of CPU part, 417 MB/s, follow from the best limit and from a tenth of the speed at 10 MB/s (7.2). The sensitivity
-/// follows from the 41 to 45 % beside five co-runners at 512 MB/s (8.1, 7.2). That of its Winograd kernel alone would
-/// be 0.82 (5.3.1: 45 % slower); a pipeline that is 55 % slower (8.1) cannot be had together with it. For both
-/// pipelines memory_bound is a free choice, and the device's traffic is the Winograd kernel's.
+/// The length of a frame follows from 0.9 MPS (megapixels per second) on average at 512 MB/s, which is the best limit
+/// (7.2, Fig. 29). The CPU part moves 27.5 MB in 66 ms, that is 417 MB/s. This follows from the best limit, and from
+/// the speed at 10 MB/s, which is a tenth (7.2). The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s
+/// with five co-runners (8.1, 7.2). The sensitivity of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower).
+/// No choice reproduces also a pipeline that is 55 % slower (8.1). For both pipelines `memory_bound` is a free
+/// choice, and the device's traffic is that of the Winograd kernel.
 constexpr Frame yolo{.cpu = 66ms,
                      .traffic = MB(27.5),
                      .memory_bound = 0.5,
@@ -62,10 +66,10 @@ constexpr Frame yolo{.cpu = 66ms,
                      .device_traffic = moved_in(6, 110ms),
                      .sensitivity = 0.63};
 
-/// The speed is three times YOLO's MPS (7.2). The 3.4 MB in 34 ms of CPU part, 100 MB/s, follow from the best limit and
-/// from three tenths of the speed at 10 MB/s (7.2). The sensitivity follows from the 86 % beside five co-runners at 100
-/// MB/s (7.2, 8.1): they make the pipeline 47 % slower (8.1: 45 %), and the device part 61 % (5.3.1: its Winograd
-/// kernel almost 60 %).
+/// The speed is three times the MPS of YOLO (7.2). The CPU part moves 3.4 MB in 34 ms, that is 100 MB/s. This follows
+/// from the best limit, and from the speed at 10 MB/s, which is three tenths (7.2). The sensitivity follows from the
+/// speed-up of 86 % at 100 MB/s with five co-runners (7.2, 8.1). With it five co-runners make the pipeline 47 %
+/// slower (8.1: 45 %), and the device part 61 % slower (5.3.1: almost 60 % for its Winograd kernel).
 constexpr Frame detectnet{.cpu = 34ms,
                           .traffic = MB(3.4),
                           .memory_bound = 0.5,
@@ -73,7 +77,7 @@ constexpr Frame detectnet{.cpu = 34ms,
                           .device_traffic = moved_in(6, 25ms),
                           .sensitivity = 1.55};
 
-constexpr double picture_megapixels = 0.340 * 0.480; // 4.1.1, for both videos
+constexpr double picture_megapixels = 0.340 * 0.480; // pixels of a picture in both videos, in millions (4.1.1)
 
 ModelledWorkload pipeline(const char* name, const char* title, const Frame& frame) {
   const double seconds = static_cast<double>((frame.cpu + frame.device).count()) * 1e-9;
@@ -81,9 +85,10 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
       .facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
 }
 
-/// Fig. 30: from 1288 us (worst cases of 1775 and 1410 us, whose ranges are as 4 to 1) to 1410 us if noise is limited:
-/// the kernel's own jitter. Bursts are a free choice: without a limit the worst is about 1775 us, the variance 7 times
-/// as much (7.3), and the mean hardly more.
+/// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited (Fig. 30). The figure has worst cases
+/// of 1775 us without and 1410 us with the limit, and a range of times that is 4 times as wide without it. The
+/// shortest time of 1288 us follows from these. Bursts are a free choice. With them the worst case is about 1775 us
+/// without a limit, the variance is 7 times as high (7.3), and the mean hardly changes.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,
@@ -100,9 +105,9 @@ IsolationModel make_tx2_model() {
       .workloads = {winograd("256p", 0.139, 1.67, 5.0), winograd("512p", 0.095, 1.66, 5.1),
                     winograd("1024p", 0.135, 1.64, 6.0), winograd("2048p", 0.073, 1.62, 6.9),
                     pipeline("yolo", "YOLO", yolo), pipeline("detectnet", "DetectNet", detectnet)},
-      // Algorithm 3 applies while gpu_busy is held, which is as long as the program has the GPU open. It forgives bytes
-      // beyond a budget, and its interrupt handler stops the core at once. rtexec: 17 us from an overflow to a thread
-      // of high priority, as measured on a virtual machine.
+      // The thesis: Algorithm 3 limits cores while gpu_busy is held, that is, while the program has the GPU open. It
+      // does not charge bytes beyond a budget to the next period, and its interrupt handler stops the core at once.
+      // rtexec: a thread of high priority runs 17 us after an overflow, as measured on a virtual machine.
       .modes = {{.name = "thesis",
                  .description = "every core is limited, core 0 as well, which feeds the device (Algorithm 3)",
                  .feeder = true,
@@ -114,14 +119,14 @@ IsolationModel make_tx2_model() {
                  .reaction = 17us,
                  .overshoot = Overshoot::carry}},
       .period = 1ms, // the scheduler's tick (3.3)
-      .line = {64},  // 6.2.1.3
+      .line = {64},  // size of a cache line (6.2.1.3)
       .kernel = {.device = 1288us, .device_traffic = moved_in(5, 1288us), .sensitivity = 0.139},
       .noise = tx2_noise(),
       .length = 10s,
       .frames = 8};
 }
 
-/// Simulates frames, and the bytes that cores move, by the model.
+/// The experiment's platform that simulates frames, and the bytes that cores move, with the model.
 class ModelledPlant final : public IsolationPlant {
  public:
   ModelledPlant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)

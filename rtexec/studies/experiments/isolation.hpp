@@ -1,6 +1,7 @@
-// The experiment of Nigam's thesis (chapters 5 and 7). It measures the speed of a DNN job on the device beside 0..n
-// programs that sweep memory, and the job's longest executions. It does so for several limits of the other cores'
-// bandwidth. The experiment runs on a platform: the model here, or a machine.
+// The experiment of Nigam's thesis (chapters 5 and 7; sections and figures here are the thesis's). A DNN job runs on
+// the device while 0..n co-runners, programs that sweep memory, run on other cores. The experiment measures the job's
+// speed and its longest executions for several limits of these cores' bandwidth. It runs on a platform: the model
+// here, or a machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -19,7 +20,7 @@ namespace rtexec::study {
 
 using BandwidthLimit = std::optional<Bandwidth>; // absent: no limit is in force
 
-/// One measurement.
+/// The conditions of one measurement.
 struct IsolationCase {
   std::string workload;
   unsigned corunners = 0; // number of co-runners, on cores 1, 2, ...
@@ -30,26 +31,27 @@ struct IsolationMeasure {
   double performance = 0;     // in the workload's unit; more is better
   Bandwidth corunners{0};     // bandwidth of all co-runners together
   Bandwidth device{0};        // bandwidth of the device while it worked; 0: not known
-  Duration mean{0}, worst{0}; // length of a job: of its execution on a machine, of the whole job in the model
+  Duration mean{0}, worst{0}; // time of an execution on a machine, of a whole job in the model
 };
 
 struct IsolationWorkload {
   std::string name, title, unit;
 };
 
-/// The platform of the experiment. One thread uses it, which is not real-time. Errors of a measurement end the
-/// experiment.
+/// The platform of the experiment. A single thread, which is not real-time, uses it. An error of a measurement ends
+/// the experiment.
 class IsolationPlant {
  public:
   virtual ~IsolationPlant() = default;
   [[nodiscard]] virtual std::string name() const = 0;        // name of the mode: "thesis", "rtexec"
-  [[nodiscard]] virtual std::string description() const = 0; // one line: the platform, and the cores that it limits
+  [[nodiscard]] virtual std::string description() const = 0; // one line on the platform and on the cores that it limits
   [[nodiscard]] virtual unsigned max_corunners() const = 0;
   [[nodiscard]] virtual std::vector<IsolationWorkload> workloads() const = 0;
   [[nodiscard]] virtual Result<IsolationMeasure> measure(const IsolationCase& wanted) = 0;
-  /// Returns the bandwidth of 1..n sweeps together, with nothing else running and without a limit (Fig. 17).
+  /// Returns the bandwidth of 1..n sweeps together, without other load and without a limit (Nigam's thesis, Fig. 17).
   [[nodiscard]] virtual Result<Bandwidth> sweep(unsigned corunners) = 0;
-  /// Returns the times of `count` executions of the Winograd kernel, one after the other, without co-runners (Fig. 30).
+  /// Returns the times of `count` successive executions of the Winograd kernel, without co-runners (Nigam's thesis,
+  /// Fig. 30).
   [[nodiscard]] virtual Result<std::vector<Duration>> executions(std::size_t count, BandwidthLimit limit) = 0;
 };
 
@@ -61,7 +63,7 @@ struct ModelledWorkload {
   double alone = 0; // performance without other load and without limits
 };
 
-/// A mode of limiting cores.
+/// The way in which the model limits cores: as the thesis does, or as rtexec does.
 struct ModelledMode {
   std::string_view name, description;
   bool feeder = false;
@@ -69,14 +71,14 @@ struct ModelledMode {
   Overshoot overshoot = Overshoot::forgive;
 };
 
-/// Every constant of the model, each with its source in isolation.cpp.
+/// The constants of the model. isolation.cpp has the source of each.
 struct IsolationModel {
   simulator::SharedMemory memory;
   std::vector<ModelledWorkload> workloads;
   std::vector<ModelledMode> modes;
   Duration period{0}; // period of regulation
   Bytes line{0};
-  simulator::Frame kernel; // for the runs of Fig. 30
+  simulator::Frame kernel; // for the executions of Fig. 30
   simulator::Noise noise;
   Duration length{0};     // minimum length of one measurement
   std::size_t frames = 0; // minimum number of frames of one measurement
@@ -84,32 +86,32 @@ struct IsolationModel {
 
 /// Returns a model of a Jetson TX2 as the thesis measured it.
 [[nodiscard]] const IsolationModel& tx2_model();
-/// `mode` must be one of the model's. `model` and its modes must outlive the platform.
+/// Returns the platform that simulates `model` in one of its modes. `model` and its modes must outlive the platform.
 [[nodiscard]] std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
                                                              std::uint64_t seed);
 
 // ---- the experiment ----
 
 struct IsolationStudy {
-  std::vector<std::string> workloads; // workloads of the platform
-  std::vector<Bandwidth> limits{};    // ascending; the case without a limit is measured as well
-  unsigned corunners = 0;             // measured for 0..corunners
-  std::size_t runs = 0;               // number of executions with and without the limit; 0: none
+  std::vector<std::string> workloads; // names of the platform's workloads to measure
+  std::vector<Bandwidth> limits{};    // ascending; the case without a limit is measured in addition
+  unsigned corunners = 0;             // maximum number of co-runners; all numbers from 0 are measured
+  std::size_t runs = 0;               // number of executions with the limit, and as many without; 0: none
   Bandwidth runs_limit{0};
 };
 
-/// One limit of one workload, for 0..n co-runners.
+/// The measurements of one workload under one limit, with 0..n co-runners.
 struct IsolationRow {
   BandwidthLimit limit;
   std::vector<IsolationMeasure> measures{}; // by number of co-runners
   std::vector<double> speedup{};            // percent, relative to the same co-runners without a limit
-  double mean = 0, variance = 0;            // of performance over co-runners (Figs. 27 and 29)
+  double mean = 0, variance = 0;            // of performance over numbers of co-runners (Figs. 27, 29)
 };
 
 struct IsolationResult {
   IsolationWorkload workload;
   std::vector<IsolationRow> rows{}; // by limit, ascending; the row without a limit comes last
-  std::size_t best = 0;             // index of the row with the greatest mean
+  std::size_t best = 0;             // index of the row with the greatest `mean`
 };
 
 struct Spread {
@@ -126,15 +128,15 @@ struct IsolationRuns {
 
 struct Isolation {
   std::string name, description;
-  std::vector<Bandwidth> sweeps{}; // by number of co-runners, from 1 on
+  std::vector<Bandwidth> sweeps{}; // bandwidth of all sweeps, by number of co-runners from 1 on
   std::vector<IsolationResult> results{};
   std::optional<IsolationRuns> runs{};
 };
 
-/// Returns the number of measurements; `going_on` is called after each.
+/// Returns the number of measurements. The experiment calls `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const IsolationStudy& study);
-/// Runs the experiment. Returns bad_input if the platform does not have a workload, or not so many co-runners. Returns
-/// cancelled if `going_on` returned false.
+/// Runs the experiment. Returns bad_input if the platform does not have a workload, or has fewer cores than
+/// co-runners. Returns cancelled if `going_on` returned false.
 [[nodiscard]] Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
                                               const std::function<bool()>& going_on);
 

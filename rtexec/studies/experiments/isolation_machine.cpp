@@ -27,7 +27,7 @@ using regulation::Regulation;
 
 constexpr const char* cancelled = "the experiment was cancelled: nothing was written";
 constexpr std::string_view winograd_prefix = "winograd-";
-constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // section 4.2 of the thesis
+constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // of pictures; thesis, section 4.2
 
 template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
@@ -112,7 +112,7 @@ class MachinePlant final : public IsolationPlant {
 
   [[nodiscard]] bool thesis() const { return mode_ == MachineMode::thesis; }
 
-  /// Runs job after job, after one warm-up. The user may stop them.
+  /// Runs one job to warm up, then job after job until `more` returns false or the user stops.
   Result<> run(IsolatedWorkload& workload, const std::function<bool(Duration)>& more) {
     std::optional<GpuBusy> busy;
     if (thesis()) busy.emplace(locks_);
@@ -135,7 +135,7 @@ class MachinePlant final : public IsolationPlant {
     Duration elapsed{0}, executing{0};
     const auto ran = run(workload, [&](Duration execution) {
       const Instant now = machine_.now();
-      if (jobs++ == 0) { // counting begins at the end of the first job
+      if (jobs++ == 0) { // the first job is not counted
         begin = now;
         before = moved_by(corunners);
         return true;
@@ -154,7 +154,7 @@ class MachinePlant final : public IsolationPlant {
     return measured;
   }
 
-  /// Returns null if there is no limit.
+  /// Enforces the limit on the co-runners' cores. Returns null if there is no limit.
   Result<std::unique_ptr<Regulation>> regulate(BandwidthLimit limit, IsolatedWorkload& workload) {
     if (!limit) return nullptr;
     const auto domains = domains_of(*limit);
@@ -178,7 +178,8 @@ class MachinePlant final : public IsolationPlant {
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
                                          to_string(counter.line) + " (" + machine_.event + ") in a period of " +
                                          to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
-      // In the thesis's mode the feeder is promised its whole budget, so it donates none
+      // In the thesis's mode the feeder (the core that feeds the device) always has its whole budget, so it donates
+      // nothing
       RegulatedDomain domain{.cores = counter.cores,
                              .counter = counter.settings,
                              .line = counter.line,
@@ -242,10 +243,10 @@ std::vector<std::unique_ptr<channels::TaskIo>> inputs_of(const Task& task, const
   return must(channels::connect(alone, {&workload, 1}, {})).tasks;
 }
 
-/// A workload that is placed, bound and executed as the executive does it.
+/// A workload on a board's device. It is placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
-  /// Throws Failed.
+  /// Opens the device and binds the workload. Throws Failed.
   DeviceWorkload(const Board& board, const Task& task, const hal::ThreadSettings& thread)
       : workload_(must(tasks::make_workload(task, board.device))), io_(inputs_of(task, workload_)) {
     const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
@@ -305,7 +306,7 @@ class DeviceWorkload final : public IsolatedWorkload {
   std::uint64_t job_ = 0;
 };
 
-/// The workloads of a board's device, one at a time.
+/// Creates the workloads of a board's device. One exists at a time.
 class DeviceWorkloads {
  public:
   DeviceWorkloads(const IsolationRequest& request, hal::ThreadSettings thread)
@@ -315,7 +316,7 @@ class DeviceWorkloads {
     std::vector<IsolationWorkload> known;
     for (const unsigned size : winograd_sizes) {
       const std::string name = std::string(winograd_prefix) + std::to_string(size) + "p";
-      // Picture and result, on the device and on the host
+      // The picture and the result need memory on the device and on the host
       const Bytes needed{std::uint64_t{4} * 4 * tasks::WinogradWorkload::channels * size * size};
       if (const auto there = available(); there && needed > *there)
         notes.push_back(name + " is left out: it takes " + readable(needed) + " of memory, and " + readable(*there) +
@@ -329,7 +330,7 @@ class DeviceWorkloads {
   Result<IsolatedWorkload*> prepare(const std::string& name) {
     if (name == name_) return workload_.get();
     name_.clear();
-    workload_.reset(); // frees its memory for the next one
+    workload_.reset(); // frees the memory of the last workload
     auto made = caught([&] { return std::make_unique<DeviceWorkload>(board_, task_of(name), thread_); });
     if (!made) return fail(made.error().code, "workload " + name + ": " + made.error().what);
     workload_ = std::move(*made);
@@ -369,7 +370,8 @@ class DeviceWorkloads {
   std::unique_ptr<DeviceWorkload> workload_;
 };
 
-/// Returns the core of the compute engine's thread, by default the first one: co-runners are then on cores 1, 2, ...
+/// Returns the core of the compute engine's thread. If the board's file names none, this is the first core, so that
+/// co-runners are on cores 1, 2, ... as in the thesis.
 unsigned feeder_of(const Board& board, const std::vector<unsigned>& online) {
   return board.compute_core && contains(online, *board.compute_core) ? *board.compute_core : online.front();
 }
@@ -378,7 +380,8 @@ std::string feeder_text(const IsolationMachine& machine) {
   return "core " + std::to_string(machine.feeder) + ", which feeds the device";
 }
 
-/// Sets co-runners and their counters. A core that shares a counter with the feeder cannot be limited without it.
+/// Sets the co-runners' cores and their counters. Leaves out a core that shares a counter with the feeder, because
+/// the core cannot be limited without limiting the feeder.
 void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others,
                    const std::vector<unsigned>& online) {
   for (hal::CounterChoice& each : counters.choices)
@@ -404,8 +407,9 @@ void note_unthrottled(IsolationMachine& machine, const regulation::RegulatedMach
     machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
-/// Returns the settings of the feeder's thread. It has the priority of the executive's compute engine, if the machine
-/// grants it. A core that plays the device never rests, so it gets no priority if the kernel would stop it.
+/// Returns the settings of the feeder's thread. The thread has the priority of the executive's compute engine, if the
+/// machine grants it. On a software device the thread computes without sleeping. It then gets no real-time priority
+/// if the kernel limits the run time of such threads (real-time throttling).
 hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board,
                                     const regulation::RegulatedMachine& regulated) {
   hal::ThreadSettings settings{
@@ -426,8 +430,8 @@ bool counts_feeder(const IsolationMachine& machine) {
                              [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
 }
 
-/// Adds the feeder's counter, for the thesis's mode. If the feeder cannot be counted, there is no error, but no such
-/// mode.
+/// Adds the counter of the feeder, which the mode `thesis` needs. If the feeder cannot be counted, this mode is not
+/// available, which is no error.
 void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
                            const regulation::RegulatedMachine& regulated) {
   if (machine.device_on_cores || counts_feeder(machine)) return;

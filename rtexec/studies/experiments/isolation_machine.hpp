@@ -1,5 +1,6 @@
-// The isolation experiment on a machine: jobs on a board's device, co-runners on the other cores, and their budgets,
-// enforced as the executive enforces them. A struct of functions represents the machine, so that tests need none.
+// The isolation experiment (isolation.hpp) on a machine. Jobs run on a board's device, and co-runners on the other
+// cores. Budgets limit these cores as in the executive. A struct of functions gives access to the machine, so that
+// tests can replace it.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -20,30 +21,33 @@
 
 namespace rtexec::study {
 
-/// A workload on its device, and the thread on the feeding core that runs its jobs.
+/// A workload on its device, with the thread that runs its jobs. The thread is on the feeder: the core that feeds the
+/// device.
 class IsolatedWorkload {
  public:
   virtual ~IsolatedWorkload() = default;
-  /// Runs job after job until `more`, which gets the time of the execution, returns false. A job is its first CPU part,
-  /// the execution with `locks` held, and its last CPU part. Returns device_fault, or the workload's error.
+  /// Runs job after job. After each, calls `more` with the time of its execution, and ends if `more` returns false. A
+  /// job is its first CPU part, the execution with `locks` held, and its last CPU part. Returns device_fault, or the
+  /// workload's error.
   [[nodiscard]] virtual Result<> run(BandwidthLocks& locks, const std::function<bool(Duration execution)>& more) = 0;
-  /// Runs `work` on the thread of the jobs.
+  /// Runs `work` on the thread that runs the jobs.
   [[nodiscard]] virtual Result<> call(const std::function<Result<>()>& work) = 0;
 };
 
 struct IsolationMachine {
-  std::string device;    // description
+  std::string device;    // description of the device
   std::string event;     // the event that is counted and limited
-  bool stand_in = false; // the event is no memory traffic
-  /// The device computes on the feeding core: limiting the core would limit the device
+  bool stand_in = false; // the event is a substitute, not memory traffic
+  /// True if the device computes on the feeder, so that a limit of this core would also limit the device
   bool device_on_cores = false;
-  unsigned feeder = 0;             // core of the workload's thread
-  std::vector<unsigned> corunners; // cores, in the order of use
-  /// Counters of the domains of `corunners`, and of the feeder's domain if it can be limited as well
+  unsigned feeder = 0;             // the core of the workload's thread
+  std::vector<unsigned> corunners; // cores of co-runners, in the order of use
+  /// The counters of the domains of `corunners`. Also the counter of the feeder's domain, if the feeder can be
+  /// limited too
   std::vector<hal::CounterChoice> counters;
   std::vector<IsolationWorkload> workloads;
-  std::string kernel;                            // the workload that executions() runs
-  std::vector<std::string> notes;                // one line each: how cores are counted, what was left out
+  std::string kernel;                            // the workload that IsolationPlant::executions() runs
+  std::vector<std::string> notes;                // how cores are counted, which cores are left out; one line each
   Duration period{std::chrono::milliseconds(1)}; // period of regulation
   Duration length{0};                            // minimum length of a measurement
 
@@ -59,31 +63,32 @@ struct IsolationMachine {
 };
 
 enum class MachineMode {
-  rtexec, // limits the co-runners' cores while the device works (bw_lock), but not the core that feeds it
+  rtexec, // limits the co-runners' cores while the device works (bw_lock), not the feeder
   /// Limits every core while the program that uses the device runs (gpu_busy; Nigam's thesis, Algorithm 3)
   thesis,
 };
-/// Returns the modes of a machine ("rtexec", "thesis"). The thesis's mode exists if the device is not the feeding core
-/// itself, and that core can be counted.
+/// Returns the modes that the machine supports. The mode `thesis` needs a device that does not compute on the feeder,
+/// and a counter of the feeder.
 [[nodiscard]] std::vector<MachineMode> modes_of(const IsolationMachine& machine);
 [[nodiscard]] std::string_view name_of(MachineMode mode);
 
-/// `machine` and `locks` must outlive the platform. If the event is a stand-in, the mode's name ends in "-stand-in" in
-/// every output. The function measure() returns bad_input for a limit of less than a line in a period. It returns
-/// refused if the machine refuses something, io_error if a core's counter ended, or cancelled.
+/// Returns the experiment's platform on `machine`. `machine` and `locks` must outlive the platform. If the event is a
+/// substitute, the mode's name ends in "-stand-in" in every output. The function measure() returns bad_input if the
+/// limit is less than a line in a period. It returns refused if the machine refuses a request, io_error if a core's
+/// counter ended, and cancelled if the user stopped it.
 [[nodiscard]] std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode,
                                                             BandwidthLocks& locks);
 
 struct IsolationRequest {
   Board board;
-  std::string event; // empty: the board's event, or cache misses
-  /// Networks besides the Winograd kernel; each is a workload with the name of its file
+  std::string event; // empty: the board's event or, without one, cache misses
+  /// Networks in addition to the Winograd kernel. Each becomes a workload with the name of its file
   std::vector<std::filesystem::path> models;
   Duration length{0};
   std::function<bool()> going_on;
 };
-/// Returns this machine with proved counters. Returns refused, with what was tried, if no core is left for a co-runner,
-/// or nothing counts the co-runners' traffic.
+/// Returns this machine with counters that passed a trial. Returns refused, with a description of the trials, if no
+/// core is left for a co-runner, or no counter counts the co-runners' traffic.
 [[nodiscard]] Result<IsolationMachine> isolation_machine(
     const IsolationRequest& request,
     const regulation::RegulatedMachine& machine = regulation::regulated(this_machine()));

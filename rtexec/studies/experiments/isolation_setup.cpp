@@ -15,17 +15,17 @@ namespace rtexec::study {
 
 namespace {
 
-// Section 7.3; a host device takes some 50 ms for each
+// Numbers of runs: as in section 7.3 of Nigam's thesis, and fewer on a software device, where each takes about 50 ms
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-/// The data that the platforms of this machine use.
+/// The objects that the platforms of this machine use, so that they live equally long.
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;
   hal::CoreClaim claim;
 };
 
-/// Claims the core that feeds the device and those of the co-runners.
+/// Claims the core that feeds the device and the cores of the co-runners, so that no other run uses them.
 hal::CoreClaim claim_of(const IsolationMachine& machine) {
   std::vector<unsigned> cores = machine.corunners;
   cores.push_back(machine.feeder);
@@ -38,7 +38,7 @@ Bandwidth limit_of(const std::string& option, const std::string& text) {
   return limit;
 }
 
-/// `runs` is the number of runs if the options have none.
+/// Returns the study that the options describe. `runs` is the number of runs if the options have none.
 IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& plant, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
                        .corunners = options.corunners.value_or(plant.max_corunners()),
@@ -55,7 +55,7 @@ IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& p
   return study;
 }
 
-/// Returns the requested modes among `known`; all if none is requested.
+/// Returns the requested modes, which must be among `known`. Returns all known modes if none is requested.
 std::vector<std::string_view> modes_of(const IsolationOptions& options, std::span<const std::string_view> known,
                                        const std::string& but) {
   for (const std::string& name : options.modes)
@@ -69,7 +69,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
   return modes;
 }
 
-/// Adds the study of its platforms.
+/// Adds the study to a set-up that has its platforms.
 IsolationSetup complete(IsolationSetup setup, const IsolationOptions& options, std::size_t runs) {
   setup.study = study_of(options, *setup.plants.front(), runs);
   setup.seed = options.seed;

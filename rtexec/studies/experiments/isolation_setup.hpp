@@ -18,9 +18,9 @@ namespace rtexec::study {
 struct IsolationOptions {
   bool simulate = false;
   std::vector<std::string> modes, workloads;
-  // Section 7.2; a core of the model cannot reach more
+  // The limits of section 7.2 of Nigam's thesis
   std::vector<std::string> limits{"10MB/s", "100MB/s", "512MB/s", "1000MB/s", "10000MB/s"};
-  std::string runs_limit = "100MB/s"; // section 7.3
+  std::string runs_limit = "100MB/s"; // section 7.3 of the thesis
   std::optional<unsigned> corunners;
   std::optional<std::size_t> runs;
   std::uint64_t seed = 1;
@@ -30,20 +30,20 @@ struct IsolationOptions {
   double seconds = 2;
 };
 
-/// The set-up of the measurements, in one or several modes.
+/// The platforms, one for each mode of limiting cores, and the study to run on each.
 struct IsolationSetup {
   bool simulated = false;             // the platforms are a model
   std::uint64_t seed = 1;             // seed of the model's noise
-  std::vector<std::string> preface{}; // lines at the begin of every text output
-  std::string event{};                // event that counts traffic; empty for a model
-  bool stand_in = false;              // the event is no memory traffic
+  std::vector<std::string> preface{}; // lines at the beginning of every text output
+  std::string event{};                // the event that counts traffic; empty for a model
+  bool stand_in = false;              // the event is a substitute, not memory traffic
   std::shared_ptr<void> machine{};    // data that the platforms use; it outlives them
   std::vector<std::unique_ptr<IsolationPlant>> plants{};
   IsolationStudy study{}; // applies to each platform
 };
 
-/// `going_on` returns false once the user wants to stop; any thread may call it. Errors (bad_input, refused) name the
-/// option.
+/// Makes the set-up. `going_on` returns false once the user wants to stop; any thread may call it. Returns bad_input
+/// or refused, with the name of the wrong option.
 [[nodiscard]] Result<IsolationSetup> isolation_setup(const IsolationOptions& options, std::function<bool()> going_on);
 
 } // namespace rtexec::study

@@ -9,8 +9,8 @@ using policies::Action;
 using policies::Event;
 using Start = JointRelease::Start;
 
-/// Adds a last task, which holds the device until all others have been requested: an idle device would start the first
-/// one alone.
+/// Returns a plan of the tasks in `set` and one more task. This task holds the device until all others have requested
+/// it. Otherwise an idle device would start the first task alone.
 Plan plan_of(std::span<const MemoryCase> set) {
   Plan plan;
   for (const MemoryCase& each : set) {

@@ -1,7 +1,8 @@
-// Tasks that are released together, one job each, in the order in which the executive's scheduler core starts them:
-// alone, or two at once if they co-run. The caller executes the jobs and reports each end.
+// Decides when tasks start that are released together, with one job each. The order is that of the executive's
+// scheduler core: alone, or two at once if they co-run (execute on both compute engines of the device). The caller
+// executes the jobs and reports each end.
 //
-// Allocates; one thread at a time.
+// Allocates memory; one thread at a time.
 #pragma once
 
 #include "policies/scheduler/device_scheduler.hpp"
@@ -16,19 +17,19 @@ namespace rtexec::study {
 
 class JointRelease {
  public:
-  /// `set` holds one task each, the most urgent first.
+  /// `set` holds the tasks, the most urgent first. Each has one job.
   explicit JointRelease(std::span<const MemoryCase> set);
 
   struct Start {
     std::size_t task = 0; // index in the set
-    bool beside = false;  // on the second compute engine
-    bool paired = false;  // it starts together with another one
+    bool beside = false;  // it runs on the second compute engine
+    bool paired = false;  // it starts together with another task
     friend bool operator==(const Start&, const Start&) = default;
   };
-  /// Releases all tasks and returns the first starts; empty if there is no task. The span is valid until the next call
-  /// of release() or ended(). To be called once.
+  /// Releases all tasks. Returns the tasks to start first, or an empty span if there is no task. The span is valid
+  /// until the next call of release() or ended(). Must be called once.
   [[nodiscard]] std::span<const Start> release();
-  /// Returns the starts because `task` has ended: none while another one executes.
+  /// Reports that `task` has ended. Returns the tasks to start next. While another task executes, there are none.
   [[nodiscard]] std::span<const Start> ended(std::size_t task);
   [[nodiscard]] bool done() const { return scheduler_.idle(); }
 
@@ -40,10 +41,10 @@ class JointRelease {
   std::vector<Start> starts_;
 };
 
-/// Returns the time that two tasks, started at once, save relative to one after the other.
+/// Returns the time saved if two tasks start at once, relative to running one after the other.
 using Overlap = std::function<Duration(std::size_t first, std::size_t second)>;
-/// Simulates a round of jobs that take `times` alone, in virtual time. If two start at once, the first one is not
-/// delayed.
+/// Simulates a round of jobs in virtual time. `times` are the jobs' times alone. If two jobs start at once, the first
+/// one takes as long as alone.
 [[nodiscard]] MemoryRound played(std::span<const MemoryCase> set, std::span<const Duration> times,
                                  const Overlap& overlap);
 

@@ -36,7 +36,7 @@ std::string in_words(const MemoryCase& wanted) {
          std::string(name(wanted.policy));
 }
 
-/// Returns the times of a task alone, without the way to the device and back.
+/// Returns the times that the rounds' only task had on the device, without submission and notification.
 std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
   std::vector<Duration> times;
   for (const MemoryRound& round : rounds) times.push_back(round.times.front());
@@ -57,7 +57,7 @@ std::vector<WorkloadKind> studied(const MemoryStudy& study, std::span<const Work
   return kinds;
 }
 
-/// Returns each pair once: D/D, M/M, D/M.
+/// Returns the pairs of policies for two tasks that run together, each pair once: D/D, M/M, D/M.
 std::vector<std::array<MemoryPolicy, 2>> pairs_of(const MemoryStudy& study) {
   const MemoryPolicy device = MemoryPolicy::device, small = small_policy(study);
   if (small == device) return {{device, device}};
@@ -70,7 +70,7 @@ std::size_t sizes_of(const MemoryStudy& study) {
 
 // ---- the estimates ----
 
-/// Number of turns. In each turn, every fourth size is hidden from the fits.
+/// Number of fits for cross-validation. In each fit, every fourth size is held out, and then estimated.
 constexpr std::size_t turns = 4;
 bool is_held_out(std::size_t size, std::size_t turn) { return size % turns == turn; }
 
@@ -155,7 +155,7 @@ class Experiment {
     if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
   }
 
-  /// Returns nullopt if the set cannot run.
+  /// Runs rounds of a set. Returns nullopt if the set cannot run under its policies.
   std::optional<std::vector<MemoryRound>> rounds(const MemorySet& set, const MemoryRounds& limits) {
     auto ran = plant_.run({&set, 1}, limits);
     if (ran) return std::move(ran->front());
@@ -244,7 +244,8 @@ class Experiment {
     found_.pairs.push_back(std::move(pair));
   }
 
-  /// Adds the mix of one size, in the order of deadlines. The deadline of a task is its execution time.
+  /// Adds the mix (all tasks together) of one size. A task's deadline is its execution time, so tasks are in this
+  /// order.
   void add_mix(std::size_t size) {
     MemoryMix mix;
     mix.kinds = mixed();
@@ -266,15 +267,16 @@ class Experiment {
     return set;
   }
 
-  /// Returns a task with its co-run data as measured alone. A task that could not be measured co-runs with none.
+  /// Returns a task with its data for co-running, from its measurement alone. A task without a measurement co-runs
+  /// with no other.
   static MemoryCase co_running(const MemoryPoint& point, WorkloadKind kind, MemoryPolicy policy) {
     MemoryCase made{kind, point.size, policy};
     if (const PolicyTime* each = point.under(policy)) made.co_run = co_run_of(policy, each->time, point.execution);
     return made;
   }
 
-  /// Returns the fastest combination that is worth running, MO among them. Returns nullopt if a task could not be
-  /// measured, or no combination can run.
+  /// Returns the fastest combination of policies among the promising ones and `small`, where all tasks use
+  /// small_policy(). Returns nullopt if a task has no measurement, or no combination can run.
   std::optional<MemorySet> choice(MemoryMix& mix, std::size_t size, const MemorySet& small) {
     std::vector<std::vector<MemoryAlternative>> tasks;
     std::vector<Duration> executions;
@@ -301,7 +303,8 @@ class Experiment {
     return fastest(sets);
   }
 
-  /// Runs the sets in turn; if they do not fit all at once, one after the other.
+  /// Returns the fastest of the sets. Measures all sets in one run, whose rounds alternate between the sets. If they
+  /// do not fit into memory at once, measures each set in a run of its own.
   std::optional<MemorySet> fastest(const std::vector<MemorySet>& sets) {
     constexpr MemoryRounds few{.least = 4, .most = 21, .enough = std::chrono::milliseconds(60)};
     std::optional<std::pair<Duration, MemorySet>> best;
@@ -323,7 +326,8 @@ class Experiment {
     MemorySet set;
   };
 
-  /// Runs the sets in turn; if they do not fit all at once, one after the other.
+  /// Measures the wanted sets and adds them to the mix. Their rounds alternate in one run. If the sets do not fit
+  /// into memory at once, each set has a run of its own.
   void add_configurations(MemoryMix& mix, std::size_t size, const std::vector<Wanted>& wanted) {
     std::vector<MemorySet> sets;
     for (const Wanted& each : wanted) sets.push_back(each.set);
@@ -380,13 +384,13 @@ const MemoryConfiguration* MemoryMix::of(std::string_view name) const {
 }
 
 std::vector<unsigned> sizes_between(unsigned least, unsigned most) {
-  return sizes_between(least, most, 8); // as in Figs. 8 and 9
+  return sizes_between(least, most, 8); // as in Figs. 8 and 9 of Bateni et al.
 }
 
 std::span<const WorkloadKind> mixed_workloads() {
   using enum WorkloadKind;
   static constexpr WorkloadKind mixed[] = {bfs,        pathfinder, needleman_wunsch, nearest_neighbour,
-                                           vector_add, gaussian,   hotspot}; // Table IV
+                                           vector_add, gaussian,   hotspot}; // Table IV of Bateni et al.
   return mixed;
 }
 

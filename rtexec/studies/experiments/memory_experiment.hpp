@@ -1,7 +1,7 @@
 // The experiments of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory
-// Management, RTAS 2020). Micro-benchmarks run under the memory policies D, M and H: alone, two together, and seven
-// together under D, under M, and under the policies chosen for each. The experiments run on a platform: a model, or a
-// machine.
+// Management, RTAS 2020), called "the paper" here. Micro-benchmarks run under the memory policies D (device memory,
+// with copies), M (managed memory) and H (host memory). They run alone and two together. Seven run together under D,
+// under M, and under policies chosen for each. The experiments run on a platform: a model, or a machine.
 //
 // Plain values; not for real-time threads; one thread.
 #pragma once
@@ -26,22 +26,23 @@ struct MemoryCase {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 1;
   MemoryPolicy policy = MemoryPolicy::device;
-  /// The scheduler core's data for co-running with another task (policies/scheduler/co_run.hpp).
+  /// The scheduler core's data to co-run the task with another one (policies/scheduler/co_run.hpp). Absent: it runs
+  /// alone
   std::optional<CoRun> co_run = {};
 };
 /// Tasks that are released together, the most urgent first.
 using MemorySet = std::vector<MemoryCase>;
 
-/// One job of each task of a set, all released at once. By task: the time of its device part, and the device part's end
-/// since the release.
+/// The times of one round: one job of each task of a set, all released at once. For each task it has the time of its
+/// device part, and the time from the release to the end of the device part.
 struct MemoryRound {
   std::vector<Duration> times, ends;
-  std::size_t pairs = 0; // number of pairs that were started
+  std::size_t pairs = 0; // number of times that two tasks started at once
   [[nodiscard]] Duration length() const;
 };
 
-/// The number of repetitions of a measurement: at least `least`, then more while all took less than `enough` in total,
-/// but at most `most`.
+/// Limits of the repetitions of a measurement. There are at least `least` and at most `most`. Between these,
+/// repetitions continue until they have taken `enough` time together.
 struct MemoryRounds {
   unsigned least = 5, most = 41;
   Duration enough = std::chrono::milliseconds(60);
@@ -54,16 +55,16 @@ struct MemoryRounds {
 class MemoryPlant {
  public:
   virtual ~MemoryPlant() = default;
-  /// Returns the name in every row of CSV: "cuda", "host", "model-tx2".
+  /// Returns the platform's name for the rows of CSV files: "cuda", "host", "model-tx2".
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Returns the initial costs of the estimates: whether memory is unified, and values that no measurement here can
-  /// find.
+  /// Returns the costs with which fits begin. They say if memory is unified, and have values that no measurement of
+  /// this experiment can find.
   [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
-  /// Measures the kernels alone, with their data already in place.
+  /// Measures the kernels of a workload alone, while their data is already on the device.
   [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) = 0;
-  /// Runs rounds of each set after a warm-up, equally many of each. The sets take turns, so that a disturbance of one
-  /// disturbs the others. CPU parts run before and after each round, so that caches and pages are dirty as in a run.
+  /// Runs rounds of each set after a warm-up, the same number for each. The sets alternate, so that a disturbance
+  /// affects all of them. CPU parts run before and after each round, so that caches and pages are dirty as in a run.
   /// Returns out_of_memory or unsupported if the sets cannot run under these policies, or not all at once.
   [[nodiscard]] virtual Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                                           const MemoryRounds& rounds) = 0;
@@ -71,17 +72,17 @@ class MemoryPlant {
 
 struct MemoryWorkload {
   WorkloadKind kind = WorkloadKind::vector_add;
-  std::vector<unsigned> sizes; // ascending; equally many for all workloads, at least 4
+  std::vector<unsigned> sizes; // ascending; the same number for all workloads, at least 4
 };
 /// Returns eight sizes, each about the same factor above the previous one.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most);
 
 struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
-  std::vector<MemoryPolicy> policies; // policies of the platform, D first
-  MemoryRounds rounds = {};           // for a median
-  unsigned spread = 10;               // rounds of two tasks together (Fig. 5)
-  double max_memory = 0.6;            // share of the memory that all take under D, for the choice
+  std::vector<MemoryPolicy> policies; // policies of the platform; D is the first
+  MemoryRounds rounds = {};           // number of rounds for a median
+  unsigned spread = 10;               // number of rounds of two tasks together (the paper's Fig. 5)
+  double max_memory = 0.6;            // limit of a chosen mix, as a share of its memory under D
 };
 
 /// An estimate, and its distance from the shortest measured time, in percent of that time.
@@ -90,15 +91,15 @@ struct MemoryEstimate {
   double error = 0;
 };
 
-/// A workload of one size under one policy, alone (Figs. 2 and 8).
+/// The times of one size of a workload that runs alone under one policy (the paper's Figs. 2 and 8).
 struct PolicyTime {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes memory;
   std::vector<Duration> times;
-  Duration time{0};       // their median
-  double utilisation = 0; // percent of time in which kernels use the device
-  /// Estimates with costs of the platform, and with costs of this workload. Both are fitted to the shortest times of
-  /// other sizes: a disturbance of a job is no cost of a policy.
+  Duration time{0};       // median of the times
+  double utilisation = 0; // percent of the time in which kernels use the device
+  /// Estimates with costs of the whole platform, and with costs of this workload only. The costs are fitted to the
+  /// shortest times of other sizes, because longer times include disturbances, which are no cost of a policy.
   MemoryEstimate by_platform, by_workload;
 
   [[nodiscard]] Duration shortest() const;
@@ -106,9 +107,9 @@ struct PolicyTime {
 
 struct MemoryPoint {
   unsigned size = 0;
-  Duration execution{0}; // of the kernels alone
+  Duration execution{0}; // time of the kernels alone
   policies::MemoryTraffic traffic;
-  std::vector<PolicyTime> policies; // only those that could be measured
+  std::vector<PolicyTime> policies; // only policies that could be measured
 
   [[nodiscard]] const PolicyTime* under(MemoryPolicy policy) const;
 };
@@ -118,7 +119,7 @@ struct MemoryResult {
   std::vector<MemoryPoint> points; // by size
 };
 
-/// Two instances of a workload together (Figs. 3 and 5, Tables I and II).
+/// Two instances of a workload that run together (the paper's Figs. 3 and 5, Tables I and II).
 struct MemoryPair {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 0;
@@ -129,7 +130,7 @@ struct MemoryPair {
   double utilisation = 0;        // percent
 };
 
-/// All tasks of a mix under certain policies (Fig. 9, Table V).
+/// All tasks of a mix under certain policies (the paper's Fig. 9 and Table V).
 struct MemoryConfiguration {
   std::string name; // "D", "MO", "CO"
   std::vector<MemoryPolicy> policies;
@@ -145,38 +146,38 @@ struct MemoryMix {
   std::vector<WorkloadKind> kinds; // in the order of their deadlines
   std::vector<unsigned> sizes;
   std::vector<MemoryConfiguration> configurations; // only those that could be measured
-  bool within = true;                              // a choice within `max_memory` exists
+  bool within = true;                              // true if some choice keeps `max_memory`
 
   [[nodiscard]] const MemoryConfiguration* of(std::string_view name) const;
 };
 
-/// The results of both guidelines for a workload of the mix (Table IV), at the largest size.
+/// The policies that both guidelines choose for a workload of the mix, at the largest size (the paper's Table IV).
 struct MemoryGuideline {
   WorkloadKind kind = WorkloadKind::vector_add;
   std::uint64_t kernels = 0;
-  MemoryPolicy policy = MemoryPolicy::device;    // D or M, as in the paper; D or H if there is no M
+  MemoryPolicy policy = MemoryPolicy::device;    // D or M as in the paper; D or H without M
   MemoryPolicy with_host = MemoryPolicy::device; // D, M or H
 };
 
 struct MemoryExperiment {
-  policies::MemoryCosts costs; // fitted to all measurements
+  policies::MemoryCosts costs; // costs fitted to all measurements
   std::vector<MemoryResult> results;
   std::vector<MemoryGuideline> guidelines;
   std::vector<MemoryPair> pairs;
   std::vector<MemoryMix> mixes;   // by size
-  std::vector<std::string> notes; // failed measurements, and why
+  std::vector<std::string> notes; // failed measurements with the reasons
 };
 
-/// Returns the tasks of the paper's mix. An experiment uses those that are workloads of its study.
+/// Returns the tasks of the paper's mix. An experiment uses those that its study contains.
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
-/// Returns the workloads of which two instances run together.
+/// Returns the workloads whose two instances run together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
-/// Returns the policy that is used as M. If the platform has no M, this is H, which takes as little memory.
+/// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
 /// Returns the size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);
 
-/// Returns the number of measurements; `going_on` is called after each.
+/// Returns the number of measurements. The experiment calls `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
 /// Runs the experiment. Returns cancelled if `going_on` returned false. Other errors are the platform's.
 [[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
@@ -184,7 +185,7 @@ struct MemoryExperiment {
 
 // ---- its parts ----
 
-/// One policy of a task, with the figures for the choice.
+/// A policy that a task may use, with its memory and time.
 struct MemoryAlternative {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes memory;
@@ -195,15 +196,16 @@ struct MemoryChoice {
   bool co_run = false;
   friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
 };
-/// Returns the combinations within `most` memory that are worth running, each once; only a run shows what pairs save.
-/// Two are the shortest if the kernels of a task under D execute while the other one of a pair, under M or H, waits.
-/// One is the shortest if they do so beside M only. Two are the shortest with one job at a time. Tasks are in the order
-/// of urgency, and their kernels take `executions`. Empty if nothing fits.
+/// Returns the combinations of policies within `most` memory that are worth running, each once. Returns none if no
+/// combination fits. It considers three models of the time that a pair saves when it co-runs, because only a run
+/// shows this time. Two combinations are the shortest if kernels of a task under D execute while the other task,
+/// under M or H, waits. One is the shortest if they do so only while a task under M waits. Two are the shortest
+/// without co-running. `tasks` are in the order of urgency, and `executions` are the times of their kernels.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
-/// Returns the scheduler core's data on a task that takes `time`. Under D this is the time of its kernels, which must
-/// fit into the wait of the other one of a pair (section IV-B). Under M and H it is that wait: `time` without the
-/// kernels.
+/// Returns the scheduler core's data to co-run a task whose job takes `time`. A task under D contributes the time of
+/// its kernels, `execution`, which must fit into the wait of the other task (the paper's section IV-B). A task under
+/// M or H contributes its wait: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
 /// Returns mean and worst error of one workload's points under `policy`, or under all policies if it is absent.

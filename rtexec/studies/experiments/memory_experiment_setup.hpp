@@ -14,7 +14,7 @@ namespace rtexec::study {
 
 /// The options of `rtexec experiment memory`. Empty options take the platform's defaults.
 struct MemoryExperimentOptions {
-  std::string simulate; // a board of memory_board_models()
+  std::string simulate; // the name of a board of memory_board_models(); empty: this machine
   std::string board = "host";
   std::vector<std::string> workloads;
   std::string largest = "256MiB"; // maximum size of arrays
@@ -25,12 +25,12 @@ struct MemoryExperimentOptions {
 struct MemoryExperimentSetup {
   bool simulated = false;
   std::string title;                // title of every picture: "a model of a Jetson TX2", "NVIDIA H200"
-  std::vector<std::string> preface; // lines at the begin of every text output
+  std::vector<std::string> preface; // lines at the beginning of every text output
   std::unique_ptr<MemoryPlant> plant;
   MemoryStudy study;
 };
 
-/// Returns errors (bad_input, refused) that name the option.
+/// Makes the set-up from the options. Returns bad_input or refused, with the name of the wrong option.
 [[nodiscard]] Result<MemoryExperimentSetup> memory_experiment_setup(const MemoryExperimentOptions& options);
 
 } // namespace rtexec::study

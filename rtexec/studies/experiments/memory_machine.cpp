@@ -23,8 +23,8 @@ using tasks::KernelWorkload;
 
 using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
 
-/// Runs one job of each task, on both compute engines as the scheduler core starts them. The thread of an engine
-/// reports an end, and continues with the jobs that start then.
+/// Runs one job of each task on both compute engines, in the order of the scheduler core. The thread of an engine
+/// reports the end of a job, and submits the jobs that start because of it.
 class JointRun {
  public:
   JointRun(hal::Device& device, std::span<const MemoryCase> set, Workloads workloads) : device_(device), release_(set) {
@@ -44,7 +44,7 @@ class JointRun {
     while (ended_.value() == 0) ended_.wait(0);
     return std::move(round_);
   }
-  /// Returns the error of a job, if one failed.
+  /// Returns the error of the first failed job, or success.
   [[nodiscard]] Status outcome() const { return outcome_; }
 
  private:
@@ -163,7 +163,7 @@ class MachineMemory final : public MemoryPlant {
     std::vector<std::unique_ptr<KernelWorkload>> workloads;
   };
 
-  /// Measures after a warm-up, which is longer for short measurements.
+  /// Measures repeatedly after a warm-up, which has more repetitions if a measurement is short.
   template <class Measurement, class Once, class TimeOf>
   static std::vector<Measurement> measured(const MemoryRounds& rounds, Once once, TimeOf time_of) {
     constexpr MemoryRounds to_warm{.least = 1, .most = 5, .enough = std::chrono::milliseconds(20)};
@@ -211,7 +211,8 @@ class MachineMemory final : public MemoryPlant {
 
 std::span<const SizeRange> size_ranges(DeviceKind device) {
   using enum WorkloadKind;
-  // Arrays of 1 to 256 MB; less if kernels are compute-bound, are many, or access memory at random
+  // Sizes for arrays of 1 to 256 MB. They are smaller for kernels that are compute-bound, numerous, or access memory
+  // at random
   static constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
                                          {matrix_add, 512, 8192},
                                          {matrix_multiply, 512, 4096},

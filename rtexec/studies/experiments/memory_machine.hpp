@@ -1,7 +1,8 @@
-// The memory experiment on a machine: micro-benchmarks on the device of a board, each with buffers of its own. Device
-// parts run on the two compute engines as the scheduler core starts them, CPU parts on the calling thread. Device parts
-// are timed as in the executive: without what others take of a core that is the device, or the way to a GPU and back.
-// Ends count everything since the release.
+// The memory experiment (memory_experiment.hpp) on a machine. Micro-benchmarks run on the device of a board, each
+// with buffers of its own. Device parts run on the two compute engines as the scheduler core starts them. CPU parts
+// run on the calling thread. The time of a device part is measured as in the executive: without submission to a GPU
+// and notification, and without the time of other threads on the core of a software device. The end of a device part
+// counts all time since the release.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -23,7 +24,7 @@ struct MemoryMachine {
 /// device is not on this machine.
 [[nodiscard]] Result<MemoryMachine> memory_machine(const Board& board);
 
-/// Returns sizes for such a device with which a job takes less than about 100 ms. No array is above `largest`.
+/// Returns sizes at which a job takes less than about 100 ms on such a device. No array is larger than `largest`.
 [[nodiscard]] std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest);
 
 } // namespace rtexec::study

@@ -16,9 +16,10 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper prints no costs. It says that Xavier's memory is 2.5 times as fast, that its transfers are faster too
-/// (V-B), and that to map takes much less than to copy (IV-A); Table IV has the choices. The GPUs of the boards have L2
-/// caches of 512 KiB. All numbers were chosen so that Table IV comes out, and are of the order that such boards have.
+/// The paper of Bateni et al. prints no costs. It says that the memory of Xavier is 2.5 times as fast, that its
+/// transfers are faster too (V-B), and that mapping takes much less time than copying (IV-A). Table IV has the chosen
+/// policies. The GPUs have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces Table IV; their
+/// order of magnitude is realistic.
 constexpr MemoryCosts tx2_costs{.unified = true,
                                 .copy_start = 20us,
                                 .copied_in = 0.2,
@@ -41,7 +42,7 @@ constexpr MemoryCosts xavier_costs{.unified = true,
                                    .written_back = 0.04,
                                    .memory_access = 1.2,
                                    .cache_access = 0.4};
-/// Noise: Fig. 5 has the largest spread under M/M.
+/// The noise is largest if both tasks of a pair are under M, as in Fig. 5 of Bateni et al.
 constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .title = "a Jetson TX2",
                                         .costs = tx2_costs,
@@ -61,7 +62,8 @@ constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .managed_noise = 0.06,
                                         .beside_managed_noise = 0.2}};
 
-/// Returns the number of operations of kernels that compute longer than they touch memory, else 0.
+/// Returns the number of operations of a workload whose kernels compute longer than they access memory. Returns 0 for
+/// others.
 double operations_of(WorkloadKind kind, unsigned size) {
   constexpr double rounds = 16, of_distance = 8;
   const double n = size;
@@ -83,7 +85,7 @@ class ModelledMemory final : public MemoryPlant {
     return execution_of(kind, size, traffic_of(kind, size));
   }
 
-  /// Simulated rounds take no time, so there are as few as allowed.
+  /// Runs the minimum number of rounds. More rounds, to fill a measurement time, have no use in a simulation.
   Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                     const MemoryRounds& rounds) override {
     std::vector<std::vector<MemoryRound>> ran(sets.size());
@@ -96,7 +98,7 @@ class ModelledMemory final : public MemoryPlant {
   struct Job {
     Duration time{0};
     Duration kernels{0};
-    Duration idle{0}; // time in which kernels of another task may execute
+    Duration idle{0}; // wait in which kernels of another task may execute
   };
 
   Duration execution_of(WorkloadKind kind, unsigned size, const policies::MemoryTraffic& traffic) const {
@@ -130,7 +132,8 @@ class ModelledMemory final : public MemoryPlant {
     return jobs;
   }
 
-  /// Simulates a round. In a pair, kernels of the task under D execute while the other one is idle (section IV-B).
+  /// Simulates a round. If two tasks start at once, kernels of the task under D execute while the other task waits
+  /// (Bateni et al., section IV-B).
   MemoryRound one_round(std::span<const MemoryCase> set) {
     const std::vector<Job> jobs = jobs_of(set);
     std::vector<Duration> times;
@@ -155,7 +158,7 @@ std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std:
 
 std::vector<MemoryWorkload> modelled_workloads() {
   using enum WorkloadKind;
-  // The largest sizes have the kernels of Table IV: 512, 319 (the paper: 320), 1024
+  // The largest sizes are those of Table IV: 512, 319 (the paper has 320) and 1024
   constexpr SizeRange ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
                                   {matrix_add, 181, 2048},
                                   {matrix_multiply, 64, 512},

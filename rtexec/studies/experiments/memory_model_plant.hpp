@@ -1,6 +1,6 @@
-// Models of the boards on which Bateni et al. (RTAS 2020) ran their experiments, to show the shape of their results. A
-// model has the costs of policies/memory/memory_model, execution times, noise, and two tasks that overlap as in section
-// IV-B.
+// Models of the boards on which Bateni et al. (RTAS 2020) ran their experiments, to show the shape of their results.
+// A model has the costs of policies/memory/memory_model, execution times and noise. Two tasks overlap as in the
+// paper's section IV-B.
 #pragma once
 
 #include "rtexec/studies/experiments/memory_experiment.hpp"
@@ -19,14 +19,15 @@ struct MemoryBoardModel {
   Duration launch{0};   // of each kernel
   double per_byte = 0;  // nanoseconds per byte that a kernel touches
   double operation = 0; // nanoseconds per operation of a kernel
-  // The maximum relative lengthening of a time. `beside_managed_noise` applies to M beside another M
+  // Maximum relative lengthening of a job's time: under D or H; under M; under M if another task of the set is under
+  // M
   double noise = 0, managed_noise = 0, beside_managed_noise = 0;
 };
 
 [[nodiscard]] std::span<const MemoryBoardModel> memory_board_models();
 /// `model` must outlive the platform. The same seed gives the same times.
 [[nodiscard]] std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
-/// Returns sizes as large as the paper's.
+/// Returns workloads with sizes as large as in the paper.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 
 } // namespace rtexec::study
