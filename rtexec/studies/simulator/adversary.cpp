@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t whole_machine = ~std::uint64_t{0};
 
-/// Bits 0 to 2 of `parts` stop the device, transfers and releases; the others stop cores.
+/// Returns a stop of some parts of the machine. Bits 0 to 2 of `parts` stand for the device, transfers and releases,
+/// and the other bits for cores.
 MachineStop stop_of(std::uint64_t parts, Instant begin, Duration length) {
   return {.begin = begin,
           .length = length,
@@ -82,7 +83,7 @@ std::size_t Adversary::any_task() {
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
-/// Adds stops at about the time when tasks meet, and before that.
+/// Adds stops of the whole machine before and around the instant at which the tasks' releases meet.
 void Adversary::add_stops(Pattern& pattern) {
   if (limits_->hold_up == Duration(0)) return;
   const std::int64_t meeting = longest_ * 2;
@@ -91,8 +92,8 @@ void Adversary::add_stops(Pattern& pattern) {
   if (chance(random_, 50)) pattern.stops.erase(pattern.stops.begin());
 }
 
-/// Makes a pattern in which all tasks meet: each releases a job shortly before the same instant, and jobs come as often
-/// as allowed.
+/// Returns a pattern in which the releases of all tasks meet. Each task releases a job shortly before the same
+/// instant, and then as often as allowed.
 Adversary::Pattern Adversary::random_pattern() {
   Pattern pattern;
   for (const Task& task : claim_.tasks.tasks) {
@@ -109,9 +110,10 @@ Adversary::Pattern Adversary::random_pattern() {
   return pattern;
 }
 
-/// Makes a pattern in which all tasks meet while one job executes, or is about to be loaded, and another is staged.
-/// Earlier jobs take no time and leave their chunks in place of other tasks' chunks. Some tasks do so just before, and
-/// take no part afterwards. Some come later, many of them at about the end of the first job.
+/// Returns a pattern in which the releases of all tasks meet while one job executes or is about to be loaded, and
+/// another one is staged. In most patterns earlier jobs take no time and only leave their chunks in the slots of
+/// other tasks. Some tasks release such a job just before the others meet. Some tasks release later, many of them at
+/// about the end of the first job.
 Adversary::Pattern Adversary::critical_instant() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
@@ -227,7 +229,8 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   return options;
 }
 
-/// Simulates a pattern. Returns the maximum lateness of the target part relative to its bound.
+/// Simulates a pattern. Returns by how much the attacked part ends after its bound, at most; negative if it always
+/// ends before.
 Duration Adversary::run(const std::shared_ptr<const Pattern>& pattern) {
   Duration reached{-longest_};
   Options options = options_of(pattern);

@@ -1,8 +1,8 @@
-// Searches for a run in which jobs respond as late as possible, by choosing their arrivals and lengths within the
-// limits of the task set.
+// Searches for a run in which jobs respond as late as possible. The adversary chooses arrivals and lengths of jobs
+// within the limits of the task set.
 //
-// It is a local search. A pattern of releases, execution times and transfer times is changed step by step; a change is
-// kept if it makes one part of one task end later. The adversary also chooses the contents of swap slots at the start
+// It is a local search. It changes a pattern of releases, execution times and transfer times step by step. It keeps a
+// change if one part of one task then ends later. The adversary also chooses the contents of swap slots at the start
 // of a busy period, through earlier jobs. The search proves nothing: a response that it does not find may still be
 // possible.
 #pragma once
@@ -27,26 +27,27 @@ inline std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
 }
 inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
 
-/// A task set and the bounds that some analysis, sound or broken, claims for it.
+/// A task set and the claimed bounds on its parts. Tests also use analyses that are wrong on purpose.
 struct Claim {
   TaskSet tasks;
-  Plan plan; // the attack is on ready_by, device_done_by and response_bound of each task with a response_bound
+  Plan plan; // attacked: ready_by, device_done_by and response_bound of tasks with a response_bound
   Duration release_latency{0};
-  /// The maximum length of a machine stop (platform stall), and the minimum time between stops
+  /// The maximum length of a machine stop (platform stall). `between` is the minimum time between two stops
   Duration hold_up{0};
   Duration between{0};
 };
 
-/// The choices of the adversary, besides releases that are at least a period apart. Offsets bind it only for tasks that
-/// keep their grids (kept_grids()).
+/// Limits of the adversary's choices. Releases of a task are always at least a period apart. Offsets apply only to
+/// tasks whose releases stay on their grids (kept_grids()).
 struct Freedom {
-  /// Parts, transfers and release latencies may be shorter than their maximum
+  /// True if parts, transfers and release latencies may be shorter than their maximum
   bool early = true;
   Duration horizon{0};                       // simulated time of each run; 0: four times the longest period
-  std::vector<Duration> grains{Duration(1)}; // smallest changes of releases; attacks use them in turn
+  std::vector<Duration> grains{Duration(1)}; // smallest changes of release times; attacks use them in turn
 };
 
-/// A part of a job that ended after its bound. Without `part`, a job missed its deadline or a release was dropped.
+/// A broken bound: a part of a job ended after its bound. Without `part`, a job missed its deadline or a release was
+/// dropped.
 struct BrokenBound {
   std::uint32_t task = 0;
   std::optional<Part> part;
@@ -58,39 +59,40 @@ class Adversary {
   /// `claim` and `random` must outlive this object.
   Adversary(const Claim& claim, Random& random, Freedom freedom = {});
 
-  /// Runs one search of `steps` changes from a new pattern, against a task that it chooses. Returns the first broken
-  /// bound, with which the search ends.
+  /// Runs one search with `steps` changes, from a new pattern against a random part of a random task. Ends at the
+  /// first broken bound and returns it. Returns nullopt if no bound was broken.
   [[nodiscard]] std::optional<BrokenBound> attack(int steps);
 
-  /// Returns the options with which simulate() repeats one run of all attacks, without observers. It is the run with
-  /// the longest response in relation to its bound. The result does not depend on this object.
+  /// Returns the options with which simulate() repeats the worst run of all attacks, without observers. That is the
+  /// run with the largest ratio of a response to its bound. The result stays valid after this object is destroyed.
   [[nodiscard]] Options worst() const;
 
  private:
-  /// The choices for one job, in percent of the allowed maximum.
+  /// The adversary's choices for one job, in percent of the allowed maximum.
   struct JobChoice {
-    int delay = 0; // delay of the release after the earliest one, in percent of a period
+    int delay = 0; // from the earliest possible release to the release, in percent of a period
     int latency = 100;
     std::array<int, 3> parts{100, 100, 100};
     int transfers = 100; // time of transfers for this job
   };
-  static constexpr std::size_t choices = 64; // number of choices; the jobs of a task use them in turn
+  static constexpr std::size_t choices = 64; // number of choices; a task's jobs use them cyclically
   struct StopChoice {
     std::int64_t at = 0;
-    std::uint64_t parts = 0; // the parts of the machine that stop, a bit for each
+    std::uint64_t parts = 0; // parts of the machine that stop, as in stop_of()
   };
   struct Pattern {
     std::vector<std::int64_t> first_release; // by task
     std::vector<std::array<JobChoice, choices>> jobs;
-    std::vector<StopChoice> stops; // used in turn; empty if the claim has no hold_up
+    std::vector<StopChoice> stops; // used one after the other; empty if the claim has no hold_up
   };
 
-  /// The data of the claim that a run's functions need. The functions may outlive the claim.
+  /// The data of the claim that the functions of a run need. It is separate because these functions may outlive the
+  /// claim.
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
-    std::vector<Duration> beside; // by task: device parts while another job co-runs
-    std::vector<bool> on_grid;    // by task: its releases are fixed, not chosen
+    std::vector<Duration> beside; // by task: WCET of the device part while another job co-runs
+    std::vector<bool> on_grid;    // by task: true if its releases cannot be chosen
     Duration release_latency{0};
     Duration hold_up{0}, between{0};
   };
@@ -119,7 +121,7 @@ class Adversary {
   Step::Kind target_kind_{};
   std::optional<BrokenBound> found_;
   std::shared_ptr<const Pattern> worst_;
-  double worst_share_ = -1; // ratio of the response in `worst_` to its bound
+  double worst_share_ = -1; // ratio of the response in `worst_` to its bound; -1: no run yet
 };
 
 } // namespace rtexec::simulator

@@ -62,7 +62,8 @@ void ChainRecorder::see(const Step& step) {
   }
 }
 
-/// Begins jobs dispatched earlier. A job that gets its core at an instant begins after all that ends then.
+/// Records the begin of jobs that got their cores before `now`. At one instant, all ends of jobs come before all
+/// begins.
 void ChainRecorder::begin_before(Instant now) {
   if (dispatched_.empty() || dispatched_.front().at == now) return;
   for (const Dispatch& each : dispatched_) begin(each.job, each.at);

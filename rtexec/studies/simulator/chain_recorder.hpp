@@ -1,5 +1,5 @@
-// Follows the data of each chain through a simulated run, to compare reactions and ages of data with their promises.
-// policies/chains/chain_bounds.hpp defines where these times begin and end.
+// Follows the data of each chain (tasks that pass data on) through a simulated run. Compares reaction times and data
+// ages with their promised bounds. policies/chains/chain_bounds.hpp defines where these times begin and end.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -18,20 +18,22 @@
 
 namespace rtexec::simulator {
 
-/// True if no timer task of the chain has a list of releases: the chain's promise depends on the grids of its timers.
+/// True if the releases of all timer tasks of the chain are on their grids, rather than listed. Only then the chain's
+/// bound holds.
 [[nodiscard]] bool on_grids(const TaskSet& tasks, const Chain& chain);
 
 class ChainRecorder {
  public:
-  /// Copies what it needs of `tasks` and `plan`. A chain with a timer whose releases are listed is measured but has no
-  /// bound, since a bound assumes the timer's grid.
+  /// Copies the needed data of `tasks` and `plan`. A chain with a timer task whose releases are listed is measured,
+  /// but has no bound. The bound assumes that the timer's releases are on a grid.
   ChainRecorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Returns when the input of a job was sampled, for tasks with an input delay. By default this is the whole input
-  /// delay before the job's nominal release.
+  /// Returns the instant at which the input of a job was sampled, for tasks with an input delay. By default it is the
+  /// job's nominal release minus the whole input delay.
   using Sampled = std::function<Instant(policies::JobId, Instant nominal)>;
   void sample(Sampled sampled) { sampled_ = std::move(sampled); }
-  /// Notes when jobs begin; `options` must not outlive this object then. The caller must also pass every step to see().
+  /// Adds an observer to `options` that records the begins of jobs. Afterwards `options` must not outlive this
+  /// object. The caller must also pass every step to see().
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] std::vector<ChainReport> report() const;
@@ -52,7 +54,7 @@ class ChainRecorder {
     Duration deadline{0};
     std::optional<Duration> input_delay;
     Instant nominal{};                // nominal release of the current job
-    std::optional<std::uint64_t> job; // the job that has begun
+    std::optional<std::uint64_t> job; // number of the latest job that has begun
   };
 
   struct Dispatch {
@@ -68,8 +70,8 @@ class ChainRecorder {
 
   Sampled sampled_;
   std::vector<Followee> tasks_;
-  std::vector<std::unique_ptr<Followed>> chains_; // by pointer, since counters do not move
-  std::vector<Dispatch> dispatched_;              // dispatches at one instant, the last one of each core
+  std::vector<std::unique_ptr<Followed>> chains_; // pointers, since the counters cannot be moved
+  std::vector<Dispatch> dispatched_;              // dispatches at the current instant, the last of each core
 };
 
 } // namespace rtexec::simulator

@@ -36,7 +36,7 @@ class Memory {
       : clusters_(memory.clusters), saturation_(rate_of(memory.saturation)), all_(memory.cores.size()) {
     std::iota(all_.begin(), all_.end(), 0U);
   }
-  /// Replaces, in place, the demand of each core by the rate that it gets.
+  /// Replaces the demand of each core in `rates` by the rate that the core gets.
   void share(std::vector<double>& rates) const {
     for (const auto& [cores, most] : clusters_) cut(rates, cores, rate_of(most));
     cut(rates, all_, saturation_);
@@ -53,7 +53,7 @@ class Memory {
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : engine_(seed) {}
-  /// Returns a number from 0 to 1, without 1.
+  /// Returns a random number from the interval [0, 1).
   double even() { return std::ldexp(static_cast<double>(engine_() >> 11), -53); }
   double exponential(double mean) { return -mean * std::log1p(-even()); }
   double bell() { return (even() + even() + even() + even()) / 4; }
@@ -64,14 +64,14 @@ class Chance {
 };
 
 struct Core {
-  double alone = 0;       // rate, without other traffic
+  double alone = 0;       // bytes per ns without other traffic
   bool sweeps = false;    // it sweeps memory for the whole run
   double used = 0;        // bytes moved in this period
   double allowed = never; // bytes allowed in this period
-  double stops = never;   // when it reacts to the end of its budget
+  double stops = never;   // instant at which the core reacts to the end of its budget
   bool held = false;
-  double moved = 0; // bytes moved in all
-  double stood = 0; // time in all for which it stood still
+  double moved = 0; // total of bytes moved
+  double stood = 0; // total time for which a limit stopped the core
 };
 
 class Run {
@@ -135,7 +135,7 @@ class Run {
     tick_ = now_ + time_of(run_.limit->period);
   }
 
-  /// Lets the regulating thread of core `i` react.
+  /// Asks the regulator about core `i`, whose budget is used up: the core gets more or stops.
   void ask(std::size_t i) {
     using Kind = BandwidthRegulator::Answer::Kind;
     Core& core = cores_[i];
@@ -179,7 +179,7 @@ class Run {
     begin_part(true);
   }
 
-  /// Returns the demand of the CPU part.
+  /// Returns the bandwidth that the CPU part of the frame demands.
   double feeder_demand() const {
     return run_.frame.cpu > Duration(0) ? static_cast<double>(run_.frame.traffic.count) / time_of(run_.frame.cpu) : 0;
   }
@@ -211,7 +211,7 @@ class Run {
     memory_.share(given_);
   }
 
-  /// Returns the progress of the running part per nanosecond. Sets the rate of core 0.
+  /// Returns the progress of the running part, in ns of its time alone per ns. Also sets the rate of core 0.
   double speed() {
     if (!on_cpu_) {
       double traffic = 0;
@@ -280,9 +280,9 @@ class Run {
   double burst_begins_ = never, burst_ends_ = never;
   std::size_t burst_core_ = 0;
   bool on_cpu_ = true;
-  double left_ = 0; // remaining time of the running part, without other traffic
+  double left_ = 0; // remaining time of the running part, as if alone
   double frame_began_ = 0, device_began_ = 0;
-  double device_ = 0; // time of all ended device parts
+  double device_ = 0; // total time of the device parts that have ended
   ContentionResult result_;
 };
 

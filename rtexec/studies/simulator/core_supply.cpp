@@ -26,7 +26,7 @@ void ReservedCore::Server::begin(Instant now) {
   budget = reservation.runtime;
 }
 
-/// Replenishes the budget if it is used up and the deadline has come.
+/// Replenishes the budget if it is used up and the reservation's deadline has passed.
 void ReservedCore::Server::replenish(Instant now) {
   if (budget > Duration(0) || deadline > now) return;
   deadline += reservation.window;
@@ -105,7 +105,7 @@ void RegulatedCore::wake_up(std::uint32_t task, bool last, Instant) {
   parts_[task] = {.burst = regulation_.burst(task, last)};
 }
 
-/// Begins a period. A line on its way counts once it is moved.
+/// Begins a period. A line that is being moved counts in the period in which its move ends.
 void RegulatedCore::begin_period() {
   const policies::Lines lines =
       regulator_.begin_period(0, static_cast<policies::Lines>(moved_ / regulation_.line), true);

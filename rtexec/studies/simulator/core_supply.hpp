@@ -1,12 +1,13 @@
-// The time that a core supplies to the parts on it, if static priority alone does not decide it: under SCHED_DEADLINE,
-// and under a memory bandwidth budget. The simulator calls it whenever something on the core may change.
+// The time that a core supplies to the parts of jobs on it, if not static priority alone decides it: under
+// SCHED_DEADLINE, and under a budget of memory bandwidth. The simulator asks the supply whenever the core's choice
+// may change.
 //
-// Reserved: reservations run earliest deadline first under the kernel's wake-up rule (a constant bandwidth server);
-// best-effort parts use the time that is left. A reservation that has used up its budget stands still until its
-// deadline. Neighbours are reservations outside the plan, which compute without end.
+// Reserved: reservations (SCHED_DEADLINE) run earliest deadline first, with the kernel's wake-up rule of a constant
+// bandwidth server. Best-effort parts use the remaining time. A reservation that has used up its budget waits for its
+// deadline. Neighbours are reservations of other programs, which compute without end.
 //
-// Regulated: the core stands still once its lines of a period are moved. As on a machine, policies::BandwidthRegulator
-// decides how many lines each core may move.
+// Regulated: the core stops once it has moved the lines of memory that its budget allows in a period. As on a
+// machine, policies::BandwidthRegulator decides how many lines each core may move.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -25,18 +26,18 @@ namespace rtexec::simulator {
 class CoreSupply {
  public:
   virtual ~CoreSupply() = default;
-  /// Notes that a part of `task` becomes ready: its last part if `last`, else its first.
+  /// Notes that a part of `task` becomes ready. `last` is true for its last part, and false for its first.
   virtual void wake_up(std::uint32_t task, bool last, Instant now) = 0;
-  /// Returns the task of `ready` (the most urgent first) that has the core from now on. Returns nullopt if the core
-  /// stands still, or others have it.
+  /// Returns the task that has the core from now on. `ready` lists the tasks with a ready part, the most urgent
+  /// first. Returns nullopt if the core stops, or another program has it.
   [[nodiscard]] virtual std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) = 0;
-  /// Returns when the choice may change though no part ends or becomes ready.
+  /// Returns the next instant at which choose() may give another result, even if no part ends or becomes ready.
   [[nodiscard]] virtual Instant changes_at(Instant now) const = 0;
   /// Notes that `time` has passed since choose().
   virtual void pass(Duration time) = 0;
 };
 
-/// A foreign reservation, which computes from `since` on.
+/// A reservation of another program, which computes without end from `since` on.
 struct Neighbour {
   unsigned core = 0;
   CpuReservation reservation;
@@ -45,7 +46,7 @@ struct Neighbour {
 
 class ReservedCore final : public CoreSupply {
  public:
-  /// `tasks` are those of the plan.
+  /// `tasks` are all tasks of the plan.
   ReservedCore(std::span<const PlannedTask> tasks, std::span<const Neighbour> neighbours, unsigned core);
   void wake_up(std::uint32_t task, bool last, Instant now) override;
   std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) override;
@@ -55,30 +56,30 @@ class ReservedCore final : public CoreSupply {
  private:
   struct Server {
     CpuReservation reservation;
-    Instant since{}; // of neighbours
+    Instant since{}; // first instant of a neighbour's work
     Instant deadline{};
     Duration budget{0};
-    bool awake = false; // it has had a budget before
+    bool awake = false; // true once it has had a budget
     void begin(Instant now);
     void replenish(Instant now);
   };
   std::vector<Server> neighbours_;
   std::vector<std::optional<Server>> before_, after_; // by task
-  std::vector<bool> last_;                            // by task: its ready (or latest) part is its last one
+  std::vector<bool> last_;                            // by task: true if the last part is or was ready, not the first
   Server* running_ = nullptr;
   Instant next_ = Instant::max(); // the next replenishment or arrival of a neighbour
 
   [[nodiscard]] std::optional<Server>& of(std::uint32_t task) { return last_[task] ? after_[task] : before_[task]; }
 };
 
-/// The memory traffic of a part. It moves all its lines one after the other, as fast as the core can, once it has
-/// executed for `begin`.
+/// The memory traffic of a part. After it has executed for `begin`, the part moves lines of memory without pause for
+/// `length`.
 struct Burst {
   Duration begin{0};
   Duration length{0};
 };
 
-/// A budget, and the maximum overheads that the machine adds to it.
+/// The bandwidth budget of a core, and the maximum overheads of enforcing it.
 struct CoreRegulation {
   unsigned core = 0;
   Duration period{0};
@@ -86,9 +87,9 @@ struct CoreRegulation {
   policies::Lines budget = policies::unlimited;
   Duration line{1}; // time for the core to move one line
   Overshoot overshoot = Overshoot::carry;
-  Duration tick{0};                  // execution of the regulating thread in each period
-  bool greedy = false;               // best-effort work moves lines whenever no part is ready
-  std::function<Duration()> latency; // of a tick, and from the end of the budget until the core stands still
+  Duration tick{0};                  // execution time of the regulating thread in each period
+  bool greedy = false;               // true: best-effort work moves lines whenever no part is ready
+  std::function<Duration()> latency; // of a tick, and from the end of the budget until the core stops
   std::function<Burst(std::uint32_t task, bool last)> burst; // returns the burst of a part
 };
 
@@ -119,7 +120,7 @@ class RegulatedCore final : public CoreSupply {
   std::uint32_t part_ = 0;
   Instant grid_, tick_at_;
   Duration tick_left_{0};
-  Duration moved_{0}, given_{Duration::max()}; // lines moved and lines allowed in this period, as times
+  Duration moved_{0}, given_{Duration::max()}; // moved and allowed in this period, as time to move the lines
   Instant holds_at_ = Instant::max();
   bool held_ = false;
 };

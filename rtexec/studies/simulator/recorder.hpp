@@ -1,4 +1,4 @@
-// Reports on a run of the simulator in the form in which the executive reports on a real run.
+// Makes a report of a simulated run, in the same form as the executive's report of a real run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -18,8 +18,8 @@ class Recorder {
   /// `tasks` and `plan` must outlive this object.
   Recorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Notes how long parts take, whatever function provides it, and when jobs begin. `options` must not outlive this
-  /// object then.
+  /// Adds observers to `options` that record how long parts take and when jobs begin. Afterwards `options` must not
+  /// outlive this object.
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] Report report(const Outcome& outcome) const;
@@ -34,7 +34,7 @@ class Recorder {
 
   const TaskSet& tasks_;
   const Plan& plan_;
-  std::vector<std::unique_ptr<Watched>> watched_; // by task; by pointer, since counters do not move
+  std::vector<std::unique_ptr<Watched>> watched_; // by task; pointers, since the counters cannot be moved
   ChainRecorder chains_;
   Stop stop_{.cause = StopCause::duration, .task = {}};
 };

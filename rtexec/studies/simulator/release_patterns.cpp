@@ -32,7 +32,7 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   return value;
 }
 
-/// Returns a number from 0 to 1, without 1.
+/// Converts random bits into a number from the interval [0, 1).
 double share(std::uint64_t number) { return std::ldexp(static_cast<double>(number >> 11), -53); }
 
 Duration part_of(Duration whole, double of) {
@@ -59,7 +59,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 /// The positions of the columns that are read.
 struct Columns {
   std::size_t count = 0, task = 0, begin = 0, end = 0, outcome = 0;
-  std::optional<std::size_t> executed; // older records have none
+  std::optional<std::size_t> executed; // absent in records of older versions
 };
 
 std::optional<Columns> columns_of(std::string_view header) {
@@ -74,7 +74,7 @@ std::optional<Columns> columns_of(std::string_view header) {
   return complete ? std::optional(columns) : std::nullopt;
 }
 
-/// Returns the execution time of the device part.
+/// Returns the execution time of the device part in a row of the record.
 Result<Duration> executed_in(const std::vector<std::string_view>& fields, const Columns& columns) {
   const auto begin = config::number<Duration::rep>(fields[columns.begin]);
   const auto end = config::number<Duration::rep>(fields[columns.end]);

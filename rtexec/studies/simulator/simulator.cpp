@@ -49,9 +49,9 @@ class Simulation {
     while (!over_) {
       const Instant next = next_instant();
       if (next > horizon || !goes_on(horizon)) break;
-      now_ = std::max(now_, next); // a late release's nominal instant has passed
+      now_ = std::max(now_, next); // the nominal instant of a late release may have passed
       if (stop_at_ > now_) step();
-      else if (!end_core_parts()) begin_stop(); // all that ends at that instant has ended
+      else if (!end_core_parts()) begin_stop(); // ends at this instant precede the stop
       choose_stop();
       choose_undecided();
     }
@@ -68,33 +68,33 @@ class Simulation {
   struct TaskRun {
     TaskRun(policies::ReleaseGrid releases, policies::SporadicGate triggers) : grid(releases), gate(triggers) {}
     policies::ReleaseGrid grid;
-    policies::SporadicGate gate;          // used if ends of other jobs release it
+    policies::SporadicGate gate;          // used if ends of other jobs release the task
     std::vector<std::uint32_t> followers; // tasks that the ends of its jobs release
-    bool ends_at_deadline = false;        // under `let`, the jobs' deadlines count as their ends
+    bool ends_at_deadline = false;        // communication `let`: jobs end at their deadlines for followers
     Phase phase = Phase::idle;
     bool undecided = false;    // its next release is not known yet
-    bool awaits_end = false;   // a release waits for the end of the job
-    bool abandoned = false;    // the end of the job is no completion
+    bool awaits_end = false;   // true: a due release waits for the end of the job
+    bool abandoned = false;    // true: the job was aborted or failed, so its end is no completion
     bool part_exceeds = false; // the current part takes longer than its WCET
-    bool exceeded = false;     // an ended part of the job took longer than its WCET
+    bool exceeded = false;     // an earlier part of the job took longer than its WCET
     std::uint64_t job = 0;
     Instant nominal{};
     Duration remaining{0};   // remaining time of the part on the core
-    Duration device_part{0}; // time of the device part, all segments together
+    Duration device_part{0}; // time of the device part with all segments
     std::vector<Duration> segment_ends;
     std::size_t core = 0;
-    std::uint64_t taken_in = 0; // `turn_` at the last copy-out of a chunk of the task
+    std::uint64_t taken_in = 0; // value of `turn_` at the last copy-out of a chunk of the task
   };
 
   struct OnDevice {
     std::uint32_t task = 0;
-    std::uint32_t segment = 0;  // index of the executing segment of the job
-    std::uint32_t launched = 0; // number of launched segments, which follow each other without a decision
+    std::uint32_t segment = 0;  // index of the job's segment that executes
+    std::uint32_t launched = 0; // number of launched segments; they need no further decision
     Instant ends_at = never;    // end of the segment
   };
 
   struct CopyEngine {
-    std::deque<Action> queue; // the first one is being served
+    std::deque<Action> queue; // the first transfer is in progress
     Instant ends_at = never;
   };
 
@@ -103,8 +103,8 @@ class Simulation {
     std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
-    Instant ends_at = never; // end of the part, change by the supply, or end of a stop
-    bool stands = false;     // a machine stop holds it
+    Instant ends_at = never; // end of the part or of a stop, or a change by the supply
+    bool stands = false;     // true during a machine stop of the core
     std::unique_ptr<CoreSupply> supply{};
   };
 
@@ -118,7 +118,7 @@ class Simulation {
     return static_cast<std::size_t>(core - cores_.begin());
   }
 
-  /// Returns null if static priority alone decides.
+  /// Creates the supply of a core. Returns null if static priority alone decides which part has the core.
   std::unique_ptr<CoreSupply> supply_of(unsigned core) const {
     if (std::ranges::any_of(plan_.tasks, [](const PlannedTask& task) { return task.before_reservation.has_value(); }))
       return std::make_unique<ReservedCore>(plan_.tasks, options_.neighbours, core);
@@ -140,13 +140,13 @@ class Simulation {
     options_.observe({.kind = kind, .job = id(task), .now = now_, .nominal = runs_[task].nominal, .segment = segment});
   }
 
-  /// Reports the interval of the part on the core, before the part leaves it.
+  /// Reports to the observer the interval for which the current part has had the core.
   void observe_core(const Core& core) const {
     if (options_.observe_core && core.running && now_ > core.resumed)
       options_.observe_core({.job = id(*core.running), .core = core.number, .begin = core.resumed, .end = now_});
   }
 
-  /// Returns how long the part that begins takes.
+  /// Begins a part of a job. Returns the time that the part takes.
   Duration begin_part(std::uint32_t task, Part part) {
     const Duration wcet = plan_.tasks[task].wcet.of(part);
     const Duration takes = options_.execution ? options_.execution(id(task), part) : wcet;
@@ -185,21 +185,22 @@ class Simulation {
     return next;
   }
 
-  /// True if anything happens by then, other than in cores without a part.
+  /// True if there is anything left to simulate until `horizon`. Cores without a ready part do not count.
   bool goes_on(Instant horizon) const {
     return std::min(device_ends_at(), next_timer_) <= horizon ||
            std::ranges::any_of(engines_, [](const CopyEngine& engine) { return !engine.queue.empty(); }) ||
            std::ranges::any_of(cores_, [](const Core& core) { return !core.ready.empty(); });
   }
 
-  /// Sets `release_at_` or `ready_at_` of a task.
+  /// Sets one of the two timers of a task: its entry in `release_at_` or in `ready_at_`.
   void set_timer(std::vector<Instant>& timers, std::uint32_t task, Instant at) {
     timers_changed_ = timers_changed_ || timers[task] != at;
     timers[task] = at;
   }
 
-  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now is
-  /// considered in the choice. All end before releases, so that a job that ends now is not late.
+  /// Handles the first kind of event that is due. Parts on cores and transfers end before the part on the device, so
+  /// that the device's next choice considers jobs that request or are loaded now. All ends come before releases, so
+  /// that a job that ends now is not late.
   void step() {
     if (!end_core_parts() && !end_transfers() && !end_device_part()) serve_timers();
   }
@@ -243,7 +244,7 @@ class Simulation {
 
   bool triggered(std::uint32_t task) const { return tasks_.tasks[task].trigger == Trigger::after; }
 
-  /// Sets the release timer of a task that the ends of other jobs release.
+  /// Sets the release timer of a task that is released by the ends of another task's jobs.
   void await_trigger(std::uint32_t task) {
     TaskRun& run = runs_[task];
     const auto next = run.gate.next();
@@ -251,7 +252,7 @@ class Simulation {
     set_timer(release_at_, task, next ? run.grid.next() : never);
   }
 
-  /// Triggers the tasks that the end of a job of this task releases.
+  /// Triggers the tasks that follow this one, since one of its jobs has ended.
   void trigger_followers(std::uint32_t task) {
     const TaskRun& run = runs_[task];
     const Instant end = run.ends_at_deadline ? std::max(now_, run.nominal + tasks_.tasks[task].deadline) : now_;
@@ -377,7 +378,8 @@ class Simulation {
 
   bool stops(const Core& core) const { return now_ < stopped_until_ && (!stop_.cores || stop_.cores(core.number)); }
 
-  /// Returns the delay that a stop causes to work that begins now. `concerned`: the stop concerns this work.
+  /// Returns the rest of the current stop, which delays work that begins now. `concerned` is true if the stop affects
+  /// this kind of work.
   Duration left_of_stop(bool concerned) const {
     return concerned && now_ < stopped_until_ ? stopped_until_ - now_ : Duration(0);
   }
@@ -421,14 +423,14 @@ class Simulation {
     dispatch(core);
   }
 
-  /// Accounts for the time since the core was last settled.
+  /// Charges the time since the last call to the core's supply and to the observer.
   void settle(Core& core) const {
     observe_core(core);
     if (core.supply && !core.stands) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
   }
 
-  /// Gives the core to its most urgent ready part, or to the part that its supply chooses.
+  /// Gives the core to its most urgent ready part or, if it has a supply, to the part that the supply chooses.
   void dispatch(Core& core) {
     const bool stands = stops(core);
     const auto most_urgent = core.ready.empty() || stands ? std::nullopt : std::optional(core.ready.front());
@@ -483,7 +485,7 @@ class Simulation {
     return true;
   }
 
-  /// Ends a segment. A segment that was launched behind it begins at once.
+  /// Ends a segment. The next segment begins at once if it has already been launched.
   void end_segment(OnDevice& part) {
     const std::uint32_t ended = part.segment++;
     observe(Step::Kind::segment_end, part.task, ended);
@@ -501,8 +503,8 @@ class Simulation {
     return executed_after(task, segment + 1) - executed_after(task, segment);
   }
 
-  /// Returns the time of the first `segments` segments. It is in the ratio of their planned times, or even if those are
-  /// not known.
+  /// Returns the time that the first `segments` segments take in this job. The time of the device part is divided in
+  /// proportion to the planned times of the segments, or evenly if these are not known.
   Duration executed_after(std::uint32_t task, std::uint32_t segments) const {
     const TaskRun& run = runs_[task];
     if (segments == 0) return Duration(0);
@@ -511,7 +513,8 @@ class Simulation {
     return Duration(static_cast<std::int64_t>(part * end / run.segment_ends.back().count()));
   }
 
-  /// Returns the cumulative lengths of the segments, in any scale; the last one is above 0.
+  /// Returns the ends of the segments relative to the begin of the device part, in any scale. The last one is above
+  /// 0.
   std::vector<Duration> segment_ends(std::uint32_t task) const {
     std::vector<Duration> lengths = plan_.tasks[task].segment_wcets;
     const std::size_t segments = scheduler_.segments_of(task);
@@ -556,7 +559,7 @@ class Simulation {
     TaskRun& run = runs_[task];
     OnDevice& part = on_device_[action.beside ? 1 : 0];
     part.launched = action.segment + action.committed + 1;
-    if (part.ends_at != never) return; // it waits behind the executing segment
+    if (part.ends_at != never) return; // it waits for the end of the executing segment
     part.task = task;
     part.segment = action.segment;
     const auto& state = scheduler_.state();
@@ -605,8 +608,9 @@ class Simulation {
     return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out;
   }
 
-  /// Returns the planned time of a transfer. The fixed cost applies to the first chunk of a job's load, and to the
-  /// first chunk taken from a victim for the job. It applies again if the engine has served another job in between.
+  /// Returns the planned time of a transfer. The first chunk of a job's load has the fixed cost in addition. So has
+  /// the first chunk that is taken from each victim (a task that loses chunks) for the job. The fixed cost applies
+  /// again if the copy engine has served another job in between.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
     if (action.kind == Action::Kind::copy_in)
@@ -628,18 +632,18 @@ class Simulation {
   const Options& options_;
   policies::DeviceScheduler scheduler_;
   std::vector<TaskRun> runs_;
-  std::vector<Instant> release_at_; // by task: next look at its release grid
-  std::vector<Instant> ready_at_;   // by task: end of the release latency, when its first part becomes ready
+  std::vector<Instant> release_at_; // by task: next instant to consider a release
+  std::vector<Instant> ready_at_;   // by task: end of the release latency
   Instant next_timer_ = never;      // the earliest of all timers
   bool timers_changed_ = true;
   bool any_undecided_ = false;
   std::vector<Core> cores_;
   std::vector<CopyEngine> engines_;
-  std::optional<JobId> loads_for_, saves_for_; // jobs of the last transfers
-  std::uint64_t turn_ = 0;                     // counts changes of the job for which chunks are copied out
-  std::array<OnDevice, 2> on_device_;          // the second one co-runs with the first
-  MachineStop stop_;                           // the next stop, or the last one
-  Instant stop_at_ = never;                    // begin of the next stop
+  std::optional<JobId> loads_for_, saves_for_; // job of the last load, and of the last copy-out
+  std::uint64_t turn_ = 0;                     // counts how often copy-outs change to another job
+  std::array<OnDevice, 2> on_device_;          // the device part of the second co-runs with the first
+  MachineStop stop_;                           // next or current stop
+  Instant stop_at_ = never;                    // begin of the next stop; `never`: none is known
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

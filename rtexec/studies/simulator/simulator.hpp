@@ -1,18 +1,21 @@
-// Runs a plan in virtual time, with the same DeviceScheduler and ReleaseGrid as the executive. Cores are simulated
-// (preemptive, tasks pinned; static priority by core rank, or the plan's reservations). So is a device with one or two
-// copy engines, as the plan says: two engines copy one way each, one engine copies both ways. Each engine serves its
-// transfers in the order of their actions. The simulation is deterministic: the same inputs give the same run.
+// Runs a plan in virtual time, with the same DeviceScheduler and ReleaseGrid as the executive. Cores are simulated as
+// preemptive, with pinned tasks. They use static priority by core rank (the order of urgency on a core), or the
+// plan's reservations. The device has one or two copy engines, as the plan says. Of two engines, each copies in one
+// direction. A single engine copies in both. Each engine serves its transfers in the order of their actions. The
+// simulation is deterministic: the same inputs give the same run.
 //
-// Ends of jobs release the tasks that follow them (Task::after), through a SporadicGate; under `let` the jobs'
-// deadlines release them. Tasks that inputs or calls release come as if by a timer, unless Options::release says
-// otherwise.
+// The end of a job releases the tasks that follow it (Task::after), through a SporadicGate. With communication `let`,
+// the job's deadline does this instead. Tasks that inputs or calls release come as if a timer released them, unless
+// Options::release says otherwise.
 //
-// A device part of several segments is divided as its segments are planned, or evenly if their WCETs are not known.
+// The time of a device part with several segments is divided in proportion to the planned times of the segments, or
+// evenly if their WCETs are not known.
 //
-// Costs that a machine adds (switches, dispatch) are not simulated; callers include them in the execution times. At one
-// instant parts on cores end first, then transfers (in before out), then the part on the device; then jobs are
-// released, tasks in the order of the set. If two executions co-run, that of the queue's head ends first. A job aborted
-// by on_overrun = "abort-job" leaves the device's queue at once; a part or a transfer that has begun is completed.
+// The simulator adds no costs of a machine (switches, dispatch), so callers include them in the execution times. The
+// order of events at one instant is: ends of parts on cores, ends of transfers (in before out), end of the part on
+// the device, releases of jobs. Tasks are released in the order of the set. If two executions co-run, that of the
+// first job in the device's queue ends first. A job aborted by on_overrun = "abort-job" leaves the device's queue at
+// once. A part or a transfer that has begun is completed.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -31,30 +34,30 @@
 
 namespace rtexec::simulator {
 
-/// Returns the time of this part.
+/// Returns the member of `wcet` (a Wcet) that belongs to this part.
 [[nodiscard]] constexpr auto& of(auto& wcet, Part part) {
   return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
 }
 
-/// One step of a job, as an observer sees it.
+/// A step of a job, reported to observers.
 struct Step {
   enum class Kind : std::uint8_t {
     release, // the job starts; its deadline counts from `nominal`
     skip,    // the release at `nominal` is dropped; `job` is the next job
-    request, // the first part is done, and the job requests the device
-    hand_on, // the first part is done, and the last one begins: the task does not use the device
+    request, // the first part is done, and the job needs the device
+    hand_on, // the first part is done, and the last one follows: the task uses no device
     execution_start,
-    segment_end,   // the end of `segment` of the job, which is not its last one
-    segment_begin, // the begin of `segment`, which is not the job's first one
+    segment_end,   // end of `segment`, which is not the job's last one
+    segment_begin, // begin of `segment`, which is not the job's first one
     preemption,    // the job leaves the device between two segments
-    resumption,    // the job goes on after a preemption
+    resumption,    // the job continues on the device after a preemption
     execution_end,
     completion,
-    abort,          // the job is aborted; it ends once a part that has begun is done
-    stop,           // a policy of the task ends the run
-    transfer_begin, // of `action`, a copy_in or copy_out for `job`
+    abort,          // the job is aborted; a part that has begun is completed first
+    stop,           // a policy of the task ends the whole run
+    transfer_begin, // begin of `action`, a copy_in or copy_out for `job`
     transfer_end,
-    fail, // the job ends because a transfer that it needed has failed
+    fail, // the job ends because one of its transfers has failed
   };
   Kind kind{};
   policies::JobId job;
@@ -63,10 +66,10 @@ struct Step {
   policies::Action action{};                                         // set for transfers
   bool failed = false;                                               // set at the end of a transfer
   std::uint32_t segment = 0;                                         // set at the begin and the end of a segment
-  policies::ReleaseReason reason = policies::ReleaseReason::overrun; // of a skip or a stop
+  policies::ReleaseReason reason = policies::ReleaseReason::overrun; // reason of a skip or a stop
 };
 
-/// The actions that the device scheduler decided because of an event.
+/// The scheduler's actions as a result of one event.
 struct Decision {
   const policies::Event& event;
   std::span<const policies::Action> actions;
@@ -79,43 +82,43 @@ struct Stretch {
   Instant begin{}, end{};
 };
 
-/// A stop of the machine, or of parts of it, from `begin` on. Work there, running or begun meanwhile, ends later by the
-/// time that it shares with the stop. No reservation's runtime is used up. Releases keep their nominal instants.
+/// A stop of the machine, or of parts of it (a platform stall). Work that it affects ends later by the time of the
+/// stop during which it runs. No reservation's runtime is used up. Releases keep their nominal instants.
 struct MachineStop {
   Instant begin{};
   Duration length{0};
   std::function<bool(unsigned core)> cores{}; // returns true for a core that stops; absent: all stop
   bool device = true;
   bool transfers = true;
-  bool releases = true; // threads wake up later for their releases
+  bool releases = true; // true: threads wake up later for their releases
 };
 
-/// The options of a run. Defaults of absent functions: WCETs and swap costs of the plan, periodic releases, no latency,
-/// no failure, no observer.
+/// The options of a run. An absent function has a default: WCETs and swap costs of the plan, periodic releases, no
+/// latency, no failure, no observer.
 struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
-  /// Returns the time of a job's device part while a job of another task co-runs
+  /// Returns the time of a job's device part if job `other` of another task co-runs
   std::function<Duration(policies::JobId, policies::JobId other)> execution_beside{};
-  /// Returns the task's next release, not before `earliest`; nullopt if it is not known yet. Then the simulator asks
-  /// again whenever something has happened. It does not ask for tasks that are released after another one
+  /// Returns the task's next release, at `earliest` or later. Returns nullopt if it is not known yet. The simulator
+  /// then calls again after the next event. It does not call for tasks that other tasks release
   std::function<std::optional<Instant>(std::uint32_t task, Instant earliest)> release;
   /// Returns the time from a release until the first part is ready
   std::function<Duration(policies::JobId)> release_latency;
-  /// Returns how long a transfer takes instead of its planned time
+  /// Returns the time that a transfer takes. `planned` is the time by the plan
   std::function<Duration(const policies::Action&, Duration planned)> transfer;
   std::function<bool(const policies::Action&)> transfer_fails; // called at the end of the transfer
-  /// Returns the next stop, not before `now`, or nullopt if it is not known yet. Called whenever something has happened
-  /// and no stop is to come
+  /// Returns the next stop, at `now` or later. Returns nullopt if it is not known yet. The simulator calls after each
+  /// event unless a stop is ahead or in progress
   std::function<std::optional<MachineStop>(Instant now)> stop;
   std::vector<Neighbour> neighbours{};     // used if the plan has reservations
   std::vector<CoreRegulation> regulated{}; // used otherwise
   std::function<void(const Step&)> observe;
-  std::function<void(const Stretch&)> observe_core; // called when the interval, or the run, has ended
-  /// Called when a part gets its core, which it may lose at the same instant
+  std::function<void(const Stretch&)> observe_core; // called when the interval or the run ends
+  /// Called when a part gets its core. The part may lose the core at the same instant
   std::function<void(policies::JobId, unsigned core, Instant)> observe_dispatch;
-  std::function<void(const Decision&)> observe_decision; // called before the actions take effect
+  std::function<void(const Decision&)> observe_decision; // called before the actions are carried out
 };
 
 struct TaskStatistics {
@@ -127,13 +130,13 @@ struct TaskStatistics {
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
   std::uint64_t paired = 0; // jobs that began on the device while a job of another task executed
-  // number of times that a job left the device between two segments, with more to execute
+  // Number of times that a job left the device between two of its segments
   std::uint64_t preempted = 0;
   std::uint64_t chunks_in = 0;      // chunks of its memory that were copied in
   std::uint64_t chunks_out = 0;     // chunks of its memory that were copied out
   std::uint64_t chunks_dropped = 0; // chunks taken away without a copy
-  Duration response_max{0};         // of completed jobs, from their nominal release
-  Duration unfinished{0};           // age of the job that the end of the run cut off
+  Duration response_max{0};         // of completed jobs, since their nominal releases
+  Duration unfinished{0};           // age of a job that had not ended at the end of the run
   [[nodiscard]] Duration longest() const { return std::max(response_max, unfinished); }
 };
 
@@ -141,7 +144,7 @@ struct Outcome {
   std::vector<TaskStatistics> tasks; // in the order of the set
   std::uint64_t events = 0;          // number of events that the device scheduler decided on
   Instant end{};
-  bool stopped = false; // a task's policy stopped the run
+  bool stopped = false; // a task's policy ended the run
   [[nodiscard]] std::uint64_t missed() const;
 };
 

@@ -9,7 +9,7 @@
 namespace rtexec::simulator {
 namespace {
 
-/// Returns a function that calls both, in this order. The first may be empty.
+/// Returns a function that calls `first` and then `second`. `first` may be empty.
 template <class First, class Second> auto then(First first, Second second) {
   return [first = std::move(first), second = std::move(second)](const auto& seen) {
     if (first) first(seen);
@@ -75,7 +75,7 @@ void Tracer::see(const Step& step) {
   case Kind::completion: return complete(step);
   case Kind::abort: progress_[job.task].abandoned = true; return;
   case Kind::stop:
-    if (step.reason != policies::ReleaseReason::overrun) return; // run_end records it
+    if (step.reason != policies::ReleaseReason::overrun) return; // run_end records other reasons
     return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
   case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
   case Kind::transfer_end: return end_transfer(step);
@@ -100,7 +100,7 @@ void Tracer::dispatch(policies::JobId job, unsigned core, Instant at) {
   dispatched_.push_back({core, job, at});
 }
 
-/// Begins the parts that got their cores before `now`.
+/// Records the begin of parts that got their cores before `now`.
 void Tracer::begin_parts(Instant now) {
   if (dispatched_.empty() || dispatched_.front().at == now) return;
   for (const Dispatch& each : dispatched_)
@@ -117,7 +117,8 @@ void Tracer::begin_part(policies::JobId job, Instant at) {
   }
 }
 
-/// Records the start of a job. Its input was sampled as early before its release as allowed.
+/// Records the start of a job. The input is assumed to be sampled as early before the release as the input delay
+/// allows.
 void Tracer::start(policies::JobId job, Instant at) {
   write(traces::job_start, job, at);
   const Task& task = tasks_.tasks[job.task];
@@ -143,7 +144,7 @@ void Tracer::complete(const Step& step) {
   if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
 }
 
-/// Ends an aborted job, when the next one is released or dropped, or with the run.
+/// Records the end of an aborted job. This is due when the next job is released or dropped, or at the end of the run.
 void Tracer::end_abandoned(std::uint32_t task, Instant at) {
   Progress& progress = progress_[task];
   if (!std::exchange(progress.abandoned, false)) return;

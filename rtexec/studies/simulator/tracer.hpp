@@ -1,8 +1,8 @@
-// Writes a run of the simulator, while it goes on, with the events of a real run, in the order of their virtual times.
-// These times count from 0 and are in the fields of the events. The events' own time stamps are the times of writing.
+// Writes a simulated run to a trace, with the same events as a real run, in the order of their virtual times. These
+// times count from 0 and are fields of the events. The events' own time stamps are the real times of writing.
 //
-// Memory is constant, whatever the length of the run, and no event is lost. Whenever as many events as the session's
-// buffers hold have been written, the simulation waits until they are in files.
+// Memory is constant, whatever the length of the run, and no event is lost. When the number of written events reaches
+// the capacity of the session's buffers, the simulation waits until the buffers are in files.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -19,16 +19,17 @@ namespace rtexec::simulator {
 
 class Tracer {
  public:
-  /// Writes the set-up. The arguments must outlive this object. `session` must record this process.
+  /// Writes the begin of the run to the trace: task set, plan, tasks and chains. The arguments must outlive this
+  /// object. `session` must record this process.
   Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session);
 
-  /// Adds itself to the observers of the run.
+  /// Adds the tracer to the observers of a run with these options.
   void watch(Options& options);
-  /// Writes the end of the run. Returns the first error of the session during the run.
+  /// Writes the end of the run to the trace. Returns the first error of the session during the run.
   [[nodiscard]] Result<> end(const Report& report);
 
  private:
-  /// The progress of a task's job: the parts that have begun, and the time for which the current part has had its core.
+  /// The progress of a task's job: the parts that have begun, and how long the current part has had its core.
   struct Progress {
     std::uint64_t job = 0;
     Instant deadline{};
@@ -39,7 +40,7 @@ class Tracer {
     bool after_begun = false;
     Duration executed{0};
   };
-  /// A part that got its core just now, and keeps it if time advances.
+  /// A part that has just got its core. It really begins only if it still has the core when time advances.
   struct Dispatch {
     unsigned core = 0;
     policies::JobId job;
@@ -68,10 +69,10 @@ class Tracer {
   const TaskSet& tasks_;
   const Plan& plan_;
   traces::Session& session_;
-  std::uint64_t room_; // number of events until the next wait
+  std::uint64_t room_; // number of events that fit before the next wait
   std::uint64_t decisions_ = 0;
   std::vector<Progress> progress_;   // by task
-  std::vector<Dispatch> dispatched_; // dispatches of one instant
+  std::vector<Dispatch> dispatched_; // dispatches at the current instant
   Result<> outcome_;
 };
 

@@ -11,7 +11,7 @@ using policies::JobId;
 
 constexpr int steps = 60; // number of changes in an attack
 
-/// Returns a claim that every task keeps its bound, or its deadline if it has no bound.
+/// Returns a claim that every task keeps its response bound, or its deadline if it has no bound.
 Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency) {
   Claim claim{.tasks = tasks, .plan = plan, .release_latency = release_latency};
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -22,8 +22,7 @@ Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency)
   return claim;
 }
 
-/// A simulated run as seen from outside: when jobs came, and the job with the longest response in relation to its
-/// bound.
+/// The results of a simulated run: the releases of jobs, and the job with the largest ratio of response to bound.
 class Seen {
  public:
   Seen(const Claim& claim, Options options)
@@ -37,9 +36,9 @@ class Seen {
 
   JobId job;
   Duration response{0};
-  Instant end{}; // end of the job, or of the run that cut it off
+  Instant end{}; // end of `job`, or of the run if the job had not ended
 
-  /// Returns the releases up to `end`, counted from `begin`.
+  /// Returns the releases of a task from `begin` to `end`, as times since `begin`.
   std::vector<Duration> releases(std::uint32_t task, Instant begin) const {
     std::vector<Duration> list;
     for (const Instant release : releases_[task])
@@ -95,7 +94,8 @@ Options listed_run(const TaskSet& tasks, Duration horizon) {
   return options;
 }
 
-/// Returns the shortest tried history whose last job takes as long. Its lists start with the first job.
+/// Searches for a shorter run with the same worst case. Repeats the last part of the run from its first release on.
+/// Doubles the length of this part until the same task responds as late as before.
 WorstCase shortened(const Claim& claim, const Seen& seen) {
   WorstCase found;
   for (Duration length = std::max(seen.response, Duration(1));; length *= 2) {
@@ -131,7 +131,7 @@ WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& 
   const Seen seen(claim, worst);
   WorstCase found;
   if (search.early) {
-    // The execution times belong to the run, so it is not shortened.
+    // The run cannot be shortened, because the adversary's execution times belong to the numbers of the jobs.
     found = {.tasks = listed(claim.tasks, seen, Instant{}), .run = worst, .job = seen.job, .response = seen.response};
     found.run.horizon = seen.end - Instant{};
   } else {

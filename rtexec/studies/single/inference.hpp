@@ -1,4 +1,4 @@
-// Runs a model alone on a device, outside any schedule: placed, bound and executed as the executive does it.
+// Runs a model alone on a device, without a schedule. It is placed in memory, bound and executed as in the executive.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,16 +24,16 @@ struct InferenceOptions {
   std::string arguments{};    // arguments for a back end other than the built-in one
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;
-  /// Sizes of input dimensions that the file leaves open.
+  /// Sizes of those input dimensions that the model's file does not fix.
   tasks::GivenInputs given{};
-  /// Results of an earlier tuning, as for Workload::use().
+  /// Choices of an earlier tuning, for Workload::use().
   std::vector<std::string> chosen{};
 };
 
 class Inference {
  public:
-  /// Loads the model. If `tuning` is set, first finds the fastest way to compute each layer, and calls `tuning` with
-  /// the progress.
+  /// Loads the model. If `tuning` is set, finds the fastest implementation of each layer first, and calls `tuning`
+  /// with the progress.
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
@@ -41,14 +41,15 @@ class Inference {
   [[nodiscard]] const Workload& workload() const { return *workload_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// Reads pictures or tensors: FILE for the only input, or NAME=FILE for each. Without any, inputs are seeded noise.
-  /// `preprocessing` applies to all pictures; returns bad_input if it is set and there is no picture.
+  /// Reads the inputs from pictures or tensors. `given` has FILE for a single input, or NAME=FILE for each. If it is
+  /// empty, inputs are noise with a fixed seed. `preprocessing` applies to all pictures. Returns bad_input if it is
+  /// set and no input is a picture.
   [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given, const Preprocessing& preprocessing = {});
-  /// Executes `repeat` jobs on the compute engine, one right after the other. Returns the times of their device parts,
-  /// ascending. Repeated jobs begin with one that is not counted, as the executive warms up.
+  /// Executes `repeat` jobs on the compute engine, one right after the other. Returns the times of their device
+  /// parts, in ascending order. If `repeat` is above 1, an additional job first warms up.
   [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
 
-  /// Returns the file of each input, in the model's order; empty: noise.
+  /// Returns the file of each input, in the model's order. Returns none if the inputs are noise.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   /// Returns the preprocessing of the pictures.
   [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }

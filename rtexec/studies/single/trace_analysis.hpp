@@ -1,4 +1,4 @@
-// Reads a recording once for its figures, and a second time for pictures of its important intervals.
+// Reads a recording once for its figures, and once more to draw its important intervals.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -26,7 +26,8 @@ struct Stretch {
 };
 [[nodiscard]] Result<Stretch> parse_window(const std::string& text);
 
-/// Draws `window`, or the windows of traces::windows_of() if it is empty. `pieces` is the count of PieceCounter.
+/// Draws the interval `window`, or those that traces::windows_of() finds if it is empty. `pieces` is the result of a
+/// PieceCounter for this recording.
 [[nodiscard]] Result<std::vector<traces::Gantt>> draw(const ReadRecords& read, const traces::Analysis& analysis,
                                                       std::uint64_t pieces, const std::string& window);
 

@@ -1,6 +1,6 @@
-// A design-space study of many random task sets: how many each device test proves, and how many are possible at all.
-// One quantity of the sets is varied. Results depend on the study alone, not on the number of threads, their order, or
-// the number of sittings.
+// A study of many random task sets: how many of them each device test proves schedulable, and how many can be
+// schedulable at all. One quantity of the sets is varied. Results depend on the study alone. They do not depend on
+// the number of threads, their order, or interruptions.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -23,10 +23,10 @@ namespace rtexec::study {
 /// A necessary condition, which every feasible set meets.
 enum class Necessary {
   utilisation, // the utilisation is at most 1
-  memory,      // and the largest task fits into the memory
+  memory,      // additionally, the largest task fits into the memory
 };
 
-/// A test, and its assumptions about the device and memory.
+/// A column of the results: a test, with its assumptions about the device and the memory.
 struct Column {
   std::string_view name;
   std::variant<policies::DeviceTest, Necessary> test{};
@@ -35,12 +35,13 @@ struct Column {
   policies::Levels levels{}; // used by `segmented`
 };
 
-/// Returns all columns for this order of jobs, the weakest first. `segments`: for tasks that are cut; necessary
-/// conditions come first.
+/// Returns all columns for this order of jobs, the weakest first. If `segments` is true, the columns are for tasks
+/// that are cut into segments. Necessary conditions come first.
 [[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };
-/// Returns the name in tables, CSV and JSON: "n", "utilisation", "reduced_percent", "high_resolution".
+/// Returns the name of the varied quantity in tables, CSV and JSON: "n", "utilisation", "reduced_percent",
+/// "high_resolution".
 [[nodiscard]] std::string_view name_of(Axis axis);
 
 struct Study {
@@ -48,30 +49,31 @@ struct Study {
   policies::TaskSource source{};
   policies::StudyDevice device{};
   Order order = Order::edf;
-  policies::StudyPoint point{}; // without the varied quantity
+  policies::StudyPoint point{}; // the quantities that are not varied
   Axis axis = Axis::tasks;
-  std::vector<double> values{}; // of the axis, one per row
-  std::size_t sets = 0;         // in each row
+  std::vector<double> values{}; // values of the varied quantity, one per row
+  std::size_t sets = 0;         // number of task sets in each row
   std::uint64_t seed = 1;
   std::vector<Column> tests{}; // fewer than 31
 };
 
-/// Returns the text of a value in tables and files.
+/// Returns a value of the varied quantity as text, as in tables and files.
 [[nodiscard]] std::string text_of(double value);
 
-/// Returns the tests that prove the set of this number at `value` of the axis: bit i stands for `study.tests[i]`.
+/// Generates the task set with this number at `value` of the varied quantity, and applies the tests. Bit i of the
+/// result is set if `study.tests[i]` proves the set schedulable.
 [[nodiscard]] std::uint32_t proved(const Study& study, double value, std::size_t number);
 
-/// A part of the sets of each row: every `of`th set, so that all parts take about equally long.
+/// A part of a sweep: every `of`th set of each row. With this division all parts take about equally long.
 struct Part {
-  std::size_t number = 1; // from 1
+  std::size_t number = 1; // from 1 to `of`
   std::size_t of = 1;
   [[nodiscard]] bool has(std::size_t set) const { return set % of == number - 1; }
   [[nodiscard]] std::size_t size(std::size_t sets) const { return (sets + of - number) / of; }
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// By row and set, the tests that proved it, if known. Only one thread writes each entry.
+/// The outcome of each task set, if known: the tests that proved it. Only one thread writes each entry.
 class Outcomes {
  public:
   Outcomes(std::size_t rows, std::size_t sets)
@@ -79,7 +81,7 @@ class Outcomes {
 
   [[nodiscard]] std::size_t sets() const { return sets_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// `item` is row * sets + set.
+  /// Returns true if the outcome of `item` is known. `item` is row * sets + set.
   [[nodiscard]] bool known(std::size_t item) const {
     return (masks_[item].load(std::memory_order_acquire) & done) != 0;
   }
@@ -96,18 +98,19 @@ class Outcomes {
   std::unique_ptr<std::atomic<std::uint32_t>[]> masks_;
 };
 
-/// Computes the unknown outcomes of `part` with `threads` threads. Now and then, and at the end, the calling thread
-/// passes new items to `finished`, in order; there may be none. This goes on until everything is done or `finished`
-/// returns false; then it also gets the items that threads had begun.
+/// Computes the unknown outcomes of `part` with `threads` threads. From time to time, and at the end, the calling
+/// thread passes the newly computed items, in order, to `finished`. The list may be empty. Ends when all outcomes are
+/// known or `finished` returns false. In the latter case `finished` is called once more, with the items that were in
+/// progress.
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
               const std::function<bool(std::span<const std::size_t> items)>& finished, const Part& part = {});
 
 struct Row {
   double value = 0;
-  std::vector<double> percent; // percent of sets proved, by test
+  std::vector<double> percent; // percent of the row's sets that each test proved
 };
 
-/// Returns the rows. All outcomes must be known.
+/// Returns the rows of the results. All outcomes must be known.
 [[nodiscard]] std::vector<Row> rows_of(const Study& study, const Outcomes& outcomes);
 
 } // namespace rtexec::study

@@ -20,7 +20,7 @@ constexpr std::size_t max_rows = 1000;
 constexpr std::size_t max_items = 100'000'000;
 constexpr std::size_t max_layers = 1000;
 
-/// Parses "A" or "A..B".
+/// Splits a range "A..B" into its ends. For "A" both ends are A.
 std::pair<std::string, std::string> ends_of(const std::string& text) {
   const std::size_t dots = text.find("..");
   return dots == text.npos ? std::pair(text, text) : std::pair(text.substr(0, dots), text.substr(dots + 2));
@@ -28,7 +28,7 @@ std::pair<std::string, std::string> ends_of(const std::string& text) {
 
 std::optional<double> number(std::string_view text) { return config::number<double>(text); }
 
-/// Parses "7", "7..13" or "0..70:10".
+/// Parses a list of values: "7", "7..13" or "0..70:10" (with step 10).
 std::vector<double> values_of(const std::string& option, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto [from, to] = ends_of(text.substr(0, colon));
@@ -39,7 +39,7 @@ std::vector<double> values_of(const std::string& option, const std::string& text
   if ((*most - *least) / *step >= max_rows)
     give_up(Errc::bad_input, option + " " + text + ": more than " + std::to_string(max_rows) + " rows");
   std::vector<double> values;
-  // Converts through texts, so that values do not depend on where the range began.
+  // Rounds each value to its decimal text, so that it does not depend on the begin of the range.
   for (std::size_t i = 0; *least + static_cast<double>(i) * *step <= *most + *step * 1e-9; ++i)
     values.push_back(*number(text_of(*least + static_cast<double>(i) * *step)));
   return values;
@@ -143,12 +143,12 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
   }
 }
 
-/// An option that varies a quantity: one of --n, --utilisation, --reduced and --high.
+/// One of the options whose quantity can be varied: --n, --utilisation, --reduced and --high.
 struct Variable {
   const char* option;
   const std::string& given;
   Axis axis;
-  double least, most; // limits of useful values
+  double least, most; // limits of the values
   bool whole;
   std::vector<double> values;
 };

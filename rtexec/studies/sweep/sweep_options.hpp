@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// The texts of the options of `rtexec sweep`. Empty options take the value of the preset or the default.
+/// The options of `rtexec sweep` as texts. An empty option takes the preset's value or the default.
 struct SweepOptions {
   std::string preset;
   std::string tasks, utilisation, reduced, high;

@@ -21,7 +21,7 @@ constexpr std::size_t max_parts = 100'000;
 constexpr std::size_t longest_file = 1 << 16;
 constexpr const char* how_to_make = "`rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one";
 
-/// Calls `visit` with the name of each option, as the command line has it, and its value.
+/// Calls `visit` with the name and the value of each option. The names are those of the command line.
 void each_option(auto& options, auto visit) {
   visit("preset", options.preset);
   visit("n", options.tasks);
@@ -58,7 +58,7 @@ json json_of(const SweepOptions& options) {
   return object;
 }
 
-/// Throws json::exception if a field is missing or of another type.
+/// Reads the options from JSON. Throws json::exception if a field is missing or of another type.
 SweepOptions options_of(const json& object) {
   SweepOptions options;
   const auto take = [&]<class Value>(const char* name, Value& value) {
@@ -110,7 +110,8 @@ std::string difference(const json& there, const json& here) {
   return "more options are given there than in ";
 }
 
-/// Returns the parts by number. They must be of one study and one division, without missing or duplicate parts.
+/// Reads the parts in `folders`, and returns them by number. All must belong to the same sweep, divided into the same
+/// number of parts. No part may be missing or occur twice. Throws Failed.
 std::vector<PartFile> parts_of(std::span<const fs::path> folders) {
   std::vector<PartFile> parts;
   for (const fs::path& folder : folders) {

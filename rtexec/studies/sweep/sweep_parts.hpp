@@ -1,5 +1,5 @@
-// A sweep that several machines share: each computes one part of its sets in a folder. Together the parts equal the
-// sweep of one machine, because a set depends on its number alone.
+// A sweep that several machines share. Each machine computes one part of the task sets, in a folder of its own.
+// Together the parts equal the sweep of one machine, because a set depends only on its number.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,16 +17,17 @@ namespace rtexec::study {
 [[nodiscard]] Result<Part> parse_part(std::string_view text);
 [[nodiscard]] std::string to_string(const Part& part);
 
-/// Writes FOLDER/part.json, which says which part of which sweep FOLDER/outcomes.csv is. Returns bad_input if the
-/// folder has another part.
+/// Writes FOLDER/part.json, which says which part of which sweep is in FOLDER/outcomes.csv. Returns bad_input if the
+/// folder already has another part.
 [[nodiscard]] Result<> write_part(const std::filesystem::path& folder, const Part& part, const SweepOptions& options);
 
 struct WholeSweep {
   Study study;
   Outcomes outcomes; // all of them are known
 };
-/// Returns the sweep that the parts in these folders make together. Returns bad_input if they are of different sweeps
-/// or versions of rtexec, or divided differently, or if one is missing, duplicate or unfinished.
+/// Joins the parts in `folders`, and returns the whole sweep. Returns bad_input if the parts belong to different
+/// sweeps or versions of rtexec, or were divided differently. Also returns bad_input if one is missing, duplicate or
+/// unfinished.
 [[nodiscard]] Result<WholeSweep> put_together(std::span<const std::filesystem::path> folders);
 
 } // namespace rtexec::study
