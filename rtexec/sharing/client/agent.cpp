@@ -23,7 +23,7 @@ Agent::~Agent() {
   thread_.join();
 }
 
-/// Begins all pending commands before it waits for the oldest.
+/// Carries out the daemon's commands. Begins all pending commands before it waits for the oldest move.
 void Agent::serve() noexcept {
   static_cast<void>(segment_.lifeline.hold()); // if it fails, the daemon notices the end later, by the pidfd
   for (;;) {
@@ -36,7 +36,8 @@ void Agent::serve() noexcept {
   }
 }
 
-/// Begins the next command. Returns false if there is none, or too many are under way.
+/// Begins the next command. Returns false if there is none, if the maximum of moves is in progress, or if the agent
+/// is stopping.
 bool Agent::take() noexcept {
   if (loads_.count == at_once || saves_.count == at_once || stopping_.load(std::memory_order_acquire)) return false;
   Entry command;
@@ -59,7 +60,7 @@ void Agent::begin(Moves& moves, const Entry& command) noexcept {
     moves.entries[moves.count++] = command;
     return;
   }
-  while (moves.count > 0) finish(moves); // each direction ends in the order of its commands
+  while (moves.count > 0) finish(moves); // moves of one direction end in the order of their commands
   tell(command, false);
 }
 
@@ -73,7 +74,8 @@ void Agent::finish(Moves& moves) noexcept {
 
 void Agent::tell(const Entry& command, bool done) noexcept {
   const bool load = command.kind == static_cast<std::uint16_t>(EntryKind::load);
-  // If send() fails, the daemon is gone, or treats the client as hostile. In both cases it frees the client's frames.
+  // If send() fails, the daemon is gone, or regards the client as hostile. In both cases it frees the client's
+  // frames.
   static_cast<void>(
       outbox_.send({.kind = static_cast<std::uint16_t>(load ? EntryKind::loaded : EntryKind::saved),
                     .status = static_cast<std::uint16_t>(done ? protocol::Outcome::done : protocol::Outcome::failed),

@@ -1,8 +1,9 @@
-// The thread of a client that carries out the daemon's commands: it loads and saves slots, and reports the end of each
-// move. Several moves are under way at once in each direction, so that copies follow each other without a gap.
+// The thread of a client that carries out the daemon's commands. It loads and saves slots (a slot is a chunk of the
+// client's memory), and reports the end of each move. Several moves are in progress at once in each direction, so
+// that copies follow each other without a gap.
 //
-// Ownership: segment, outbox and memory outlive the agent. The thread begins in start(), and ends in the destructor
-// once all moves that it has begun are finished.
+// Ownership: segment, outbox and memory outlive the agent. The thread begins in start(). It ends in the destructor,
+// after all moves that it has begun.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,18 +23,19 @@ namespace rtexec::client {
 
 class Agent {
  public:
-  /// Called when others wait for the device that `job` holds. Runs on the agent's thread; must not block. May be empty.
+  /// Called when other clients wait for the device that `job` holds. Runs on the agent's thread, and must not block.
+  /// May be empty.
   using Hurry = std::function<void(std::uint64_t job)>;
 
-  /// Starts the thread. Returns refused if it cannot have the priority.
+  /// Starts the thread. Returns refused if the system does not grant the priority.
   [[nodiscard]] static Result<std::unique_ptr<Agent>> start(protocol::Segment& segment, Outbox& outbox,
                                                             ClientMemory& memory, const hal::ThreadSettings& settings,
                                                             Hurry hurry);
   ~Agent();
 
  private:
-  static constexpr std::size_t at_once = 4; // in each direction; the daemon orders fewer at a time
-  /// Loads, or saves, that have begun, the oldest first.
+  static constexpr std::size_t at_once = 4; // in each direction; the daemon commands fewer at a time
+  /// Loads, or saves, in progress. The oldest comes first.
   struct Moves {
     std::array<protocol::Entry, at_once> entries;
     std::size_t count = 0;

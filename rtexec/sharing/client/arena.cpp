@@ -7,7 +7,7 @@
 namespace rtexec::client {
 namespace {
 
-/// The number of gaps that are examined, from the smallest one with enough room on.
+/// The maximum number of gaps to examine for an object, from the smallest gap that has enough room.
 constexpr int max_candidates = 16;
 
 std::uint64_t aligned_up(std::uint64_t value, std::uint64_t unit) noexcept { return (value + unit - 1) / unit * unit; }
@@ -28,7 +28,8 @@ std::optional<Arena::Block> Arena::allocate(Bytes size, Bytes alignment) {
   const auto gap = pieces_.find(choice->gap);
   const Offset end = choice->gap + gap->second.size;
   const std::uint64_t before = choice->offset - choice->gap, after = end - choice->offset - bytes;
-  // Does all allocations first. A gap before the object keeps its existing piece.
+  // Makes all allocations before any change, so that an exception has no effect. A gap before the object keeps its
+  // existing piece.
   Pieces new_pieces;
   Gaps new_gaps;
   if (before > 0) {
@@ -85,7 +86,7 @@ bool Arena::split(Bytes offset, Bytes size) {
   return true;
 }
 
-/// Merges the gap `next` into `piece`, which ends before it.
+/// Merges the gap `next` into `piece`, the gap that ends where `next` begins.
 void Arena::absorb(Pieces::iterator piece, Pieces::iterator next) noexcept {
   gaps_.erase({next->second.size, next->first});
   piece->second.size += next->second.size;
@@ -108,7 +109,7 @@ std::optional<Arena::Choice> Arena::choose(std::uint64_t size, std::uint64_t ali
   };
   auto gap = gaps_.lower_bound({size, 0});
   for (int seen = 0; gap != gaps_.end() && seen < max_candidates; ++gap, ++seen) look_at(gap->first, gap->second);
-  // The candidates may all be too small because of alignment. A gap of `size` + `alignment` always fits.
+  // All candidates may be too small because of the alignment. A gap of `size` + `alignment` always fits.
   if (!best && gap != gaps_.end()) {
     for (gap = gaps_.lower_bound({size + alignment, 0}); gap != gaps_.end() && !best; ++gap) {
       look_at(gap->first, gap->second);
@@ -128,8 +129,8 @@ std::optional<Arena::Choice> Arena::place(Offset gap, std::uint64_t room, std::u
   return Choice{gap, offset, fresh_slots(gap, room, offset, size), room - size, at_slot};
 }
 
-/// Returns the number of slots of [offset, offset + size), within a gap, that contain no part of an object. Only the
-/// first and the last slot of a gap may contain a part of a neighbour.
+/// Returns the number of unused slots that the range [offset, offset + size) would begin to use. The range lies in
+/// the gap of `room` bytes at `gap`. Only the first and the last slot of a gap may contain a part of another object.
 std::uint64_t Arena::fresh_slots(Offset gap, std::uint64_t room, Offset offset, std::uint64_t size) const noexcept {
   const Offset gap_end = gap + room;
   const auto first = offset / slot_, last = (offset + size - 1) / slot_;

@@ -1,10 +1,10 @@
 // An allocator of addresses for a client's device memory. The addresses are one range, reserved once and divided into
-// slots of one chunk each. The arena knows offsets only, not the contents of slots. Best fit: an object begins to use
-// as few unused slots as possible, and then leaves the smallest rest of a gap. Freed space is joined with the gaps on
-// both sides.
+// slots of one chunk each. The arena manages offsets only, not the contents of slots. It places an object (an
+// allocation) in the gap where it begins to use the fewest unused slots. Among equal gaps it takes the one with the
+// smallest rest. Freed space is joined with the gaps on both sides.
 //
-// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect; free() never fails. Each
-// takes time logarithmic in the number of objects, whatever their sizes.
+// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect. free() never fails.
+// Both take time logarithmic in the number of objects, whatever their sizes.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -20,7 +20,7 @@ namespace rtexec::client {
 
 class Arena {
  public:
-  /// The unit of all addresses and sizes: addresses are multiples of it, and sizes are rounded up to one.
+  /// The unit of addresses and sizes. Addresses are multiples of it, and sizes are rounded up to a multiple of it.
   static constexpr Bytes granule{512};
 
   struct Block {
@@ -36,17 +36,18 @@ class Arena {
   /// Creates an arena of `slots` slots of size `slot`, a multiple of the granule. Both are at least 1.
   Arena(std::size_t slots, Bytes slot);
 
-  /// Allocates `size` bytes, at least 1, at a multiple of `alignment`, a power of two that divides the slot or is a
-  /// multiple of it. An object of a slot or more begins at a slot's begin if it uses no more slots for that. The gap at
-  /// the end of the range is used only if no other gap fits. Returns nullopt if no gap fits.
+  /// Allocates `size` bytes at a multiple of `alignment`. `size` is at least 1. `alignment` is a power of two that
+  /// divides the slot size or is a multiple of it. An object of a slot or more begins at the begin of a slot, unless
+  /// it would then use more slots. The gap at the end of the range is used only if no other gap fits. Returns nullopt
+  /// if no gap fits.
   [[nodiscard]] std::optional<Block> allocate(Bytes size, Bytes alignment = granule);
   /// Frees the object at `offset`. Returns false, without effect, if no object begins there.
   bool free(Bytes offset) noexcept;
-  /// Shrinks the object at `offset` to `size`, and makes the remainder an object too. May throw std::bad_alloc, as
-  /// allocate(). Returns false if no object begins there, or no remainder would be left.
+  /// Shrinks the object at `offset` to `size`, and makes the remainder a new object. Returns false if no object
+  /// begins there, or no remainder would be left. May throw std::bad_alloc without effect.
   bool split(Bytes offset, Bytes size);
 
-  /// Returns the object that contains this byte; nullopt: none does.
+  /// Returns the object that contains the byte at `offset`, or nullopt if there is none.
   [[nodiscard]] std::optional<Block> find(Bytes offset) const noexcept;
   [[nodiscard]] Slots slots_of(Block block) const noexcept;
   [[nodiscard]] bool uses(std::size_t slot) const noexcept;
@@ -67,7 +68,7 @@ class Arena {
   using Gaps = std::set<std::pair<std::uint64_t, Offset>>;
   struct Piece {
     std::uint64_t size = 0;
-    Gaps::node_type entry; // of an object: the spare node that makes it a gap without an allocation; of a gap: empty
+    Gaps::node_type entry; // object: spare node for its later gap, so that free() allocates nothing; gap: empty
   };
   using Pieces = std::map<Offset, Piece>;
   struct Choice {
@@ -86,7 +87,7 @@ class Arena {
 
   std::uint64_t slot_;
   std::uint64_t end_;
-  Pieces pieces_; // the whole range, without holes and without adjacent gaps
+  Pieces pieces_; // objects and gaps, which cover the whole range; no two gaps are adjacent
   Gaps gaps_;
   Bytes used_{0};
   std::size_t slots_in_use_ = 0;

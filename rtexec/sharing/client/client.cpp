@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
-constexpr Duration between_looks = 2ms; // polls for the end of the last job
+constexpr Duration between_looks = 2ms; // interval between checks for the end of the last job
 constexpr Duration spin = 30us;         // an idle daemon on an awake core answers within this time
 constexpr Duration between_questions = 5ms;
-constexpr Duration asks_for = 2s;    // retries of a request that may succeed when jobs of others have ended
-constexpr int look_for_end_ms = 200; // between checks for this client's end; poll() reports the daemon's end at once
+constexpr Duration asks_for = 2s;    // maximum time of retries after the answer "later"
+constexpr int look_for_end_ms = 200; // between checks if this client ends; poll() reports the daemon's end at once
 
 Errc code_of(protocol::Refusal refusal) {
   switch (refusal) {
@@ -38,8 +38,9 @@ Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has gone.");
 
 } // namespace
 
-/// Sends a request and returns the answer. `with` receives the answer's descriptor. If the daemon answers "later", asks
-/// again for a while, but not while the client holds the device, since others wait for it.
+/// Sends a request and returns the answer. `with` receives the descriptor of the answer. While the daemon answers
+/// "later", repeats the request for up to `asks_for`. Does not repeat it while the client holds the device, because
+/// other clients wait for the device.
 template <class Answer, class Question> Result<Answer> Client::ask(const Question& question, config::Descriptor* with) {
   protocol::Letter letter;
   later_ = false;
@@ -66,7 +67,7 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
 }
 
 Result<std::unique_ptr<Client>> Client::connect(ClientOptions options, ClientMemory& memory) {
-  std::error_code error; // the next daemon must be found even if the process changes its directory
+  std::error_code error; // an absolute path is valid even if the process changes its directory
   if (const auto whole = std::filesystem::absolute(options.directory, error); !error) options.directory = whole;
   std::unique_ptr<Client> client(new Client(std::move(options), memory));
   if (auto opened = client->open(); !opened) return Unexpected(opened.error());
@@ -145,7 +146,7 @@ Result<> Client::grow(std::uint32_t slots) {
   };
   auto grown = asked();
   if (!grown && later_ && holds()) {
-    end(); // the interrupted work continues as its next job in any case
+    end(); // the interrupted work continues as the client's next job in any case
     grown = asked();
   }
   if (!grown) return Unexpected(grown.error());
@@ -177,7 +178,7 @@ void Client::end() noexcept {
   connection()->jobs.end();
 }
 
-// ---- the daemon's end ----
+// ---- after the end of the daemon ----
 
 void Client::keep() {
   for (;;) {
@@ -196,7 +197,7 @@ void Client::await_end_of_daemon() const {
   }
 }
 
-/// Waits for the end of the current job, since its memory stays resident so long.
+/// Waits for the end of the current job, because its memory must stay resident until then. Then saves all slots.
 void Client::leave_daemon() {
   const auto current = connection();
   current->jobs.lose();

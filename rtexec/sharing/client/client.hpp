@@ -1,9 +1,10 @@
 // A process as a client of the daemon. It connects to the daemon, moves its memory at the daemon's command, and holds
-// the device while a job is granted. If the daemon goes away, the current job ends and all memory is saved. The client
-// then waits for the next daemon and restores its slots and declaration there. Callers only wait longer.
+// the device while a job is granted. If the daemon ends, the client completes the current job and saves all memory.
+// It then waits for the next daemon, and restores its slots and its declaration there. Callers wait longer, and see
+// no error.
 //
-// Threading: any thread, but one thread calls begin(), grow() and declare() of one job. It has two threads of its own:
-// the agent (agent.hpp), and one that notices that the daemon has gone.
+// Threading: any thread may call, but begin(), grow() and declare() of one job must be on the same thread. The client
+// has two threads of its own: the agent (agent.hpp), and one that notices the end of the daemon.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -32,34 +33,37 @@ struct ClientOptions {
   std::filesystem::path directory; // the daemon's directory
   std::string name;
   Bytes granularity;         // granularity of the driver's chunks
-  bool takes_chunks = false; // true: it can import chunks of others, by file descriptor
+  bool takes_chunks = false; // true: the driver can import chunks of others by file descriptor
   Agent::Hurry hurry;
-  /// Reports when the daemon goes and comes back, and why it refuses the client then; may be empty.
+  /// Receives a text when the daemon ends, when a daemon runs again, and when it refuses the client then. May be
+  /// empty
   std::function<void(const std::string&)> notice;
 };
 
 class Client {
  public:
-  /// Connects to the daemon. Returns cancelled if no daemon listens, refused with the reason if it rejects this
-  /// process.
+  /// Connects to the daemon. Returns cancelled if no daemon listens. Returns refused, with the reason, if the daemon
+  /// rejects this process.
   [[nodiscard]] static Result<std::unique_ptr<Client>> connect(ClientOptions options, ClientMemory& memory);
   ~Client();
 
   [[nodiscard]] Bytes chunk_size() const noexcept { return {welcome_.chunk_bytes}; }
   [[nodiscard]] std::uint32_t limit_slots() const noexcept { return welcome_.limit_slots; }
 
-  /// Declares that jobs come at least `period` apart, take at most `wcet`, and have to end within `deadline`. Returns
-  /// the promised response bound. Returns not_proved with the numbers of the verdict, or if jobs of others have to end
-  /// first. The call waits up to 2 s for those, unless the client holds the device.
+  /// Declares that jobs come at least `period` apart, take at most `wcet`, and must end within `deadline`. Returns
+  /// the promised response bound. Returns not_proved, with the numbers, if admission cannot promise the deadline. If
+  /// it must first wait for jobs of other clients, the call retries for up to 2 s, unless the client holds the
+  /// device. Then it returns not_proved too.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
-  /// Grows the arena to `slots`. If the client holds the device, its work there must have ended before the call, and
-  /// all slots are resident afterwards. If jobs of others have to end first, the client's job ends before that, and the
-  /// client releases the device. Returns out_of_memory if the limit is reached, not_proved if a promise would break,
-  /// cancelled if the daemon has gone.
+  /// Grows the arena to `slots`. If the client holds the device, the caller must wait for its work there before the
+  /// call, and all slots are resident after it. If admission must first wait for jobs of other clients, the client
+  /// ends its own job and releases the device. Returns out_of_memory if the limit is reached, not_proved if a promise
+  /// would break, and cancelled if the daemon has ended.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
-  /// Waits until the client holds the device. False: its memory could not be brought back; the next call may succeed.
+  /// Waits until the client holds the device. Returns false if its memory could not be loaded. The next call may
+  /// succeed.
   [[nodiscard]] bool begin() noexcept;
-  /// Releases the device, on which the client's work must have ended. Has no effect without a job.
+  /// Releases the device. The client's work there must have ended. Has no effect without a job.
   void end() noexcept;
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 
@@ -92,7 +96,7 @@ class Client {
 
   ClientOptions options_;
   ClientMemory& memory_;
-  std::mutex asking_; // guards the following members: one request at a time
+  std::mutex asking_; // guards the following members, and allows one request at a time
   std::optional<protocol::Channel> channel_;
   protocol::Welcome welcome_{};
   std::optional<protocol::Declare> declared_;

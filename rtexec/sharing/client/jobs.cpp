@@ -11,7 +11,7 @@ Grant Jobs::begin() noexcept {
     if (lost_.load(std::memory_order_acquire)) return Grant::lost;
     Phase phase = phase_.load(std::memory_order_acquire);
     if (phase == Phase::granted) return Grant::granted;
-    if (phase == Phase::asked) { // another thread requests or ends the job
+    if (phase == Phase::asked) { // another thread is requesting or ending the job
       changed_.wait(seen);
       continue;
     }

@@ -21,7 +21,8 @@ enum class Grant : std::uint8_t {
 
 class Jobs {
  public:
-  /// `last`: the number of the last job at an earlier daemon. `spin`: how long a waiting thread spins before it sleeps.
+  /// `last` is the number of the client's last job at an earlier daemon. `spin` is the time for which a waiting
+  /// thread spins before it sleeps.
   Jobs(const protocol::State& state, Outbox& outbox, std::uint64_t last = 0, Duration spin = Duration(0)) noexcept
       : state_(state), outbox_(outbox), last_(last), spin_(spin) {}
 
@@ -29,12 +30,12 @@ class Jobs {
   [[nodiscard]] Grant begin() noexcept;
   /// Releases the device, on which the client's work has ended. Has no effect without a job.
   void end() noexcept;
-  /// Waits until the daemon grants the job again that it interrupted because the arena grew (protocol::Grow). Called by
-  /// the thread that requested the growth, while no work of the client is on the device.
+  /// Waits until the daemon grants the job again that it interrupted because the arena grew (protocol::Grow). The
+  /// thread that requested the growth calls it, while the device executes no work of the client.
   [[nodiscard]] Grant resume() noexcept;
   [[nodiscard]] bool holds() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::granted; }
   [[nodiscard]] std::uint64_t last() const noexcept { return last_.load(std::memory_order_relaxed); }
-  /// Reports that the daemon has gone. Waiting threads return within `look`, and no job is granted any more.
+  /// Reports that the daemon has ended. Waiting threads return within `look`, and no job is granted after that.
   void lose() noexcept { lost_.store(true, std::memory_order_release); }
 
   static constexpr Duration look = std::chrono::milliseconds(20);

@@ -1,4 +1,5 @@
-// Sends a client's entries to the daemon: from several threads into the one ring, and rings its bell.
+// Sends a client's entries to the daemon. Several threads may send; a lock serialises them. Each entry goes into the
+// ring and wakes the daemon.
 #pragma once
 
 #include "hal/inheriting_mutex.hpp"
@@ -10,8 +11,8 @@ class Outbox {
  public:
   explicit Outbox(protocol::Segment& segment) noexcept : segment_(segment), producer_(segment.to_daemon) {}
 
-  /// Appends an entry. Returns false if the ring is full: the daemon has stopped reading, since no client has so many
-  /// entries under way. Any thread.
+  /// Appends an entry. Returns false if the ring is full. Then the daemon has stopped reading, because no client has
+  /// so many unread entries. Any thread.
   [[nodiscard]] bool send(protocol::Entry entry) noexcept;
 
  private:

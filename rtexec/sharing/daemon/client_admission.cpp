@@ -8,7 +8,8 @@
 namespace rtexec::daemon {
 namespace {
 
-/// The relative deadline of clients without a declaration, which orders them by the time of their requests.
+/// The relative deadline for ordering jobs of undeclared clients. It is the same for all, so their jobs are ordered
+/// by the time of request.
 constexpr Duration any_time = std::chrono::seconds(10);
 
 static_assert(config::longest_client_name + 1 == sizeof protocol::Hello::name);
@@ -115,8 +116,8 @@ Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
-/// All slots may fit once the client has left. Its demand still counts until all jobs have ended that were admitted
-/// while not all slots fitted.
+/// Removes a client. All slots may fit once it has left. Its demand still counts until all jobs have ended that were
+/// admitted while the slots did not fit.
 void ClientAdmission::leave(std::uint32_t place, bool delays) {
   AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);
@@ -136,7 +137,8 @@ bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedC
   return slots <= frames_;
 }
 
-/// If all slots fitted, no chunk was swapped for the client's jobs, and its frames are free now.
+/// Returns the client's demand after it leaves or declares itself. If all slots fit, no chunk was swapped for its
+/// jobs and its frames are free, so it has no slots in this demand.
 AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
   AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;
@@ -160,7 +162,8 @@ Admitted<> ClientAdmission::admit(ClientsByPlace all, std::vector<AdmittedClient
   return {};
 }
 
-/// Writes the contracts of `all`.
+/// Analyses the clients of `all`, with the demand of `departed`, and writes the contracts. Returns the refusal if a
+/// promise cannot be kept.
 Admitted<> ClientAdmission::promise(ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const {
   ResolvedSet set = options_.device;
   std::vector<MemoryDemand> memory;

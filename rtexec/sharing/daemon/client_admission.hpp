@@ -1,17 +1,19 @@
-// Admission of the daemon's clients: their memory, and their contracts. A change that could break a promise (a client
-// connects, declares itself, grows) has to pass the analysis of the executive (policies/admission/admission). Otherwise
-// it is refused with the numbers, without effect.
+// Admission of the daemon's clients: of their memory, and of their contracts. When a client connects, declares itself
+// or grows, the change may break a promise. So it must pass the analysis of the executive
+// (policies/admission/admission). Otherwise it is refused with the numbers, and has no effect.
 //
-// A client may have delayed jobs of others before it left or declared itself. They are promised no second such delay,
-// so its former demand counts until a quiet instant (policies/proofs/exchanges.md); so does the fact that not all slots
-// fitted. A request that is refused only for that is answered with "later".
+// A client may have delayed jobs of others before it leaves or declares itself. The promises to others include only
+// one such delay. So the client's former demand counts until a quiet instant, when no delayed job is left
+// (policies/proofs/exchanges.md). The same holds for slots that did not fit before. If a request is refused only
+// because of such former demand, the answer is "later".
 //
-// The analysed set has one synthetic task for each client, on a core of its own: all its slots, as state that is copied
-// both ways. If the slots of all clients fit, no chunk leaves again, and the tasks never swap; otherwise all slots of
-// each client are swapped. A client without a declaration is a best-effort task: it blocks others by one job of
-// `best_effort_wcet` and by its load. The tasks are in the order of places; a place is a client's number at the daemon.
+// The analysed set has one synthetic task for each client, on a core of its own. Its memory is all slots of the
+// client, as state that is copied in both directions. If the slots of all clients fit into the device, the tasks
+// never swap. Otherwise all slots of each client are swapped. A client without a declaration is a best-effort task.
+// It blocks others by one job of `best_effort_wcet` and by the load of its slots. The tasks are in the order of
+// places; a place is a client's number at the daemon.
 //
-// A client that grows while it holds the device costs others nothing beyond their contracts: its job continues as its
+// A client that grows while it holds the device costs others nothing beyond their contracts. Its job continues as its
 // next one, from its next release, with all slots that it has then.
 //
 // Set-up: allocates, and takes as long as the analysis. Pure; one thread at a time.
@@ -35,7 +37,7 @@
 namespace rtexec::daemon {
 
 struct AdmissionOptions {
-  /// Board, device options, order and swap policy, without tasks; its capacity and chunk are settled.
+  /// Board, device options, order and swap policy, without tasks. Capacity and chunk size must be known.
   ResolvedSet device;
   std::vector<config::ClientRule> rules;
   std::uint32_t places = 32;
@@ -44,7 +46,7 @@ struct AdmissionOptions {
 
 struct Refusal {
   protocol::Refusal code{};
-  std::string text; // whole sentences, with the numbers
+  std::string text; // complete sentences with the numbers
 };
 template <class T = void> using Admitted = Expected<T, Refusal>;
 
@@ -53,14 +55,14 @@ struct Identity {
   std::filesystem::path executable; // as reported by the kernel
 };
 
-/// A connected client as admission knows it.
+/// A connected client with the data that admission needs.
 struct AdmittedClient {
   Identity identity;
   std::uint32_t slots = 0;
-  std::uint32_t limit = 0; // in slots
+  std::uint32_t limit = 0; // maximum number of slots
   std::optional<config::ClientDeclaration> declaration;
   bool declared_by_rule = false;
-  std::optional<Duration> response_bound; // if declared
+  std::optional<Duration> response_bound; // present if the client is declared
   Contract contract;
 };
 
@@ -68,23 +70,26 @@ class ClientAdmission {
  public:
   explicit ClientAdmission(AdmissionOptions options);
 
-  /// Admits a client, with the declaration of the first rule that matches. Returns its place.
+  /// Admits a client, with the declaration in the first rule of the daemon's file that matches `who`. Returns its
+  /// place.
   [[nodiscard]] Admitted<std::uint32_t> connect(const Identity& who, std::uint32_t slots);
-  /// Admits the declaration of a client, once. `delays`: a job that it requested before has been granted, or waits,
-  /// since the last quiet instant.
+  /// Admits the declaration of a client. A client may declare itself once. `delays` is true if a job that it
+  /// requested before was granted or waited since the last quiet instant.
   [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays);
-  /// Admits `slots` slots, at least as many as the client has: it cannot return frames while it is connected.
+  /// Lets a client grow to `slots` slots. This must not be less than now, because a client cannot return frames while
+  /// it is connected.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
-  /// Frees `place`. The promises to others stay, except that their contracts say if all slots fit now. `delays`: as for
-  /// declare().
+  /// Removes a client, so that `place` is free. The promises to others stay valid. Their contracts change only if all
+  /// slots fit now. `delays` has the same meaning as for declare().
   void leave(std::uint32_t place, bool delays);
-  /// Reports a quiet instant after all changes. The last reported contracts were in force by then.
+  /// Reports a quiet instant after all changes, so that the demand of departed clients no longer counts. The
+  /// contracts last reported by take_changes() must have been in force.
   void quiet() { departed_.clear(); }
 
-  /// Returns the places whose contract differs from the last reported one, in order, new clients included.
+  /// Returns, in order, the places whose contracts have changed since the last call. New clients are included.
   [[nodiscard]] std::vector<std::uint32_t> take_changes();
 
-  /// Returns the client at `place`; null: the place is free.
+  /// Returns the client at `place`, or null if the place is free.
   [[nodiscard]] const AdmittedClient* at(std::uint32_t place) const {
     return place < clients_.size() && clients_[place] ? &*clients_[place] : nullptr;
   }
@@ -94,22 +99,22 @@ class ClientAdmission {
  private:
   using ClientsByPlace = std::vector<std::optional<AdmittedClient>>;
   [[nodiscard]] const config::ClientRule* rule_for(const Identity& who) const;
-  /// Replaces the connected and departed clients, if all promises can be kept.
+  /// Replaces the connected and departed clients if all promises can be kept. Otherwise returns the refusal.
   [[nodiscard]] Admitted<> admit(ClientsByPlace all, std::vector<AdmittedClient> departed);
   [[nodiscard]] Admitted<> promise(ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
-  /// True if all slots fit.
+  /// True if the slots of all these clients fit into the device at once.
   [[nodiscard]] bool fit(const ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
-  /// Returns the client as it counts once it has left or declared itself.
+  /// Returns the demand of the client that still counts after it leaves or declares itself.
   [[nodiscard]] AdmittedClient departing(std::uint32_t place) const;
 
   AdmissionOptions options_;
   std::uint32_t frames_ = 0;
   ClientsByPlace clients_;
-  std::vector<AdmittedClient> departed_; // their demand counts until a quiet instant
+  std::vector<AdmittedClient> departed_; // clients whose demand counts until a quiet instant
   std::vector<std::optional<Contract>> reported_;
 };
 
-/// Converts the protocol's declaration.
+/// Converts the declaration of the protocol to that of the daemon's file.
 [[nodiscard]] config::ClientDeclaration declaration_of(const protocol::Declare& message);
 
 } // namespace rtexec::daemon

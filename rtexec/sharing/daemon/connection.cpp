@@ -9,11 +9,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Maximum number of entries and returned waits in one `look`. An honest client sends those of one job and six
-/// transfers.
+/// Maximum number of turns of a thread's loop (entries and waits) within the time `look`. An honest client sends the
+/// entries of one job and six transfers in this time.
 constexpr int turns_per_look = 64;
 constexpr Duration look = 1ms;
-constexpr Duration between_calls = 100us; // between two attempts to end the threads
+constexpr Duration between_calls = 100us; // between attempts of stop() to wake the threads
 
 } // namespace
 
@@ -44,8 +44,8 @@ Result<> Connection::start(std::uint32_t at, int fifo_priority, Listener& listen
   return started;
 }
 
-/// A living client can overwrite the words that its two threads wait on, so this wakes the threads until they have
-/// ended.
+/// Ends the two threads. A hostile client can overwrite the words on which they wait, so this wakes them repeatedly
+/// until they have ended.
 void Connection::stop() {
   if (!shared_) return;
   stopping_.store(true, std::memory_order_release);
@@ -81,7 +81,8 @@ void Connection::serve() noexcept {
   }
 }
 
-/// If a wait returns although the lifeline is intact, the agent has started, or the client is hostile.
+/// Waits until the client's agent has ended. If a wait returns although the lifeline is intact, the agent has just
+/// started, or the client is hostile.
 void Connection::watch() noexcept {
   traces::prepare_thread();
   while (!shared_->segment->lifeline.broken() && !stopping_.load(std::memory_order_acquire)) {

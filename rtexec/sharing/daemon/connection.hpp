@@ -1,8 +1,9 @@
-// One process connected to the daemon: an observer until it sends Hello, then a client. A client shares memory with the
-// daemon (segment.hpp) and has two threads here: one takes the entries of its ring, one waits for its end. A flood of
-// entries keeps only the threads of that client busy, for a small part of each millisecond.
+// One process connected to the daemon. It is an observer until it sends Hello, and then a client. A client shares
+// memory with the daemon (segment.hpp) and has two threads in the daemon. One reads the entries of the client's ring,
+// and the other waits for the client's end. A flood of entries occupies only the threads of this client, for a small
+// part of each millisecond.
 //
-// Owned by the server. Threading: the server's thread, except where another is named.
+// Owned by the server. Threading: the server's thread, unless a comment names another one.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -27,9 +28,9 @@ class Connection {
   /// Called on the client's two threads.
   struct Listener {
     virtual void said(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
-    /// The client's ring is in an impossible state; no entries follow.
+    /// Reports that the client's ring is in an impossible state. No entries follow.
     virtual void broken(std::uint32_t place) noexcept = 0;
-    /// The client's agent has ended: its process is ending, or has closed its connection. Called once.
+    /// Reports that the client's agent has ended, because the process ends or has closed its connection. Called once.
     virtual void ending(std::uint32_t place) noexcept = 0;
 
    protected:
@@ -42,38 +43,38 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Makes the process the client at `at`: creates the shared memory and starts the two threads. A failure leaves it an
-  /// observer. `listener` outlives stop().
+  /// Makes the process the client at the place `at`. Creates the shared memory and starts the two threads. If it
+  /// fails, the process remains an observer. `listener` must outlive stop().
   [[nodiscard]] Result<> start(std::uint32_t at, int fifo_priority, Listener& listener);
   /// Ends the threads and unmaps the shared memory. No effect on an observer.
   void stop();
-  /// Returns the descriptor of a client's shared memory; it stays the connection's.
+  /// Returns the descriptor of a client's shared memory. The connection keeps its ownership.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
 
-  // Only for a client, and under the dispatcher's lock: they never block.
-  /// Sends a command. False: the client does not read its commands.
+  // The next two functions are only for a client, and need the dispatcher's lock. They never block.
+  /// Sends a command. Returns false if the ring is full, because the client does not read its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
 
-  // The process
+  // ---- data of the connected process, observer or client ----
   protocol::Channel channel;
-  config::Descriptor process; // pidfd; none: the process has ended
+  config::Descriptor process; // pidfd; no descriptor after the end of the process
   pid_t number = 0;
   uid_t user = 0;
   Identity identity;                        // the name is empty until Hello
   bool gone = false;                        // its socket is closed
   bool asks_again = false;                  // it was refused with "later", which was logged
-  std::optional<std::uint32_t> status_from; // the next place of a status that its socket had no room for yet
+  std::optional<std::uint32_t> status_from; // place from which a status continues when its socket has room again
 
-  // Members of a client
+  // ---- data of a client; unused for an observer ----
   std::optional<std::uint32_t> place;
-  config::Descriptor address_space;     // its /proc/PID/maps, opened at Hello; none: not readable
-  std::optional<Instant> leave_by;      // when the process is killed, if it is still alive
-  std::optional<std::uint32_t> growing; // in slots
-  // Reports of the dispatcher about the client: written under the dispatcher's lock
+  config::Descriptor address_space;     // /proc/PID/maps, opened at Hello; no descriptor if it cannot be read
+  std::optional<Instant> leave_by;      // time at which the process is killed if it is still alive
+  std::optional<std::uint32_t> growing; // requested number of slots
+  // The dispatcher's reports about the client, written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
-  std::atomic<std::int64_t> ending{0}; // since when the client is ending, in ns of CLOCK_MONOTONIC; 0: it is not
-  std::atomic<int> expelled{-1};       // an Expelled; negative: not expelled
+  std::atomic<std::int64_t> ending{0}; // when the client began to end, in ns of CLOCK_MONOTONIC; 0: it has not
+  std::atomic<int> expelled{-1};       // an Expelled; -1: not expelled
 
  private:
   struct Shared {
@@ -89,7 +90,7 @@ class Connection {
   std::optional<Shared> shared_;
   Listener* listener_ = nullptr;
   std::atomic<bool> stopping_{false};
-  std::atomic<int> running_{0}; // number of threads
+  std::atomic<int> running_{0}; // number of running threads
   hal::Thread server_, watcher_;
 };
 

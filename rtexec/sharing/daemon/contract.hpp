@@ -11,14 +11,16 @@
 namespace rtexec::daemon {
 
 struct Contract {
-  /// The client's task in the scheduler core. `device_done_by` orders its jobs, declared or not.
+  /// The parameters of the client's task in the scheduler core. `device_done_by` orders jobs, also those of
+  /// undeclared clients.
   policies::DeviceScheduler::TaskParameters task{};
-  /// True if the client is declared. Jobs of undeclared clients execute only while no declared client needs the device.
+  /// True if the client has declared a deadline. Jobs of undeclared clients execute only while no declared client
+  /// needs the device.
   bool real_time = false;
-  Duration period{0};   // minimum distance of two releases
+  Duration period{0};   // minimum time between two releases
   Duration deadline{0}; // relative to the release
   Duration wcet{0};
-  /// A declared client may continue a job until `gap` after its end, within its WCET.
+  /// A declared client that has ended a job may continue it within this time, as long as the job keeps its WCET.
   Duration gap{0};
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;
   std::uint32_t recorded_task = 0; // the client's number among the tasks of a recording

@@ -14,7 +14,7 @@ using protocol::Entry;
 using protocol::EntryKind;
 using protocol::Verdict;
 
-/// The maximum number of transfers under way in both directions.
+/// The maximum number of transfers in progress, in both directions together.
 constexpr std::size_t max_flights = 2 * DeviceScheduler::transfers_per_direction;
 
 Plan empty_plan(const DispatcherOptions& options) {
@@ -47,7 +47,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
       free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(max_flights);
-  // At most one event for each action of the previous event, which is removed first, and those of one client's death
+  // Each event is removed before its actions cause new ones, at most one per action. The end of a client adds further
+  // events.
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
 }
 
@@ -73,7 +74,7 @@ bool Dispatcher::change(std::uint32_t place, const Contract& contract, bool inte
   now_ = now;
   Client& client = clients_[place];
   client.next = contract;
-  // If only the client's order among others changes, its job keeps the old order until it ends.
+  // A change of the client's urgency alone does not interrupt its job, which keeps the old order until it ends.
   const bool grows = contract.task.slots > core_.state().slots[place].size();
   if (grows && client.stage == Stage::lingering) finish(place);
   if (interrupt_it || (grows && client.stage == Stage::requested)) interrupt(place);
@@ -93,7 +94,7 @@ void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Withdraws the job from the core. It continues as the client's next job once the change has taken effect.
+/// Withdraws the job from the core. After the change of the contract, it continues as the client's next job.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::requested) {
@@ -114,7 +115,8 @@ void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
   now_ = now;
   withdraw(place);
   clients_[place].presence = Presence::ending;
-  // A load under way writes to its frame until the driver has ended it. A save only reads its frame.
+  // A load in progress writes to its frame until the driver has ended it, so its frame is not free yet. A save only
+  // reads its frame.
   if (options_.frames_outlive_clients && clients_[place].stage != Stage::granted) {
     clients_[place].freed = true;
     bury(place, false);
@@ -137,7 +139,7 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Withdraws the client's job from the core, or keeps it from entering, unless it holds the device.
+/// Withdraws the client's job from the core, or prevents it from entering. Has no effect if the job holds the device.
 void Dispatcher::withdraw(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::lingering) finish(place);
@@ -147,8 +149,8 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
   if (std::exchange(client.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
-/// Ends the transfers of an ended client: saves count as done, and loads, if `loads`, as failed. Others get its frames,
-/// and none of their jobs fails.
+/// Ends the transfers of an ended client. Saves count as done, and if `loads` is true, loads count as failed. Other
+/// clients get its frames, and none of their jobs fails.
 void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
@@ -203,7 +205,7 @@ void Dispatcher::await_release(std::uint32_t place) noexcept {
   if (client.release <= now_ && !held(client)) release(place);
 }
 
-/// Releases the due jobs, the most urgent first: an idle device starts the first job that it gets.
+/// Releases the due jobs. The most urgent one is first, because an idle device starts the first job that it gets.
 void Dispatcher::release_due() noexcept {
   const auto urgency = [](const Client& client) {
     return std::pair(client.contract.task.rank, client.release + client.contract.task.device_done_by);
@@ -223,7 +225,7 @@ void Dispatcher::release(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   take_change(place);
   set_terms(client);
-  // A pending change has to take effect first; follow_up() then requests the job.
+  // A pending change must take effect first. follow_up() then requests the job.
   if (client.next) client.stage = Stage::leaving;
   else request(place);
 }
@@ -261,7 +263,7 @@ void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
   else finish(place);
 }
 
-/// Ends the job, with `ended` as its end, and releases the device to others.
+/// Ends the job and releases the device to others. The job's response counts until `Client::ended`.
 void Dispatcher::finish(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   client.stage = Stage::none;
@@ -300,7 +302,8 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
   if (flight == flights_.end() || entry.status > static_cast<std::uint16_t>(protocol::Outcome::failed))
     return violated(place);
   const bool failed = entry.status == static_cast<std::uint16_t>(protocol::Outcome::failed);
-  // The frame stays the client's until its process has ended.
+  // A slot whose save failed is still mapped. So its frame must not go to another slot until the client's process has
+  // ended.
   if (failed && !in) return expel(place, Expelled::not_saved);
   const Flight done = *flight;
   flights_.erase(flight);
@@ -311,7 +314,8 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
 
 // ---- the core ----
 
-/// Feeds an event to the core. Events caused by actions of another event wait until all those actions are carried out.
+/// Passes an event to the core and carries out the resulting actions. If these cause further events, the events wait
+/// until all actions are carried out.
 void Dispatcher::feed(const Event& event) noexcept {
   assert(events_.size() < events_.capacity());
   events_.push_back(event);
@@ -328,7 +332,7 @@ void Dispatcher::feed(const Event& event) noexcept {
 bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::TaskParameters& with) noexcept {
   const auto actions = core_.exchange(place, with);
   if (!actions.empty() && actions.front().kind == Action::Kind::refuse) return false;
-  feeding_ = true; // events caused by these actions follow them
+  feeding_ = true; // events caused by these actions are handled after them
   for (const Action& action : actions) obey(action);
   feeding_ = false;
   if (!events_.empty()) {
@@ -348,7 +352,7 @@ void Dispatcher::obey(const Action& action) noexcept {
     return grant(place);
   case Action::Kind::copy_in: return order(action, true);
   case Action::Kind::copy_out: return order(action, false);
-  case Action::Kind::drop: return; // withdrawn for a change, or with its client: follow_up() continues
+  case Action::Kind::drop: return; // the job was withdrawn; follow_up() continues the change or the client's end
   case Action::Kind::fail:
     if (client.stage != Stage::requested) return;
     client.stage = Stage::none;
@@ -374,7 +378,7 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   outlet_.command(place, entry);
 }
 
-/// Puts the change into effect, once the core allows it.
+/// Puts a pending change of the contract into effect if the core allows it. Returns true if it did.
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (!client.next || !exchange(place, client.next->task)) return false;
@@ -383,7 +387,7 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   const Instant before = deadline_of(client);
   client.contract = *client.next;
   client.next.reset();
-  if (declares && client.stage == Stage::leaving) { // the first job of a client that has just declared itself
+  if (declares && client.stage == Stage::leaving) { // the first job after the client has declared itself
     client.record.aborted(now_, before);
     client.release = now_;
     set_terms(client);
@@ -392,8 +396,8 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   return true;
 }
 
-/// Does the work that waited for the core: changes contracts, vacates the places of ended clients, and hurries the
-/// client that holds the device.
+/// Does the work that had to wait for the core. It changes contracts, frees the places of ended clients, and asks the
+/// client that holds the device to hurry if others wait.
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;
@@ -475,7 +479,8 @@ void Dispatcher::hurry_holder() noexcept {
 
 // ---- time ----
 
-/// Returns the time until which the job may hold the device; nullopt: no limit while no other client needs it.
+/// Returns the time until which the job may hold the device. Returns nullopt if it has no limit, because no other
+/// client needs the device.
 std::optional<Instant> Dispatcher::held_until(const Client& client) const noexcept {
   const Contract& contract = client.contract;
   const Instant due = client.granted + contract.wcet;

@@ -1,17 +1,19 @@
-// Drives the scheduler core for clients in other processes. Takes the entries of their rings, sends commands and
-// grants, and decides which clients to expel. Knows no socket, no memory and no clock: callers pass the time, and an
-// Outlet carries out the decisions. So the dispatcher runs on a virtual clock as well.
+// Drives the scheduler core for clients in other processes. The dispatcher takes the entries of their rings, sends
+// commands and grants, and decides which clients to expel. It uses no socket, no memory and no clock. Callers pass
+// the time, and an Outlet carries out the decisions. So tests can run it on a virtual clock.
 //
-// A place is a client's number at the daemon, and its task number in the core. Clients are not trusted. Each entry is
-// checked against the client's grants and commands. An impossible entry counts as a violation, and too many expel the
-// client. A client is also expelled if it fails to save a chunk, answers a command too late, or holds the device for
-// too long. The outlet then ends its process, and the server calls died() after that. Only then others get its frames.
-// So one client delays others by `patience` or `stuck_after` at most, and once.
+// A place is a client's number at the daemon, and the number of its task in the core. Clients are not trusted. Each
+// entry is checked against the client's grants and commands. An impossible entry counts as a violation, and a client
+// with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a command too
+// late, or holds the device for too long. The outlet then kills its process, and the server calls died() after that.
+// Only then other clients get its frames. So one client delays others at most once, by `patience` or `stuck_after` at
+// most.
 //
-// The death of a client makes no job of others fail: its pending saves count as done, its pending loads as failed, and
-// its job is withdrawn.
+// The death of a client makes no job of others fail. Its pending saves count as done, its pending loads as failed,
+// and its job is withdrawn.
 //
-// One thread at a time: the caller's lock. Allocates in the constructor only; noexcept afterwards, and bounded.
+// One thread at a time: the caller's lock. Allocates in the constructor only; afterwards noexcept and bounded in
+// time.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -38,23 +40,23 @@ enum class Expelled : std::uint8_t {
   silent,     // it did not carry out a command in time
   not_saved,  // it could not save a chunk
   stuck,      // it held the device for longer than its WCET and `stuck_after`, while others waited
-  overrun,    // it exceeded its WCET, and on_overrun is stop
+  overrun,    // a job exceeded its WCET, and on_overrun is stop
 };
 
-/// Carries out the dispatcher's decisions. Called under the caller's lock, from the dispatcher's functions; must not
-/// call back.
+/// Carries out the dispatcher's decisions. The dispatcher calls it under the caller's lock. It must not call the
+/// dispatcher.
 class Outlet {
  public:
   virtual ~Outlet() = default;
   /// Pushes a command into the client's ring.
   virtual void command(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
-  /// Writes a verdict into the client's state, and rings its bell.
+  /// Writes the verdict on a job into the client's shared state, and wakes the client.
   virtual void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept = 0;
   /// Reports that a contract passed to change() has taken effect.
   virtual void changed(std::uint32_t place) noexcept = 0;
-  /// Ends the client's process; a call of died() follows.
+  /// Kills the client's process. The server calls died() afterwards.
   virtual void expel(std::uint32_t place, Expelled why) noexcept = 0;
-  /// Reports, after died(), that no trace of the client is left in the core: the place is free.
+  /// Reports, after died(), that the core has no data of the client any more. The place is free.
   virtual void vacant(std::uint32_t place) noexcept = 0;
 };
 
@@ -63,19 +65,19 @@ struct DispatcherOptions {
   std::uint32_t frames = 0;
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
-  Duration patience = std::chrono::milliseconds(500); // for one command
-  Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET, while others wait
+  Duration patience = std::chrono::milliseconds(500); // maximum time for one command
+  Duration stuck_after = std::chrono::seconds(1);     // maximum time beyond a job's WCET while others wait
   std::uint32_t max_violations = 100;                 // of one client
-  /// True if frames are chunks of the daemon, which outlive the clients that map them.
+  /// True if frames are chunks of the daemon. They remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
-  Bytes chunk{}; // for recordings
+  Bytes chunk{}; // size of a chunk, for recordings
 };
 
 /// The counters of one client since it connected, and the state of its job.
 struct ClientStatistics {
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
-  std::uint64_t loaded = 0, saved = 0; // chunks
-  Duration executed{0};                // total of all ended jobs
+  std::uint64_t loaded = 0, saved = 0; // numbers of chunks
+  Duration executed{0};                // total execution time of all ended jobs
   Duration longest_execution{0}, longest_response{0};
   protocol::Activity activity{};
   std::uint32_t reserved = 0;
@@ -89,46 +91,52 @@ class Dispatcher {
 
   // ---- clients ----
 
-  /// Adds a client at `place`. False: the place is not vacant.
+  /// Adds a client at `place`. Returns false if the place is not free.
   [[nodiscard]] bool attach(std::uint32_t place, const Contract& contract, Instant now) noexcept;
-  /// Replaces the contract of the client at `place` as soon as possible, then calls Outlet::changed(). If the client
-  /// keeps its number of slots, its job keeps its turn, and the change takes effect when the job ends. If it gets more,
-  /// a waiting job continues as the client's next one, from its next release, once all its chunks are mapped: others
-  /// were promised no more than that job. So does a job that holds the device, if `interrupt` says that it has
-  /// synchronised; otherwise the change takes effect when it ends. Replaces an earlier change that has not taken
-  /// effect. False: no client is at `place`, or it would lose slots.
+  /// Replaces the contract of the client at `place` as soon as possible, and then calls Outlet::changed().
+  ///
+  /// If the number of slots is the same, its job keeps its position, and the change takes effect when the job ends.
+  /// If the client gets more slots, a waiting job is interrupted: it continues as the client's next job, from its
+  /// next release, once all its chunks are mapped. The reason is that others were promised delays by the original job
+  /// only. A job that holds the device is interrupted in the same way if `interrupt` is true, which means that the
+  /// client's work on the device has ended. Otherwise the change takes effect when this job ends.
+  ///
+  /// Replaces an earlier change that has not taken effect. Returns false if no client is at `place`, or it would lose
+  /// slots.
   [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
-  /// Delays jobs of the client at `place`, which may be about to declare itself. A newly requested job waits until
-  /// change() or resume(). The caller must read delays() after this call.
+  /// Delays new jobs of the client at `place`, because it may be about to declare itself. A newly requested job waits
+  /// until change() or resume(). The caller must read delays() after this call.
   void hold(std::uint32_t place) noexcept;
-  /// Ends hold(): the client at `place` has not declared itself.
+  /// Ends hold() of the client at `place`, which has not declared itself.
   void resume(std::uint32_t place, Instant now) noexcept;
-  /// Reports that the client's process is ending. Its entries are ignored, and its job is withdrawn unless it holds the
-  /// device. If frames outlive clients, and this one does not hold the device, others get its frames at once, except
-  /// those of loads under way.
+  /// Reports that the client's process is ending. Its entries are ignored, and its job is withdrawn unless it holds
+  /// the device. If frames outlive clients and the client does not hold the device, other clients get its frames at
+  /// once. Frames of its loads in progress are the exception.
   void ending(std::uint32_t place, Instant now) noexcept;
-  /// Reports that the client's process has ended, and that its device memory is free.
+  /// Reports that the client's process has ended and its device memory is free.
   void died(std::uint32_t place, Instant now) noexcept;
 
   // ---- entries of clients ----
 
   void take(std::uint32_t place, const protocol::Entry& entry, Instant now) noexcept;
-  /// Counts a violation, as after an impossible entry: its ring is broken, for example.
+  /// Counts a violation that the caller has noticed, such as a broken ring.
   void violated(std::uint32_t place) noexcept;
 
   // ---- time ----
 
-  /// Returns when tick() is needed next, if no event comes before; nullopt: not needed.
+  /// Returns the time at which tick() must be called if no other event comes before. Returns nullopt if no call is
+  /// needed.
   [[nodiscard]] std::optional<Instant> next_tick() const noexcept;
   void tick(Instant now) noexcept;
 
   // ---- state ----
 
   /// Returns the number of quiet instants so far. At a quiet instant no job is outstanding of a client that is
-  /// declared, or may be about to declare itself. No chunk moves for a withdrawn job then. Jobs released later are not
-  /// delayed by jobs that ended before (policies/proofs/exchanges.md).
+  /// declared, or may be about to declare itself. Also, no chunk moves for a withdrawn job. So jobs that ended before
+  /// cannot delay jobs that are released later (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
-  /// True if a job of the client at `place`, present or last, is in the core, or was after the last quiet instant.
+  /// True if a job of the present or last client at `place` is in the core, or was in it after the last quiet
+  /// instant.
   [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }
   /// Returns the statistics of the client at `place`, as of the last event. Any thread, without the caller's lock.
   [[nodiscard]] ClientStatistics statistics(std::uint32_t place) const noexcept { return statistics_[place].read(); }
@@ -146,44 +154,44 @@ class Dispatcher {
   enum class Presence : std::uint8_t {
     nobody,
     here,
-    ending, // its process is ending, or will be killed: its entries are ignored
-    gone,   // its process has ended; its transfers and job in the core still have to end
+    ending, // the process is ending or will be killed; its entries are ignored
+    gone,   // the process has ended; its transfers and job in the core have not
   };
   enum class Stage : std::uint8_t {
     none,
-    early,     // requested before its release
-    requested, // in the core
+    early,     // the job was requested before its release
+    requested, // the job is in the core
     granted,
-    lingering, // it has ended, but keeps the device for a continuation within Contract::gap
-    leaving,   // withdrawn from the core for a pending change, after which it continues
+    lingering, // the job has ended, but may continue within Contract::gap
+    leaving,   // withdrawn from the core for a pending change; continues afterwards
   };
   /// The client at one place, and its outstanding job.
   struct Client {
     Presence presence = Presence::nobody;
-    bool freed = false;    // others may have its frames
-    bool declares = false; // true since hold(), until the client is declared or resume() is called
-    bool delays = false;   // the value of delays()
+    bool freed = false;    // true: others may get its frames
+    bool declares = false; // true from hold() until the client is declared or resume() is called
+    bool delays = false;   // result of delays()
     Contract contract;
-    std::optional<Contract> next; // the contract passed to change(), until it takes effect
+    std::optional<Contract> next; // contract of a change() that has not taken effect
     // The outstanding job
     Stage stage = Stage::none;
-    std::uint64_t job = 0;    // number of the client's last job, as the client counts
-    std::uint64_t number = 0; // number of its last job in the core; continues from client to client
+    std::uint64_t job = 0;    // number of the client's last job, counted by the client
+    std::uint64_t number = 0; // number of its last job in the core; not reset for a new client
     Instant release{}, deadline{}, granted{};
-    Instant ended{}, lingers_until{};  // of a lingering job
-    std::optional<Instant> hurried;    // since when others wait for the device that it holds
-    Instant earliest = Instant::min(); // the earliest next release
+    Instant ended{}, lingers_until{};  // of a job in Stage::lingering
+    std::optional<Instant> hurried;    // since when others wait for the device that the client holds
+    Instant earliest = Instant::min(); // earliest next release
     ClientStatistics statistics;
-    ClientStatistics published; // the statistics published last
+    ClientStatistics published; // the statistics that were published last
     JobRecord record;
   };
-  /// A command that has not been answered.
+  /// A transfer whose command has not been answered.
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
     policies::JobId job; // the job that needs the transfer
     Instant since{};
-    policies::Action recorded; // the action with the numbers of tasks and jobs in recordings
+    policies::Action recorded; // the action with the recording's numbers of tasks and jobs
   };
 
   // The core: one event at a time
@@ -234,7 +242,7 @@ class Dispatcher {
   std::atomic<std::uint32_t> free_frames_;
   std::vector<Flight> flights_; // capacity reserved
   MoveRecord moves_;
-  std::vector<Event> events_; // the events to be fed, the oldest first; capacity reserved
+  std::vector<Event> events_; // events to feed, the oldest first; capacity reserved
   bool feeding_ = false;
   std::uint64_t quiet_instants_ = 0;
   Instant now_{};

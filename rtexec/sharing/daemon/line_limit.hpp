@@ -1,5 +1,5 @@
-// Limits the number of log lines that the clients of one user may cause: a burst, then one for each pause. Without a
-// limit, a client that connects and is refused in a loop fills the disk. One thread.
+// Limits the number of log lines that the clients of one user may cause: a burst of lines, then one line per pause.
+// Without a limit, a client that connects in a loop and is refused each time fills the disk. One thread.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -13,16 +13,16 @@ namespace rtexec::daemon {
 
 class LineLimit {
  public:
-  static constexpr int burst = 1000; // lines
+  static constexpr int burst = 1000; // number of lines
   static constexpr Duration pause = std::chrono::milliseconds(10);
 
-  /// Requests a line because of `user`. Returns the number of lines left out before it, or nullopt if this one is left
-  /// out.
+  /// Requests to write a line because of `user`. Returns the number of lines that were left out before it. Returns
+  /// nullopt if this line must be left out too.
   [[nodiscard]] std::optional<std::uint64_t> ask(uid_t user, Instant now);
 
  private:
   struct Account {
-    Instant paid_up_to{}; // when the last line would be written at a rate of one for each pause
+    Instant paid_up_to{}; // end of the pauses for all lines so far
     std::uint64_t left_out = 0;
   };
   std::map<uid_t, Account> accounts_;

@@ -32,7 +32,7 @@ Result<gid_t> number_of_group(const std::string& name) {
   return found.gr_gid;
 }
 
-/// Sets the mode, and the group if one is named.
+/// Sets the mode of `path`, and its group if `group` names one.
 Result<> give(const std::filesystem::path& path, mode_t mode, const std::string& group) {
   if (!group.empty()) {
     const auto number = number_of_group(group);
@@ -44,14 +44,15 @@ Result<> give(const std::filesystem::path& path, mode_t mode, const std::string&
   return {};
 }
 
-/// True if the directory contains at most a socket, so that nobody uses it.
+/// True if the directory contains nothing except a socket. Then no other program uses it.
 bool is_unused(const std::filesystem::path& directory) {
   std::error_code error;
   const std::filesystem::directory_iterator files(directory, error);
   return !error && std::ranges::all_of(files, [](const auto& each) { return each.path().filename() == "socket"; });
 }
 
-/// Creates the directory if needed: mode 0700, or 0750 with a group. It must belong to this user.
+/// Creates the directory if it does not exist, and sets its mode to 0700, or to 0750 if there is a group. Returns
+/// refused if it belongs to another user.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
   if (const auto made = config::make_output_folder(directory.parent_path()); !made) return Unexpected(made.error());
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());

@@ -1,4 +1,4 @@
-// The daemon's socket, in a directory that only its user, or also one group, may enter.
+// The daemon's socket. It is in a directory that only the daemon's user may enter and, if configured, one group.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -9,8 +9,8 @@
 
 namespace rtexec::daemon {
 
-/// Listens for clients at `directory`/socket; `group` may be empty. Returns refused if another daemon listens there, or
-/// the directory belongs to another user, or others already use it.
+/// Listens for clients at `directory`/socket. `group` may be empty. Returns refused if another daemon listens there,
+/// the directory belongs to another user, or other files are in it.
 [[nodiscard]] Result<config::Descriptor> listen_in(const std::filesystem::path& directory, const std::string& group);
 
 } // namespace rtexec::daemon

@@ -41,14 +41,14 @@ constexpr const char* help_end =
     "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
     "Files:\n"
     "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
-/// The daemon counts as stuck if its server completes no round for so long.
+/// The heartbeat fails if the server completes no round for this time.
 constexpr Duration round_timeout = std::chrono::seconds(1);
 
 std::atomic<Server*> running{nullptr};
-volatile std::sig_atomic_t told_to_end = 0; // set even if there is no server yet
+volatile std::sig_atomic_t told_to_end = 0; // also set if there is no server yet
 
 struct RecordingOptions {
-  std::string folder, limit; // empty: none
+  std::string folder, limit; // empty: not given
 };
 
 void end_at(int) {
@@ -60,8 +60,8 @@ void on_signals(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, handler);
 }
 
-/// Raises the limit of descriptors: chunks and clients need many, and shells set a low limit for programs that use
-/// select().
+/// Raises the limit of open descriptors. Chunks and clients need many, but shells set a low limit for programs that
+/// use select().
 void allow_descriptors() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -88,7 +88,8 @@ Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& serv
   return heartbeat;
 }
 
-/// Starts the recording, before the daemon starts threads or locks memory. Returns nullopt if none is requested.
+/// Starts the recording. This must be before the daemon starts threads or locks memory. Returns nullopt if no
+/// recording is requested.
 Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& options) {
   if (options.folder.empty()) return std::nullopt;
   traces::SessionOptions session;
@@ -146,7 +147,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   auto heartbeat = start_heartbeat(**server, file);
   if (!heartbeat) return give_up(heartbeat.error());
   const auto ended = (*server)->run();
-  on_signals(SIG_IGN); // a second signal must not interrupt the end of the recording
+  on_signals(SIG_IGN); // a second signal must not interrupt the writing of the recording
   heartbeat->reset();
   server->reset();
   const auto recorded_all = end_recording(*session);

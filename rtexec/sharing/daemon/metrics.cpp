@@ -21,7 +21,7 @@ using protocol::StatusPart;
 
 constexpr std::size_t longest_request = 4096;
 constexpr std::size_t max_connections = 32;
-constexpr int max_accepted = 64; // in one round
+constexpr int max_accepted = 64; // connections in one round
 constexpr Duration patience = std::chrono::seconds(2);
 constexpr Duration between_attempts = std::chrono::milliseconds(100); // after accept() failed for lack of descriptors
 
@@ -63,7 +63,7 @@ class Writer {
   std::string text_;
 };
 
-/// `value` returns nullopt if the client has no such value.
+/// A metric that is reported for each client. `value` returns nullopt if the client has no value.
 struct Metric {
   const char* name;
   const char* type;
@@ -115,7 +115,7 @@ std::string response(std::string_view status, std::string_view body) {
          std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + std::string(body);
 }
 
-/// Returns the value of a header; nullopt: the request has no header of this name.
+/// Returns the value of a header, or nullopt if the request has no header of this name.
 std::optional<std::string_view> header(std::string_view request, std::string_view name) {
   while (!request.empty()) {
     const std::string_view line = request.substr(0, request.find('\n'));
@@ -129,8 +129,8 @@ std::optional<std::string_view> header(std::string_view request, std::string_vie
   return std::nullopt;
 }
 
-/// True for a numeric address, localhost and this machine's name, with or without a port. A foreign web page whose own
-/// name leads here (DNS rebinding) sends that name instead.
+/// True if `host` is a numeric address, localhost or this machine's name, with or without a port. A web page
+/// elsewhere could resolve its own name to this machine (DNS rebinding). Its requests have that name as `host`.
 bool names_this_machine(std::string_view host) {
   const std::size_t colon = host.find_last_of(':');
   const std::string name(host.substr(0, host.ends_with(']') ? host.npos : colon));
@@ -143,7 +143,7 @@ bool names_this_machine(std::string_view host) {
   return ::strcasecmp(name.c_str(), "localhost") == 0 || (known && ::strcasecmp(name.c_str(), own.data()) == 0);
 }
 
-/// Returns the answer; nullopt: the request is incomplete.
+/// Returns the answer to a request, or nullopt if the request is incomplete.
 std::optional<std::string> answer_to(std::string_view request, const std::function<std::string()>& text) {
   if (request.find("\r\n\r\n") == std::string_view::npos && request.find("\n\n") == std::string_view::npos)
     return request.size() < longest_request ? std::nullopt
@@ -260,8 +260,8 @@ bool Metrics::go_on(Connection& connection, const std::function<std::string()>& 
   return connection.sent < connection.answer.size();
 }
 
-/// Accepts connections, and answers requests that have already arrived at once. At the limit, closes the oldest
-/// connection, so that silent connections keep no client out.
+/// Accepts connections. Answers requests that have already arrived at once. If the limit is reached, closes the
+/// oldest connection, so that silent connections cannot keep clients out.
 void Metrics::accept(Instant now, const std::function<std::string()>& text) {
   for (int accepted = 0; accepted < max_accepted; ++accepted) {
     config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -1,8 +1,8 @@
-// Serves the daemon's metrics to Prometheus: as text by HTTP/1.0, GET /metrics only, on the address in the daemon's
-// file. A request must name this machine by an address, as localhost or by its host name.
+// Serves the daemon's metrics to Prometheus as text by HTTP/1.0, with GET /metrics only, on the address in the
+// daemon's file. A request must name this machine by a numeric address, as localhost or by its host name.
 //
-// Runs in the loop of the server's thread, at ordinary priority: no call waits. Everything is limited: 4 KB of request,
-// 2 s for each connection, 32 connections at once. A new connection beyond these replaces the oldest.
+// Runs in the loop of the server's thread, at ordinary priority. No call waits. There are limits: 4 KB for a request,
+// 2 s for a connection, and 32 connections at once. A new connection above the limit replaces the oldest one.
 //
 // One thread.
 #pragma once
@@ -27,8 +27,8 @@ namespace rtexec::daemon {
 
 class Metrics {
  public:
-  /// Listens at `address`, for example "127.0.0.1:9464": an IPv4 address, and a port (0: any free one). Returns
-  /// bad_input if the text is no such address, refused if the system refuses it.
+  /// Listens at `address`, an IPv4 address and a port, such as "127.0.0.1:9464". Port 0 stands for any free port.
+  /// Returns bad_input if the text is no such address, and refused if the system does not allow it.
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
   /// Appends the descriptors that poll() has to watch.

@@ -1,5 +1,5 @@
-// A value that one thread publishes and others read without a lock. The writer never waits, and a reader that meets a
-// write in progress reads again. Several writers need a lock among each other. No allocation.
+// A value that one thread publishes and other threads read without a lock. The writer never waits. A reader repeats
+// its read if a write is in progress. Several writers must use a lock. No allocation.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ template <class T> class Published {
   void publish(const T& value) noexcept {
     const auto words = std::bit_cast<Words>(value);
     const std::uint64_t next = writes_.load(std::memory_order_relaxed) + 1;
-    writes_.store(next, std::memory_order_relaxed); // odd during a write
+    writes_.store(next, std::memory_order_relaxed); // an odd number marks a write in progress
     // Release order: a reader that sees one of these words also sees the odd number.
     for (std::size_t i = 0; i < words.size(); ++i) words_[i].store(words[i], std::memory_order_release);
     writes_.store(next + 1, std::memory_order_release);

@@ -1,7 +1,7 @@
-// Records the daemon's set-up and its clients. Each client is a task in the executive's trace events, and becomes
-// another task once it is declared. The dispatcher records jobs and chunks. All times are CLOCK_MONOTONIC.
+// Records the daemon's set-up and its clients. Each client is a task in the executive's trace events. After it
+// declares itself, it becomes another task. The dispatcher records jobs and chunks. All times are CLOCK_MONOTONIC.
 //
-// The server's thread. Has no effect if nothing is recorded.
+// Used on the server's thread. Has no effect without a recording.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -21,9 +21,9 @@ class Recording {
   explicit Recording(std::uint32_t places) : tasks_(places) {}
 
   void begin(const std::string& file, const AdmissionOptions& admission, const DispatcherOptions& dispatcher) const;
-  /// Records the client at `place` with its contract. Returns its number among the tasks.
+  /// Records the client at `place` with its contract. Returns the number of its task in the recording.
   [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const AdmittedClient& client, Duration best_effort_wcet);
-  /// Records an event of the client at `place`, or without a place, of a refused client.
+  /// Records an event of the client at `place`, such as "came". A refused client has no place.
   void changed(std::optional<std::uint32_t> place, pid_t process, const std::string& name, const std::string& what,
                Instant at);
 
@@ -31,7 +31,7 @@ class Recording {
   struct RecordedTask {
     std::uint32_t number = 0;
     Contract contract;
-    Duration bound{0}; // the longest bound promised so far
+    Duration bound{0}; // the longest bound promised to the client so far
   };
   std::vector<std::optional<RecordedTask>> tasks_; // by place
   std::uint32_t next_ = 0;

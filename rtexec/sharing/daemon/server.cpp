@@ -24,15 +24,15 @@ using namespace std::chrono_literals;
 using protocol::Delivery;
 using protocol::Letter;
 
-constexpr Duration to_leave = 1s; // time for a process to end after its socket is closed
+constexpr Duration to_leave = 1s; // time for a process to end after it has closed its socket
 constexpr Duration between_rounds = 50ms;
 constexpr Duration between_attempts = 100ms; // pause after a failed accept(), for example for lack of descriptors
-// Limits of connections, observers included: in total, of one user, of one process, and in total as long as the new one
-// is not of the daemon's user.
+// Limits of connections, observers included: in total, for one user, for one process, and a limit of the total above
+// which only the daemon's own user may connect.
 constexpr std::size_t max_connections = 1024, max_of_user = 512, max_of_process = 16,
                       max_of_others = max_connections - 64;
 
-/// "front (1234)"
+/// Returns the client's name and process number: "front (1234)".
 std::string name_of(const Connection& client) {
   return client.identity.name + " (" + std::to_string(client.number) + ")";
 }
@@ -57,14 +57,14 @@ std::filesystem::path executable_of(pid_t process) {
   return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error);
 }
 
-/// Opens the mappings of the current address space of the process, which stays the same if the process calls exec
-/// later.
+/// Opens the memory mappings of a process. If the process later executes another program, the descriptor still refers
+/// to the old address space.
 config::Descriptor mappings_of(pid_t process) {
   return config::Descriptor(
       ::open(("/proc/" + std::to_string(process) + "/maps").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
-/// True if the address space is gone: then nothing is mapped in it.
+/// True if the address space no longer exists, so that nothing is mapped in it.
 bool is_gone(const config::Descriptor& mappings) {
   char first = 0;
   return mappings.get() >= 0 && ::pread(mappings.get(), &first, 1, 0) == 0;
@@ -97,7 +97,7 @@ Server::~Server() {
   time_.raise();
   clock_.join();
   {
-    const std::scoped_lock lock(lock_); // threads of other clients must not reach a stopped connection
+    const std::scoped_lock lock(lock_); // after this, no thread of another client uses a stopped connection
     for (auto& each : by_place_) each.store(nullptr);
   }
   for (const auto& each : connections_) each->stop();
@@ -186,7 +186,8 @@ Result<> Server::run() {
   return {};
 }
 
-/// Takes the lock, so that a thread that keeps it forever stops the count. Limits how often the lock is taken.
+/// Counts a round of the server's loop, at most every 50 ms. Takes the lock, so that the count stops if a thread
+/// never releases it.
 void Server::count_round() {
   if (hal::now() < next_round_) return;
   next_round_ = hal::now() + between_rounds;
@@ -202,7 +203,7 @@ void Server::accept() {
   socklen_t size = sizeof who;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
   config::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
-  if (process.get() < 0) return; // it has ended, or the kernel is older than 5.3
+  if (process.get() < 0) return; // the process has ended, or the kernel is older than 5.3
   auto connection =
       std::make_unique<Connection>(protocol::Channel(std::move(socket)), std::move(process), who.pid, who.uid);
   connection->identity.executable = executable_of(who.pid);
@@ -210,14 +211,14 @@ void Server::accept() {
   connections_.push_back(std::move(connection));
 }
 
-/// Refuses a connection, and reads its messages: closing a socket with unread messages resets the connection, and the
-/// client would not read the reason.
+/// Refuses a connection, and reads its pending messages. Otherwise closing the socket would reset the connection, and
+/// the client could not read the reason.
 void Server::turn_away(Connection& connection, const std::string& why) {
   refuse(connection, protocol::Refusal::full, why);
   for (Letter unread; connection.channel.receive(unread) == Delivery::done;) {}
 }
 
-/// Returns why there is no room for the connection; nullopt: there is room.
+/// Returns the reason if a limit of connections is reached, otherwise nullopt.
 std::optional<std::string> Server::too_many(const Connection& connection) const {
   const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(connections_, of)); };
   const auto told = [](const std::string& who, std::size_t limit) {
@@ -231,7 +232,8 @@ std::optional<std::string> Server::too_many(const Connection& connection) const 
   return connections_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
 }
 
-/// Writes a log line, unless the clients of the same user have caused too many. Returns false if it was left out.
+/// Writes a log line, unless the limit of lines caused by this user is reached. Returns false if the line was left
+/// out.
 bool Server::tell(const Connection& connection, const std::string& text) {
   const auto left_out = lines_.ask(connection.user, hal::now());
   if (!left_out) return false;
@@ -279,7 +281,8 @@ void Server::refuse(Connection& connection, protocol::Refusal code, const std::s
       protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
 }
 
-/// A client that retries after "later" is refused many times, but logged once.
+/// Returns true if a refusal must be logged. A client that retries after "later" is refused many times, but logged
+/// once.
 bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
   const bool again = refusal.code == protocol::Refusal::later;
   return !std::exchange(connection.asks_again, again) || !again;
@@ -287,7 +290,7 @@ bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
 
 void Server::look_for_quiet() {
   drive([&] {
-    dispatcher_.tick(hal::now()); // counts a quiet instant even if no other event came
+    dispatcher_.tick(hal::now()); // detects a quiet instant even if no other event came
     if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) admission_.quiet();
   });
 }
@@ -309,7 +312,7 @@ void Server::hello(Connection& connection, const protocol::Hello& said) {
   }
   if (const auto begun = start_client(connection, *place); !begun) {
     admission_.leave(*place, false);
-    apply_changes({}); // the dispatcher has not seen the contracts of connect()
+    apply_changes({}); // undoes changes of other contracts by connect()
     return refuse(connection, protocol::Refusal::not_allowed, begun.error().what);
   }
   apply_changes({});
@@ -320,7 +323,7 @@ void Server::hello(Connection& connection, const protocol::Hello& said) {
   if (welcomed != Delivery::done) closed(connection);
 }
 
-/// Returns why the client's driver or existing memory is incompatible; nullopt: it is compatible.
+/// Returns the reason if the client's driver or existing memory is incompatible with the daemon, otherwise nullopt.
 std::optional<std::string> Server::unsupported(const protocol::Hello& said) const {
   const std::uint64_t chunk = options_.admission.device.chunk.count;
   if (chunk % said.granularity != 0)
@@ -399,7 +402,7 @@ void Server::grow(Connection& connection, const protocol::Grow& said) {
     return static_cast<void>(
         connection.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
   connection.growing = said.slots;
-  // Uses the client's statement: the dispatcher may not have seen the end of the client's job yet.
+  // Uses the client's own statement, because the dispatcher may not have seen the end of the client's job yet.
   apply_changes(said.holds == 1 ? connection.place : std::nullopt);
 }
 
@@ -410,7 +413,8 @@ void Server::need_frame(Connection& connection, const protocol::NeedFrame& said)
                                             chunks_->descriptor(said.frame)));
 }
 
-/// Sends as much as the socket takes; continues when the socket takes more.
+/// Sends the status, one client after the other. If the socket has no more room, the server's loop calls this again
+/// later.
 void Server::tell_status(Connection& connection) {
   for (std::uint32_t& place = *connection.status_from; place < admission_.places(); ++place) {
     const AdmittedClient* client = admission_.at(place);
@@ -428,7 +432,7 @@ void Server::tell_status(Connection& connection) {
   connection.status_from.reset();
 }
 
-/// Passes changed contracts to the dispatcher. The client at `interrupted` has synchronised.
+/// Passes changed contracts to the dispatcher. The client at `interrupted` has no unfinished work on the device.
 void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   const auto changes = admission_.take_changes();
   std::vector<Contract> contracts;
@@ -439,15 +443,15 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   }
   drive([&] {
     const Instant now = hal::now();
-    quiet_ = dispatcher_.quiet_instants(); // earlier quiet instants do not count for these changes
+    quiet_ = dispatcher_.quiet_instants(); // quiet instants before these changes do not count
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
       Connection* connection = at(place);
       if (connection == nullptr || connection->vacant.load())
-        continue; // look_after() tells `admission_` that the client has gone
+        continue; // look_after() will remove the client from `admission_`
       if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, contracts[i], now));
       else {
-        connection->changed.store(false); // a report of an earlier change
+        connection->changed.store(false); // cleared, since it reports an earlier change
         static_cast<void>(dispatcher_.change(place, contracts[i], place == interrupted, now));
       }
     }
@@ -465,9 +469,9 @@ ServerStatus Server::status() {
   return status;
 }
 
-/// A process that ends closes its socket first. A process that lives on without the socket is no client any more, and
-/// is killed. Exceptions are a process that has executed another program, and so lost its address space, and one that
-/// had nothing.
+/// Handles a closed socket. A process that ends closes its socket first. A process that continues without the socket
+/// is no longer a client, and is killed after a time. Two kinds of processes are not killed. One has executed another
+/// program, and so lost its address space. The other has no slots and no job.
 void Server::closed(Connection& connection) {
   connection.gone = true;
   connection.leave_by = hal::now() + (connection.place ? to_leave : Duration(0));
@@ -482,7 +486,7 @@ void Server::ended(Connection& connection) {
     statistics = dispatcher_.statistics(*connection.place);
     dispatcher_.died(*connection.place, hal::now());
   });
-  connection.process.reset(); // no thread can send it a signal any more
+  connection.process.reset(); // so that no thread can send a signal to another process of this number
   recording_.changed(connection.place, connection.number, connection.identity.name, "ended", hal::now());
   tell(connection, name_of(connection) + " has ended: " + std::to_string(statistics.jobs) + " jobs, " +
                        std::to_string(statistics.missed) + " too late, " + std::to_string(statistics.overruns) +
@@ -503,7 +507,7 @@ void Server::turn_out(Connection& connection) {
   connection.leave_by.reset();
 }
 
-/// Handles what the dispatcher has reported, and ends processes whose time is over.
+/// Handles the reports of the dispatcher, and ends processes whose time to end is over.
 void Server::look_after() {
   for (const auto& each : connections_) {
     Connection& connection = *each;
@@ -531,13 +535,13 @@ void Server::expelled(Connection& connection, Expelled reason) {
   tell(connection, connection.identity.name + " is ended: " + text);
 }
 
-/// Removes a client that is no longer in the dispatcher.
+/// Removes a client whose data the dispatcher no longer has.
 void Server::vacate(Connection& connection) {
   const std::uint32_t place = *connection.place;
   look_for_quiet();
   bool delays = false;
   {
-    const std::scoped_lock lock(lock_); // afterwards the dispatcher makes no call for this place
+    const std::scoped_lock lock(lock_); // after this, the dispatcher makes no call for this place
     by_place_[place].store(nullptr);
     delays = dispatcher_.delays(place);
   }
@@ -547,10 +551,10 @@ void Server::vacate(Connection& connection) {
   apply_changes({});
 }
 
-// ---- outlet: under the lock, on any thread ----
+// ---- functions of Outlet: called under the lock, on any thread ----
 
 void Server::command(std::uint32_t place, const protocol::Entry& entry) noexcept {
-  // A client that does not read its commands is expelled for its silence.
+  // A client that does not read its commands is later expelled, because it does not answer in time.
   if (Connection* connection = at(place)) static_cast<void>(connection->command(entry));
 }
 
@@ -576,7 +580,7 @@ void Server::vacant(std::uint32_t place) noexcept {
   notifies_ = true;
 }
 
-// ---- threads of clients, and the clock ----
+// ---- functions of the clients' threads and of the clock's thread ----
 
 void Server::said(std::uint32_t place, const protocol::Entry& entry) noexcept {
   drive([&] { dispatcher_.take(place, entry, hal::now()); });
@@ -597,7 +601,8 @@ void Server::ending(std::uint32_t place) noexcept {
   });
 }
 
-/// Calls a function of the dispatcher under the lock, then wakes the threads that have to react.
+/// Calls a function of the dispatcher under the lock. Then wakes the clock's thread and the server's thread if they
+/// must react.
 template <class Function> void Server::drive(Function function) noexcept {
   bool sooner = false, tell = false;
   {
@@ -619,7 +624,7 @@ void Server::keep_time() noexcept {
       dispatcher_.tick(hal::now());
       due_ = dispatcher_.next_tick().value_or(Instant::max()).time_since_epoch().count();
     });
-    if (due_ == INT64_MAX) time_.wait(seen); // only this thread writes it
+    if (due_ == INT64_MAX) time_.wait(seen); // no lock needed, since only this thread writes it
     else time_.wait_until(seen, Instant(Duration(due_)));
   }
 }

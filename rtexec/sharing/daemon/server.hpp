@@ -1,8 +1,9 @@
 // rtexecd: listens for clients, admits them, and passes their entries to the dispatcher.
 //
-// Threads: the caller of run() answers set-up messages, one at a time, and notices ends of processes. Each client has
-// two threads of its own (connection.hpp), and one thread calls the dispatcher when its time is due. Each holds the
-// lock of the dispatcher for one function call. All but the caller of run() are real-time threads.
+// Threads: the thread that calls run() is the server's thread. It answers set-up messages, one at a time, and notices
+// the ends of processes. Each client has two threads in the daemon (connection.hpp). The clock's thread calls the
+// dispatcher at the times that it requests. Each thread holds the dispatcher's lock for one function call. All
+// threads except the server's are real-time threads.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -36,27 +37,27 @@ namespace rtexec::daemon {
 struct ServerOptions {
   config::DaemonSettings settings;
   Board board;
-  AdmissionOptions admission;   // from the settings, settled for the board
-  DispatcherOptions dispatcher; // likewise
+  AdmissionOptions admission;   // from the daemon's file, with all defaults for the board
+  DispatcherOptions dispatcher; // from the daemon's file too
   protocol::Mode mode = protocol::Mode::shared_chunks;
   int priority = 0; // SCHED_FIFO priority of the real-time threads; 0: none
-  /// Receives a log line for each client that connects, ends, is refused or expelled; may be empty.
+  /// Receives a log line for each client that connects, ends, is refused or is expelled. May be empty
   std::function<void(const std::string&)> notice;
 };
 
 class Server final : public Outlet, private Connection::Listener {
  public:
-  /// Creates the chunks, if they are shared, and listens. Returns refused if another daemon listens there, or the
-  /// directory belongs to another user, or others already use it.
+  /// Creates the chunks if clients share chunks, and listens. Returns refused if another daemon listens there, the
+  /// directory belongs to another user, or other files are in it.
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(ServerOptions options);
   ~Server();
 
-  /// Serves until stop().
+  /// Serves clients until stop() is called.
   [[nodiscard]] Result<> run();
-  /// Ends run(). Any thread, and a signal handler.
+  /// Makes run() return. May be called on any thread and in a signal handler.
   void stop() noexcept;
-  /// Returns a counter that increases at least five times a second while run() makes progress and can take the
-  /// dispatcher's lock. Any thread.
+  /// Returns a counter for the heartbeat. It increases at least five times a second while run() makes progress and no
+  /// other thread blocks the dispatcher's lock. Any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:
@@ -66,7 +67,7 @@ class Server final : public Outlet, private Connection::Listener {
   [[nodiscard]] Result<> keep_awake();
   [[nodiscard]] Result<> start_clock();
 
-  // Functions of the thread that calls run()
+  // Functions of the server's thread
   void accept();
   void hear(Connection& connection);
   void answer(Connection& connection, const protocol::Letter& letter);
@@ -89,7 +90,7 @@ class Server final : public Outlet, private Connection::Listener {
   void expelled(Connection& connection, Expelled reason);
   void vacate(Connection& connection);
   void apply_changes(std::optional<std::uint32_t> interrupted);
-  /// Returns the connection of the client at `place`; null: there is none.
+  /// Returns the connection of the client at `place`, or null if there is none.
   [[nodiscard]] Connection* at(std::uint32_t place) const noexcept { return by_place_[place].load(); }
   [[nodiscard]] std::optional<std::string> too_many(const Connection& connection) const;
   void turn_away(Connection& connection, const std::string& why);
@@ -98,13 +99,13 @@ class Server final : public Outlet, private Connection::Listener {
     if (options_.notice) options_.notice(text);
   }
 
-  // Outlet: under lock_
+  // Functions of Outlet: called under `lock_`
   void command(std::uint32_t place, const protocol::Entry& entry) noexcept override;
   void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept override;
   void changed(std::uint32_t place) noexcept override;
   void expel(std::uint32_t place, Expelled why) noexcept override;
   void vacant(std::uint32_t place) noexcept override;
-  // Connection::Listener: on the clients' threads
+  // Functions of Connection::Listener: called on the clients' threads
   void said(std::uint32_t place, const protocol::Entry& entry) noexcept override;
   void broken(std::uint32_t place) noexcept override;
   void ending(std::uint32_t place) noexcept override;
@@ -112,7 +113,7 @@ class Server final : public Outlet, private Connection::Listener {
   void count_round();
   void keep_time() noexcept;
   template <class Function> void drive(Function function) noexcept;
-  void wake() noexcept; // wakes the caller of run()
+  void wake() noexcept; // wakes the server's thread
 
   ServerOptions options_;
   std::optional<hal::SharedChunks> chunks_;
@@ -121,8 +122,8 @@ class Server final : public Outlet, private Connection::Listener {
   hal::InheritingMutex lock_;
   Dispatcher dispatcher_;        // under lock_
   bool notifies_ = false;        // under `lock_`: a connection has a report for the server's thread
-  std::uint64_t quiet_ = 0;      // the number of quiet instants that `admission_` knows of
-  std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; only that thread writes it, under lock_
+  std::uint64_t quiet_ = 0;      // number of quiet instants that `admission_` has considered
+  std::int64_t due_ = INT64_MAX; // next wake-up of the clock's thread, its only writer; under lock_
   config::Descriptor listener_, wakeup_;
   Instant listens_from_{};
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -10,7 +10,7 @@
 namespace rtexec::daemon {
 namespace {
 
-constexpr int fifo_priority = 80; // of the threads for clients, and of their agents
+constexpr int fifo_priority = 80; // of the daemon's threads for clients, and of clients' agents
 
 TaskSet set_of(const config::DaemonSettings& settings) {
   TaskSet tasks;
@@ -23,7 +23,7 @@ TaskSet set_of(const config::DaemonSettings& settings) {
   return tasks;
 }
 
-/// Returns an error if a client's limit is less than one chunk.
+/// Returns an error if the memory limit of a client is less than one chunk.
 std::optional<std::string> too_little(const std::vector<config::ClientRule>& rules, Bytes chunk) {
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (rules[i].memory.value_or(chunk) < chunk)

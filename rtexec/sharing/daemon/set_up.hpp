@@ -1,4 +1,4 @@
-// Converts the daemon's file to the options of its server, with admission settled for board and machine.
+// Converts the daemon's file to the options of its server, with the defaults for the board and the machine.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -9,8 +9,8 @@
 
 namespace rtexec::daemon {
 
-/// Pure. Returns bad_input if the capacity is unknown or more than the board has, or if the limit of a client is less
-/// than one chunk.
+/// Returns the options of the server. Pure. Returns bad_input if the capacity is unknown or more than the board has,
+/// or if the limit of a client is less than one chunk.
 [[nodiscard]] Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, MachineFacts machine);
 
 } // namespace rtexec::daemon

@@ -14,7 +14,7 @@ namespace {
 
 using protocol::Delivery;
 
-/// Replaces characters that messages may not contain: paths may have any.
+/// Replaces the characters that messages must not contain. A path may contain any character.
 template <std::size_t Size> protocol::Text<Size> printable(std::string text) {
   std::ranges::replace_if(
       text, [](char each) { return each < ' ' || each > '~'; }, '?');

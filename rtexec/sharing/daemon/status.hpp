@@ -1,7 +1,7 @@
-// The status of the daemon and its clients, as messages of its socket. Any process that may open the socket can request
-// it. `rtexec ps` and `rtexec top` read it by StatusReader.
+// The status of the daemon and its clients, as messages on its socket. Any process that may open the socket can
+// request it. `rtexec ps` and `rtexec top` read it with StatusReader.
 //
-// Numbers of jobs and chunks are those that the dispatcher publishes: a status takes no lock of the hot path.
+// Numbers of jobs and chunks are those that the dispatcher publishes. So a status needs no lock of the dispatcher.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -27,7 +27,7 @@ struct Totals {
 /// Returns the status of one client. Pure.
 [[nodiscard]] protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, pid_t process,
                                            const ClientStatistics& statistics);
-/// Returns the status of this process, now.
+/// Returns the status of this daemon at the present time.
 [[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admission, protocol::Mode mode,
                                          std::uint32_t free_frames);
 
@@ -41,11 +41,12 @@ struct ServerStatus {
 /// Reads the status of one daemon, repeatedly. One thread.
 class StatusReader {
  public:
-  /// Connects to the daemon in `directory`. Returns cancelled if nobody listens there, refused if this user may not
-  /// connect. The text says what to do. No answer takes longer than `patience`.
+  /// Connects to the daemon in `directory`. Returns cancelled if no daemon listens there, and refused if this user
+  /// may not connect. The error's text says what to do. read() waits for an answer for at most `patience`.
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
                                                     Duration patience = std::chrono::seconds(3));
-  /// Returns cancelled if the daemon has gone, refused if it does not answer, unsupported if it has another version.
+  /// Requests and returns the status. Returns cancelled if the daemon has ended, refused if it does not answer, and
+  /// unsupported if it has another version.
   [[nodiscard]] Result<ServerStatus> read();
 
  private:

@@ -1,6 +1,6 @@
-// Records the jobs and chunks of clients as those of a task set. A job has no part on a core. A client's time stamps
-// are clamped to the interval in which the event must have happened. Has no effect if nothing is recorded; noexcept,
-// for real-time threads. Called under the dispatcher's lock.
+// Records the jobs and chunks of clients like those of a task set. These jobs have no part on a core. Time stamps
+// from a client are limited to the interval in which the event must have happened. Has no effect without a recording.
+// Noexcept, for real-time threads. Called under the dispatcher's lock.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -14,14 +14,15 @@ namespace rtexec::daemon {
 /// Records the jobs of one client, one after the other.
 class JobRecord {
  public:
-  /// Returns the number of the last job in the recording.
+  /// Returns the number of the last recorded job.
   [[nodiscard]] policies::JobId job() const noexcept { return job_; }
 
-  /// Records the release of another job; `task` is a task number of the recording.
+  /// Records the release of the next job. `task` is the number of its task in the recording. `ordered_by` is the time
+  /// by which the scheduler orders the job.
   void released(std::uint32_t task, Instant release, Instant now, Instant deadline, Instant ordered_by) noexcept;
   void granted(Instant now) noexcept;
   void ended(Instant release, Instant end, Instant deadline, bool real_time) noexcept;
-  /// Records that the process has ended while its job held the device.
+  /// Records that the client's process has ended while its job held the device.
   void cancelled(Instant now) noexcept;
   /// Records that the job's chunks could not be loaded.
   void failed(Instant now, Instant deadline) noexcept;
@@ -33,17 +34,17 @@ class JobRecord {
   bool open_ = false;
 };
 
-/// Records moves of chunks, in both directions.
+/// Records transfers of chunks, in both directions.
 class MoveRecord {
  public:
   explicit MoveRecord(Bytes chunk) : chunk_(chunk) {}
-  /// Records a move that was ordered at `since` and ended at `told` by the client's clock. Moves of one direction
-  /// execute one after the other: each begins when the previous one has ended.
+  /// Records a transfer. The daemon commanded it at `since`, and it ended at `told` by the client's clock. Transfers
+  /// in one direction execute one after the other, so each begins at the end of the previous one.
   void moved(const policies::Action& action, Instant since, Instant told, Instant now, bool failed) noexcept;
 
  private:
   Bytes chunk_;
-  std::array<Instant, 2> until_{}; // when the last move out, and in, ended
+  std::array<Instant, 2> until_{}; // ends of the last transfers out and in
 };
 
 } // namespace rtexec::daemon
