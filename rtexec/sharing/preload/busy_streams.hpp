@@ -1,10 +1,10 @@
-// A table of the streams of a process that may have unfinished work. Only await() waits by design.
+// A table of the streams of a process that may have unfinished work. Only await() is meant to wait.
 //
 // Some streams cannot be queried by their handle: the per-thread stream, a stream about to be destroyed, and streams
-// beyond the table's size. An event behind their work replaces the query.
+// for which the table has no room. For these, an event is recorded behind their work and queried instead.
 //
 // mark(), follow() and forget(): any thread, mark() without a lock. idle(), await() and all_ended(): one thread at a
-// time; idle() and all_ended() while nothing is submitted.
+// time. idle() and all_ended() must not run while work is submitted.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
@@ -21,16 +21,17 @@ namespace rtexec::preload {
 
 class BusyStreams {
  public:
-  /// Marks `stream` as busy, since work is submitted to it. `own`: a null handle means the thread's own stream. Returns
-  /// false if follow() must be called after the submission.
+  /// Marks `stream` as busy, because work will be submitted to it. If `own` is true, a null handle means the thread's
+  /// own stream. Returns false if the table cannot hold the stream. Then follow() must be called after the
+  /// submission.
   [[nodiscard]] bool mark(hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     Entry* entry = key != own_key ? find(key) : nullptr;
     if (entry != nullptr) entry->busy.store(true, std::memory_order_relaxed);
     return entry != nullptr;
   }
-  /// Records an event behind the present work of `stream`, in the calling thread's context. Waits for the work
-  /// if that fails.
+  /// Records an event behind the present work of `stream`. Waits for the work if that fails. The context of the
+  /// stream must be current in the calling thread.
   void follow(const RealDriver& driver, hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     if (!follow(driver, key, key == own_key ? number_of_thread() : key))
@@ -54,8 +55,8 @@ class BusyStreams {
       if (tail.of == key_of(stream, false)) tail.of = 0;
     }
   }
-  /// Returns true if all work has ended, in the calling thread's context. `captures`: a stream captures, so neither the
-  /// context nor the null stream may be queried.
+  /// Returns true if all work has ended. The context must be current in the calling thread. `captures` is true while
+  /// a stream captures. Then neither the context nor the null stream may be queried.
   [[nodiscard]] bool idle(const RealDriver& driver, bool captures) noexcept {
     using hal::cuda::Code;
     for (auto& entry : entries_) {
@@ -75,14 +76,14 @@ class BusyStreams {
     });
     return tails_.empty();
   }
-  /// Waits for the work of each stream, one by one, except the null stream and capturing ones: while a stream captures,
-  /// the context must not be synchronised.
+  /// Waits for the work of each stream, one by one, because the context must not be synchronised while a stream
+  /// captures. Leaves out the null stream and streams that capture.
   void await(const RealDriver& driver) noexcept {
     for (auto& entry : entries_) {
       const std::uintptr_t key = entry.key.load(std::memory_order_acquire);
       if (key == 0) continue;
       if (key == gone || !entry.busy.load(std::memory_order_relaxed) || !may_be_asked(driver, key)) continue;
-      (void)driver.stream_synchronize(stream_of(key)); // stays busy: other threads may have submitted more work
+      (void)driver.stream_synchronize(stream_of(key)); // remains busy: other threads may have submitted more work
     }
     for (std::size_t i = 0;; ++i) {
       hal::cuda::Event end = nullptr;
@@ -103,14 +104,15 @@ class BusyStreams {
 
  private:
   struct Entry {
-    std::atomic<std::uintptr_t> key{0}; // 0: no entry yet
+    std::atomic<std::uintptr_t> key{0}; // 0: the entry has never been used
     std::atomic<bool> busy{false};
   };
   struct Tail {
-    std::uint64_t of; // a thread's number, or a stream's handle; 0: the event is not reused
+    std::uint64_t of; // number of a thread or handle of a stream; 0: event is not recorded again
     hal::cuda::Event end;
   };
-  /// Returns false if it cannot record an event.
+  /// Records an event behind the work of the stream. Uses the event of the same `of` again if there is one. Returns
+  /// false if it cannot record an event.
   [[nodiscard]] bool follow(const RealDriver& driver, std::uintptr_t key, std::uint64_t of) noexcept {
     using hal::cuda::Code;
     const std::scoped_lock lock(tails_lock_);
@@ -131,7 +133,7 @@ class BusyStreams {
   [[nodiscard]] static std::uint64_t number_of_thread() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};
     thread_local const std::uint64_t number =
-        2 * last.fetch_add(1, std::memory_order_relaxed) + 1; // an odd number is no stream's handle
+        2 * last.fetch_add(1, std::memory_order_relaxed) + 1; // odd, so that it equals no stream's handle
     return number;
   }
   static constexpr std::uintptr_t null_key = 1; // CU_STREAM_LEGACY, the null stream
@@ -140,14 +142,14 @@ class BusyStreams {
   [[nodiscard]] static hal::cuda::Stream stream_of(std::uintptr_t key) noexcept {
     return reinterpret_cast<hal::cuda::Stream>(key == null_key ? 0 : key);
   }
-  /// True if the stream can be queried while a stream captures: not for a capturing stream, nor for the null stream,
-  /// which waits for others.
+  /// True if the stream can be queried while another stream captures. False for a stream that captures itself. False
+  /// for the null stream, because it waits for others.
   [[nodiscard]] static bool may_be_asked(const RealDriver& driver, std::uintptr_t key) noexcept {
     int state = 0;
     return key != null_key && driver.stream_is_capturing(stream_of(key), &state) == hal::cuda::Code::success &&
            state == 0;
   }
-  /// Returns the entry of `key`, or takes a free one. Null: the table is full.
+  /// Returns the entry of the stream `key`. If it has none, takes a free entry. Returns null if the table is full.
   [[nodiscard]] Entry* find(std::uintptr_t key) noexcept {
     const std::size_t first = (key ^ key >> 9) / 16;
     Entry* unused = nullptr;
@@ -160,7 +162,7 @@ class BusyStreams {
       Entry& taken = unused != nullptr ? *unused : entry;
       there = unused != nullptr ? gone : 0;
       if (taken.key.compare_exchange_strong(there, key, std::memory_order_acq_rel) || there == key) return &taken;
-      return find(key); // another thread took the entry
+      return find(key); // another thread has taken the entry
     }
     std::uintptr_t there = gone;
     if (unused == nullptr) return nullptr;

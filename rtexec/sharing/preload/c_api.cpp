@@ -40,7 +40,7 @@ int declare(ClientProcess& process, const rtexec_job_declaration& wanted, std::i
     return failed(RTEXEC_CLIENT_REFUSED,
                   "The declaration is impossible: 1 us <= wcet <= deadline <= period <= 1000 s, "
                   "0 <= priority <= 99, on_overrun one of RTEXEC_OVERRUN_...");
-  process.gate().synchronised(); // ends an idle job first, so that it does not count against the declaration
+  process.gate().synchronised(); // ends an idle job first, so that it does not delay the declaration
   const auto bound = process.client().declare(declaration);
   if (!bound) {
     const bool unproved = bound.error().code == Errc::not_proved;

@@ -1,4 +1,4 @@
-// The table of call_table.inc as data: name, ABI and treatment of each function that the library intercepts.
+// The table of call_table.inc as data: name, ABI and treatment of each intercepted function.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 namespace rtexec::preload {
 
 enum class Treatment : std::uint8_t {
-  lookup,         // returns functions of this library
-  make_context,   // passed on; afterwards there may be several contexts
+  lookup,         // returns this library's function for a name
+  make_context,   // passed on; afterwards the process may have several contexts
   allocate,       // allocates from the arena
-  allocate_apart, // passed on: allocates memory that is never swapped
-  map,            // reserves, creates or maps memory of the program's own: uses slots if possible
-  free,           // frees memory of the arena itself; passed on for other memory
-  look_at,        // opens a job first: the driver accesses the named memory, which must be resident
-  look_at_again,  // may take long: opens a job and calls again only if the driver refuses without one
-  tell,           // answers for memory of the arena, or by the process's own limit
+  allocate_apart, // passed on: allocates memory that the library never swaps
+  map,            // reserves, creates or maps the program's own chunks; uses slots if possible
+  free,           // frees arena memory; passed on for other memory
+  look_at,        // opens a job first, because the driver accesses memory that must be resident
+  look_at_again,  // passed on; if the driver refuses without a job, opens a job and calls again
+  tell,           // answers for arena memory, or with the process's own limit
   run_and_wait,   // opens a job first; the device may be idle afterwards
   run,            // opens a job first
-  run_there,      // opens a job first if its memory is in the arena
+  run_there,      // opens a job first if the memory in its arguments is in the arena
   wait,           // the device may be idle afterwards
-  capture,        // begins or ends a capture, during which work of a stream is recorded and not executed
+  capture,        // begins or ends a capture, which records a stream's work without executing it
   end,            // destroys a stream or a context, or resets a device
 };
 

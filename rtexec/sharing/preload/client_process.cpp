@@ -21,11 +21,12 @@ using hal::cuda::Stream;
 
 constinit std::atomic<ClientProcess*> instance{nullptr};
 constinit std::mutex making;
-/// Intervals of the checks whether a job is idle: normally, and while others wait.
+/// Intervals between checks if a job is idle: normally, and while other clients wait.
 constexpr Duration between_looks = std::chrono::milliseconds(10);
 constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
-constexpr int looks_without_job = 10; // then the watch thread sleeps; a thread that begins a job has to wake it
-/// While others wait: the number of checks of a job before new work is held back, and how long that lasts at most.
+constexpr int looks_without_job = 10; // after so many checks the watch thread sleeps until a job begins
+/// Limits while other clients wait: the number of checks before new work is held back, and the maximum time of
+/// holding it back.
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration longest_restart = std::chrono::seconds(2);
@@ -33,11 +34,11 @@ constexpr Duration between_attempts = std::chrono::milliseconds(20); // between 
 constexpr const char* turned_away_advice =
     "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
     "daemon";
-/// True while this thread creates the client: its calls are passed on to the driver.
+/// True while this thread creates the client. Meanwhile its calls are passed on to the driver.
 thread_local bool makes = false;
 
-/// Returns the stream by which a free is distinguished from those of other streams. Returns nullopt for the per-thread
-/// stream, since all threads have the same handle for it.
+/// Returns the stream that identifies the frees in `stream`. Returns nullopt for the per-thread stream, because it
+/// has the same handle in all threads.
 std::optional<Stream> told_apart(Stream stream) noexcept {
   if (stream == ClientProcess::own_stream()) return {};
   return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
@@ -57,7 +58,7 @@ ClientProcess* ClientProcess::enter() noexcept {
 ClientProcess* ClientProcess::make() noexcept {
   const std::scoped_lock lock(making);
   if (ClientProcess* made = existing(); made != nullptr || !takes_part() || turned_away()) return made;
-  if (driver_library() == nullptr) return nullptr; // not yet
+  if (driver_library() == nullptr) return nullptr; // the program has not loaded the driver yet
   const RealDriver* driver = real_driver();
   if (driver == nullptr) {
     step_back("this CUDA driver has no virtual memory: its functions are passed on unchanged");
@@ -72,13 +73,13 @@ ClientProcess* ClientProcess::make() noexcept {
   try {
     std::unique_ptr<ClientProcess> process(new ClientProcess(*driver, context, device));
     if (const auto connected = process->connect(); connected) {
-      // After fork(), the child has neither the threads nor the device: its calls are passed on.
+      // After fork(), the child has no threads of the client and no device. So its calls are passed on to the driver.
       ::pthread_atfork(nullptr, nullptr, [] {
         instance.store(nullptr, std::memory_order_release);
         step_back({});
       });
       instance.store(process.release(), std::memory_order_release);
-      std::atexit(ends); // runs after exit handlers of later users of the driver, and before the driver's own
+      std::atexit(ends); // runs after exit handlers of later driver users, before the driver's own
     } else if (connected.error().code == Errc::cancelled) { // nobody listens at the socket
       step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
     } else {
@@ -97,7 +98,7 @@ ClientProcess::ClientProcess(const RealDriver& driver, hal::cuda::Context contex
 Result<> ClientProcess::connect() {
   const auto granularity = memory_.granularity();
   if (!granularity) return Unexpected(granularity.error());
-  // Keeps the primary context alive when the program releases it, if it is the current one.
+  // Keeps the primary context alive after the program releases it. The arena's context may be the primary one.
   hal::cuda::Context primary = nullptr;
   (void)driver_.context_retain(&primary, device_);
   const client::ClientOptions options{.directory = daemon_directory(),
@@ -107,7 +108,7 @@ Result<> ClientProcess::connect() {
                                       .hurry = [this](std::uint64_t) { hurry(); },
                                       .notice = [](const std::string& text) { say(text); }};
   auto client = client::Client::connect(options, memory_);
-  // While a daemon restarts, nobody listens at its socket for a moment.
+  // While a daemon restarts, no daemon listens at the socket for a short time.
   for (const Instant until = hal::now() + longest_restart;
        !client && client.error().code == Errc::cancelled && hal::now() < until;) {
     hal::sleep_until(hal::now() + between_attempts);
@@ -156,8 +157,8 @@ std::optional<Code> ClientProcess::allocate(DevicePointer* pointer, std::size_t 
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Returns space in slots that the client has. New slots are never returned to the daemon, so this waits for pending
-/// frees first.
+/// Returns space for an object in slots that the client already has. New slots can never be returned to the daemon,
+/// so this waits for pending frees before it gives up.
 std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, std::optional<Stream> stream,
                                                                   std::unique_lock<std::mutex>& lock) {
   do {
@@ -172,7 +173,8 @@ std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, st
   return {};
 }
 
-/// Waits for the oldest pending free. Returns false if there is none, or waiting is not allowed.
+/// Waits for the oldest pending free. Returns false if there is none, or waiting is forbidden because a stream
+/// captures.
 bool ClientProcess::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
   if (capturing.load(std::memory_order_relaxed) > 0) return false;
   const auto free = pending_.oldest();
@@ -199,7 +201,7 @@ std::size_t ClientProcess::lacking(const Addresses& addresses) const noexcept {
       std::ranges::count_if(addresses, [&](DevicePointer address) { return !slot_at_.contains(address); }));
 }
 
-/// Returns the number of slots that the arena does not use, including those without an address.
+/// Returns the number of granted slots that no object uses: slots without an address, and unused slots in the arena.
 std::size_t ClientProcess::spare_slots() const noexcept {
   const auto is_spare = [&](const auto& each) {
     return in_arena(each.first) && !arena_->uses((each.first - memory_.base()) / arena_->slot_size().count);
@@ -207,7 +209,7 @@ std::size_t ClientProcess::spare_slots() const noexcept {
   return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
 }
 
-/// Gives each of `addresses` a slot.
+/// Assigns a slot to each of `addresses` that has none. Requests more slots from the daemon if needed.
 Result<> ClientProcess::provide(const Addresses& addresses) {
   const std::size_t needed = lacking(addresses);
   if (needed == 0) return {};
@@ -244,12 +246,12 @@ void ClientProcess::give_back(DevicePointer address) noexcept {
   const auto found = slot_at_.find(address);
   if (found == slot_at_.end()) return;
   memory_.place(found->second, 0);
-  unused_slots_.push_back(found->second); // has room for all
+  unused_slots_.push_back(found->second); // has room for all slots
   slot_at_.erase(found);
 }
 
 Result<> ClientProcess::grow(std::uint32_t slots) {
-  if (slots * arena_->slot_size().count > memory_size_) // a later daemon may have a higher limit
+  if (slots * arena_->slot_size().count > memory_size_) // a later daemon may allow more slots
     return fail(Errc::out_of_memory,
                 "The process keeps the limit of " + readable(Bytes{memory_size_}) + " that it began with.");
   const Entered entered(driver_, context_);
@@ -257,7 +259,7 @@ Result<> ClientProcess::grow(std::uint32_t slots) {
   return gate_.apart([&]() -> Result<> {
     const bool held = client_->holds();
     Result<> grown = client_->grow(slots);
-    // If the daemon has gone, ends the job, which lets all memory be saved, and retries with the next daemon.
+    // If the daemon has ended, ends the job so that all memory can be saved, and retries with the next daemon.
     while (!grown && grown.error().code == Errc::cancelled && !leaving_.load()) {
       client_->end();
       hal::sleep_until(hal::now() + between_attempts);
@@ -292,7 +294,7 @@ std::optional<Segments::Range> ClientProcess::object_of(DevicePointer pointer) c
 
 std::optional<Code> ClientProcess::free(DevicePointer pointer) noexcept {
   if (!in_arena(pointer)) return {};
-  // Waits, as the driver does: work under way may use the memory.
+  // Waits as the driver's own function does, because work in progress may use the memory.
   if (client_->holds()) {
     const Entered entered(driver_, context_);
     const std::scoped_lock lock(recording);
@@ -355,7 +357,8 @@ std::optional<Code> ClientProcess::address_range(DevicePointer* base, std::size_
   return Code::success;
 }
 
-/// Answers itself: the driver knows no slot that is swapped out, and reports others as chunks.
+/// Answers a query of a pointer's attribute for arena memory without the driver. The driver does not know slots that
+/// are swapped out, and reports the others as chunks.
 std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
@@ -368,24 +371,24 @@ std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePo
   };
   switch (attribute) { // CUpointer_attribute
   case 1: return answer(context_);
-  case 2: return answer(2U); // CU_MEMORYTYPE_DEVICE
+  case 2: return answer(2U); // type: CU_MEMORYTYPE_DEVICE
   case 3: return answer(pointer);
-  case 6: return answer(0U);                                     // synchronous copies
-  case 7: return answer(static_cast<unsigned long long>(begin)); // an identity
-  case 8: return answer(0U);                                     // managed
+  case 6: return answer(0U);                                     // are copies synchronous?
+  case 7: return answer(static_cast<unsigned long long>(begin)); // identifier of the allocation
+  case 8: return answer(0U);                                     // is it managed memory?
   case 9: return answer(device_);
-  case 10: return answer(0U); // for legacy handles between processes
+  case 10: return answer(0U); // can legacy handles for other processes refer to it?
   case 11: return answer(begin);
   case 12: return answer(size);
-  case 13: return answer(1U);                                 // mapped
+  case 13: return answer(1U);                                 // is it mapped?
   case 14: return answer(static_cast<unsigned long long>(0)); // types of handles
-  case 15: return answer(0U);                                 // for other devices
+  case 15: return answer(0U);                                 // access of other devices
   case 16: return answer(hal::cuda::AccessFlags::read_write);
-  case 17: return answer(static_cast<void*>(nullptr)); // pool
+  case 17: return answer(static_cast<void*>(nullptr)); // memory pool
   case 18: return answer(size);
   case 19: return answer(begin);
   case 20: return answer(static_cast<unsigned long long>(begin));
-  default: return Code::invalid_value; // an attribute of host memory, or of a later version
+  default: return Code::invalid_value; // the attribute belongs to host memory or to a later CUDA version
   }
 }
 
@@ -408,11 +411,11 @@ void ClientProcess::ends() noexcept {
   process->gate_.synchronised();
   if (!process->stop()) return;
   const Entered entered(process->driver_, process->context_);
-  // A job under way keeps its memory until the process has ended.
+  // If a job is still open, its memory stays mapped until the process has ended.
   process->memory_.end(!process->gate_.is_open());
 }
 
-/// Returns false if it was called before.
+/// Ends the watch thread. Returns false if it was called before.
 bool ClientProcess::stop() noexcept {
   if (leaving_.exchange(true)) return false;
   opened_.raise();
@@ -445,7 +448,7 @@ ClientProcess::Pass ClientProcess::submit(Stream stream, bool own) noexcept {
   return has_name && busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
 }
 
-/// True if the arena's context is current: the null stream of another context has no handle in it.
+/// True if the arena's context is current. In another context, the null handle means another null stream.
 bool ClientProcess::in_context() const noexcept {
   if (!several_contexts.load(std::memory_order_relaxed)) return true;
   hal::cuda::Context current = nullptr;
@@ -461,7 +464,7 @@ void ClientProcess::watch() noexcept {
   int hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
-    const bool holds = client_->holds(); // not the gate's state: the gate is closed briefly while a job is open
+    const bool holds = client_->holds(); // not the gate's state: it may be closed briefly during a job
     without_job = holds ? 0 : without_job + 1;
     if (without_job > looks_without_job) {
       await_job();
@@ -487,7 +490,7 @@ void ClientProcess::await_job() noexcept {
   watch_sleeps_.store(false, std::memory_order_relaxed);
 }
 
-/// A destroyed stream's work continues, but can no longer be queried by its handle.
+/// Handles the destruction of a stream. Its work continues, but can no longer be queried by its handle.
 void ClientProcess::stream_ends(Stream stream) noexcept {
   if (captures(stream)) return capture_ends();
   {
@@ -517,9 +520,9 @@ bool ClientProcess::begin() noexcept {
 void ClientProcess::end() noexcept { client_->end(); }
 bool ClientProcess::holds() noexcept { return client_->holds(); }
 bool ClientProcess::idle() noexcept {
-  if (leaving_.load()) return false; // a driver that has shut down cannot tell
+  if (leaving_.load()) return false; // the driver has shut down and cannot be queried
   const std::unique_lock lock(recording, std::try_to_lock);
-  if (!lock) return false; // another thread waits for the device, and this function must not wait
+  if (!lock) return false; // another thread waits for the device; this function must not wait
   const Entered entered(driver_, context_);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
@@ -530,7 +533,7 @@ void ClientProcess::wait_until_idle() noexcept {
   else if (synchronize() == Code::success) busy_.all_ended(driver_);
 }
 
-/// Waits for the current context, then for busy streams of other contexts.
+/// Waits for the work of the current context, and then for busy streams of other contexts.
 Code ClientProcess::synchronize() noexcept {
   const Code code = driver_.context_synchronize();
   if (code == Code::success) busy_.await(driver_);

@@ -1,10 +1,10 @@
-// The program's use of the driver's virtual memory: address ranges that it reserved, handles of chunks, and where they
-// are mapped. A range is divided into places of one slot's size, counted from the range's begin. A handle that this
-// library gave has no memory of its own: the slot of the arena that is mapped at the place provides it. Mappings of the
-// driver's handles are recorded too, so that no slot is mapped over them.
+// The program's use of the driver's virtual memory (cuMemMap): reserved address ranges, handles of chunks, and their
+// mappings. A range is divided into places: parts of one slot's size, counted from the range's begin. A handle that
+// this library gave to the program has no memory of its own. Its memory is the slot of the arena that is mapped at
+// the place. Mappings of the driver's handles are recorded too, so that no slot is mapped over them.
 //
-// Bookkeeping only. One thread at a time. Functions may throw only std::bad_alloc, and then without effect. They return
-// the driver's codes.
+// Bookkeeping only. One thread at a time. Functions may throw only std::bad_alloc, and then without effect. They
+// return the driver's codes.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
@@ -26,22 +26,23 @@ class Segments {
   using Handle = hal::cuda::AllocationHandle;
   struct Range {
     Address begin = 0;
-    std::size_t size = 0; // as the program requested it
+    std::size_t size = 0; // as requested by the program
   };
   struct Piece {
     Address begin = 0;
     std::size_t size = 0;
-    Handle handle = 0; // 0: a handle of the driver
+    Handle handle = 0; // 0: a handle of the driver, not of this library
   };
 
   explicit Segments(Bytes slot) : slot_(slot.count) {}
 
   // ---- ranges ----
 
-  /// Returns the reserved size for `size` bytes: a whole number of places.
+  /// Returns the size to reserve for `size` bytes: `size` rounded up to whole places.
   [[nodiscard]] std::size_t whole(std::size_t size) const noexcept { return (size + slot_ - 1) / slot_ * slot_; }
   void add_range(Range range) { ranges_.emplace(range.begin, range.size); }
-  /// Removes a whole range, which must have no mappings. Returns nullopt if the range is not of this table.
+  /// Removes a range, which must have no mappings. Returns nullopt if the table has no range with this begin and
+  /// size.
   [[nodiscard]] std::optional<Code> remove_range(Address begin, std::size_t size) noexcept;
   [[nodiscard]] std::optional<Range> range_of(Address address) const noexcept;
 
@@ -51,32 +52,33 @@ class Segments {
   [[nodiscard]] bool gave(Handle handle) const noexcept { return chunks_.contains(handle); }
   [[nodiscard]] Code retain(Handle handle) noexcept;
   [[nodiscard]] Code release(Handle handle) noexcept;
-  /// Returns the total size of all handles, mapped or not.
+  /// Returns the total size of the chunks of all handles, mapped or not.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// Returns the total size of the handles that are not mapped.
+  /// Returns the total size of the chunks that are not mapped.
   [[nodiscard]] std::size_t bytes_to_map() const noexcept { return bytes_ - mapped_; }
-  /// Returns the unused space in places that have a slot.
+  /// Returns the number of unused bytes in places that have a slot.
   [[nodiscard]] std::size_t room() const noexcept { return places_.size() * slot_ - mapped_; }
 
   // ---- mappings ----
 
-  /// Checks if [begin, begin + size) may be mapped to this handle, or to one of the driver (0).
+  /// Returns success if [begin, begin + size) may be mapped to `handle`. 0 stands for any handle of the driver.
+  /// Otherwise returns the error for the program.
   [[nodiscard]] Code may_map(Address begin, std::size_t size, std::size_t offset, Handle handle) const noexcept;
-  /// Returns the places of [begin, begin + size), which is in one range.
+  /// Returns the places that [begin, begin + size) touches. It must lie in one range.
   [[nodiscard]] std::vector<Address> places_of(Address begin, std::size_t size) const;
-  /// Records a mapping, after may_map() returned success.
+  /// Records a mapping. may_map() must have returned success.
   void map(Address begin, std::size_t size, Handle handle);
-  /// Returns the mappings in [begin, begin + size); nullopt: they are not whole mappings without gaps.
+  /// Returns the mappings in [begin, begin + size). Returns nullopt if these are not complete mappings without gaps.
   [[nodiscard]] std::optional<std::vector<Piece>> pieces_in(Address begin, std::size_t size) const;
   [[nodiscard]] std::optional<Piece> piece_of(Address address) const noexcept;
-  /// Removes the mapping that begins at `begin`. Appends to `emptied` the places that lost their last mapping to one of
-  /// this library's handles.
+  /// Removes the mapping that begins at `begin`. If it was the last one of this library's handles in a place, appends
+  /// the place to `emptied`.
   void unmap(Address begin, std::vector<Address>& emptied);
 
  private:
   struct Chunk {
     std::size_t size = 0;
-    std::size_t users = 1; // number of handles that the program holds
+    std::size_t users = 1; // number of handles to this chunk that the program holds
     bool mapped = false;
   };
   [[nodiscard]] Address first_place(Address address) const noexcept;
@@ -87,7 +89,7 @@ class Segments {
   std::map<Handle, Chunk> chunks_;
   std::map<Address, Piece> pieces_;
   std::map<Address, std::size_t> places_; // for each place with a slot: the number of mappings in it
-  Handle last_ = Handle{0x7e7e} << 48;    // no handle of the driver: those are addresses
+  Handle last_ = Handle{0x7e7e} << 48;    // far from the driver's handles, which are addresses
   std::size_t bytes_ = 0, mapped_ = 0;
 };
 

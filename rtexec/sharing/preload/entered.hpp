@@ -1,14 +1,14 @@
-// Guards for the library's own driver calls on a thread of the program, for as long as the object lives. The calls are
-// made in the device's context, and outside the program's stream captures, which they would otherwise invalidate.
+// Guards for driver calls that the library itself makes on a thread of the program. While the object lives, the calls
+// are in the device's context and do not invalidate the program's stream captures.
 //
-// One thread. No function fails: if the driver refuses the change, its next function reports it.
+// One thread. No function fails. If the driver refuses the change, the next driver call reports it.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
 
 namespace rtexec::preload {
 
-/// Keeps the thread's calls out of stream captures of any mode, so that they do not invalidate them.
+/// While this object lives, calls of this thread do not invalidate a stream capture of any thread.
 class Uncaptured {
  public:
   explicit Uncaptured(const RealDriver& driver) noexcept : driver_(driver) { exchange(); }
@@ -24,7 +24,7 @@ class Uncaptured {
   int mode_ = capture_relaxed;
 };
 
-/// Like Uncaptured, and makes `context` current.
+/// Does the same as Uncaptured, and also makes `context` current.
 class Entered {
  public:
   Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver), uncaptured_(driver) {

@@ -1,8 +1,8 @@
-// Decides when a process may submit work to its device. The first work opens a job. After each synchronisation, the job
-// is closed if all work has ended. If the program itself marks the begin and end of its jobs, the gate closes them only
-// then. If other clients wait, new work can be held back until the job has ended.
+// Decides when a process may submit work to its device. The first work opens a job. After each synchronisation, the
+// job is closed if all work has ended. If the program marks the begin and end of its jobs itself, the gate closes
+// them only at the marked end. If other clients wait, the gate can hold back new work until the job has ended.
 //
-// Any thread. enter() and leave() are three atomic operations while a job is open.
+// Any thread. enter() and leave() take three atomic operations while a job is open.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -13,19 +13,21 @@
 
 namespace rtexec::preload {
 
-/// The device as the gate uses it. Called by one thread at a time, while no work is being submitted.
+/// The device, with the functions that the gate needs. One thread at a time calls them, while no work is being
+/// submitted.
 class GatedDevice {
  public:
   virtual ~GatedDevice() = default;
   GatedDevice(const GatedDevice&) = delete;
   GatedDevice& operator=(const GatedDevice&) = delete;
 
-  /// Waits for the device. Returns false if it is not granted.
+  /// Waits until the process holds the device. Returns false if the device is not granted.
   [[nodiscard]] virtual bool begin() noexcept = 0;
   virtual void end() noexcept = 0;
-  /// Returns true if the process holds the device. Called after an action of apart(), which may change it.
+  /// Returns true if the process holds the device. The gate calls it after an action of apart(), because the action
+  /// may change it.
   [[nodiscard]] virtual bool holds() noexcept = 0;
-  /// Returns true if all submitted work has ended; does not wait.
+  /// Returns true if all submitted work has ended. Does not wait.
   [[nodiscard]] virtual bool idle() noexcept = 0;
   virtual void wait_until_idle() noexcept = 0;
 
@@ -37,8 +39,8 @@ class JobGate {
  public:
   explicit JobGate(GatedDevice& device) noexcept : device_(device) {}
 
-  /// Must be called before work is submitted: opens a job if there is none. Returns false if the device is not granted:
-  /// the work must not be submitted then. Otherwise leave() must follow.
+  /// Must be called before work is submitted. Opens a job if there is none. If it returns true, leave() must follow
+  /// the submission. If it returns false, the device is not granted, and the work must not be submitted.
   [[nodiscard]] bool enter() noexcept {
     for (;;) {
       submitting_.fetch_add(1, std::memory_order_seq_cst);
@@ -52,24 +54,26 @@ class JobGate {
   }
   void leave() noexcept { submitting_.fetch_sub(1, std::memory_order_seq_cst); }
 
-  /// Called after a synchronisation: closes the job if the device is idle, unless the program closes its jobs itself.
+  /// Called after a synchronisation. Closes the job if the device is idle, unless the program marks its jobs itself.
   void synchronised() noexcept;
 
-  /// Called when other clients wait: holds back new work until the present work and the job have ended, unless the
-  /// program closes its jobs itself. After `patience` work continues in the same job: the present work may wait for it.
+  /// Called when other clients wait. Holds back new work until the present work and the job have ended, unless the
+  /// program marks its jobs itself. After `patience` new work continues in the same job, because the present work may
+  /// be waiting for it.
   void give_way(Duration patience) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
   /// Returns the number of submissions so far.
   [[nodiscard]] std::uint64_t submissions() const noexcept { return submissions_.load(std::memory_order_relaxed); }
 
-  /// Begins a job of the program: opens it, or takes over the open one. Returns false if it is not granted. Calls nest.
+  /// Begins a job that the program marks. Opens a job, or uses the open one. Returns false if the device is not
+  /// granted. Calls may nest.
   [[nodiscard]] bool begin() noexcept;
-  /// Ends a job of the program. With the last one, or a job that was opened otherwise, waits until the device is idle
-  /// and closes the job.
+  /// Ends a job that the program marks. If it is the outermost one, waits until the device is idle and closes the
+  /// job. Without a matching begin(), does the same for a job that work has opened.
   void end() noexcept;
 
-  /// Calls `action` while no work is under way or submitted. Returns its result.
+  /// Calls `action` after all submitted work has ended, while new work is held back. Returns its result.
   template <class Action> auto apart(Action&& action) noexcept(noexcept(action())) {
     const std::scoped_lock lock(mutex_);
     const Pause pause(*this);
@@ -77,7 +81,7 @@ class JobGate {
   }
 
  private:
-  /// Holds back new work, and waits for the work under way.
+  /// Holds back new work while the object lives. The constructor waits until all submitted work has ended.
   class Pause {
    public:
     explicit Pause(JobGate& gate) noexcept;

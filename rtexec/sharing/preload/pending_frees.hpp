@@ -1,8 +1,8 @@
-// Memory of the arena that was freed in the order of a stream. A later allocation in the same stream may reuse it at
-// once. Other streams may reuse it when the stream has reached the free.
+// Arena memory that was freed in the order of a stream (a pending free). A later allocation in the same stream may
+// reuse it at once. Other streams may reuse it after the stream has executed the free.
 //
-// One thread at a time. Events are destroyed together with their entries. Pending memory is still an object of the
-// arena.
+// One thread at a time. The event of an entry is destroyed together with the entry. Memory with a pending free still
+// counts as an object of the arena.
 #pragma once
 
 #include "rtexec/sharing/client/arena.hpp"
@@ -18,22 +18,23 @@ class PendingFrees {
  public:
   struct Free {
     client::Arena::Block block;
-    /// Later work in this stream may use the memory; nullopt: the stream cannot be distinguished from others.
+    /// The stream whose later work may use the memory. nullopt: the stream cannot be distinguished from others
     std::optional<hal::cuda::Stream> stream;
-    hal::cuda::Event when = nullptr; // the stream has reached the free
+    hal::cuda::Event when = nullptr; // recorded behind the free in the stream
   };
-  /// May throw std::bad_alloc.
+  /// Adds a pending free. May throw std::bad_alloc.
   void add(const Free& free) { frees_.push_back(free); }
   [[nodiscard]] bool has(Bytes offset) const noexcept;
-  /// Returns memory that any stream may use to the arena.
+  /// Returns memory to the arena if its stream has executed the free.
   void reclaim(const RealDriver& driver, client::Arena& arena) noexcept;
-  /// Returns a pending block for an object of `size` that only `stream` uses until it is freed. May throw
-  /// std::bad_alloc.
+  /// Returns memory with a pending free in `stream`, for a new object of `size` bytes in the same stream. Returns
+  /// nullopt if there is none of this size. May throw std::bad_alloc.
   [[nodiscard]] std::optional<client::Arena::Block> reuse(const RealDriver& driver, client::Arena& arena, Bytes size,
                                                           hal::cuda::Stream stream);
-  /// Removes and returns the oldest free.
+  /// Removes the oldest pending free and returns it.
   [[nodiscard]] std::optional<Free> oldest() noexcept;
-  /// Forgets `stream`, which is about to be destroyed: another stream may get its handle.
+  /// Handles the destruction of `stream`. Its memory cannot be reused early any more, because another stream may get
+  /// the same handle.
   void forget(hal::cuda::Stream stream) noexcept;
 
  private:

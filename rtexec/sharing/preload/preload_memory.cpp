@@ -21,9 +21,10 @@ Unexpected<Errc> device_fault() { return Unexpected(Errc::device_fault); }
 
 } // namespace
 
-/// Makes the device's context current, for good: threads of this library have no other.
+/// Makes the device's context current on this thread for good. Only threads of this library call it, and these use no
+/// other context.
 bool DeviceMemory::enter() const noexcept {
-  thread_local bool relaxed = false; // neither breaks the program's captures nor is refused because of them
+  thread_local bool relaxed = false; // true: this thread's calls and the program's captures do not disturb each other
   if (int mode = capture_relaxed; !std::exchange(relaxed, true) && driver_.exchange_capture_mode != nullptr)
     (void)driver_.exchange_capture_mode(&mode);
   hal::cuda::Context current = nullptr;
@@ -73,7 +74,7 @@ Result<> DeviceMemory::prepare(std::uint32_t slots) {
       ::munmap(memory, chunk_.count);
       return locked;
     }
-    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // a forked child must not cause copies of its pages
+    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // otherwise a fork would copy these page-locked pages
     slots_[i].host = static_cast<std::byte*>(memory);
   }
   return {};
@@ -114,7 +115,7 @@ void DeviceMemory::end(bool empties) noexcept {
   if (!std::exchange(ended_, true) && empties) vanish();
 }
 
-/// Waits for the end of the copies under way, then releases all chunks.
+/// Waits for the end of the copies in progress, and then releases all chunks.
 void DeviceMemory::vanish() noexcept {
   (void)driver_.stream_synchronize(loads_.stream);
   (void)driver_.stream_synchronize(saves_.stream);
@@ -136,7 +137,7 @@ void DeviceMemory::retire(hal::cuda::DevicePointer begin, std::size_t size) noex
   const std::scoped_lock lock(settling_);
   try {
     retired_.emplace_back(begin, size);
-  } catch (const std::bad_alloc&) { return; } // the range stays reserved
+  } catch (const std::bad_alloc&) { return; } // the range then remains reserved
   placed_.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -157,8 +158,8 @@ bool DeviceMemory::settle() noexcept {
   return all;
 }
 
-/// Maps the slot's frame, or a chunk of its own, at the slot's address. Succeeds without a mapping if it has no
-/// address.
+/// Maps the slot's frame, or a chunk of its own, at the slot's assigned address. If it has no address, maps nothing
+/// and returns true.
 bool DeviceMemory::map(Slot& slot) noexcept {
   const auto address = slot.wanted.load(std::memory_order_acquire);
   if (address == 0) return true;
@@ -184,7 +185,7 @@ void DeviceMemory::unmap(Slot& slot) noexcept {
   slot.at = 0;
 }
 
-/// Unmaps a slot that is still mapped at `address`, but assigned elsewhere.
+/// Unmaps a slot that is still mapped at `address` though it is assigned to another address.
 void DeviceMemory::clear(hal::cuda::DevicePointer address) noexcept {
   for (Slot& slot : slots_) {
     if (!slot.stands || slot.at != address || address == 0) continue;
@@ -210,7 +211,8 @@ void DeviceMemory::empty(std::uint32_t slot) noexcept {
   slots_[slot].own = 0;
 }
 
-/// Appends the last copy that was submitted to the lane's stream, that of `slot`.
+/// Adds the copy of `slot` to the copies in progress. It must be the last copy that was submitted to the lane's
+/// stream.
 Status DeviceMemory::queue(Lane& lane, std::uint32_t slot) noexcept {
   if (lane.count == Lane::room) return device_fault();
   const std::size_t at = (lane.first + lane.count) % Lane::room;
@@ -261,7 +263,7 @@ Status DeviceMemory::begin_save(std::uint32_t slot) noexcept {
   const std::scoped_lock lock(moving_);
   if (ended_) return queue(saves_, slot);
   if (slot >= slots_.size() || !slots_[slot].stands || !enter()) return Unexpected(Errc::bad_input);
-  // Contents at an address that is no longer the assigned one need not be saved.
+  // If the slot is mapped at an address that is no longer assigned to it, its contents need not be saved.
   const Slot& from = slots_[slot];
   const auto host = reinterpret_cast<hal::cuda::DevicePointer>(from.host);
   if (from.at != 0 && from.at == from.wanted.load(std::memory_order_acquire) &&

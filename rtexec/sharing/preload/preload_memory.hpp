@@ -1,10 +1,10 @@
-// A client's memory on an NVIDIA device. It has a range of addresses for the arena, and slots of one chunk each. A slot
-// can be assigned an address, in the range or elsewhere, and has a copy in page-locked host memory. Slots are mapped to
-// the daemon's chunks, imported, or to chunks of the process, created and released as needed. A slot without an address
-// has no contents, and costs no copies.
+// A client's memory on an NVIDIA device: a range of addresses for the arena, and slots of one chunk each. A slot can
+// be assigned an address, in the range or elsewhere. It has a copy in page-locked host memory. Slots are mapped to
+// chunks of the daemon that the process imports. If clients do not share chunks, they are mapped to chunks of the
+// process, which are created and released as needed. A slot without an address has no contents, and costs no copies.
 //
-// Threading: as for ClientMemory. place(): any thread, one at a time; settle(): any thread, while the client holds the
-// device. The range and the host memory live as long as the process.
+// Threading: as for ClientMemory. place(): any thread, one at a time. settle(): any thread, while the client holds
+// the device. The range and the host memory exist until the process ends.
 #pragma once
 
 #include "hal/inheriting_mutex.hpp"
@@ -25,27 +25,28 @@ namespace rtexec::preload {
 
 class DeviceMemory final : public client::ClientMemory {
  public:
-  /// `context` is a context of `device`, and outlives this object.
+  /// `context` is a context of `device`. It must outlive this object.
   DeviceMemory(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
       : driver_(driver), context_(context), device_(device) {}
 
   /// Returns the smallest chunk size of the device.
   [[nodiscard]] Result<Bytes> granularity() const;
-  /// Reserves the range. Called once, before any load.
+  /// Reserves the address range for `slots` slots of `chunk` bytes. Called once, before any load.
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
-  /// Allocates host memory for the first `slots` slots.
+  /// Allocates host memory for the copies of the first `slots` slots.
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
-  /// Ends all use of the driver: contents are lost, later saves succeed, and loads fail. `empties`: no work uses the
-  /// memory, so it is unmapped first.
+  /// Ends all use of the driver. Contents are lost. Later saves succeed without effect, and loads fail. If `empties`
+  /// is true, no work uses the memory, and it is unmapped first.
   void end(bool empties) noexcept;
-  /// Assigns an address to `slot`; 0: none. Its contents are lost. It is mapped there by its next load, or by settle().
+  /// Assigns `address` to `slot`, or no address if it is 0. The contents are lost. The next load of the slot, or
+  /// settle(), maps it there.
   void place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept;
   [[nodiscard]] bool unsettled() const noexcept {
     return placed_.load(std::memory_order_acquire) != settled_.load(std::memory_order_acquire);
   }
-  /// Frees a reserved range, with no slot assigned to it, as soon as no slot is mapped there.
+  /// Frees a reserved range as soon as no slot is mapped there. No slot may be assigned to the range.
   void retire(hal::cuda::DevicePointer begin, std::size_t size) noexcept;
-  /// Maps all slots that are on the device at their assigned addresses. Returns false if the driver refused.
+  /// Maps all resident slots at their assigned addresses. Returns false if the driver refuses a mapping.
   bool settle() noexcept;
   [[nodiscard]] hal::cuda::DevicePointer base() const noexcept { return base_; }
 
@@ -58,15 +59,15 @@ class DeviceMemory final : public client::ClientMemory {
 
  private:
   struct Slot {
-    hal::cuda::AllocationHandle own = 0; // the slot's own chunk, if the daemon hands out none
+    hal::cuda::AllocationHandle own = 0; // the slot's own chunk, if clients do not share chunks
     std::uint32_t frame = 0;
     std::byte* host = nullptr;
     std::atomic<hal::cuda::DevicePointer> wanted{0}; // the assigned address; 0: none
-    hal::cuda::DevicePointer at = 0;                 // the address where it is mapped; 0: none
+    hal::cuda::DevicePointer at = 0;                 // the address where the slot is mapped; 0: it is not mapped
     bool stands = false;
     std::atomic<bool> saved{false};
   };
-  /// Copies under way in one direction, the oldest first.
+  /// The copies in progress in one direction. The oldest comes first.
   struct Lane {
     static constexpr std::size_t room = 8;
     hal::cuda::Stream stream = nullptr;
@@ -93,8 +94,8 @@ class DeviceMemory final : public client::ClientMemory {
   Bytes chunk_{0};
   hal::cuda::DevicePointer base_ = 0;
   std::vector<Slot> slots_;
-  std::vector<hal::cuda::AllocationHandle> frames_; // 0: the daemon has not handed it out
-  hal::InheritingMutex moving_; // guards the following members, and keeps chunks from moving during end()
+  std::vector<hal::cuda::AllocationHandle> frames_; // 0: the daemon has not handed out this frame
+  hal::InheritingMutex moving_;                     // guards the following members; chunks do not move during end()
   Lane loads_, saves_;
   bool ended_ = false;
   std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes so far, and at the last full settle()

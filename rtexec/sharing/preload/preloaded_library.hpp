@@ -1,34 +1,35 @@
 // The state of the preloaded library in its process, and its messages to the user.
 //
-// The process takes part if RTEXEC_CLIENT has the client's name and the daemon's directory exists. This is checked
-// once, at the first use of CUDA: a process without CUDA never notices the library. A process that takes no part, and
-// the child of a later fork, has every call passed on unchanged. If the daemon refuses a process, calls that allocate
-// device memory or submit work fail: the process would otherwise use resources that are promised to others. Any thread;
-// no function fails.
+// The process takes part (becomes a client of the daemon) if RTEXEC_CLIENT has a client's name and the daemon's
+// directory exists. This is checked once, at the first use of CUDA, so a process without CUDA never notices the
+// library. A process that takes no part, and the child of a later fork, have every call passed on unchanged. If the
+// daemon refuses a process, calls that allocate device memory or submit work fail. Otherwise the process would use
+// resources that are promised to others. Any thread; no function fails.
 #pragma once
 
 #include <string_view>
 
 namespace rtexec::preload {
 
-/// Returns RTEXEC_CLIENT, or an empty text.
+/// Returns the value of RTEXEC_CLIENT, or an empty text.
 [[nodiscard]] const char* client_name() noexcept;
 /// Returns the directory of the daemon's socket: RTEXEC_DAEMON, or the default.
 [[nodiscard]] const char* daemon_directory() noexcept;
 
-/// True if this process takes part, or the daemon refuses it: calls are not just passed on. The first call decides.
+/// True if this process takes part, or if the daemon refuses it. Otherwise calls are just passed on. The first call
+/// decides.
 [[nodiscard]] bool takes_part() noexcept;
-/// Stops taking part, and prints the reason unless it is empty.
+/// Stops taking part: calls are passed on afterwards. Prints the reason unless it is empty.
 void step_back(std::string_view reason) noexcept;
-/// Marks the process as refused by the daemon, and prints the reason.
+/// Marks the process as refused by the daemon. Prints the reason.
 void turn_away(std::string_view reason) noexcept;
 [[nodiscard]] bool turned_away() noexcept;
 
 /// Prints one line to standard error.
 void say(std::string_view text) noexcept;
-/// Occasions for a message that is printed once in a process's life.
+/// Occasions for messages. Each is printed once in the life of a process.
 enum class Occasion { standing, unknown_version, other_device, apart, captured, ipc, refused, mapping };
-/// Prints `text` the first time for each occasion.
+/// Prints `text` if it is the first message for this occasion.
 void say_once(Occasion occasion, std::string_view text) noexcept;
 
 } // namespace rtexec::preload

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t own_streams = 2; // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 
-/// Asks the driver's own function, by either of its ABIs.
+/// Returns the driver's answer to cuGetProcAddress, in either version of that function.
 void* driver_function(const char* name, int version, std::uint64_t flags) noexcept {
   using hal::cuda::Code;
   void* found = nullptr;
@@ -34,7 +34,8 @@ void* translate(const char* name, void* found, int version, std::uint64_t flags)
   for (std::size_t i = 0; i < rows().size(); ++i) {
     const auto id = static_cast<Id>(i);
     const Row& row = row_of(id);
-    // Also by a name that later versions use for another function: cuGraphInstantiate was ...WithFlags
+    // The name may also be the beginning of the row's name. In older CUDA versions cuGraphInstantiate was the
+    // function that is now cuGraphInstantiateWithFlags.
     const std::string_view asked(row.asked);
     if (!asked.starts_with(name)) continue;
     known = known || asked == name;

@@ -1,4 +1,4 @@
-// Memory that the program maps itself: its chunks use slots, as objects of the arena do.
+// Memory that the program maps itself with cuMemMap. Its chunks use slots, like objects of the arena.
 #include "rtexec/sharing/preload/entered.hpp"
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 constexpr int fabric_handle = 8; // CU_MEM_HANDLE_TYPE_FABRIC
 
-/// True if the chunk has the properties of the arena's memory. Chunks that can be exported by descriptor qualify, and
-/// only their export is refused: frameworks create all chunks so, but hardly ever export one.
+/// True if the chunk has the properties of the arena's memory. A chunk that can be exported by file descriptor
+/// qualifies too, and only the export is refused. Frameworks create all chunks so, but hardly ever export one.
 bool is_plain(const AllocationProperties& properties) noexcept {
   return properties.type == 1 && properties.location.type == 1 &&
          (properties.requested_handle_types & ~hal::cuda::file_descriptor_handle) == 0 &&
@@ -56,7 +56,7 @@ std::optional<Code> ClientProcess::free_addresses(DevicePointer pointer, std::si
   return code;
 }
 
-/// Called while the client holds the device.
+/// Maps all slots at their assigned addresses. Called while the client holds the device.
 bool ClientProcess::settle() noexcept {
   const Entered entered(driver_, context_);
   return memory_.settle();
@@ -67,7 +67,7 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   if (handle == nullptr || properties == nullptr || properties->location.type != 1 ||
       properties->location.id != device_)
     return {};
-  // A program that tries fabric handles first falls back to others if they are refused.
+  // A program that tries fabric handles first uses other handles if this is refused.
   if (properties->requested_handle_types == fabric_handle) return Code::not_supported;
   if (!is_plain(*properties)) return {};
   if (size == 0 || size % granularity_ != 0) return Code::invalid_value;
@@ -86,8 +86,8 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Acquires slots at cuMemCreate: programs handle its failure, but not a failure of cuMemMap. Chunks that fit into the
-/// unused rest of mapped places need no more slots.
+/// Acquires slots for a chunk of `size` bytes at cuMemCreate. Programs handle its failure, but not a failure of
+/// cuMemMap. A chunk that fits into unused parts of places with a slot needs no more slots.
 Result<> ClientProcess::make_room(std::size_t size) {
   const std::size_t slot = arena_->slot_size().count;
   const std::size_t to_map = segments_->bytes_to_map() + size;
@@ -171,7 +171,7 @@ std::optional<Code> ClientProcess::unmap(DevicePointer pointer, std::size_t size
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Slots are accessible to their own device only.
+/// Handles cuMemSetAccess. A slot can be accessed only by its own device.
 std::optional<Code> ClientProcess::set_access(DevicePointer pointer, std::size_t size,
                                               const hal::cuda::AccessDescriptor* access, std::size_t count) noexcept {
   if (!maps_itself_.load(std::memory_order_acquire)) return {};

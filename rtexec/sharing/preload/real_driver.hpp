@@ -1,13 +1,13 @@
-// The driver's own functions, for the library's own use of the device: none is a wrapper.
+// The driver's own functions. The library uses them for its own driver calls, so that it does not intercept itself.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
 
 namespace rtexec::preload {
 
-/// CU_STREAM_CAPTURE_MODE_RELAXED.
+/// The value of CU_STREAM_CAPTURE_MODE_RELAXED.
 inline constexpr int capture_relaxed = 2;
-/// CUDA_ERROR_DEINITIALIZED.
+/// The value of CUDA_ERROR_DEINITIALIZED.
 inline constexpr hal::cuda::Code deinitialized{4};
 
 struct RealDriver {
@@ -52,8 +52,8 @@ struct RealDriver {
   hal::cuda::Code (*event_synchronize)(hal::cuda::Event event);
 };
 
-/// Returns the functions, after driver_library() has returned a library. Null: an old driver, without virtual memory.
-/// Any thread.
+/// Returns the functions. driver_library() must have returned a library before. Returns null if the driver is too old
+/// for virtual memory management. Any thread.
 [[nodiscard]] const RealDriver* real_driver() noexcept;
 
 } // namespace rtexec::preload

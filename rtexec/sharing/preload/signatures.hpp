@@ -1,5 +1,5 @@
-// The types of the arguments in call_table.inc: those of the driver's ABI, and `const void*` or `void*` for arguments
-// that are only passed on.
+// The types of the arguments in call_table.inc. They have the driver's ABI. Arguments that are only passed on are
+// `const void*` or `void*`.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -25,7 +25,7 @@ using hal::cuda::Location;
 using hal::cuda::Ordinal;
 using hal::cuda::Stream;
 
-/// CUipcMemHandle.
+/// Has the layout of CUipcMemHandle.
 struct IpcHandle {
   std::array<char, 64> bytes;
 };

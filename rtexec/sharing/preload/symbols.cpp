@@ -4,12 +4,12 @@
 #include <atomic>
 #include <dlfcn.h>
 
-// The exported functions, whose stubs wrappers.cpp defines.
+// The exported functions. wrappers.cpp defines their stubs.
 #define FUNCTION(symbol, asked, since, streams, treatment, arguments) extern "C" void symbol();
 #include "rtexec/sharing/preload/call_table.inc"
 #undef FUNCTION
 
-/// The function to which the stub of dlsym jumps.
+/// The C library's dlsym, to which the stub of dlsym jumps.
 extern "C" {
 [[gnu::visibility("hidden")]] constinit std::atomic<rtexec::preload::DlSym> rtexec_preload_real_dlsym{nullptr};
 }
@@ -17,8 +17,8 @@ extern "C" {
 namespace rtexec::preload {
 namespace {
 
-/// The oldest version of dlsym, which every C library of this machine has. So dlvsym() never reports a failure, for
-/// which it would allocate memory: the caller may be the program's own malloc.
+/// The oldest version of dlsym, which every C library of this machine has. With it, dlvsym() never fails. A failure
+/// would allocate memory, but the caller may be the program's own malloc.
 #if defined(__x86_64__)
 constexpr const char* dlsym_version = "GLIBC_2.2.5";
 #elif defined(__aarch64__)

@@ -1,7 +1,7 @@
 // The two versions of each function of the table: the driver's own, and the one that this library exports.
 //
-// This library never opens the driver. It only finds the driver that the program has opened, early or late. Any thread;
-// functions report failure only by null.
+// This library never loads the driver. It only finds the driver that the program has loaded, early or late. Any
+// thread. Functions return null on failure.
 #pragma once
 
 #include "rtexec/sharing/preload/call_table.hpp"
@@ -9,12 +9,12 @@
 namespace rtexec::preload {
 
 using DlSym = void* (*)(void* handle, const char* name);
-/// Returns the C library's dlsym. If this library calls it with RTLD_NEXT, the search begins behind this library.
+/// Returns the C library's dlsym. If this library calls it with RTLD_NEXT, the search begins after this library.
 [[nodiscard]] DlSym real_dlsym() noexcept;
 
 /// Returns libcuda.so.1 if the program has loaded it, otherwise null.
 [[nodiscard]] void* driver_library() noexcept;
-/// Returns the driver's own function. Null: there is no driver, or it has no function of that name.
+/// Returns the driver's own function. Returns null if there is no driver, or it has no function of that name.
 [[nodiscard]] void* real_function(Id id) noexcept;
 /// Returns the function that this library exports under that name.
 [[nodiscard]] void* exported_function(Id id) noexcept;

@@ -1,5 +1,6 @@
-// The exported functions: for each row of the table a stub, which jumps to the row's target. At first the target is the
-// row's wrapper. In a process that takes no part, it becomes the driver's own function as soon as the wrapper finds it.
+// The exported functions. Each row of the table has a stub, which jumps to the row's target. The first target is the
+// row's wrapper. In a process that takes no part, the wrapper replaces the target by the driver's own function as
+// soon as it finds this.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
 #include "rtexec/sharing/preload/proc_address.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using namespace abi;
 
-/// The jump target of a row's stub.
+/// The address to which a row's stub jumps.
 template <Id id> struct Target;
 
 template <Id id, class Signature> struct Wrapper;
@@ -106,7 +107,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
     return answer ? *answer : pass_on(real, arguments...);
   }
-  /// Passes the call on. Called after ClientProcess::enter() if the function uses the device.
+  /// Passes the call on to the driver. If the function uses the device, ClientProcess::enter() must have been called
+  /// before.
   static Code pass_on(Real real, Arguments... arguments) noexcept {
     if constexpr (uses_device(treatment_of(id))) {
       if (turned_away()) return Code::not_permitted;
@@ -142,7 +144,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     const bool ours = process != nullptr && process->owns(pointer);
     return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
-  /// The driver looks at the memory of a copy or a fill already when it is recorded. The memory of a kernel is unknown.
+  /// Records work in a capture. The driver already accesses the memory of a copy or a fill then. It cannot know the
+  /// memory of a kernel.
   static Code record(Real real, Arguments... arguments) noexcept {
     constexpr bool is_looked_at = std::string_view(row_name()).starts_with("cuMem");
     if constexpr (is_looked_at) return look(real, arguments...);
@@ -176,7 +179,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     (find_stream(stream, arguments), ...);
     const bool recorded = ClientProcess::captures(named(stream));
     const Code code = real(arguments...);
-    if (recorded && !ClientProcess::captures(named(stream))) ClientProcess::capture_ends(); // whatever `code` is
+    if (recorded && !ClientProcess::captures(named(stream))) ClientProcess::capture_ends(); // for any `code`
     return code;
   }
   static constexpr const char* row_name() noexcept {
@@ -232,7 +235,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if (code == Code::success) *pitch = rounded;
     return code;
   }
-  /// Chooses by the function's Id, since several have the same arguments.
+  /// Calls the client's function for this Id. The Id decides, because several functions have the same arguments.
   static Code mapped(Real real, Arguments... arguments) noexcept {
     ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);
@@ -290,7 +293,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     for (unsigned i = 0; i < count; ++i) (void)process->attribute(data[i], attributes[i], pointer);
     return Code::success;
   }
-  /// Refuses handles for other processes.
+  /// Refuses to return handles for other processes.
   static std::optional<Code> told(void*, DevicePointer pointer) noexcept { return handle(pointer); }
   static std::optional<Code> told(void*, DevicePointer pointer, std::size_t, int, unsigned long long) noexcept {
     return handle(pointer);

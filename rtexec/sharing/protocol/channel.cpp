@@ -11,8 +11,8 @@
 namespace rtexec::protocol {
 namespace {
 
-/// Space for more than the one allowed descriptor, so that the others can be closed. The kernel closes those that do
-/// not fit.
+/// Maximum number of received descriptors, though only one is allowed. The others must be closed; the kernel closes
+/// those above the maximum.
 constexpr std::size_t descriptors_seen = 16;
 /// The size of the buffer for descriptors.
 constexpr std::size_t control_bytes = CMSG_SPACE(descriptors_seen * sizeof(int));
@@ -106,7 +106,7 @@ Delivery Channel::receive(Letter& letter) noexcept {
   bool surplus = false;
   config::Descriptor descriptor = take_descriptors(message, surplus);
   if (surplus || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Delivery::refused;
-  // This protocol has no empty message, so an empty one can only mean the end of the connection.
+  // The protocol has no empty message. An empty one means that the connection has ended.
   if (came == 0) return descriptor.get() < 0 ? Delivery::closed : Delivery::refused;
   letter.size = static_cast<std::size_t>(came);
   letter.descriptor = std::move(descriptor);

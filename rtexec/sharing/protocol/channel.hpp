@@ -25,29 +25,30 @@ struct Letter {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return std::span(content).first(size); }
   std::array<std::byte, longest_message> content;
   std::size_t size = 0;
-  config::Descriptor descriptor; // negative: the message brought none
+  config::Descriptor descriptor; // no descriptor (negative) if the message has none
 };
 
 enum class Delivery : std::uint8_t {
   done,
-  nothing, // receive: no message is there; send: the other side has not taken earlier messages, so its queue is full
-  refused, // the received data are no message of this protocol
+  nothing, // receive: no message has come; send: the queue is full
+  refused, // the received data is no message of this protocol
   closed,  // the other side has closed the connection, or the socket has failed
 };
 
-/// Returns the address of a socket at `path`. Returns bad_input if the path is too long for one.
+/// Returns the address of a socket at `path`. Returns bad_input if the path is too long for a socket address.
 [[nodiscard]] Result<sockaddr_un> socket_address(const std::filesystem::path& path);
 
 class Channel {
  public:
   /// Takes ownership of a connected socket.
   explicit Channel(config::Descriptor socket) noexcept : socket_(std::move(socket)) {}
-  /// Client's side: connects to `path`; blocks. Returns Errc::cancelled if nobody listens, otherwise an error that says
-  /// which call was refused. `patience` is a timeout for each later call, which then returns Delivery::nothing.
+  /// Connects to `path` on the client's side; blocks. Returns Errc::cancelled if no process listens, otherwise an
+  /// error that names the failed call. `patience` is a timeout for each later call, which then returns
+  /// Delivery::nothing.
   [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path,
                                                std::optional<Duration> patience = {});
 
-  /// Sends one message. `descriptor` stays the caller's; negative: none.
+  /// Sends one message. The caller keeps `descriptor`. A negative value stands for no descriptor.
   [[nodiscard]] Delivery send(std::span<const std::byte> bytes, int descriptor = -1) noexcept;
   template <Message M> [[nodiscard]] Delivery send(M message, int descriptor = -1) noexcept {
     return send(bytes_of(message), descriptor);

@@ -19,7 +19,7 @@ bool Lifeline::hold() noexcept {
                     ::pthread_mutex_init(&mutex_, &attributes) == 0;
   ::pthread_mutexattr_destroy(&attributes);
   if (!made || ::pthread_mutex_lock(&mutex_) != 0) return false;
-  word().fetch_or(FUTEX_WAITERS, std::memory_order_acq_rel); // the kernel must wake the daemon when this thread ends
+  word().fetch_or(FUTEX_WAITERS, std::memory_order_acq_rel); // so that the kernel wakes the daemon at this thread's end
   wake();
   return true;
 }

@@ -1,10 +1,11 @@
 // A word in the shared memory that reports the end of the client's agent at once, however its process ends. It is a
-// robust mutex that the agent's thread holds for life. When a thread exits, the kernel marks the mutex and wakes its
-// waiters. This happens long before a driver has released the process, and so before its pidfd and socket report.
+// robust mutex that the agent's thread holds until it ends. When a thread exits, the kernel marks its robust mutexes
+// and wakes their waiters. This is long before the driver has released the process, and so before its pidfd and
+// socket report.
 //
-// The client can write the word, so the daemon trusts it only as far as that client itself is harmed. A client that
-// seems to be dead is ended, and the end of one that suppresses the mark is noticed by its pidfd. The daemon never
-// calls a mutex function on the word.
+// The client can write the word, so the daemon trusts it only if a wrong value harms no other client. A client that
+// seems to be dead is ended. If a client suppresses the mark, its pidfd reports its end. The daemon never calls a
+// mutex function on the word.
 #pragma once
 
 #include <atomic>
@@ -16,17 +17,19 @@ namespace rtexec::protocol {
 
 class Lifeline {
  public:
-  /// Agent's thread, once: makes the calling thread the holder. False: the system has no robust mutexes.
+  /// Makes the calling thread, the agent's, the holder. Called once. Returns false if the system has no robust
+  /// mutexes.
   [[nodiscard]] bool hold() noexcept;
-  /// Daemon: returns true if the holder has ended; false as long as there was no holder.
+  /// For the daemon: returns true if the holder has ended. Returns false while there has been no holder.
   [[nodiscard]] bool broken() const noexcept;
-  /// Daemon: waits until the mutex may be broken. May return early, and always does if the client corrupts the word.
+  /// For the daemon: waits until the mutex may be broken. May return early. It always does if the client corrupts the
+  /// word.
   void wait() const noexcept;
-  /// Daemon: marks the mutex as broken, whoever holds it, and wakes the waiters.
+  /// For the daemon: marks the mutex as broken, whichever thread holds it, and wakes the waiters.
   void cut() noexcept;
 
  private:
-  // The kernel works on the first word of the mutex: the C library places it there on all machines.
+  // The kernel uses the first word of the mutex. The C library has the futex word there on all machines.
   using Word = std::atomic<std::uint32_t>;
   [[nodiscard]] const Word& word() const noexcept { return *reinterpret_cast<const Word*>(&mutex_); }
   [[nodiscard]] Word& word() noexcept { return *reinterpret_cast<Word*>(&mutex_); }

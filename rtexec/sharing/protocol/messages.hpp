@@ -9,10 +9,10 @@
 //   NeedFrame                         Frame with its file descriptor, or Refused
 //   Status, first message or later    StatusPart for each client, then StatusEnd
 //
-// A client sends one request at a time, and gets answers in the order of its requests. Jobs and copies go through the
-// shared memory. If a client closes the socket, the daemon frees everything of that client. If the daemon closes it,
-// the client lets its job end, saves its chunks into its own host memory and releases all frames. It then sends Hello
-// again, with the number of its slots in `slots`.
+// A client sends one request at a time, and gets answers in the order of its requests. Jobs and copies use the shared
+// memory. If a client closes the socket, the daemon frees all resources of that client. If the daemon closes it, the
+// client completes its job, saves its chunks to its own host memory and releases all frames. It then sends Hello to
+// the next daemon, with the number of its slots in `slots`.
 //
 // Pure; any thread. Functions report failure only by their result.
 #pragma once
@@ -29,7 +29,8 @@
 
 namespace rtexec::protocol {
 
-/// Version of messages, entries and shared memory together. If the two sides differ, the daemon refuses Hello.
+/// The version of messages, entries and shared memory. If the two sides have different versions, the daemon refuses
+/// Hello.
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::size_t longest_message = 512;
 /// Limits of the values in a message, in both directions.
@@ -71,19 +72,18 @@ template <std::size_t Size> [[nodiscard]] constexpr Text<Size> text(std::string_
 /// Returns the characters of a text that valid() accepted.
 template <std::size_t Size> [[nodiscard]] std::string_view view(const Text<Size>& text) noexcept { return text.data(); }
 
-/// How clients share the frames.
+/// How clients use the frames. A frame is the number of a chunk on the device.
 enum class Mode : std::uint32_t {
-  /// A client creates a chunk when it loads a slot, and releases it after saving the slot. `frame` is a mere number.
+  /// A client creates a chunk when it loads a slot, and releases it after saving the slot. `frame` is only a number.
   private_chunks,
-  /// A frame is one chunk of the device. The daemon creates it, and every client imports it: for clients that trust
-  /// each other.
+  /// A frame is one chunk that the daemon creates and every client imports. For clients that trust each other.
   shared_chunks,
 };
 
-/// The reaction to a job that exceeds its declared WCET, as in rtexec::OnWcetExceeded.
+/// What the daemon does if a job exceeds its declared WCET. As in rtexec::OnWcetExceeded.
 enum class OnOverrun : std::uint8_t {
-  tell,      // the daemon counts it
-  skip_next, // the next release is delayed by one period, which makes up for the excess
+  tell,      // the daemon only counts it
+  skip_next, // the next release is one period later, to make up for the excess
   stop,      // the daemon ends the client
 };
 
@@ -94,7 +94,7 @@ struct Hello {
   std::uint64_t granularity = 0; // granularity of the driver's chunks in bytes: a power of two
   std::uint64_t chunk_bytes = 0; // chunk size of the client's existing arena; 0: it has none
   std::uint32_t can_export = 0;  // 1: the client can export and import chunks; 0: it cannot
-  std::uint32_t slots = 0;       // number of slots of the existing arena, all saved, of a client whose daemon went away
+  std::uint32_t slots = 0;       // slots of an existing arena, all saved, after the end of a daemon
 };
 
 struct Welcome {
@@ -105,7 +105,7 @@ struct Welcome {
   std::uint32_t frames = 0;      // number of frames of all clients together: Entry::frame is below
   std::uint32_t limit_slots = 0; // maximum number of slots of this client's arena
   Mode mode{};
-  std::uint32_t declared = 0;       // 1: a rule of the daemon declares the client, and Declare is refused
+  std::uint32_t declared = 0;       // 1: a rule of the daemon's file declares the client, so Declare is refused
   std::uint32_t agent_priority = 0; // SCHED_FIFO priority of the thread that carries out commands; 0: none
   std::uint32_t awake = 0;          // 1: cores are kept out of idle states, and waiting clients spin briefly
   std::uint32_t reserved = 0;
@@ -113,14 +113,14 @@ struct Welcome {
 
 enum class Refusal : std::uint32_t {
   other_version = 1, // the sides have different versions of the protocol
-  full,              // the daemon has no place left
+  full,              // the daemon has no free place
   not_allowed,       // a rule, or the identity of the process, forbids it
   limit,             // the client's own limit is reached
   not_proved,        // a client's deadline could not be guaranteed any more: the text has the inequality
-  unsupported,       // the client's driver cannot do it
+  unsupported,       // the client's driver lacks a needed feature
   order,             // wrong order of messages: Declare before Hello, or a second Hello
   stopping,          // the daemon is stopping
-  later,             // possible once jobs that others have delayed have ended: release the device, then ask again
+  later,             // possible once certain jobs have ended: release the device, then ask again
 };
 
 struct Refused {
@@ -134,10 +134,10 @@ struct Refused {
 struct Declare {
   static constexpr MessageKind kind = MessageKind::declare;
   Header header;
-  std::int64_t period_ns = 0;   // minimum distance of two releases
+  std::int64_t period_ns = 0;   // minimum time between two releases
   std::int64_t deadline_ns = 0; // relative to the release, at most the period
-  std::int64_t wcet_ns = 0;     // of a job on the device, alone, with all its chunks resident
-  std::int32_t priority = 0;    // 1 to 99, larger is more urgent; 0: none, the period or deadline decides
+  std::int64_t wcet_ns = 0;     // of a job alone on the device, with all its chunks resident
+  std::int32_t priority = 0;    // 1 to 99, a larger one is more urgent; 0: period or deadline decides
   OnOverrun on_overrun{};
   std::array<std::uint8_t, 3> reserved{};
 };
@@ -148,14 +148,15 @@ struct Declared {
   std::int64_t response_bound_ns = 0; // from the release to the end of the job
 };
 
-/// Requests an arena of `slots` slots, more than before: it does not shrink while the client is connected. A client
-/// that holds the device has synchronised. Its job is interrupted (State: waiting), and granted again after Grown, when
-/// all its slots are resident. A client that waits for a grant continues to wait.
+/// Requests an arena of `slots` slots, more than before. It cannot shrink while the client is connected. If the
+/// client holds the device, its work there must have ended. Its job is then interrupted (State: waiting). It is
+/// granted again after Grown, when all slots of the client are resident. A client that waits for a grant continues to
+/// wait.
 struct Grow {
   static constexpr MessageKind kind = MessageKind::grow;
   Header header;
   std::uint32_t slots = 0;
-  std::uint32_t holds = 0; // 1: the client holds the device; 0 also if the end of its job is still in the ring
+  std::uint32_t holds = 0; // 1: the client holds the device; 0 even if its job's end is unread in the ring
 };
 
 struct Grown {
@@ -179,7 +180,7 @@ struct NeedFrame {
   std::uint32_t reserved = 0;
 };
 
-/// Requests the daemon's status. An observer needs no Hello.
+/// Requests the daemon's status. It needs no Hello, so an observer may send it.
 struct Status {
   static constexpr MessageKind kind = MessageKind::status;
   Header header;
@@ -187,11 +188,11 @@ struct Status {
 
 /// The state of a client's job.
 enum class Activity : std::uint32_t {
-  idle,   // it has requested none
+  idle,   // no job is requested
   waits,  // it waits for its release, or for the device
-  loads,  // its chunks are being copied to the device
-  runs,   // it holds the device
-  leaves, // its process is ending
+  loads,  // the job's chunks are being copied to the device
+  runs,   // the job holds the device
+  leaves, // the client's process is ending
 };
 
 /// The status of one client. Counters start at its connection.
@@ -208,11 +209,11 @@ struct StatusPart {
   std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0; // 0: none
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0;
   std::int64_t longest_execution_ns = 0, longest_response_ns = 0;
-  std::int64_t executed_ns = 0;        // total of all ended jobs
-  std::uint64_t loaded = 0, saved = 0; // chunks
+  std::int64_t executed_ns = 0;        // total execution time of all ended jobs
+  std::uint64_t loaded = 0, saved = 0; // numbers of chunks
 };
 
-/// The status of the daemon; follows the parts of its clients.
+/// The status of the daemon itself. It follows the parts of all clients.
 struct StatusEnd {
   static constexpr MessageKind kind = MessageKind::status_end;
   Header header;
@@ -236,8 +237,8 @@ template <std::size_t Size> constexpr bool terminated(const Text<Size>& text) no
   }
   return ended;
 }
-/// True for a terminated text of printable characters. Names go to tables, traces and files, so control sequences of
-/// terminals are excluded.
+/// True if the text is terminated and has only printable characters. Names appear in tables, traces and files, so
+/// they must not contain control sequences for terminals.
 template <std::size_t Size> constexpr bool printable(const Text<Size>& text) noexcept {
   for (const char each : text)
     if (each != '\0' && (each < ' ' || each > '~')) return false;
@@ -254,7 +255,7 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
   return !name.empty() && name == view(whole) && detail::printable(whole);
 }
 
-// Each returns true if the fields are within limits; read() checks the header.
+// Each function returns true if the fields of the message are within their limits. read() checks the header.
 [[nodiscard]] constexpr bool valid(const Hello& m) noexcept {
   return detail::printable(m.name) && m.name[0] != '\0' && detail::power_of_two(m.granularity) &&
          m.granularity <= largest_chunk && m.chunk_bytes <= largest_chunk && detail::flag(m.can_export) &&
@@ -297,14 +298,14 @@ concept Message = std::is_trivially_copyable_v<M> &&
   { valid(m) } -> std::same_as<bool>;
 };
 
-/// Fills in the header of `message`, and returns its bytes, valid while it lives.
+/// Fills in the header of `message`, and returns its bytes. They are valid while `message` lives.
 template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& message) noexcept {
   message.header = {static_cast<std::uint16_t>(M::kind), sizeof(M), version};
   return std::as_bytes(std::span(&message, 1));
 }
 
-/// Returns the header of a received message of any version; nullopt if it is too short, or its size field differs from
-/// its length.
+/// Returns the header of a received message of any version. Returns nullopt if the message is too short, or its size
+/// field differs from its length.
 [[nodiscard]] inline std::optional<Header> header_of(std::span<const std::byte> bytes) noexcept {
   Header header;
   if (bytes.size() < sizeof header) return std::nullopt;
@@ -312,7 +313,7 @@ template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& messag
   return header.size == bytes.size() ? std::optional(header) : std::nullopt;
 }
 
-/// Returns the message M in these bytes; nullopt if they are no valid M.
+/// Returns the message M in these bytes. Returns nullopt if they are no valid M.
 template <Message M> [[nodiscard]] std::optional<M> read(std::span<const std::byte> bytes) noexcept {
   const auto header = header_of(bytes);
   if (!header || header->kind != static_cast<std::uint16_t>(M::kind) || header->version != version ||

@@ -1,9 +1,10 @@
-// A ring of entries from one process to another, in memory that both can write: one producer, one consumer, wait-free,
-// no allocation. Neither side trusts the other. Each keeps its own index privately and only publishes it. It reads the
-// other's index once and checks it, and copies an entry before it examines it. A hostile side can send invalid entries
-// and lose its own. It cannot make this side read or write elsewhere, wait, or loop.
+// A ring of entries from one process to another, in memory that both can write. One producer, one consumer,
+// wait-free, no allocation. Neither side trusts the other. Each keeps its own index in private memory, and only
+// publishes a copy. It reads the other's index once and checks it. It copies an entry before it examines it. A
+// hostile side can send invalid entries and lose its own. It cannot make this side read or write elsewhere, wait, or
+// loop.
 //
-// A Producer or Consumer belongs to one thread at a time, and refers to a ring that outlives it.
+// A Producer or Consumer belongs to one thread at a time. The ring must outlive it.
 #pragma once
 
 #include <array>
@@ -31,19 +32,19 @@ enum class Outcome : std::uint16_t { done, failed };
 
 struct Entry {
   std::uint16_t kind = 0;
-  std::uint16_t status = 0; // Outcome
+  std::uint16_t status = 0; // an Outcome
   std::uint32_t slot = 0;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
   std::uint64_t job = 0;    // of request, done and hurry; 0 for load and save
-  std::int64_t time_ns = 0; // CLOCK_MONOTONIC when it was written: only for traces
+  std::int64_t time_ns = 0; // when the entry was written, in CLOCK_MONOTONIC: only for traces
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 static_assert(sizeof(Entry) == 32);
 
 inline constexpr std::uint32_t ring_capacity = 256; // entries: a power of two
 
-/// The ring in shared memory. All zero is an empty ring.
+/// The ring in shared memory. If all bytes are zero, the ring is empty.
 class Ring {
  private:
   friend class Producer;
@@ -57,14 +58,14 @@ class Ring {
 
 enum class Turn : std::uint8_t {
   done,
-  not_now, // the ring is full, or empty
-  broken,  // the other side's index is impossible: it is hostile or corrupt, and stays so
+  not_now, // the ring is full (push) or empty (pop)
+  broken,  // the other side's index is impossible: it is hostile or corrupt; permanent
 };
 
 class Producer {
  public:
   explicit Producer(Ring& ring) noexcept : ring_(&ring) {}
-  /// Appends an entry. The caller rings the bell.
+  /// Appends an entry. The caller must wake the consumer afterwards.
   [[nodiscard]] Turn push(const Entry& entry) noexcept {
     const std::uint32_t head = ring_->head_.load(std::memory_order_acquire);
     const std::uint32_t used = tail_ - head;

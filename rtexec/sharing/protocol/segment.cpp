@@ -22,7 +22,7 @@ Unexpected<Error> failed(const char* what) {
 Result<SharedSegment> SharedSegment::create() {
   config::Descriptor memory(::memfd_create("rtexec-client", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0) return failed("memfd_create");
-  // Allocates the pages now: a full file system later would end the process by SIGBUS.
+  // Allocates the pages now. Otherwise a full file system could later end the process by SIGBUS.
   if (::fallocate(memory.get(), 0, 0, sizeof(Segment)) != 0) return failed("fallocate");
   if (::fcntl(memory.get(), F_ADD_SEALS, seals) != 0) return failed("sealing");
   void* const at = ::mmap(nullptr, sizeof(Segment), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory.get(), 0);

@@ -1,9 +1,9 @@
 // The memory that one client and the daemon share: a memfd of fixed size. The daemon creates and seals it, so that
-// neither side can take pages away from the other. Each part has one writer. The daemon decides by nothing in it except
-// the entries of the client's ring, which it checks.
+// neither side can remove pages from the other. Each part has one writer. Of its contents, the daemon uses only the
+// entries of the client's ring for decisions, and checks them.
 //
-// The thread that requests a job pushes EntryKind::request, rings `to_daemon_bell` and waits on State::bell for the
-// verdict. The client's agent takes commands from `to_client`, and waits on `to_client_bell`. If several threads of a
+// The thread that requests a job pushes EntryKind::request, raises `to_daemon_bell` and waits on State::bell for the
+// verdict. The client's agent reads commands from `to_client`, and waits on `to_client_bell`. If several threads of a
 // client push into `to_daemon`, a lock of the client guards its Producer.
 #pragma once
 
@@ -21,21 +21,22 @@
 
 namespace rtexec::protocol {
 
-/// The state of the client's job. Shared as one word: the job's number, and the verdict in the lowest 8 bits.
+/// The state of the client's latest job. It is shared as one word: the job's number, and the verdict in the lowest 8
+/// bits.
 enum class Verdict : std::uint8_t {
   waiting, // it was requested, or interrupted by Grow
-  granted, // the client holds the device until EntryKind::done, and all its slots are resident
-  dropped, // it was withdrawn: it will not be granted
-  failed,  // its chunks could not be loaded: it will not be granted, but the next one may be
+  granted, // the client holds the device until it sends EntryKind::done; all its slots are resident
+  dropped, // the job was withdrawn, and will not be granted
+  failed,  // its chunks could not be loaded; it will not be granted, but the next job may be
 };
 struct JobVerdict {
-  std::uint64_t job = 0; // below 2^56; the client counts from 1
+  std::uint64_t job = 0; // below 2^56; the client counts its jobs from 1
   Verdict verdict{};
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
 };
 inline constexpr std::uint64_t max_jobs = std::uint64_t{1} << 56;
 
-/// Only the daemon writes it. A client maps it read-only, so that a stray pointer cannot write it.
+/// The part that only the daemon writes. A client maps it read-only, so that a stray pointer cannot write it.
 struct State {
   /// Returns the verdict on the job that the client requested last.
   [[nodiscard]] JobVerdict job() const noexcept {
@@ -47,7 +48,7 @@ struct State {
   }
 
   std::atomic<std::uint64_t> job_word{0};
-  hal::SharedSignal bell; // rung after each change of the job's verdict
+  hal::SharedSignal bell; // raised after each change of the job's verdict
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -57,17 +58,17 @@ struct Segment {
   std::array<std::byte, segment_page - sizeof(State)> rest_of_its_pages{};
   alignas(64) hal::SharedSignal to_daemon_bell;
   alignas(64) hal::SharedSignal to_client_bell;
-  alignas(64) Lifeline lifeline; // of the client's agent
+  alignas(64) Lifeline lifeline; // reports the end of the client's agent
   alignas(64) Ring to_daemon;
   alignas(64) Ring to_client;
 };
 
-/// A mapping of a Segment, and its memfd. Not copyable; the destructor unmaps and closes.
+/// A mapping of a Segment together with its memfd. Not copyable. The destructor unmaps and closes both.
 class SharedSegment {
  public:
-  /// Daemon's side: creates a segment, prefaulted, with a writable state.
+  /// For the daemon: creates a segment with all pages allocated. Its state is writable.
   [[nodiscard]] static Result<SharedSegment> create();
-  /// Client's side: maps the descriptor that came with Welcome, after checking its size and seals. The state is
+  /// For a client: maps the descriptor that came with Welcome, after checking its size and seals. Its state is
   /// read-only.
   [[nodiscard]] static Result<SharedSegment> open(config::Descriptor memory);
 
