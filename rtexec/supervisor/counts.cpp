@@ -18,7 +18,8 @@ constexpr std::pair<std::string_view, unsigned Counts::*> names[] = {
 
 constexpr std::size_t file_size = 512;
 
-/// An open file, closed at its end. Opening it never waits for the other end of a pipe, and follows no symbolic link.
+/// An open file, which the destructor closes. Opening it does not wait for the other end of a pipe, and follows no
+/// symbolic link.
 class File {
  public:
   File(const Kernel& kernel, const std::string& path, int flags)
@@ -27,7 +28,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   [[nodiscard]] int number() const { return number_; }
-  /// True if it is an open regular file. If false, errno says why.
+  /// True if the file is open and a regular file. If false, errno has the reason.
   [[nodiscard]] bool is_plain() const { return number_ >= 0 && (kernel_.is_plain(number_) || (errno = EINVAL, false)); }
   bool close() { return number_ < 0 || kernel_.close(std::exchange(number_, -1)) == 0; }
 

@@ -1,6 +1,6 @@
-// The counts that the supervisor keeps from boot to boot, in a small file on the data partition. The file is written in
-// full to a new file, synced and renamed, so that a power cut leaves the old or the new counts. If the partition is
-// full, the file is overwritten in place. This needs no space, because its size is fixed: one disk sector.
+// The counts that the supervisor keeps across boots, in a small file on the data partition. The counts are written to
+// a new file, which is synced and renamed. So a power cut leaves the old or the new counts. If the partition is full,
+// the file is overwritten in place. This needs no space, because its size is fixed: one disk sector.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -14,15 +14,16 @@ struct Counts {
   unsigned failed_boots = 0; // consecutive boots without a successful run of the task set, including this boot
   unsigned starts = 0;       // starts of the executive
   unsigned safe_starts = 0;  // starts with the safe set, counted in `starts` too
-  unsigned refusals = 0;     // the executive ended before its first release
-  unsigned deaths = 0;       // the executive ended after its first release, without a request
-  unsigned silences = 0;     // the executive's heartbeat stopped, and it was killed
+  unsigned refusals = 0;     // times that the executive ended before its first release
+  unsigned deaths = 0;       // times that it ended after its first release without a request
+  unsigned silences = 0;     // times that its heartbeat stopped and it was killed
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-/// Reads the counts. Returns zeros if there is no such file. Ignores lines that are no counts.
+/// Reads the counts. Returns zeros if there is no such file. Ignores lines that are not valid counts.
 [[nodiscard]] Counts read_counts(const std::string& file, const Kernel& kernel = linux_kernel());
-/// Writes the counts. Returns an empty text, or what failed; the file then has the old or the new contents.
+/// Writes the counts. Returns an empty text, or a text on the failure. In both cases the file has the old or the new
+/// contents.
 [[nodiscard]] std::string write_counts(const std::string& file, const Counts& counts,
                                        const Kernel& kernel = linux_kernel());
 

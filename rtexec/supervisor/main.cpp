@@ -1,5 +1,5 @@
 // rtexec-supervisor: starts and supervises the executive on machines without systemd. It feeds the hardware watchdog
-// while heartbeats come, restarts the executive if they stop, and counts failures.
+// while heartbeats arrive, restarts the executive if they stop, and counts failures.
 #include "rtexec/supervisor/counts.hpp"
 #include "rtexec/supervisor/supervised_executive.hpp"
 #include "rtexec/supervisor/recordings.hpp"
@@ -90,7 +90,7 @@ bool take_option(std::string_view name, const char* value, Options& options) {
   return false;
 }
 
-/// Returns false if the arguments are invalid.
+/// Parses the arguments into `options`. Returns false if they are invalid.
 bool take_arguments(int count, char** arguments, Options& options) {
   int i = 1, sets = 0;
   for (; i < count && std::string_view(arguments[i]) != "--"; ++i) {
@@ -112,7 +112,7 @@ bool take_arguments(int count, char** arguments, Options& options) {
 
 class Supervisor {
  public:
-  /// Arms the watchdog before anything else, so that a hang of any later step ends in a reset.
+  /// Arms the watchdog before any other step, so that a hang of a later step ends in a reset of the machine.
   explicit Supervisor(Options options)
       : options_(std::move(options)),
         unarmed_(options_.watchdog.empty() ? "" : watchdog_.arm(options_.watchdog, options_.timeout)),
@@ -139,10 +139,10 @@ class Supervisor {
 
   const Options options_;
   Watchdog watchdog_;
-  const std::string unarmed_; // why the watchdog is not armed; empty: it is armed, or was not requested
+  const std::string unarmed_; // reason why the watchdog is not armed; empty: armed, or not requested
   const std::string file_;
   Counts counts_;
-  const unsigned failed_before_; // failed boots before this one
+  const unsigned failed_before_; // consecutive failed boots before this one
   Supervision supervision_;
   Ear ear_;
   int signals_ = -1;
@@ -213,8 +213,9 @@ void Supervisor::carry_out(Supervision::Action action) {
   }
 }
 
-/// Starts an LTTng session daemon that is independent of the executive, so that the ring buffers outlive the executive.
-/// The next start of the executive writes them out. If a daemon runs already, the second one ends.
+/// Starts an LTTng session daemon that is independent of the executive, so that the ring buffers survive the
+/// executive's end. At its next start the executive writes them to files. If such a daemon runs already, the second
+/// one ends.
 void Supervisor::start_recorder() {
   recorder_ = launch({.command = {"lttng-sessiond", "--no-kernel", "--daemonize"}, .ear = {}});
   const Instant until = now() + std::chrono::seconds(10);
@@ -224,8 +225,9 @@ void Supervisor::start_recorder() {
   if (ended == recorder_) records_ = !WIFEXITED(status) || WEXITSTATUS(status) != 127;
 }
 
-/// Returns the signal that the executive gets if the supervisor dies. If the watchdog will soon reset the machine, the
-/// jobs continue until then, and the recent trace is written out.
+/// Returns the signal that the executive gets if the supervisor dies. Without an armed watchdog it is SIGTERM, which
+/// ends the executive. With one, the machine will soon be reset: jobs continue until then, and SIGUSR1 makes a
+/// recording executive write its recent trace.
 int Supervisor::when_orphaned() const {
   if (!watchdog_.armed()) return SIGTERM;
   return records_ ? SIGUSR1 : 0;
@@ -266,7 +268,8 @@ void Supervisor::take_signals() {
   reap();
 }
 
-/// Reaps all ended children. As the first process of an image, the supervisor inherits all orphans.
+/// Waits for all child processes that have ended. As the first process of an image, the supervisor inherits all
+/// orphans.
 void Supervisor::reap() {
   int status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;)
@@ -291,8 +294,8 @@ void Supervisor::child_ended(int status) {
   count();
 }
 
-/// Turns off recording if the machine refused the start, because recording may be the reason. A run without a recording
-/// is better than none.
+/// Turns off recording for the next starts if the machine refused this start, because recording may be the reason. A
+/// run without a recording is better than no run.
 void Supervisor::stop_recording(const End& end) {
   constexpr int machine_refused = 5;
   if (!records_ || end.by_signal || end.code != machine_refused) return;

@@ -14,7 +14,8 @@ namespace rtexec::supervisor {
 
 namespace {
 
-/// Makes a folder that no other user can enter. Returns an empty text and sets errno if it cannot be made.
+/// Creates a folder that no other user can enter, and returns it. If that fails, returns an empty text and sets
+/// errno.
 std::string make_private_folder() {
   for (const char* parent : {"/run", "/tmp"}) {
     std::string folder = std::string(parent) + "/rtexec-supervisor-XXXXXX";
@@ -70,7 +71,7 @@ std::optional<std::string> Ear::hear(pid_t process) const {
 namespace {
 
 [[noreturn]] void become(const Launch& launch, pid_t parent) {
-  ::setpgid(0, 0); // a terminal's Ctrl-C shall reach only the supervisor
+  ::setpgid(0, 0); // a group of its own, so that Ctrl-C reaches only the supervisor
   if (launch.when_orphaned != 0) ::prctl(PR_SET_PDEATHSIG, launch.when_orphaned);
   if (::getppid() != parent) ::_exit(127);
   sigset_t none;

@@ -8,20 +8,20 @@
 
 namespace rtexec::supervisor {
 
-/// The socket on which the executive reports its state. It is in a folder of its own that no other user can enter, so
-/// that nobody can take its name or fill its queue. Both are removed at the end.
+/// The socket on which the executive reports its state. It is in a folder of its own that no other user can enter. So
+/// no other user can take its name or fill its queue. The destructor removes both.
 class Ear {
  public:
   Ear() = default;
   ~Ear();
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
-  /// Opens the socket. Returns an empty text, or what failed.
+  /// Opens the socket. Returns an empty text, or a text on the failure.
   [[nodiscard]] std::string open();
-  /// Returns the next message of `process`, ignoring other senders, or nullopt if there is none.
+  /// Returns the next message of `process`, or nullopt if there is none. Ignores messages of other processes.
   [[nodiscard]] std::optional<std::string> hear(pid_t process) const;
   [[nodiscard]] int file() const { return file_; }
-  /// Returns the value for NOTIFY_SOCKET.
+  /// Returns the name of the socket, for the environment variable NOTIFY_SOCKET.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -31,12 +31,12 @@ class Ear {
 
 struct Launch {
   std::vector<std::string> command;
-  std::string ear;       // name of the socket for reports; empty: none
-  long microseconds = 0; // the longest time between two heartbeats
+  std::string ear;       // name of the socket for reports; empty: no reports
+  long microseconds = 0; // maximum time between two heartbeats
   int when_orphaned = 0; // signal to the child when its parent dies; 0: none
 };
-/// Starts a child process and returns its ID. Returns a negative number and errno if it cannot be started. If the
-/// program cannot be executed, the child ends with exit code 127.
+/// Starts a child process and returns its ID. If that fails, returns a negative number and sets errno. If the program
+/// cannot be executed, the child ends with exit code 127.
 [[nodiscard]] pid_t launch(const Launch& launch);
 
 } // namespace rtexec::supervisor

@@ -5,9 +5,9 @@
 namespace rtexec::supervisor {
 namespace {
 
-/// True for exit codes of rtexec that mean an orderly end, even if deadlines were missed.
+/// True if the executive ended in order: with exit code 0, or with 4 (deadlines were missed).
 bool in_order(const End& end) { return !end.by_signal && (end.code == 0 || end.code == 4); }
-/// True if the set or its models are at fault: another start would end in the same way.
+/// True if the task set or its models are the cause, so that another start would end in the same way.
 bool is_no_use(const End& end) { return !end.by_signal && (end.code == 2 || end.code == 3); }
 
 bool says(std::string_view lines, std::string_view line) {

@@ -24,8 +24,8 @@ std::string Watchdog::arm(const std::string& device, int seconds) {
   return problem;
 }
 
-/// Sets the timeout. A device whose timeout cannot be set has its own. If it does not report any, it is refused,
-/// because it could reset a healthy machine.
+/// Sets the timeout. If the device has a fixed timeout, uses that one. If the device does not report its timeout,
+/// returns an error, because the device could reset a healthy machine.
 std::string Watchdog::set_up(int seconds) {
   seconds_ = seconds;
   if (kernel_.is_plain(file_)) return {};

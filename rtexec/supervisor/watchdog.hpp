@@ -1,6 +1,6 @@
-// The hardware watchdog: it resets the machine if nobody feeds it, also after the supervisor died. Only disarm() stops
-// it, unless the kernel was built with WATCHDOG_NOWAYOUT. A regular file can replace the device: each feeding adds a
-// byte, and disarm() adds a 'V'.
+// The hardware watchdog. It resets the machine if the supervisor stops feeding it, even because the supervisor died.
+// Only disarm() stops it, unless the kernel was built with WATCHDOG_NOWAYOUT. A regular file can replace the device
+// in tests: each feed() adds a byte, and disarm() adds a 'V'.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -12,20 +12,20 @@ namespace rtexec::supervisor {
 class Watchdog {
  public:
   explicit Watchdog(const Kernel& kernel = linux_kernel()) : kernel_(kernel) {}
-  /// Leaves the watchdog armed.
+  /// Leaves the watchdog armed if it is armed.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Arms the watchdog, with a timeout of at least `seconds` if the device can. Returns an empty text, or what failed;
-  /// the watchdog is then not armed by this call.
+  /// Arms the watchdog with a timeout of at least `seconds`, if the device supports it. Returns an empty text, or a
+  /// text on the failure. After a failure this call has not armed the watchdog.
   [[nodiscard]] std::string arm(const std::string& device, int seconds);
-  /// Returns the timeout that the device reported when it was armed. feed() must be called more often.
+  /// Returns the timeout that the device reported when it was armed. feed() must be called at shorter intervals.
   [[nodiscard]] int seconds() const { return seconds_; }
   [[nodiscard]] bool armed() const { return file_ >= 0; }
-  /// Feeds the watchdog. Returns an empty text, or what failed.
+  /// Feeds the watchdog, which restarts its timeout. Returns an empty text, or a text on the failure.
   [[nodiscard]] std::string feed();
-  /// Stops the watchdog at an orderly end. Returns an empty text, or why it stays armed.
+  /// Disarms the watchdog at an orderly end. Returns an empty text, or the reason why it remains armed.
   [[nodiscard]] std::string disarm();
 
  private:

@@ -21,7 +21,8 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Returns the number of bytes read, 0 at the end of the file, or -1 and errno, also if the file could not be opened.
+  /// Returns the number of bytes read, or 0 at the end of the file. Returns -1 and sets errno if the read or the
+  /// earlier open failed.
   [[nodiscard]] ssize_t read(std::span<char> buffer) const {
     if (error_ != 0) return errno = error_, -1;
     ssize_t count = 0;

@@ -1,5 +1,5 @@
-// rtexec-verify: compares an image with its manifest. As /init of an initramfs it does so before anything else runs,
-// and then executes /etc/rtexec/start of the image.
+// rtexec-verify: compares an image with its manifest (manifest.hpp). As /init of an initramfs it does so before any
+// other program runs, and then executes /etc/rtexec/start of the image.
 #include "rtexec/verifier/file.hpp"
 #include "rtexec/verifier/verification.hpp"
 
@@ -39,8 +39,8 @@ struct Options {
   std::string remove_below;
 };
 
-/// Prints a message. Replaces control characters: file names come from the author of the image, and must not control
-/// the terminal.
+/// Prints a message. Replaces control characters, because file names come from the author of the image and must not
+/// control the terminal.
 void say(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char byte) { return byte < ' ' || byte == 127; }, '?');
@@ -75,7 +75,7 @@ bool take_arguments(int count, char** arguments, Options& options) {
 
 // ---- as /init ----
 
-/// Returns the value of the last word NAME=VALUE on the kernel's command line.
+/// Returns the value of the last word NAME=VALUE in `line`, the kernel's command line.
 std::optional<std::string> word(std::string_view line, std::string_view name) {
   std::optional<std::string> value;
   while (!line.empty()) {
@@ -97,7 +97,7 @@ std::string command_line() {
     power_off(std::string("/proc cannot be mounted (") + std::strerror(errno) + ")");
   char buffer[4096] = {};
   const ssize_t count = File("/proc/cmdline").read(buffer);
-  ::umount("/proc"); // a file system mounted below the root is not part of the image
+  ::umount("/proc"); // a file system mounted below the root is no part of the image
   return {buffer, count < 0 ? 0U : static_cast<std::size_t>(count)};
 }
 

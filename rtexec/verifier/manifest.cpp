@@ -29,7 +29,7 @@ template <class T> bool take_number(std::string_view text, T& number, int base) 
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Replaces each \ooo by the byte with this octal number.
+/// Replaces each \ooo in `text` by the byte with this octal number. Returns false if `text` is malformed.
 bool take_text(std::string_view text, std::string& unescaped) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned char byte = static_cast<unsigned char>(text[i]);
@@ -73,7 +73,7 @@ std::set<std::string_view> needed_keywords(Entry::Type type) {
 }
 
 bool take_path(std::string_view text, std::string& path) {
-  if (text == "/.") text = "."; // bsdtar writes the root so
+  if (text == "/.") text = "."; // bsdtar writes the root as "/."
   return take_text(text.starts_with("./") ? text.substr(2) : text, path) && !path.empty();
 }
 

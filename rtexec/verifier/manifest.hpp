@@ -23,8 +23,8 @@ struct Entry {
 /// Entries by path below the root, without "./" in front. The root is ".".
 using Manifest = std::map<std::string, Entry>;
 
-/// Parses the manifest that `bsdtar --format=mtree --options='!all,type,mode,uid,gid,size,sha256,link'` writes. Refuses
-/// every other keyword, missing keywords and paths named twice. The error names the line.
+/// Parses a manifest that was written by `bsdtar --format=mtree --options='!all,type,mode,uid,gid,size,sha256,link'`.
+/// Returns an error with the line if there is another keyword, a keyword is missing, or a path occurs twice.
 [[nodiscard]] std::expected<Manifest, std::string> parse_manifest(std::string_view text);
 
 } // namespace rtexec::verifier

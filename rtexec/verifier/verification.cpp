@@ -30,7 +30,7 @@ std::expected<std::string, std::string> read(const fs::path& path) {
   return text;
 }
 
-/// Returns why `manifest` is not signed for the key, or an empty text.
+/// Returns the reason why the image has no valid signature of `manifest` for the key, or an empty text.
 std::string signature_problem(const fs::path& root, std::string_view manifest, const fs::path& key_file) {
   const auto key = read(key_file), signature = read(root / signature_name);
   if (!key) return key.error();
@@ -74,7 +74,8 @@ std::string link_difference(const fs::path& path, const Entry& entry) {
   return target == entry.target ? "" : "is a link to " + target + ", expected " + entry.target;
 }
 
-/// Returns the difference, or an empty text. The mode of a link is meaningless and ignored.
+/// Describes the first difference between a file and its entry in the manifest. Returns an empty text if there is
+/// none. Ignores the mode of a link, which has no meaning.
 std::string difference(const fs::path& path, const struct stat& status, const Entry& entry) {
   const auto type = type_of(status);
   if (type != entry.type) return "is " + name_of(type) + ", expected " + name_of(entry.type);

@@ -73,13 +73,13 @@ template <class Body> rtexec_code code(rtexec_error* error, Body body) noexcept 
   }
 }
 
-/// Throws bad_input if a pointer that the caller must give is null.
+/// Returns `argument`. Throws bad_input if it is null, because the caller must pass it.
 template <class T> T* not_null(T* argument, const char* name) {
   if (argument == nullptr) give_up(Errc::bad_input, std::string(name) + " is null");
   return argument;
 }
 
-/// Copies a struct of the caller into one of this version. Members that an older caller does not know are zero.
+/// Copies a struct of the caller into a struct of this version. Members that an older version does not have are zero.
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
   if (given == nullptr) return known;
@@ -88,7 +88,7 @@ template <class Struct> Struct of_this_version(const Struct* given) {
   return known;
 }
 
-/// Calls `use` for each element of an array. The elements have the size of the caller's version.
+/// Calls `use` for each element of an array. The size of an element is that of the caller's version.
 template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, const char* name, Use use) {
   if (count > 0) not_null(array, name);
   const auto* at = reinterpret_cast<const std::byte*>(array);
@@ -138,8 +138,8 @@ std::function<void(const WcetExcess&)> excess_callback(const rtexec_setup& setup
   };
 }
 
-/// The tensors of a task for C. The views are made in the job of the warm-up, once the workload is bound; from then on
-/// tensors do not change their place or shape.
+/// The tensors of a task as C structs. They are made in the warm-up job, after the workload is bound. From then on
+/// neither address nor shape of a tensor changes.
 class TensorViews {
  public:
   std::span<const rtexec_tensor> of(std::span<const Tensor> tensors) {

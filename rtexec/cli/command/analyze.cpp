@@ -42,8 +42,8 @@ struct AnalyzeOptions {
   bool causes = false;
 };
 
-/// Passes records on, and shows the progress on a terminal. Ends at a signal, so that no temporary copy of a damaged
-/// trace is left behind.
+/// Passes the records of the trace on, and shows the progress on a terminal. Ends at a signal to stop, so that no
+/// temporary copy of a damaged trace is left behind.
 class Reading final : public traces::RecordHandler {
  public:
   explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
@@ -93,13 +93,13 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
   std::unique_ptr<traces::PerfettoWriter> writer_;
 };
 
-/// Opens a file in the folder of --csv, if that option is given.
+/// Opens a file in the folder of --csv. Returns a file that discards its output if that option is not given.
 OutputFile csv_file(const AnalyzeOptions& options, const char* name) {
   if (options.csv.empty()) return must(OutputFile::open({}));
   return must(OutputFile::open(must(config::make_output_folder(options.csv)) / name));
 }
 
-/// The outputs that are written while the recording is read.
+/// The output files that are written while the recording is read.
 class Streams {
  public:
   explicit Streams(const AnalyzeOptions& options)
@@ -161,8 +161,8 @@ void write_measured(const AnalyzeOptions& options, const Analysis& analysis, std
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
 }
 
-/// Returns the exit code. A breach that was seen counts in any case. If figures are invalid, or there was no job, the
-/// absence of breaches proves nothing.
+/// Returns the exit code. A broken promise (a breach) that the trace shows counts in any case. If figures are
+/// invalid, or there was no job, the absence of breaches proves nothing.
 int verdict(const Analysis& analysis) {
   bool missed = !analysis.breaches.empty() || !analysis.replay.difference.empty(), invalid = false;
   std::uint64_t jobs = 0;
@@ -202,7 +202,8 @@ int analyze_samples(const AnalyzeOptions& options) {
   return estimated(pwcet) ? 0 : exit_code(Errc::not_proved);
 }
 
-/// True if the file belongs to the analysed recording: it is `input`, or in or below a folder of `input` with metadata.
+/// True if `file` belongs to the analysed recording. Then it is `input` itself, or it is in or below a folder of
+/// `input` that has trace metadata.
 bool is_recorded(const fs::path& file, const fs::path& input) {
   std::error_code error;
   const fs::path top = fs::canonical(input, error);

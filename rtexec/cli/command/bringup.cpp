@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using bringup::Item;
 
 struct BringupOptions {
-  std::vector<std::string> items; // empty: all
+  std::vector<std::string> items; // empty: all items
   std::string board;              // empty: the board that the device tree names
   std::string device, against, record, html, json;
   std::string folder = ".";
@@ -124,7 +124,7 @@ class ItemProgress {
  public:
   explicit ItemProgress(const StopRequest& stop) : stop_(stop) {}
 
-  /// Called once, before the first item. `subject` outlives the last item.
+  /// Estimates the time of the items. Called once, before the first item. `subject` must outlive the last item.
   void expect(const std::vector<Item>& asked, const bringup::Subject& subject) {
     subject_ = &subject;
     for (const Item& item : asked) all_ += takes(item);
@@ -162,7 +162,7 @@ class ItemProgress {
   }
 
   const StopRequest& stop_;
-  const pid_t drawn_by_ = ::getpid(); // processes that this one starts for items call going_on(), too
+  const pid_t drawn_by_ = ::getpid(); // child processes of items call going_on() too, but must not draw
   Progress progress_;
   const bringup::Subject* subject_ = nullptr;
   const Item* item_ = nullptr;
@@ -184,7 +184,7 @@ void tell_summary(const bringup::Report& report, bringup::TapWriter& tap) {
                  std::to_string(report.count(Outcome::skipped)) + " skipped");
 }
 
-/// Records the machine's files if --record is given. Returns a message about it, or an empty text.
+/// Records the machine's files into a folder if --record is given. Returns a message about it, or an empty text.
 std::string record(const BringupOptions& options, const Board& board, const hal::Machine& machine) {
   if (options.record.empty()) return {};
   const ResultFolder guard(options.record);
@@ -212,7 +212,7 @@ int exit_code_of(const Results& results) {
   return results.report.count(bringup::Outcome::failed) > 0 ? exit_code(Errc::refused) : 0;
 }
 
-/// Tries all items, and prints each result at once.
+/// Checks all items, and prints each result at once.
 Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, ItemProgress& progress,
             const std::optional<bringup::Report>& earlier, bringup::TapWriter& tap) {
   Results results;
@@ -234,7 +234,8 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
   return results;
 }
 
-/// Refuses to measure beside a run: this would break the run's promise, and falsify the measurement.
+/// Throws Failed (refused) if an item measures while another run of rtexec uses the machine. The item's load would break
+/// the run's promise, and the run would falsify the measurement.
 void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machine) {
   if (std::ranges::all_of(asked, is_read)) return;
   const auto claim = hal::CoreClaim::take(machine.online_cores());

@@ -29,7 +29,8 @@ struct CalibrateBandwidthOptions {
   double seconds = 1;
 };
 
-/// Returns the counters, or why there are none. An event that the user names must be available.
+/// Returns the counters to use, or the reason why there are none. Throws Failed if the user names an event that is
+/// not available.
 study::Counting counting(const CalibrateBandwidthOptions& options, const Board& board,
                          const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);
@@ -57,7 +58,7 @@ BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequ
       cores, [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); }));
 }
 
-/// Measures with an event that is no memory traffic: prints the results, but writes no board.
+/// Measures with an event that is only a substitute for memory traffic. Prints the results, but writes no board file.
 void calibrate_stand_in(const CalibrateBandwidthOptions& options, const study::Counting& counting,
                         const study::CalibratedCores& cores, const StopRequest& stop, OutputFile& json_file) {
   if (!options.target.output.empty())

@@ -1,11 +1,12 @@
-// `rtexec calibrate bandwidth`: measures the bandwidth of a machine's memory for its cores.
+// `rtexec calibrate bandwidth`: measures the memory bandwidth that the cores of a machine reach.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 
-/// Adds the subcommand to `calibrate`, whose own callback must do nothing if this subcommand is given.
+/// Adds the subcommand to `calibrate`. The callback of `calibrate` itself must have no effect if this subcommand is
+/// given.
 Command add_calibrate_bandwidth(const Command& calibrate);
 
 } // namespace rtexec::command

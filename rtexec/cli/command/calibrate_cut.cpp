@@ -31,7 +31,7 @@ struct CalibrateCutOptions {
   study::CutCalibrationOptions calibration;
 };
 
-/// Returns the fastest kernels of the layers on the device, in the format of profiles.
+/// Finds the fastest kernel for each layer on the device. Returns the choices in the format of profiles.
 std::vector<std::string> tuned(hal::Device& device, const tasks::Graph& graph, const StopRequest& stop) {
   Progress progress(&stop);
   const auto network = must(tasks::make_network(graph, device.kind(), Precision::fp32));

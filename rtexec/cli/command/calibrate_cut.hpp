@@ -1,11 +1,12 @@
-// `rtexec calibrate cut`: measures the cost of a cut into segments on a board.
+// `rtexec calibrate cut`: measures on a board what it costs to cut a network into segments.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 
-/// Adds the subcommand to `calibrate`, whose own callback must do nothing if this subcommand is given.
+/// Adds the subcommand to `calibrate`. The callback of `calibrate` itself must have no effect if this subcommand is
+/// given.
 Command add_calibrate_cut(const Command& calibrate);
 
 } // namespace rtexec::command

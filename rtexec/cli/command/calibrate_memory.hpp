@@ -5,7 +5,8 @@
 
 namespace rtexec::command {
 
-/// Adds the subcommand to `calibrate`, whose own callback must do nothing if this subcommand is given.
+/// Adds the subcommand to `calibrate`. The callback of `calibrate` itself must have no effect if this subcommand is
+/// given.
 Command add_calibrate_memory(const Command& calibrate);
 
 } // namespace rtexec::command

@@ -34,12 +34,12 @@ struct CheckOptions {
   bool explain = false;
 };
 
-/// Takes execution times from a profile, also for tasks whose times the set gives.
+/// Sets the tasks' execution times to those of a profile, even if the set gives other ones.
 void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;
   for (Task& task : set.tasks) {
-    if (!task.wcet) continue; // planning takes it from the profile, if the workload is the same
+    if (!task.wcet) continue; // planning uses the profile's if the workload is the same
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     if (entry == nullptr)
       give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
@@ -47,8 +47,8 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
-/// Plans a set that is not proved with the segments and streams that it forbids. Returns nullopt if it forbids none, or
-/// cannot be planned that way.
+/// Plans the set again, now with the segments and streams that its tasks forbid. Returns nullopt if the set is
+/// already proved, no task forbids any, or there is no such plan.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
   const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
@@ -66,8 +66,8 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
   return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
 }
 
-/// Checks this machine for everything that `run` requests, in the same order. Requests nothing if the plan is for
-/// another machine.
+/// Checks if this machine has everything that `run` requests, in the same order. If the plan is for another machine,
+/// checks only the machine file.
 executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   if (!options.machine.empty()) {
     executive::Inquiry elsewhere{.planned = plan_on(options.machine, set), .startable = {}, .needs = {}};
@@ -83,7 +83,7 @@ executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   return here;
 }
 
-/// Returns the error with which `run` would end before its first job. On a machine that was not checked, everything
+/// Returns the error with which `run` would end before its first job. If the machine is another one, every feature
 /// that it is known to lack is an error, even if the set allows degraded runs.
 Result<> refusal_of(const executive::Inquiry& inquiry) {
   if (!inquiry.startable) return inquiry.startable;
@@ -91,7 +91,7 @@ Result<> refusal_of(const executive::Inquiry& inquiry) {
   return executive::refusal_of(inquiry.needs, allow_degraded);
 }
 
-/// Prints what is known about the machine, and the refusal in the words of `run`.
+/// Prints the known facts about the machine, and the refusal with the text that `run` would print.
 void print_machine(std::ostream& out, const executive::Inquiry& inquiry) {
   if (!inquiry.not_asked.empty())
     print_wrapped(out, "This machine was not asked for what a run needs: " + inquiry.not_asked);

@@ -1,6 +1,6 @@
-// The command line: one file per subcommand. Each add_* function adds its subcommand and its options to the program.
-// The callback that it sets runs the command. A command that can complete with an exit code other than 0 stores it in
-// `exit_code`.
+// The command line, with one file for each subcommand. Each add_* function adds its subcommand and the subcommand's
+// options to the program. It also sets the callback that runs the command. A command that can complete with an exit
+// code other than 0 stores it in `exit_code`.
 #pragma once
 
 #include "config/base/must.hpp"
@@ -27,14 +27,14 @@ void add_restore(const Command& program);
 void add_analyze(const Command& program, int& exit_code);
 void add_top(const Command& program);
 void add_ps(const Command& program);
-/// Adds the completion of everything in the program.
+/// Adds the subcommand that prints shell completions for the whole program.
 void add_completion(const Command& program);
 
-/// Prints "rtexec: ..." to standard error, without control characters from files. Returns the exit code of the error. A
-/// command that cannot continue throws Failed, by must() or give_up().
+/// Prints "rtexec: " and the error to standard error, without control characters that come from files. Returns the
+/// exit code of the error. A command that cannot continue throws Failed, with must() or give_up().
 int report(const Error& error);
 
-/// Writes the complete JSON output, if a file is wanted.
+/// Writes the JSON output and completes the file. Has no effect if the user requested no file.
 [[nodiscard]] Result<> write_json(OutputFile& file, const nlohmann::json& json);
 
 } // namespace rtexec::command

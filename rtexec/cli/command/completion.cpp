@@ -17,17 +17,17 @@ namespace rtexec::command {
 
 namespace {
 
-/// The possible completions of a value; empty if only the user knows them.
+/// The completions that a shell can offer for a value. Empty if only the user knows the value.
 struct Values {
   std::vector<std::string> words;
-  std::optional<std::string> files; // with this extension; empty: any; nullopt: no files
+  std::optional<std::string> files; // extension of the files; empty: any file; nullopt: no files
   bool folders = false;
 };
 
-/// An option, or an argument by its position from 1.
+/// An option, or an argument (without names) that is identified by its position.
 struct Item {
   std::vector<std::string> names; // "--output", "-o"; empty: an argument
-  std::string type;               // empty: no value
+  std::string type;               // empty: an option without a value
   std::string help;
   Values values;
 };
@@ -41,7 +41,7 @@ struct CompletedCommand {
   std::vector<CompletedCommand> subcommands;
 };
 
-/// Returns text that is safe within the quotes and brackets of all shells.
+/// Returns a shortened text without characters that have a meaning in quotes or brackets of any shell.
 std::string quotable(const std::string& text) {
   std::string result = text.substr(0, text.find_first_of(";:("));
   std::erase_if(result, [](char c) { return std::string_view("'\"`\\[]$").find(c) != std::string_view::npos; });
@@ -139,7 +139,8 @@ _rtexec() {
 complete -F _rtexec rtexec
 )sh";
 
-/// Prints a case of `_rtexec_takes`: lines with the possible values; "any" if they are unknown.
+/// Prints a case of the shell function `_rtexec_takes`. The case prints a line for each kind of value, or "any" if
+/// the values are unknown.
 void print_bash_case(const std::string& pattern, const Item& item) {
   if (item.type.empty()) return;
   std::string lines;
@@ -190,7 +191,7 @@ std::string function_of(const CompletedCommand& command) {
   return name;
 }
 
-/// Returns ":TYPE:{...}", with the commands that complete the value.
+/// Returns ":TYPE:{...}" for zsh. The braces contain the shell commands that complete the value.
 std::string zsh_action(const Item& item, bool subcommands) {
   if (item.type.empty()) return "";
   std::string action = subcommands ? "_describe subcommand known; " : "";
@@ -239,7 +240,7 @@ std::string fish_values(const Item& item) {
   return words.empty() ? "" : " -a '" + words + "'";
 }
 
-/// Returns the condition that the command line is one of this command, without a subcommand yet.
+/// Returns the fish condition that is true if the command line has this command, but no subcommand of it yet.
 std::string fish_condition(const CompletedCommand& command) {
   std::string condition;
   for (const std::string_view word : config::parts(command.path, ' '))

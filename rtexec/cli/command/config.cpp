@@ -22,8 +22,8 @@ const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set},
                                                {"daemon", FileKind::daemon}};
 
 struct ConfigOptions {
-  std::string topic = "task-set"; // a file, a table or a key
-  std::string board;              // print the kernel command line of this board instead
+  std::string topic = "task-set"; // kind of file, table or key
+  std::string board;              // if set, prints the kernel command line of this board instead
   std::string json;
 };
 
@@ -33,15 +33,16 @@ std::string_view without_brackets(std::string_view table) {
   return table;
 }
 
-/// True if `topic` means this key: "period", "[[task]]", "task" or "task.period", and "task" for "[[task.inputs]]" too.
+/// True if `topic` names this key. "task" and "[[task]]" name all keys of the table and of its subtables, such as
+/// "[[task.inputs]]". "period" and "task.period" name one key.
 bool is_meant(const KeyDoc& doc, std::string_view topic) {
   const std::string_view table = without_brackets(doc.table), name = without_brackets(topic);
   return doc.key == name || table == name || (table.starts_with(name) && table.substr(name.size()).starts_with('.')) ||
          std::string(table) + "." + doc.key == name;
 }
 
-/// Returns the keys of a kind of file, or all keys that `topic` names by table or key. Fails with bad_input if there
-/// are none.
+/// Returns the keys of the kind of file that `topic` names, or the keys of the table or key that it names. Throws
+/// Failed (bad_input) if there are none.
 std::vector<KeyDoc> find_keys(const std::string& topic) {
   if (const auto kind = kinds.find(topic); kind != kinds.end()) {
     const auto all = documented_keys(kind->second);

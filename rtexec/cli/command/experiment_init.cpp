@@ -38,7 +38,7 @@ struct ExperimentInitOptions {
   std::string json;
 };
 
-/// Records the timeline as a trace of a run that loads one task, and releases no job.
+/// Records the measured timeline as a trace of a run. The run loads one task and releases no job.
 class Recording {
  public:
   Recording(const std::string& folder, const std::string& workload)
@@ -57,12 +57,12 @@ class Recording {
   traces::Session session_;
 };
 
-/// The platform of the experiment; `machine` is empty for a model.
+/// The platform of the experiment. `machine` is empty if the platform is a model.
 struct Setup {
   study::InitialisationMachine machine;
   std::unique_ptr<InitialisationPlant> model;
   InitialisationSource source;
-  std::vector<std::string> sizes; // the default sizes
+  std::vector<std::string> sizes; // sizes if the user gives none
   [[nodiscard]] InitialisationPlant& plant() const { return model ? *model : *machine.plant; }
 };
 
@@ -86,8 +86,8 @@ Setup setup_of(const ExperimentInitOptions& options) {
   return setup;
 }
 
-/// Returns the size of the largest array that these workloads initialise; no limit if one is unknown, which is reported
-/// elsewhere.
+/// Returns the size of the largest array that these workloads initialise. If a workload is unknown, returns no limit,
+/// and the experiment itself reports the error.
 Bytes largest(const InitialisationPlant& plant, const std::vector<std::string>& workloads) {
   constexpr Bytes no_limit{std::numeric_limits<std::uint64_t>::max()};
   const auto known = plant.workloads();

@@ -1,4 +1,4 @@
-// `rtexec experiment init`: repeats the measurements of GPU-side initialization with prefetching.
+// `rtexec experiment init`: repeats the measurements of Wang et al. on GPU-side initialization with prefetching.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"

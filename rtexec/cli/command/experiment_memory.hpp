@@ -1,4 +1,4 @@
-// `rtexec experiment memory`.
+// `rtexec experiment memory`: repeats the measurements of Bateni et al. on memory policies.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"

@@ -1,4 +1,5 @@
-// `rtexec check --headroom`: the distance of a set from the limits of its proof, for people and as JSON.
+// `rtexec check --headroom`: how much longer execution times, for example, may be before the set is no longer proved.
+// For people and as JSON.
 #pragma once
 
 #include "policies/admission/sensitivity.hpp"
@@ -10,12 +11,12 @@
 
 namespace rtexec::command {
 
-/// Finds the headroom, and shows progress if that takes long.
+/// Finds the headroom. Shows a progress bar if that takes long.
 [[nodiscard]] policies::Sensitivity find_headroom(const PlannedSet& planned);
 
 void print_headroom(std::ostream& out, const policies::Sensitivity& room);
 
-/// Each limit has `proved` and `not_proved`, null if there is none, and the `reason`.
+/// Returns the headroom. Each limit has `proved`, `not_proved` (both null if there is no limit) and the `reason`.
 [[nodiscard]] nlohmann::json to_json(const policies::Sensitivity& room);
 
 } // namespace rtexec::command

@@ -42,7 +42,7 @@ template <class Enum> std::vector<std::string> all_spelled() {
   return known;
 }
 
-/// Returns the value with this spelling, which must be one of all_spelled().
+/// Returns the enumerator with this spelling. The spelling must be one of all_spelled().
 template <class Enum> Enum spelled_as(const std::string& text) {
   return std::ranges::find(spellings<Enum>(), text, &Spelling<Enum>::text)->value;
 }
@@ -58,7 +58,8 @@ Preprocessing preprocessing_of(const InferOptions& options) {
   return preprocessing;
 }
 
-/// True if `output` has an extension and is no existing folder. "out.v2/" has none: it is a folder to be made.
+/// True if `output` looks like the name of a file: it has an extension and is no existing folder. "out.v2/" has no
+/// extension, so it is a folder to create.
 bool looks_like_a_file(const std::filesystem::path& output) {
   std::error_code error;
   return output.has_extension() && !std::filesystem::is_directory(output, error);
@@ -68,7 +69,7 @@ bool asks_for_picture(const InferOptions& options) {
   return std::filesystem::path(options.output).extension() == ".png";
 }
 
-/// Returns the tuning of the task in the profile, or of its only task.
+/// Returns the kernel choices of a task in the profile. If no task is named, the profile must have only one.
 std::vector<std::string> tuning_of(const InferOptions& options) {
   const Profile profile = must(read_profile(options.profile));
   std::string known;
@@ -104,8 +105,8 @@ void write(const Inference& inference, const InferOptions& options, std::ostream
   out << "wrote " << options.output << '\n';
 }
 
-/// Names inputs without a file that are all zeros. Index inputs get one value instead of noise, so results for them
-/// mean nothing.
+/// Prints the names of inputs without a file that are all zeros. Index inputs get one value instead of noise, so the
+/// results have no meaning.
 void print_zero_inputs(std::ostream& out, const Inference& inference) {
   const auto inputs = inference.workload().inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -116,7 +117,7 @@ void print_zero_inputs(std::ostream& out, const Inference& inference) {
   }
 }
 
-/// Lists the operators that networks may use.
+/// Prints the operators that networks may use.
 void list_operators(const InferOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);

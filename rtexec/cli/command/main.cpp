@@ -115,14 +115,15 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
-/// Opens /dev/null in place of closed standard streams. Otherwise files that are opened later would get their numbers,
-/// and messages would go into them. It is opened read-only, so that writing to a closed output still fails.
+/// Opens /dev/null in place of standard streams that are closed. Otherwise a file that is opened later would get the
+/// number of such a stream, and messages would be written into it. It is opened read-only, so that writing to a
+/// closed output still fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // open() returns the lowest free number
 }
 
-/// True if the reader of standard output is gone, for example `| head` once it has its lines.
+/// True if the reader of standard output has gone, for example `| head` after its last line.
 bool reader_left() {
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
@@ -136,9 +137,9 @@ int main(int argc, char** argv) {
   rtexec::command::know_terminals();
   // SIGUSR1 requests a snapshot from a run with a flight recorder, and must not end a run without one.
   std::signal(SIGUSR1, SIG_IGN);
-  // A reader of standard output that goes away must not end a run, whose exit code still reports its outcome.
+  // If the reader of standard output goes away, the run continues, and its exit code still reports its outcome.
   std::signal(SIGPIPE, SIG_IGN);
-  // The limit of file sizes must not end a run either: a write beyond it is an error, as on a full disk.
+  // The limit of file sizes must not end a run either. A write beyond it is an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const rtexec::command::ExitGuard guard;

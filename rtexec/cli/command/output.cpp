@@ -9,7 +9,7 @@ namespace rtexec::command {
 
 int report(const Error& error) {
   std::cout.flush();
-  constexpr std::size_t longest = 4000, most = 200; // bytes of a line; number of lines
+  constexpr std::size_t longest = 4000, most = 200; // maximum bytes of a line; maximum number of lines
   std::istringstream lines(error.what);
   std::string line;
   for (std::size_t shown = 0; shown < most && std::getline(lines, line); ++shown)

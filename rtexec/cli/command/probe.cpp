@@ -44,7 +44,7 @@ const char* name(Finding::Grade grade) {
 
 std::string first_line(const Error& error) { return error.what.substr(0, error.what.find('\n')); }
 
-/// The first line of an error states the problem, and the others give advice.
+/// Converts an error into a finding. The error's first line becomes the problem, and the other lines become advice.
 Finding absence(const Error& error, const Board& board, const std::string& subject, Finding::Grade grade) {
   const std::string state = first_line(error);
   std::string advice = error.what.substr(std::min(state.size() + 1, error.what.size()));
@@ -63,7 +63,7 @@ Finding clocks_of(const hal::DeviceClocks& clocks, const std::string& subject) {
           .advice = bringup::how_to_lock(clocks)};
 }
 
-/// Opens the device of `board`, and returns what was found. Sets `memory` to the free memory of a GPU.
+/// Opens the device of `board` and returns findings about it. Sets `memory` to the free memory of a GPU.
 std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent,
                                   Bytes& memory) {
   const auto device = hal::open_device(board, hal::capacity_for(board, board.chunk), board.chunk);
@@ -102,7 +102,8 @@ Finding probe_counter(const CounterFacts& facts, const std::string& event, unsig
   return finding;
 }
 
-/// Tries each event of the board on the first core that it applies to, and page faults, which need no PMU.
+/// Tries each counter event of the board on the first core that uses it. Also tries page faults, which need no PMU
+/// (performance monitoring unit).
 std::vector<Finding> probe_counters(const Board& board) {
   std::vector<Finding> findings;
   std::vector<std::string> tried;
@@ -123,7 +124,7 @@ std::vector<Finding> probe_counters(const Board& board) {
   return findings;
 }
 
-/// Probes the board that the user or the device tree names, with its device; any GPU if neither names a board.
+/// Probes the board that the user or the device tree names, and its device. If neither names a board, probes any GPU.
 std::vector<Finding> probe_board(const ProbeOptions& options, Bytes& memory) {
   const hal::Machine machine(options.root);
   const hal::KnownBoard known = hal::identify_board(machine);
@@ -176,7 +177,7 @@ std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& ne
   return findings;
 }
 
-/// Returns the exit code. Refusals by the machine take precedence over those of the set itself.
+/// Returns the exit code. A refusal by the machine takes precedence over a refusal because of the set itself.
 int exit_code_of(const std::vector<executive::Need>& needs) {
   int status = 0;
   for (const executive::Need& need : needs)

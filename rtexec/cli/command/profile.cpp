@@ -41,7 +41,7 @@ void print(std::ostream& out, const Profile& profile, const ProfileOptions& opti
 
 std::uint64_t in_seconds(Duration time) { return static_cast<std::uint64_t>(time / std::chrono::seconds(1)); }
 
-/// Returns the parts that may take longer in more executions: "first part of 'front'".
+/// Returns the parts for which more executions could show longer times: "first part of 'front'".
 std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, double margin) {
   std::vector<traces::MeasuredPart> parts;
   std::vector<std::string> names;
@@ -83,7 +83,7 @@ void print_degraded(std::ostream& out, const Profile& profile) {
   }
 }
 
-/// Warns about inputs that had no new values: the time that jobs need for new values was not measured.
+/// Warns about inputs that got no new values. The profile lacks the time that jobs need for new values.
 void print_unfed(std::ostream& out, const Profile& profile) {
   if (profile.unfed.empty()) return;
   std::string text = "Nobody fed, while it was measured: ";
@@ -96,7 +96,7 @@ void print_unfed(std::ostream& out, const Profile& profile) {
   out << Toned{Tone::warning, lines.view()};
 }
 
-/// Warns about memory policies that were not measured, so that no task can get them.
+/// Warns about memory policies that were not measured. Planning cannot choose them for any task.
 void print_unmeasured(std::ostream& out, const Profile& profile) {
   for (const std::string& line : profile.unmeasured) {
     std::ostringstream lines;
@@ -105,7 +105,7 @@ void print_unmeasured(std::ostream& out, const Profile& profile) {
   }
 }
 
-/// Measures the profile. If the user cancels, the error says if `file` is unchanged or does not exist.
+/// Measures the profile. If the user cancels, the error says that `file` is unchanged, or that it does not exist.
 Profile measure(const TaskSet& set, const ProfileOptions& options, const ProfileObserver& observer,
                 const std::filesystem::path& file) {
   auto measured = rtexec::profile(set, options, observer);

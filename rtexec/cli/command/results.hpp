@@ -9,11 +9,11 @@
 
 namespace rtexec::command {
 
-/// Creates the folder, or checks that it is writable, before any long work. The destructor removes the folders that it
-/// created if they are empty.
+/// The folder for the results. It is created, or checked to be writable, before any long work. If created folders are
+/// empty at the end, the destructor removes them.
 class ResultFolder {
  public:
-  /// Creates no folder if the path is empty. Throws Failed.
+  /// Creates the folder. Has no effect if the path is empty. Throws Failed.
   explicit ResultFolder(const std::filesystem::path& folder);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
@@ -22,13 +22,13 @@ class ResultFolder {
  private:
   void remove_empty() const noexcept;
 
-  std::vector<std::filesystem::path> made_; // innermost first
+  std::vector<std::filesystem::path> made_; // created folders, innermost first
 };
 
-/// Writes the files; each replaces an old one atomically. Throws Failed.
+/// Writes the files. Each one replaces an existing file atomically. Throws Failed.
 void write_files(const std::filesystem::path& folder, const report::Files& files);
 
-/// Writes the files and prints their names, unless the path is empty.
+/// Writes the files and prints their names. Has no effect if the path is empty.
 void save(const std::filesystem::path& folder, const report::Files& files, std::ostream& out);
 
 } // namespace rtexec::command

@@ -41,7 +41,7 @@ struct Outcome {
   Result<> trace;
 };
 
-/// The number of jobs of each task that --jobs keeps.
+/// The maximum number of jobs of each task that --jobs records.
 constexpr std::size_t max_records = 100'000;
 
 std::string outcome_of(const JobRecord& job) {
@@ -50,7 +50,7 @@ std::string outcome_of(const JobRecord& job) {
   return job.missed ? "late" : "in-time";
 }
 
-/// Writes one line for each job.
+/// Writes one line for each recorded job.
 Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& executive) {
   if (!file) return {};
   std::ostream& out = file.stream();
@@ -68,12 +68,13 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-/// True if the verdict is known before the start. If degraded runs are allowed, it depends on what the machine refuses.
+/// True if the verdict is known before the start. If degraded runs are allowed, the verdict depends on the requests
+/// that the machine refuses at the start.
 bool told_before_start(const Executive& executive) {
   return !executive.plan().proved || !executive.set().tasks.executive.allow_degraded;
 }
 
-/// Starts the viewer. Returns null if no task is to be shown.
+/// Starts the viewer of a task's pictures. Returns null if no task is to be shown.
 std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const RunOptions& options,
                                            const Executive& executive, std::ostream& out) {
   if (!tap) return nullptr;
@@ -120,7 +121,8 @@ Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* vie
   return outcome;
 }
 
-/// Completes the options from the set. The command line has precedence, and a flight recorder replaces a trace.
+/// Takes missing options from the set. Options of the command line have precedence, and a flight recorder replaces a
+/// trace.
 void complete(RunOptions& options, const OutputOptions& asked) {
   if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
   if (options.jobs.empty()) options.jobs = asked.jobs;
@@ -156,7 +158,7 @@ int run(RunOptions options) {
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
   if (recording.on_excesses())
     setup.on_wcet_exceeded = [&recording, tasks = set](const WcetExcess& excess) { recording.excess(tasks, excess); };
-  std::optional<Executive> made; // outlives the signal handler's request
+  std::optional<Executive> made; // outlives `stop`, whose signal handler uses it
   std::atomic<Executive*> startable{nullptr};
   const StopRequest stop([&startable] {
     if (Executive* const asked = startable.load()) asked->request_stop();
@@ -166,7 +168,7 @@ int run(RunOptions options) {
   std::ostream& out = text_output(options.jobs == "-" ? options.jobs : options.json);
   if (told_before_start(executive)) print_verdict(out, executive.set(), executive.plan());
   out << std::endl;
-  // Refuses before anything is recorded or written.
+  // Refuses the run here, before any output is recorded or written.
   if (const auto may_start = executive.startable(); !may_start)
     give_up(
         may_start.error().code,
@@ -175,13 +177,13 @@ int run(RunOptions options) {
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(tap, options, executive, out);
   startable.store(&executive);
-  ExitGuard::come_first(); // channels have registered their exit handlers before
+  ExitGuard::come_first(); // before the exit handlers that channels have registered
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();
   nlohmann::json told = to_json(ended.report);
   told["memory"] = memory_json(executive.plan());
-  if (!ended.trace) told["trace"]["lost"] = nullptr; // unknown
+  if (!ended.trace) told["trace"]["lost"] = nullptr; // not known
   told["trace"]["problem"] = ended.trace ? nlohmann::json() : nlohmann::json(ended.trace.error().what);
   const auto written = write_json(json_file, told);
   print_report(out, ended.report);

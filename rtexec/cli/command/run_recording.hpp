@@ -1,5 +1,6 @@
-// The recording of `rtexec run`: a trace of everything, or a flight recorder. The latter keeps the events before each
-// deadline miss and, if requested, before each part that exceeds its WCET.
+// The recording of `rtexec run`: a trace of everything, or a flight recorder. A flight recorder keeps only recent
+// events in memory. It saves them as a snapshot at each deadline miss and, if requested, when a part exceeds its
+// WCET.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,9 +16,9 @@ namespace rtexec::command {
 
 struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
-  bool trace_in_run_folder = false;      // true: in a folder of this run below `trace`; false: `trace` itself
-  std::filesystem::path flight_recorder; // empty: none; not together with a trace
-  bool above_wcet = false;               // also takes snapshots for parts above their WCETs
+  bool trace_in_run_folder = false;      // true: a folder for this run below `trace`; false: `trace` itself
+  std::filesystem::path flight_recorder; // empty: none; not used together with a trace
+  bool above_wcet = false;               // true: also saves snapshots when parts exceed their WCETs
   bool layers = false;
   std::optional<Bytes> limit = {}; // maximum size of the trace on disk
 };
@@ -29,14 +30,14 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// For executive::Setup::record. With a flight recorder, SIGUSR1 requests a snapshot from now on.
+  /// Starts the recording, as executive::Setup::record. With a flight recorder, SIGUSR1 then requests a snapshot.
   [[nodiscard]] Result<> start();
-  /// Request a snapshot. For ExecutiveSetup::on_miss and on_wcet_exceeded; any thread without real-time priority.
+  /// Request a snapshot, as ExecutiveSetup::on_miss and on_wcet_exceeded. Any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   void excess(const TaskSet& tasks, const WcetExcess& excess);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
   [[nodiscard]] bool on_excesses() const { return on_misses() && options_.above_wcet; }
-  /// Ends the recording, after the executive has stopped, and adds its results to the report.
+  /// Ends the recording after the executive has stopped. Adds the recording's results to the report.
   [[nodiscard]] Result<> end(Report& report);
 
  private:

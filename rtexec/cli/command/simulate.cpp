@@ -88,7 +88,7 @@ std::optional<GanttRecorder> gantt_of(const SimulateOptions& options, const Scen
   return GanttRecorder(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
-/// Records a run while it is simulated.
+/// Records a simulated run as a trace while it is simulated.
 class Recording {
  public:
   Recording(const std::string& folder, Scenario& scenario, const Plan& plan)

@@ -51,7 +51,7 @@ std::uint32_t GanttRecorder::lane_of_core(unsigned core) const {
   return static_cast<std::uint32_t>(std::ranges::find_if(seen_.lanes, is) - seen_.lanes.begin());
 }
 
-/// Returns false if the limit is reached, which ends the chart.
+/// Returns true if the chart has room for more. Otherwise the chart ends.
 bool GanttRecorder::room() const { return seen_.bars.size() + seen_.marks.size() + seen_.memory.size() < max_marks; }
 
 void GanttRecorder::add(const Bar& bar) {
@@ -66,7 +66,7 @@ void GanttRecorder::mark(Mark::Kind kind, JobId job, Instant at) {
   else seen_.to = std::min(seen_.to, at);
 }
 
-/// Records that one more chunk, or one less, is in use.
+/// Records that the number of chunks in use changes by one at the instant `at`.
 void GanttRecorder::in_use(Instant at, bool more) {
   chunks_ += more ? 1 : std::uint64_t(0) - 1;
   const std::uint64_t bytes = chunks_ * plan_.chunk.count;
@@ -135,7 +135,8 @@ void GanttRecorder::see(const Step& step) {
   }
 }
 
-/// A frame is in use from the beginning of a copy-in to the end of a copy-out.
+/// Records the begin or the end of a copy. A chunk is in use from the begin of a copy to the device until the end of
+/// a copy from the device.
 void GanttRecorder::transfer(const Step& step) {
   const bool in = step.action.kind == Action::Kind::copy_in;
   auto& copy = copies_[in];

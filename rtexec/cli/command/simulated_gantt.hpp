@@ -18,7 +18,7 @@ class GanttRecorder {
   /// The maximum number of bars, marks and steps. If it is reached, the chart ends at that instant.
   static constexpr std::size_t max_marks = 20'000;
 
-  /// Collects the events between `from` and `to`. `tasks` and `plan` outlive this object.
+  /// Collects the events between `from` and `to`. `tasks` and `plan` must outlive this object.
   GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);
 
   void see(const simulator::Step& step);
@@ -33,9 +33,9 @@ class GanttRecorder {
   struct Open {
     policies::JobId job;
     Instant since{};
-    std::uint32_t owner = 0; // the task whose memory moves, or whose job it is
+    std::uint32_t owner = 0; // the task of the job or, for a copy, of the memory
     bool device_done = false;
-    bool beside = false; // true: co-runs with another execution
+    bool beside = false; // true: another execution runs at the same time
   };
 
   void name_lanes();
@@ -52,11 +52,11 @@ class GanttRecorder {
   const Plan& plan_;
   traces::Gantt seen_;
   std::uint32_t device_ = 0;                      // number of the device's lane
-  std::uint64_t chunks_ = 0;                      // number of chunks that hold swapped memory, or are being filled
+  std::uint64_t chunks_ = 0;                      // number of chunks that hold swapped memory or are being filled
   std::vector<std::optional<Open>> jobs_;         // by task
-  std::vector<std::optional<Open>> left_;         // by task: preempted between two segments
+  std::vector<std::optional<Open>> left_;         // by task: job that was preempted between two segments
   std::array<std::optional<Open>, 2> executions_; // the second one co-runs with the first
-  std::array<std::optional<Open>, 2> copies_;     // out, in
+  std::array<std::optional<Open>, 2> copies_;     // from the device, to the device
 };
 
 } // namespace rtexec::command

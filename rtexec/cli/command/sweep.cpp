@@ -30,7 +30,8 @@ struct SweepOptions {
   std::string json;
 };
 
-/// Computes outcomes until all of `part` are known, or an error occurs.
+/// Computes the missing outcomes of `part`, and adds them to `file`. Throws Failed if the user cancels or a write
+/// fails.
 void work_out(const SweepOptions& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
               std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
@@ -68,7 +69,7 @@ void conclude(const SweepOptions& options, const Study& study, const study::Outc
   must(write_json(json_file, to_json(study, rows)));
 }
 
-/// Computes a part of a sweep, and leaves the files in the folder that merge() combines.
+/// Computes one part of a sweep (--shard). Leaves its files in the folder, for merge() to combine the parts.
 void sweep_part(const SweepOptions& options, const Study& study) {
   const study::Part part = value_of("--shard", options.part, study::parse_part);
   if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");

@@ -20,13 +20,13 @@ using executive::StatusPage;
 
 struct TopOptions {
   std::string which;
-  std::string daemon; // its directory; empty: an executive, or the usual daemon if no executive runs
+  std::string daemon; // directory; empty: shows an executive, or the usual daemon if none runs
   std::string interval = "1s";
   std::string json;
   bool once = false;
 };
 
-/// Returns "PID.NUMBER", from the name of a status page's file.
+/// Returns the identifier "PID.NUMBER" of a run, from the name of its status page's file.
 std::string id_of(const std::filesystem::path& file) {
   return file.filename().string().substr(std::string_view("rtexec.").size());
 }
@@ -58,8 +58,8 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   give_up(Errc::bad_input, text);
 }
 
-/// Returns the status page of the named run, or of the only run; nullopt: no run was named, and none exists. Removes
-/// the pages of runs that were killed.
+/// Returns the status page of the run that `which` names, or of the only run if it is empty. Returns nullopt if it is
+/// empty and no run exists. Removes the pages of runs that were killed.
 std::optional<StatusPage> choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
     std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
@@ -78,7 +78,7 @@ std::optional<StatusPage> choose(const std::string& which) {
   return std::nullopt;
 }
 
-/// The source of the view: a run, or the clients of a daemon.
+/// The source of the view: a run of the executive, or a daemon with its clients.
 class Shown {
  public:
   virtual ~Shown() = default;
@@ -93,7 +93,7 @@ class ShownRun final : public Shown {
   explicit ShownRun(StatusPage page) : page_(std::move(page)) {}
 
   std::string update() override {
-    const bool is_last = page_.is_last(); // checked before reading: then the page that is read is the last
+    const bool is_last = page_.is_last(); // checked before reading, so that the last page is read
     snapshot_ = must(page_.read());
     if (snapshot_.run.ended != 0) return "The run has ended (" + snapshot_.run.stopped_by.text() + ").";
     return is_last ? "The run's process is gone, without a report." : "";
@@ -128,7 +128,7 @@ class ShownDaemon final : public Shown {
   std::optional<daemon::ServerStatus> status_, before_;
 };
 
-/// Prints the whole view, as wide as the terminal if there is one.
+/// Prints the complete view. It is as wide as the terminal if there is one.
 void print_view(std::ostream& out, const Shown& shown, TaskOrder order) {
   report::Room room;
   if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
@@ -140,14 +140,14 @@ class Viewer {
  public:
   Viewer(Shown& shown, Duration interval) : shown_(shown), interval_(interval) {}
 
-  /// Redraws the view on a terminal.
+  /// Redraws the view on a terminal until the end.
   void watch() {
     std::string end;
     {
       Screen screen;
       for (bool quit = false; !quit && (end = shown_.update()).empty();) {
         report::Room room = Screen::room();
-        --room.lines; // a line for the keys
+        --room.lines; // a line for the help on keys
         screen.show(shown_.text(order_, room, report::has_colours(std::cout)) + keys);
         quit = !stays(screen);
       }
@@ -155,7 +155,7 @@ class Viewer {
     if (!end.empty()) print(end);
   }
 
-  /// Without a terminal: prints one view after the other.
+  /// Prints one view after the other, if there is no terminal.
   void list() {
     for (;;) {
       const std::string end = shown_.update();

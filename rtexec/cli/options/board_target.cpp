@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 
-/// Returns the target for `output`, an existing file, if it is a board with the device of `board`.
+/// Returns the target for the existing file `output`. Throws Failed unless the file is a board with the same kind of
+/// device as `board`.
 BoardTarget existing_target(const fs::path& output, OutputFile file, const Board& board) {
   auto text = must(config::read_file(output, max_board_bytes));
   const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";

@@ -10,27 +10,29 @@
 
 namespace rtexec::command {
 
-/// The options `board` and `-o` of calibration commands. They must outlive the parsing of the command line.
+/// The options `board` and `-o` of calibration commands. This object must exist until the command line has been
+/// parsed.
 struct BoardOptions {
   std::string board = "host"; // by name or path
-  std::string output;         // empty: the board's own file, or NAME.toml in the current folder for a builtin one
+  std::string output;         // empty: the board's own file; for a builtin board, NAME.toml here
 
   void add_to(const Command& command);
 };
 
-/// The board to be measured, and the TOML text that receives the results. An existing output file provides both, so
-/// that its owner's facts are kept.
+/// The board to measure, and the TOML text into which the results go. If the output file exists, it provides both, so
+/// that its other facts are kept.
 struct BoardTarget {
   std::string board; // by name or path
   std::string toml;
   std::filesystem::path output;
-  OutputFile file; // of that name
+  OutputFile file; // the file at `output`
 
-  /// Reports that `what` was written, and how task sets refer to the file.
+  /// Prints that `what` was written, and how a task set refers to the file.
   void tell(std::ostream& out, const std::string& what) const;
 };
 
-/// Opens the output before minutes of measuring. Throws Failed if it cannot be written or merged into.
+/// Opens the output file before the measurement, which takes minutes. Throws Failed if the file cannot be written, or
+/// the results cannot be merged into it.
 [[nodiscard]] BoardTarget board_target(const BoardOptions& options);
 
 } // namespace rtexec::command

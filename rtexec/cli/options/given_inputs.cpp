@@ -16,7 +16,7 @@ namespace {
 bool is_right(std::int64_t dimension) { return dimension >= 0; }
 bool is_right(double value) { return std::isfinite(value); }
 
-/// Parses "1x3x224x224".
+/// Parses the numbers of a shape, such as "1x3x224x224".
 template <class Number> std::optional<std::vector<Number>> numbers(std::string_view text) {
   std::vector<Number> all;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -40,7 +40,7 @@ std::map<std::string, std::vector<Number>> by_input(const std::vector<std::strin
     const auto refuse = [&](const std::string& why) {
       give_up(Errc::bad_input, std::string(wanted.option) + " " + config::printable(text) + ": " + why);
     };
-    const std::size_t equals = text.rfind('='); // a name may contain '='
+    const std::size_t equals = text.rfind('='); // the last one, since a name may contain '='
     const auto given =
         equals == std::string::npos ? std::nullopt : numbers<Number>(std::string_view(text).substr(equals + 1));
     if (!given || equals == 0)

@@ -1,4 +1,5 @@
-// Options for facts that a model's file leaves to its user: --shape NAME=1x3x224x224, --constant NAME=16000.
+// Options for shapes and values of inputs that a model's file does not fix: --shape NAME=1x3x224x224 and --constant
+// NAME=16000.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,7 +17,7 @@ struct InputTexts {
 
 /// Adds both options; each may be given several times.
 void add_given_inputs(const Command& command, InputTexts& texts);
-/// Returns bad_input if a text is no shape or no number, or if an input has one already.
+/// Parses the texts. Returns bad_input if one is not a shape or a number, or an input has more than one.
 [[nodiscard]] Result<tasks::GivenInputs> given_inputs(const InputTexts& texts);
 
 } // namespace rtexec::command

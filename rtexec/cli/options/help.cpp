@@ -15,7 +15,7 @@ namespace rtexec::command {
 namespace {
 
 constexpr std::size_t names_width = 30;
-constexpr std::size_t page_width = 100; // without a terminal
+constexpr std::size_t page_width = 100; // if the output is no terminal
 
 class Formatter final : public CLI::Formatter {
  public:
@@ -54,7 +54,7 @@ class Formatter final : public CLI::Formatter {
   }
 
  private:
-  /// Returns the default as the user may type it; CLI11 encloses a list in brackets.
+  /// Returns the default value as the user may type it. CLI11 encloses a list in brackets, which this removes.
   static std::string fallback(const CLI::Option& option) {
     const std::string value = option.get_default_str();
     const bool list = option.get_delimiter() != 0 && value.starts_with('[') && value.ends_with(']');
@@ -94,7 +94,7 @@ std::string no_subcommand(const CLI::App& command, const std::string& word) {
   return "there is no subcommand " + config::quoted(word) + suggestion(word, subcommands_of(command));
 }
 
-/// The words of the command line up to and including the last subcommand.
+/// The commands that the line names, from the program to the last subcommand.
 struct Path {
   std::string text;
   const CLI::App* command;
@@ -108,7 +108,7 @@ Path parsed(const CLI::App& program) {
   return path;
 }
 
-/// Returns an error if `command` did not recognise a word of its part of the line; empty: it recognised all.
+/// Returns an error if `command` did not recognise one of its words. Returns an empty text otherwise.
 std::string unknown(const CLI::App& command, const std::string& name) {
   const auto words = command.remaining();
   for (const std::string& word : words)
@@ -122,7 +122,7 @@ std::string unknown(const CLI::App& command, const std::string& name) {
 
 void help(const CLI::App& program, const std::vector<std::string>& path) {
   const CLI::App* command = &program;
-  std::string before; // the words before the command
+  std::string before; // the words before the last command
   for (const std::string& word : path) {
     const auto known = command->get_subcommands({});
     const auto next = std::ranges::find(known, word, &CLI::App::get_name);

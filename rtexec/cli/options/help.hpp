@@ -10,14 +10,14 @@
 
 namespace rtexec::command {
 
-/// Returns a formatter that prints options and their types in a column beside their descriptions, in lines that fit the
-/// terminal.
+/// Returns a formatter for help. It prints options and their types in one column and their descriptions beside it.
+/// The lines fit the terminal.
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-/// Adds the subcommand `help` for everything in the program.
+/// Adds the subcommand `help`, which explains any command of the program.
 void add_help(const Command& program);
 
-/// Explains an error of the parser, and suggests the probable spelling.
+/// Returns a text that explains an error of the parser. It suggests the probable spelling.
 [[nodiscard]] std::string problem(const CLI::App& program, const CLI::ParseError& error);
 
 } // namespace rtexec::command

@@ -10,13 +10,14 @@ namespace rtexec::command {
 
 struct OptionType {
   std::string name;                 // "ORDER"; empty: it has no value
-  std::vector<std::string> choices; // the allowed values, if they are enumerated
+  std::vector<std::string> choices; // the allowed values, if there is a list of them
   std::string range;                // "1 to 9"
 };
 
 [[nodiscard]] OptionType type_of(const CLI::Option& option);
 
-/// Returns the names as typed: "--output", "-o". Returns none for an argument.
+/// Returns the option's names as the user types them: "--output", "-o". Returns none for an argument, which has no
+/// name.
 [[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
 
 } // namespace rtexec::command

@@ -20,7 +20,7 @@ Option Option::one_of(std::vector<std::string> values) const {
 
 namespace {
 
-/// Replaces CLI::Range, which accepts nan, and prints small limits as 0.
+/// Rejects values outside of `least` to `most`. Replaces CLI::Range, which accepts nan and prints small limits as 0.
 template <class Number> void check_range(CLI::Option& option, Number least, Number most, const std::string& number) {
   const std::string range = config::significant(least, 8) + " to " + config::significant(most, 8);
   const auto check = [=](const std::string& text) {
@@ -38,7 +38,7 @@ Option Option::within(int least, int most) const { return check_range(*option_, 
 
 Option Option::within(double least, double most) const { return check_range(*option_, least, most, "number"), *this; }
 
-/// The check has no description, since help would show it.
+/// The check has no description, because CLI11 would print it in the help.
 Option Option::not_empty() const {
   return option_->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : ""; },
                         ""),

@@ -1,5 +1,5 @@
-// Subcommands and their options. The parser, CLI11, consists of headers only, and takes seconds to compile in each file
-// that includes it. Only main.cpp, options.cpp and files that print options do.
+// Subcommands and their options. They hide the parser CLI11, which consists of headers only. Including it takes
+// seconds of compile time in each file. Only main.cpp, options.cpp and files that print options include it.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ class Option;
 
 namespace rtexec::command {
 
-/// An option or an argument of a command. Help and the completion of shells show the constraints of its value.
+/// An option or an argument of a command. Help and shell completion show its constraints.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
   Option required() const;
-  /// Shows the present value in help, as the default.
+  /// Shows the variable's present value in help, as the default.
   Option default_shown() const;
   Option one_of(std::vector<std::string> values) const;
   /// Requires a whole number.
@@ -30,7 +30,7 @@ class Option {
   Option existing_file() const;
   Option existing_folder() const;
   Option existing_path() const;
-  /// Accepts a list in one word: the following word is another argument.
+  /// Accepts a list in a single word. Without this, the words that follow could belong to the list.
   Option separated_by(char separator) const;
   Option needs(const Option& other) const;
   Option excludes(const Option& other) const;
@@ -51,11 +51,12 @@ class Command {
   [[nodiscard]] Command add(const std::string& name, const std::string& help) const;
   void needs_subcommand() const;
 
-  /// Adds an option with a value, which help calls `type`. It is an argument if `names` begins without a dash.
+  /// Adds an option with a value. `type` is the name of the value in help. It is an argument if `names` begins
+  /// without a dash.
   template <class Value>
   Option option(const std::string& names, Value& value, const std::string& type, const std::string& help) const;
   Option flag(const std::string& name, bool& value, const std::string& help) const;
-  /// Adds the option of every command: --json FILE ("-" for standard output).
+  /// Adds the option that every command has: --json FILE ("-" for standard output).
   Option json(std::string& file) const;
   /// Returns the options added so far, except --help.
   [[nodiscard]] std::vector<Option> options() const;
@@ -64,7 +65,7 @@ class Command {
   void on_run(std::function<void()> run) const;
   [[nodiscard]] bool given() const;
 
-  /// Returns the parser, for help and completion, which show all options.
+  /// Returns the parser. Help and completion need it to list all options.
   [[nodiscard]] CLI::App& parser() const { return *app_; }
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the descriptor that `name` denotes; nullopt: it is the name of a file.
+/// Returns the file descriptor that `name` stands for. Returns nullopt if it is the name of a file.
 std::optional<int> descriptor_of(const fs::path& name) {
   return name == "-" ? STDOUT_FILENO : config::inherited_descriptor(name);
 }
@@ -31,7 +31,7 @@ bool is_writable(int descriptor) {
 
 } // namespace
 
-/// A stream buffer that keeps the errors of system calls, which a stream would lose.
+/// A stream buffer that keeps the error numbers of system calls, which a standard stream would lose.
 class OutputFile::Sink final : public std::streambuf {
  public:
   explicit Sink(fs::path name) : stream(this), name_(std::move(name)) {
@@ -97,7 +97,7 @@ class OutputFile::Sink final : public std::streambuf {
     return error_ == 0;
   }
 
-  /// Returns 0 or errno.
+  /// Writes the buffer to the file. Returns 0 or errno.
   int write_out() {
     if (descriptor_ == STDOUT_FILENO) std::cout.flush();
     return config::write_all(descriptor_, std::string_view(pbase(), pptr()));
@@ -106,7 +106,7 @@ class OutputFile::Sink final : public std::streambuf {
   fs::path name_;
   std::optional<AtomicFile> file_;
   config::Descriptor device_;
-  int descriptor_ = -1; // of `file_` or `device_`, or inherited
+  int descriptor_ = -1; // of `file_` or `device_`, or inherited from the parent
   int error_ = 0;
   std::array<char, 1 << 16> buffer_{};
 };

@@ -1,5 +1,5 @@
-// The file for a command's result. A regular file replaces the old one atomically, and only once it is complete. "-",
-// /dev/stdout, /dev/stderr and /dev/fd/N are descriptors that the caller's parent opened, which may be pipes and
+// The file for a command's result. A regular file replaces the old one atomically, and only when it is complete. "-",
+// /dev/stdout, /dev/stderr and /dev/fd/N stand for descriptors that the process inherited. These may be pipes and
 // terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace rtexec::command {
 
-/// An output file, opened before any long work so that errors are reported early. An old file is unchanged until
-/// finish().
+/// An output file. It is opened before any long work, so that errors are reported early. An existing file is
+/// unchanged until finish().
 class OutputFile {
  public:
-  /// Opens the file. An empty name means that no file is wanted, and output is discarded. Errors (refused, bad_input)
-  /// name the file.
+  /// Opens the file. If `name` is empty, the user requested no file, and output is discarded. Returns refused or
+  /// bad_input with the name of the file.
   [[nodiscard]] static Result<OutputFile> open(const std::filesystem::path& name);
   OutputFile(OutputFile&&) noexcept;
   ~OutputFile();
 
-  /// True if a file is wanted.
+  /// True if the user requested a file.
   [[nodiscard]] explicit operator bool() const;
   /// Returns the stream for the content. finish() returns its errors.
   [[nodiscard]] std::ostream& stream();
-  /// Completes the file. Success means that it contains everything that was written.
+  /// Completes the file. On success the file contains all output.
   [[nodiscard]] Result<> finish();
   /// Writes the whole content, and completes the file.
   [[nodiscard]] Result<> write(std::string_view content);

@@ -1,4 +1,4 @@
-// The files named in a set's [output], as requirements of a run.
+// The files that a set names in [output], as requirements of a run.
 #pragma once
 
 #include <rtexec/task_set.hpp>

@@ -1,4 +1,4 @@
-// The scenario of `rtexec simulate`: releases and executions as the command line specifies them.
+// The scenario of `rtexec simulate`: the releases and execution times that the command line specifies.
 #pragma once
 
 #include <rtexec/planning.hpp>
@@ -21,18 +21,18 @@ struct ScenarioOptions {
 
 void add_scenario(const Command& command, ScenarioOptions& options);
 
-/// A run to be simulated, and its task set.
+/// The options of a simulated run, and its task set.
 struct Scenario {
   TaskSet tasks;
   simulator::Options run;
-  std::optional<simulator::WorstCase> worst; // the result of a search
+  std::optional<simulator::WorstCase> worst; // set if the scenario is the result of a search
 };
 
-/// Returns the scenario, and shows the progress of a search. Fails with bad_input if options conflict, or if the file
-/// of executions is invalid.
+/// Returns the scenario. Shows the progress if it is the result of a search. Throws Failed (bad_input) if options
+/// conflict, or the file of execution times is invalid.
 [[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned);
 
-/// Returns the duration given with an option; nullopt: the option is not given.
+/// Parses the duration of an option. Returns nullopt if the option is not given.
 [[nodiscard]] std::optional<Duration> duration_of(const std::string& option, const std::string& text);
 
 } // namespace rtexec::command

@@ -36,7 +36,7 @@ std::string verdict_of_replay(const traces::ReplayAnalysis& replay) {
          " actions, all as recorded" + (replay.complete ? "" : ", as far as the recording goes");
 }
 
-/// Returns the task set, machine and date of the recording, as far as they are known.
+/// Returns the known facts about the recording's origin: task set, machine and date.
 std::string origin_of(const Analysis& analysis) {
   const traces::RunSetup& run = analysis.setup;
   std::string text = run.task_set.empty() ? "" : "task set " + run.task_set;
@@ -121,7 +121,7 @@ void print_stages(std::ostream& out, const Analysis& analysis) {
 }
 
 void print_breakdown(std::ostream& out, const Analysis& analysis) {
-  std::vector<std::size_t> shown; // causes that took any time
+  std::vector<std::size_t> shown; // causes that took time in some task
   for (std::size_t cause = 0; cause < traces::causes; ++cause)
     if (std::ranges::any_of(analysis.tasks,
                             [cause](const TaskAnalysis& task) { return task.breakdown[cause].total > Duration(0); }))
@@ -140,7 +140,7 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
   table.print(out);
 }
 
-/// Prints the segments of tasks whose device part is divided.
+/// Prints the times of segments, for tasks whose device part has several.
 void print_segments(std::ostream& out, const Analysis& analysis) {
   const auto divided = [](const TaskAnalysis& task) { return task.setup.segments > 1; };
   if (std::ranges::none_of(analysis.tasks, divided)) return;
@@ -209,7 +209,7 @@ void print_way(std::ostream& out, const Analysis& analysis, const traces::ChainA
   table.print(out);
 }
 
-/// Prints the share of each task of a chain in its reactions.
+/// Prints the share of each task of a chain in the chain's reaction time.
 void print_division(std::ostream& out, const Analysis& analysis, const traces::ChainAnalysis& chain) {
   if (chain.all.reactions == 0) return;
   out << "Where reactions of " << chain.setup.name << " went, in the mean of " << chain.all.reactions
@@ -292,7 +292,7 @@ std::string why_refused(const Pwcet& pwcet) {
 }
 
 void print_tails(std::ostream& out, const Analysis& analysis) {
-  std::map<std::string, report::NameList> refused; // for each reason, the refused parts
+  std::map<std::string, report::NameList> refused; // for each reason, the parts without an estimate
   Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
                "block maxima"},
               {0, 1});

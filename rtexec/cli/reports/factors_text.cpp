@@ -20,15 +20,15 @@ using traces::FactorGroup;
 using traces::StageAnalysis;
 
 constexpr double worth_showing = 1.1;
-constexpr std::size_t max_factors = 2, max_groups = 4; // of a part; of a factor
+constexpr std::size_t max_factors = 2, max_groups = 4; // maximum numbers, for a part and for a factor
 
 std::string worded(Factor factor) {
   static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};
   return words[static_cast<std::size_t>(factor)];
 }
 
-/// Returns the groups that can be compared, or that exceed a WCET, the longest first. If there are too many, keeps the
-/// first ones and the last one.
+/// Returns the groups of executions to print, the slowest first. They have enough samples to compare, or an execution
+/// above the WCET. If there are too many, keeps the first ones and the last one.
 std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
   std::vector<FactorGroup> groups;
   std::ranges::copy_if(factor.groups, std::back_inserter(groups), [](const FactorGroup& group) {
@@ -39,7 +39,7 @@ std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
   return groups;
 }
 
-/// Adds a row for each group. Names are printed in the first row only.
+/// Adds a row for each group. Names of task, part and factor are printed in the first row only.
 void add_rows(Table& table, std::string task, std::string part, const FactorAnalysis& factor) {
   std::string by = worded(factor.factor), ratio = config::fixed(factor.ratio, 2);
   for (const FactorGroup& group : shown(factor))
@@ -48,7 +48,7 @@ void add_rows(Table& table, std::string task, std::string part, const FactorAnal
                std::to_string(group.above_wcet)});
 }
 
-/// Adds the factors that are worth showing. Returns false if there are none.
+/// Adds the factors with a considerable effect on the part's times. Returns false if there are none.
 bool add_part(Table& table, const std::string& task, const StageAnalysis& part) {
   std::size_t added = 0;
   for (const FactorAnalysis& factor : part.factors) {

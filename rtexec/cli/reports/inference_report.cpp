@@ -27,7 +27,7 @@ struct Values {
   double min, mean, max; // NaN if an element is NaN
 };
 
-/// Returns the elements of an output as floats, as the network computed them.
+/// Returns the elements of an output converted to float.
 std::vector<float> floats_of(const Tensor& output) {
   std::vector<float> floats(output.bytes.size() / size_of(output.type));
   tasks::kernels::to_floats(floats.data(), output.type, output.bytes.data(), floats.size());
@@ -45,7 +45,7 @@ Values values_of(std::span<const float> output) {
   return std::isnan(values.mean) ? Values{values.mean, values.mean, values.mean} : values;
 }
 
-/// Returns the boxes in pixels of the input picture.
+/// Returns the recognised boxes, in pixels of the input picture.
 std::vector<Box> boxes_in(const Workload& workload, const tasks::Letterbox& letterbox) {
   std::vector<Box> boxes;
   for (const Box& box : workload.detections()) boxes.push_back(letterbox.to_picture(box));

@@ -1,4 +1,5 @@
-// The outputs of a network and its execution times, for people, for other programs, as tensors and as a picture.
+// The outputs of a network and its execution times. They are printed as text, and written as JSON, tensors and a
+// picture.
 #pragma once
 
 #include "rtexec/studies/single/inference.hpp"
@@ -10,15 +11,15 @@
 
 namespace rtexec::study {
 
-/// Prints the boxes or classes that the network recognised. If the meaning of its outputs is unknown, prints the range
-/// and the first values of each.
+/// Prints the boxes or classes that the network recognised. If the meaning of the outputs is unknown, prints the
+/// range and the first values of each output.
 void print(std::ostream& out, const Workload& workload);
 /// Prints execution times. `times` must be in ascending order.
 void print(std::ostream& out, const std::vector<Duration>& times);
 [[nodiscard]] nlohmann::json to_json(const Inference& inference, const std::vector<Duration>& times);
 /// Writes each output to NAME.npy in `folder`, and prints the names of the files to `out`.
 [[nodiscard]] Result<> write_outputs(const Workload& workload, const std::filesystem::path& folder, std::ostream& out);
-/// Writes the picture that is the first input, with the boxes and classes that the network recognised.
+/// Writes the picture that is the first input, and draws the recognised boxes and classes into it.
 [[nodiscard]] Result<> write_picture(const Inference& inference, const std::filesystem::path& output);
 
 } // namespace rtexec::study

@@ -137,7 +137,7 @@ report::Panel panel_of(const InitialisationSource& source, const InitialisationR
   return panel;
 }
 
-/// Returns a panel like Figs. 5 and 7.
+/// Returns a panel with initialisation times over sizes, like Figs. 5 and 7 of Wang et al. (GPU-side initialization).
 report::Panel initialisation_panel(const InitialisationSource& source, const InitialisationResult& result,
                                    std::size_t start) {
   report::Panel panel = panel_of(source, result, "initialisation, ms");
@@ -151,7 +151,7 @@ report::Panel initialisation_panel(const InitialisationSource& source, const Ini
   return panel;
 }
 
-/// Returns a panel like Fig. 6.
+/// Returns a panel with times of the kernel after the initialisation, like Fig. 6 of Wang et al.
 report::Panel kernel_panel(const InitialisationSource& source, const InitialisationResult& result) {
   report::Panel panel = panel_of(source, result, "kernel, ms");
   panel.curves = {{.name = "behind the host"}, {.name = "behind eUMM"}};
@@ -180,7 +180,7 @@ template <class Make> std::string panels(const InitialisationFound& found, const
   return report::svg(all);
 }
 
-/// Draws the activity of both streams, tile by tile, like Fig. 4.
+/// Draws when each tile is prefetched and initialised, like Fig. 4 of Wang et al.
 std::string timeline_svg(const InitialisationSource& source, const InitialisationTimeline& timeline) {
   constexpr double left = 90, width = 900, lane = 28, top = 50, axis = 150;
   const double length = std::max(1e-6, milliseconds(timeline.tiles.back().make_end));

@@ -1,4 +1,4 @@
-// Results of the initialisation experiment, for people, for other programs, and as pictures.
+// Results of the initialisation experiment as text, JSON, CSV and pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -19,7 +19,8 @@ struct InitialisationSource {
 
 void print(std::ostream& out, const InitialisationSource& source, const InitialisationFound& found);
 [[nodiscard]] nlohmann::json to_json(const InitialisationSource& source, const InitialisationFound& found);
-/// Returns initialisation.csv and kernel.csv, with a GPU also crossover.csv and timeline.csv, and pictures of each.
+/// Returns initialisation.csv and kernel.csv with pictures. If there is a GPU, also returns crossover.csv and
+/// timeline.csv with pictures.
 [[nodiscard]] report::Files files_of(const InitialisationSource& source, const InitialisationFound& found);
 
 } // namespace rtexec::study

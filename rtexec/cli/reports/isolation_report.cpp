@@ -29,7 +29,7 @@ void print_sweeps(std::ostream& out, const Isolation& isolation) {
   out << "\n\n";
 }
 
-/// Prints one workload, with its modes side by side.
+/// Prints the results of one workload. The modes of limiting cores are side by side.
 void print_workload(std::ostream& out, std::span<const Isolation> isolations, std::size_t index) {
   const IsolationResult& first = isolations.front().results[index];
   const std::size_t most = first.rows.front().measures.size() - 1;
@@ -132,7 +132,7 @@ report::Panel empty_panel(const Isolation& isolation, const IsolationResult& res
           .categories = categories(result)};
 }
 
-/// Returns a panel like Figs. 26 and 28.
+/// Returns a panel of the speed-up by each limit, like Figs. 26 and 28 of Nigam's thesis.
 report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& result) {
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "speed-up in " + result.workload.unit + ", percent";
@@ -143,7 +143,7 @@ report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& r
   return panel;
 }
 
-/// Returns a panel like Figs. 27 and 29.
+/// Returns a panel of mean and variance of the performance by each limit, like Figs. 27 and 29 of Nigam's thesis.
 report::Panel mean_panel(const Isolation& isolation, const IsolationResult& result) {
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "mean of " + result.workload.unit;

@@ -1,4 +1,4 @@
-// Results of the isolation experiment, for people, for other programs, and as pictures.
+// Results of the isolation experiment as text, JSON, CSV and pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"
@@ -10,10 +10,11 @@
 
 namespace rtexec::study {
 
-/// `isolations`: one for each platform (`plants`) of `setup`.
+/// Prints the results. `isolations` has one element for each platform (`plants`) of `setup`.
 void print(std::ostream& out, const IsolationSetup& setup, std::span<const Isolation> isolations);
 [[nodiscard]] nlohmann::json to_json(const IsolationSetup& setup, std::span<const Isolation> isolations);
-/// Returns results.csv, limits.csv, speedup-*.svg and mean-*.svg; with single executions also runs.csv and runs-*.svg.
+/// Returns results.csv, limits.csv, speedup-*.svg and mean-*.svg. If single executions were measured, also returns
+/// runs.csv and runs-*.svg.
 [[nodiscard]] report::Files files_of(std::span<const Isolation> isolations);
 
 } // namespace rtexec::study

@@ -32,21 +32,21 @@ double ratio(Bytes part, Bytes whole) {
   return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
 }
 
-/// Returns the faster of D and MO, with which CO is compared.
+/// Returns the faster of two configurations: "D" (all tasks under D) and "MO" (all tasks under M). The report
+/// compares "CO", the policies chosen for each task, with it.
 const MemoryConfiguration* best_single(const MemoryMix& mix) {
   const auto *device = mix.of("D"), *small = mix.of("MO");
   if (device == nullptr || small == nullptr) return device == nullptr ? small : device;
   return small->length < device->length ? small : device;
 }
 
-/// Returns the excess of a configuration's length over that of `best_single`, in percent.
+/// Returns by how many percent a configuration takes longer than best_single().
 double slower(const MemoryMix& mix, const MemoryConfiguration& configuration) {
   const auto* best = best_single(mix);
   return best == nullptr ? 0 : 100 * (ratio(configuration.length, best->length) - 1);
 }
 
-/// Returns the largest excess of a response under CO over the faster of that task's responses under D and MO, in
-/// percent.
+/// Returns the largest slowdown of a task under "CO", in percent, relative to its faster response under "D" and "MO".
 double slower_task(const MemoryMix& mix) {
   double most = 0;
   const auto *device = mix.of("D"), *small = mix.of("MO"), *choice = mix.of("CO");
@@ -63,7 +63,7 @@ double of_device_memory(const MemoryMix& mix, const MemoryConfiguration& configu
 
 // ---- text ----
 
-/// Prints Fig. 2.
+/// Prints the table for Fig. 2 of Bateni et al. (RTAS 2020): each workload alone.
 void print_alone(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   out << "Each alone, at the largest size (Fig. 2): device time, ms, and of it the share of kernels, percent\n";
   std::vector<std::string> header{"workload", "size", "kernels"};
@@ -91,7 +91,7 @@ double spread(const MemoryPair& pair) {
   return 100 * ratio(most - least, pair.length);
 }
 
-/// Prints Figs. 3 and 5, Tables I and II.
+/// Prints the table for Figs. 3 and 5 and Tables I and II of Bateni et al.: two instances together.
 void print_pairs(std::ostream& out, const MemoryExperiment& found) {
   if (found.pairs.empty()) return;
   out << "Two instances together (Figs. 3 and 5, Tables I and II)\n";
@@ -104,10 +104,10 @@ void print_pairs(std::ostream& out, const MemoryExperiment& found) {
 }
 
 struct Errors {
-  double mean = 0;       // of all workloads
-  double worst = 0;      // the largest mean of a workload
+  double mean = 0;       // over all workloads
+  double worst = 0;      // largest mean error of a workload
   std::string workload;  // the workload of `worst`
-  double worst_case = 0; // the largest of a workload under one policy
+  double worst_case = 0; // largest error of a workload under one policy
   std::string in_case;
 };
 
@@ -136,7 +136,7 @@ std::string in_words(const Errors& errors) {
          errors.in_case;
 }
 
-/// Prints Fig. 8.
+/// Prints the table for Fig. 8 of Bateni et al.: the errors of the estimates.
 void print_errors(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   out << "The model against measurement (Fig. 8): mean and worst error over all sizes, percent of the shortest time of "
          "each; each size is predicted from others, by costs that were fitted to the workload alone, and by those of "
@@ -164,7 +164,7 @@ void print_errors(std::ostream& out, const MemoryStudy& study, const MemoryExper
       << "\nBy the platform's costs: " << in_words(errors_of(study, found, &PolicyTime::by_platform)) << "\n\n";
 }
 
-/// Prints Table IV.
+/// Prints the table for Table IV of Bateni et al.: the chosen policies.
 void print_guidelines(std::ostream& out, const MemoryStudy& study, const MemoryExperiment& found) {
   if (found.guidelines.empty()) return;
   out << "What guidelines 1 and 2 choose in the mix at the largest size (Table IV)\n";
@@ -195,7 +195,7 @@ void print_mix(std::ostream& out, const MemoryMix& mix) {
   out << '\n';
 }
 
-/// Prints the results of CO over all sizes.
+/// Prints a summary of the chosen policies ("CO") over all sizes.
 void print_choice(std::ostream& out, const MemoryExperiment& found) {
   double max_memory = 0, slowest = 0, slowest_task = 0;
   std::size_t chosen = 0;
@@ -215,7 +215,7 @@ void print_choice(std::ostream& out, const MemoryExperiment& found) {
       << config::fixed(slowest_task, 1) << " % later than under the better of both\n";
 }
 
-/// Prints Fig. 9 and Table V.
+/// Prints the tables for Fig. 9 and Table V of Bateni et al.: all tasks of the mix together.
 void print_mixes(std::ostream& out, const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   if (found.mixes.empty()) return;
   const std::size_t tasks = found.mixes.front().kinds.size();
@@ -314,7 +314,7 @@ std::vector<std::string> names_of(std::span<const MemoryResult> results) {
   return names;
 }
 
-/// Draws the times of each workload relative to its D.
+/// Draws the times of each workload relative to its time under policy D.
 std::string alone_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   Panel times{.title = title(setup, "Device time alone (Fig. 2)"),
               .x_label = "workload, at its largest size",
@@ -330,7 +330,7 @@ std::string alone_picture(const MemoryExperimentSetup& setup, const MemoryExperi
   return report::svg({&times, 1});
 }
 
-/// Draws a row of Fig. 8.
+/// Draws the estimates of one workload, a row of Fig. 8 of Bateni et al.
 std::string model_picture(const MemoryExperimentSetup& setup, const MemoryResult& result) {
   Panel panel{.title = title(setup, text(result.kind) + ", measured (e) and predicted by its own costs (p), Fig. 8"),
               .x_label = "size",
@@ -365,7 +365,7 @@ std::vector<WorkloadKind> paired(const MemoryExperiment& found) {
   return kinds;
 }
 
-/// Draws memory and time of two instances, like Fig. 3.
+/// Draws memory and time of two instances together, like Fig. 3 of Bateni et al.
 std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   Panel memory{.title = title(setup, "Memory of two (Fig. 3)"), .x_label = "workload", .y_label = "of that under D/D"};
   Panel time{.title = title(setup, "Time of two (Fig. 3)"), .x_label = "workload"};
@@ -386,7 +386,7 @@ std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperi
   return report::svg(both);
 }
 
-/// Draws rounds in their order, relative to the median under D/D, like Fig. 5.
+/// Draws the lengths of rounds in their order, relative to the median under D/D, like Fig. 5 of Bateni et al.
 std::string spread_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   std::vector<Panel> panels;
   for (const WorkloadKind kind : paired(found)) {

@@ -1,4 +1,4 @@
-// Results of the memory experiment, for people, for other programs, and as pictures.
+// Results of the memory experiment as text, JSON, CSV and pictures.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"

@@ -21,12 +21,12 @@ std::string on_time(const TaskReport& task) {
   return task.missed == 0 ? "kept" : std::to_string(task.missed) + " missed";
 }
 
-/// Returns the time of a task's jobs as text; "-" if it had none.
+/// Returns a time of a task's jobs as text, or "-" if the task completed no job.
 std::string response(const TaskReport& task, Duration time) {
   return task.completed == 0 && task.response.max == Duration(0) ? "-" : readable(time);
 }
 
-/// Returns the outcome. Without a completed job, the absence of misses means nothing.
+/// Returns a sentence on the outcome. If no job was completed, the absence of deadline misses proves nothing.
 Toned outcome(const Report& report) {
   if (!report.deadlines_kept()) return {Tone::bad, "A DEADLINE WAS MISSED."};
   std::size_t tasks = 0, without = 0;
@@ -39,7 +39,7 @@ Toned outcome(const Report& report) {
   return {Tone::good, "Every real-time deadline was kept."};
 }
 
-/// If there is a choice of kernels, prints which tasks run those that were measured.
+/// Prints which tasks run kernels that a profile has chosen, and which run the default kernels.
 void print_tuning(std::ostream& out, const Plan& plan) {
   report::NameList tuned, untuned;
   for (const PlannedTask& task : plan.tasks) (task.tuning.empty() ? untuned : tuned).add("'" + task.name + "'");
@@ -77,7 +77,7 @@ void print_snapshots(std::ostream& out, const FlightReport& flight) {
   if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
 }
 
-/// Returns the memory traffic of the domain in a second, over all of its periods.
+/// Returns the domain's memory traffic per second, as the mean of all its periods.
 Bytes a_second(const DomainReport& domain, Duration period) {
   const double seconds =
       std::chrono::duration<double>(period).count() * static_cast<double>(domain.periods + domain.missed_periods);
@@ -118,7 +118,7 @@ Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet) {
   return above_wcet.all() > 0 ? Tone::warning : Tone::plain;
 }
 
-/// Prints the terms of the bound of a reaction time.
+/// Prints the terms whose sum bounds a reaction time.
 void print_terms(std::ostream& out, const PlannedChain& chain) {
   if (chain.terms.empty()) return;
   out << "Chain " << chain.name << " (communicate = \"" << spelling(chain.communicate) << "\"): reaction "
@@ -204,7 +204,7 @@ void write_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const PlannedChain& chain : plan.chains) print_terms(out, chain);
 }
 
-/// Prints the output of `write`, and breaks lines that are wider than the terminal between words.
+/// Prints the output of `write`. Breaks lines that are wider than the terminal, between words.
 void print_fitting(std::ostream& out, const auto& write) {
   std::ostringstream text;
   text.copyfmt(out);
@@ -248,8 +248,8 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
 
-/// Prints a channel that had problems. `released`: number of jobs of its task. If both an input and its task had none,
-/// the input may be the reason.
+/// Prints a channel that had problems. `released` is the number of released jobs of its task. If the channel is an
+/// input that moved no data and the task had no job, the missing input may be the reason.
 void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_t released) {
   const bool silent = channel.input && channel.moved == 0 && released == 0;
   if (channel.stale + channel.dropped == 0 && channel.failure.empty() && !silent) return;
@@ -262,7 +262,7 @@ void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_
   out << (channel.failure.empty() ? "" : "; ") << channel.failure << '\n';
 }
 
-/// Prints exceeded WCETs, on which the promise depends.
+/// Prints parts that exceeded their WCETs, because the promise assumes that none does.
 void print_above_wcet(std::ostream& out, const Report& report) {
   bool any = false;
   for (const TaskReport& task : report.tasks) {
@@ -304,7 +304,7 @@ void print_input_delays(std::ostream& out, const Report& report) {
   if (rows > 0) table.print(out);
 }
 
-/// Prints exceeded input delays, on which the bounds of chains depend.
+/// Prints input delays that exceeded their limits, because the bounds of chains assume these limits.
 void print_above_input_delay(std::ostream& out, const Report& report) {
   for (const TaskReport& task : report.tasks)
     if (const MeasuredTimes& delay = task.input_delay; delay.violations > 0)
@@ -325,7 +325,7 @@ void print_chains(std::ostream& out, const Report& report) {
   table.print(out);
 }
 
-/// Prints the count of each task that has one.
+/// Prints the count `what` of each task that has this count.
 void print_counts(std::ostream& out, const char* what, const Report& report,
                   std::optional<std::uint64_t> TaskReport::*count) {
   report::NameList tasks;
@@ -414,7 +414,8 @@ bool kept(const Report& report) {
   return report.deadlines_kept() && report.bounds_kept() && report.stopped_by.cause != StopCause::wcet_exceeded;
 }
 
-/// Prints that all measurements are invalid, with the limits that the board reported.
+/// Prints that all measurements are invalid because the board limited its clocks. Prints the reasons that the board
+/// reported.
 void print_invalid(std::ostream& out, const std::vector<std::string>& limits) {
   out << Toned{Tone::bad, "INVALID"} << ": " << traces::no_wcets(limits) << '\n';
 }

@@ -24,25 +24,26 @@ using report::Toned;
 /// Returns the tone of a task's row: bad if it missed deadlines, a warning if parts exceeded their WCETs.
 [[nodiscard]] Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet);
 
-/// The reactions of a chain during a run.
+/// The reaction times of a chain during a run.
 struct Reactions {
   std::string chain;
   Duration longest{0};
   std::optional<Duration> bound;
   std::uint64_t count = 0, above = 0;
 };
-/// Prints the chains below a table of `tasks`, if both fit completely into `room`.
+/// Prints the reactions of chains below a table of `tasks` tasks. Prints nothing if table and chains together do not
+/// fit into `room`.
 void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::size_t tasks, report::Room room);
 
 /// Prints the whole plan, and every test with its formula and numbers.
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
-/// Prints the verdicts of the tests of the device alone, side by side.
+/// Prints the verdicts of the tests for the device, which ignore the cores, side by side.
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
-/// Prints what the backing store fell back to; prints nothing if it did not.
+/// Prints the features that the backing store had to replace. Prints nothing if there were none.
 void print_fallback(std::ostream& out, const SwapReport& swap);
 /// Prints the range of the clock; prints nothing if it is steady.
 void print_clock(std::ostream& out, const ClockReport& clock);
-/// Prints the stolen time; prints nothing if there was none.
+/// Prints the time that a hypervisor stole from cores. Prints nothing if there was none.
 void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen);
 void print_report(std::ostream& out, const Report& report);
 /// True if every real-time deadline and every bound was kept, and no exceeded WCET ended the run.

@@ -34,7 +34,7 @@ const char* label_of(Axis axis) {
   return "tasks at high resolution";
 }
 
-/// Prints the assumptions of columns that are not obvious.
+/// Prints explanations of the columns whose assumptions are not obvious.
 void print_notes(std::ostream& out, const Study& study) {
   const auto shown = [&](std::string_view name) {
     return std::ranges::find(study.tests, name, &Column::name) != study.tests.end();

@@ -1,4 +1,4 @@
-// Results of a sweep, for people, for other programs, and as a picture.
+// Results of a sweep as text, JSON, CSV and a picture.
 #pragma once
 
 #include "rtexec/cli/text/report_files.hpp"

@@ -48,7 +48,7 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
 /// True if there is only one core, although a host device computes on a core of its own.
 bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_core() && set.machine.cores.size() < 2; }
 
-/// Returns the task or the resource at which the plan fails, with its numbers.
+/// Returns the reason why the plan is not proved: the task or resource that fails, with its numbers.
 std::string why_not(const ResolvedSet& set, const Plan& plan) {
   if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
   return "board '" + set.board.name +
@@ -57,7 +57,7 @@ std::string why_not(const ResolvedSet& set, const Plan& plan) {
          "--cpuset-cpus of docker)";
 }
 
-/// Returns the chains that may exceed a limit: "the limits of chain 'a'".
+/// Returns the chains whose bound exceeds a limit: "the limits of chain 'a'".
 std::string unkept(const Plan& plan) {
   std::string names;
   std::size_t count = 0;
@@ -66,7 +66,7 @@ std::string unkept(const Plan& plan) {
   return (count == 1 ? "the limits of chain " : "the limits of chains ") + names;
 }
 
-/// Returns the requirements that a run on the set's machine would lack, as far as they are known before it.
+/// Returns the requirements that a run on the set's machine is known to lack, without starting it.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
   std::vector<executive::Need> needs = executive::absent_cores(set, plan);
   const bool reserved = policies::reserved(set.tasks);
@@ -109,14 +109,15 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   else
     say(other.empty() ? report::Tone::good : report::Tone::warning,
         other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
-  constexpr std::size_t most = 2; // the first line has all cores
+  constexpr std::size_t most = 2; // the first line names all cores
   const auto absent = executive::absent_cores(set, plan);
   for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
     print_item(out, "`run` refuses it: " + absent[i].state);
   print_conditions(out, set, plan);
 }
 
-/// Returns "express", or "level 2, 12 segments of at most 4.1 ms, 1 launched ahead".
+/// Returns the task's preemption class on the device: "express", or "level 2, 12 segments of at most 4.1 ms, 1
+/// launched ahead".
 std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
   std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
   if (planned.segments > 1)
@@ -127,7 +128,8 @@ std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahe
   return text;
 }
 
-/// Returns "30 MiB swapped", or "streamed, 4 of 16 chunks at a time, 12 ms in place of 11 ms".
+/// Returns where the task's memory is: "30 MiB swapped", or "streamed, 4 of 16 chunks at a time, 12 ms in place of 11
+/// ms". The times are the execution times with and without streaming.
 std::string memory_of(const PlannedTask& planned) {
   if (planned.stream)
     return "streamed, " + std::to_string(planned.stream->ring) + " of " + std::to_string(planned.swap_slots.size()) +
@@ -162,7 +164,7 @@ std::string or_none(const std::optional<Duration>& bound, std::string_view none)
   return bound ? readable(*bound) : std::string(none);
 }
 
-/// True if the task reads values that were sampled before.
+/// True if the task's inputs are sampled outside of its own jobs, so that they have an age when the task reads them.
 bool takes_samples(const Task& task) {
   return task.trigger == Trigger::input || task.trigger == Trigger::call ||
          std::ranges::any_of(task.inputs, [](const TaskInput& input) {
@@ -171,7 +173,7 @@ bool takes_samples(const Task& task) {
          });
 }
 
-/// Prints the instant from which the times of a chain count, if it may differ from the sampling.
+/// Prints the instant from which the times of a chain count, if this may be later than the sampling of its input.
 void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& chain) {
   const auto asked = std::ranges::find(set.tasks.chains, chain.name, &Chain::name);
   const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
@@ -197,8 +199,9 @@ void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const PlannedChain& chain : plan.chains) print_begin(out, set, chain);
 }
 
-/// Returns "10.8 ms x2.0 m" or "10.8 ms x2.0 (61 pieces)": the WCET, its ratio to the longest observed time, and its
-/// origin if that is not the growth of this time.
+/// Returns the WCET, its ratio to the longest observed time, and a mark for its method: "10.8 ms x2.0 m" if a tail
+/// model gives the WCET, "10.8 ms x2.0 (61 pieces)" if it is the sum over pieces of the network. Without a mark, the
+/// WCET is the longest time plus an allowance for growth.
 std::string measured_wcet(const ProfileEntry& entry, Part part) {
   const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
   if (longest == Duration(0)) return "-";
@@ -210,7 +213,7 @@ std::string measured_wcet(const ProfileEntry& entry, Part part) {
   return text.str();
 }
 
-/// Returns the largest share of jobs that may exceed the WCET of a part, over all parts.
+/// Returns the estimated share of jobs that may exceed a WCET, for the part where it is largest.
 std::string exceedance(const ProfileEntry& entry) {
   double most = 0;
   for (const Part part : {Part::before, Part::device, Part::after}) {
@@ -231,7 +234,8 @@ void print_device(std::ostream& out, const Plan& plan) {
                                     : ""));
 }
 
-/// Prints the memory of workloads, if it counts beside swapped memory or if there is a choice of policy.
+/// Prints the memory of workloads and their policies. Prints nothing if no workload uses memory besides its swapped
+/// memory, and no policy was chosen.
 void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   const auto counts = [&](const PlannedTask& task) {
     const bool of_host = set.board.unified_memory || task.memory_policy != MemoryPolicy::device;
@@ -249,14 +253,15 @@ void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
       print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
 }
 
-/// The task that is closest to being in a pair, and its time.
+/// The task that comes closest to a condition for co-running, and its time.
 using Nearest = std::optional<std::pair<Duration, std::string>>;
 
 std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
   return found ? of + readable(found->first) + " (" + found->second + ")" : unknown;
 }
 
-/// Returns "the shortest wcet_beside under D is 5.00 ms (add), and the longest mapping_idle of others 2.00 ms (scan)".
+/// Returns the reason why no two tasks can co-run: "the shortest wcet_beside under D is 5.00 ms (add), and the
+/// longest mapping_idle of others 2.00 ms (scan)".
 std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
   Nearest executes, waits;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -293,13 +298,13 @@ void print_limit(std::ostream& out, const Plan& plan) {
                          (blocker.empty() ? "" : "; the device is blocked longest by task '" + blocker + "'"));
 }
 
-/// A change of the set, and its description.
+/// A changed copy of the set, and the description of the change.
 struct Change {
   std::string what;
   TaskSet tasks;
 };
 
-/// Returns changes that leave execution times, periods and memory as they are.
+/// Returns changes of settings that may lead to a proof. They keep execution times, periods and memory.
 std::vector<Change> changes(const PlannedSet& planned) {
   std::vector<Change> all;
   const auto add = [&](const std::string& what, auto change) {
@@ -323,7 +328,8 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Prints if the segments that the set forbids would prove it, and at which cost. Returns true if they would.
+/// Prints if the set is proved when it may use the segments that it forbids, and their cost. Returns true if it is
+/// proved.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,
@@ -366,7 +372,8 @@ void print_way(std::ostream& out, const PlannedSet& planned, const std::optional
 
 } // namespace
 
-/// Returns "front", or "add (M)" with the memory policy if the task was measured under several.
+/// Returns the task's name, such as "front". If it was measured under several memory policies, adds the policy: "add
+/// (M)".
 std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries) {
   const bool alone = std::ranges::count(entries, entry.task, &ProfileEntry::task) == 1;
   return alone ? entry.task : entry.task + " (" + std::string(spelling(entry.memory_policy)) + ")";
@@ -409,7 +416,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, 
   print_memory(out, set, plan);
   print_co_running(out, set, plan);
   print_limit(out, plan);
-  out << std::flush; // before long work
+  out << std::flush; // shown before the long work that follows
 }
 
 SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {

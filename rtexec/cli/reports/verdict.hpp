@@ -1,4 +1,5 @@
-// The verdict for people: first one line, then its assumptions, the plan and its limits, on a screen of 80 columns.
+// The verdict for people, on a screen of 80 columns: first one line, then its assumptions, the plan and the limits of
+// the proof.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -15,16 +16,16 @@
 
 namespace rtexec::command {
 
-/// Prints lines of 80 columns; all but the first are indented. Names and commands are not broken, so that they can be
-/// copied.
+/// Prints lines of at most 80 columns. All lines except the first are indented. Names and commands are not broken, so
+/// that they can be copied.
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ");
 
-/// Facts about a run on the set's machine, in addition to the plan.
+/// Facts about a run on the set's machine that the plan does not have.
 struct Readiness {
-  bool running = false;              // the verdict is of a run under way
-  bool asked = false;                // the machine was checked for all that a run needs
-  bool refused = false;              // the machine refuses: a run will not start
-  std::vector<std::string> degraded; // requirements that a run lacks; empty if the machine was not checked
+  bool running = false;              // true: the verdict is about a run in progress
+  bool asked = false;                // true: the machine was checked for everything that a run needs
+  bool refused = false;              // true: the machine refuses, so a run would not start
+  std::vector<std::string> degraded; // requirements that a run lacks; empty if not checked
 };
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness = {});
@@ -34,15 +35,16 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, 
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
-/// The cost of segments on the device, compared with whole jobs.
+/// The cost of executing tasks in segments, compared with whole jobs.
 struct SegmentCost {
-  double time = 0; // share of the device's time for decisions between segments
-  Bytes memory{0}; // memory that is live across segments
+  double time = 0; // share of the device's time that decisions between segments take
+  Bytes memory{0}; // memory that must be kept between segments
 };
 [[nodiscard]] SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided);
 
-/// Prints the verdict before any run, with the measured execution times that it uses. If the set is not proved, prints
-/// what would prove it. `divided`: the set with the segments that it forbids; nullopt if it forbids none.
+/// Prints the verdict before any run, and the measured execution times that it uses. If the set is not proved, prints
+/// changes that would prove it. `divided` is the plan with the segments that the set forbids; nullopt if there is
+/// none.
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
                            const std::optional<PlannedSet>& divided);
 

@@ -22,7 +22,7 @@ namespace {
 
 /// Increases per second since the previous status.
 struct Rates {
-  double jobs = 0, device = 0, in = 0, out = 0; // `device` is a share, `in` and `out` are bytes
+  double jobs = 0, device = 0, in = 0, out = 0; // `device` is a share of time, `in` and `out` are bytes
 };
 
 const char* describe(protocol::Activity activity) {
@@ -91,7 +91,7 @@ std::string speed(double bytes) {
   return readable(Bytes{static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))}) + "/s";
 }
 
-/// The columns by importance: a narrow terminal shows only the first ones.
+/// A column of the table. They are in the order of importance, because a narrow terminal shows only the first ones.
 struct Column {
   const char* title;
   std::string (*cell)(const Row&);

@@ -1,4 +1,4 @@
-// The clients of an rtexecd as `rtexec ps` and `rtexec top` show them: as a table for people, as JSON for scripts.
+// The clients of an rtexecd, for `rtexec ps` and `rtexec top`: as a table for people, as JSON for scripts.
 #pragma once
 
 #include "rtexec/cli/terminal/status_view.hpp"
@@ -11,14 +11,15 @@
 
 namespace rtexec::command {
 
-/// The directory of rtexecd's socket, unless its file names another one.
+/// The usual directory of rtexecd's socket. The daemon's file may name another one.
 inline constexpr const char* usual_daemon = "/run/rtexec/daemon";
 
-/// Returns as many lines as fit. With an earlier status in `before`, also shows rates since then.
+/// Returns the view, cut to the lines that fit. If there is an earlier status `before`, shows rates since then.
 [[nodiscard]] std::string view(const daemon::ServerStatus& status, const std::optional<daemon::ServerStatus>& before,
                                TaskOrder order, report::Room room, bool colours);
 
-/// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes); rates per second, null without `before`.
+/// Returns the status. Durations are integers in nanoseconds (_ns), sizes are in bytes (_bytes). Rates are per
+/// second, and null without `before`.
 [[nodiscard]] nlohmann::json to_json(const daemon::ServerStatus& status,
                                      const std::optional<daemon::ServerStatus>& before);
 

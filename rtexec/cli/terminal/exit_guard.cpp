@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<bool> guarded{false};
 
-/// Ends the process without cleaning up, since other threads are still running.
+/// Ends the process with an error. Does not clean up, because other threads are still running.
 void refuse_exit() {
   if (!guarded.load()) return;
   std::array<char, 16> thread{};

@@ -1,6 +1,6 @@
-// Protection against foreign code (a task's library) that calls exit() and so ends a command as if it had succeeded.
-// While a guard lives, exit() and quick_exit() end the process with the exit code of a refusal, and name the calling
-// thread. _exit() cannot be intercepted.
+// Protection against foreign code (a task's library) that calls exit(). Without it, the command would end as if it
+// had succeeded. While a guard lives, exit() and quick_exit() end the process with the exit code of a refusal, and
+// name the calling thread. _exit() cannot be intercepted.
 #pragma once
 
 namespace rtexec::command {
@@ -12,7 +12,7 @@ class ExitGuard {
   ExitGuard(const ExitGuard&) = delete;
   ExitGuard& operator=(const ExitGuard&) = delete;
 
-  /// Makes the guard run before all exit handlers that were registered so far.
+  /// Registers the guard again, so that it runs before all exit handlers that were registered so far.
   static void come_first();
 };
 

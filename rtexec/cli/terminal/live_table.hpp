@@ -1,4 +1,4 @@
-// The table of tasks while they run: redrawn in place on a terminal, printed at intervals elsewhere.
+// The table of tasks during a run. On a terminal it is redrawn in place, elsewhere it is printed at intervals.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -13,12 +13,12 @@ namespace rtexec::command {
 class LiveTable {
  public:
   explicit LiveTable(std::ostream& out);
-  /// Ends the table, so that later output begins on a line of its own.
+  /// Ends the table. Later output begins on a line of its own.
   ~LiveTable();
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  /// Returns the time between two calls of show().
+  /// Returns the time that should pass between two calls of show().
   [[nodiscard]] Duration interval() const {
     return terminal_ ? std::chrono::milliseconds(500) : std::chrono::seconds(2);
   }
@@ -28,7 +28,7 @@ class LiveTable {
 
  private:
   std::ostream& out_;
-  std::optional<report::Room> terminal_; // the size of the terminal at the last table
+  std::optional<report::Room> terminal_; // size of the terminal at the last table; nullopt: no terminal
   std::size_t lines_ = 0;                // number of lines of the last table, none wider than the terminal
 };
 

@@ -50,7 +50,8 @@ void Progress::erase() {
 void Progress::draw() const {
   const auto terminal = terminal_of(std::cerr);
   if (!terminal) return;
-  // In one write: at Ctrl-C the terminal discards output that it has not shown yet, possibly the beginning of a line.
+  // A single write, because at Ctrl-C the terminal discards output that it has not shown. Part of a line could be
+  // lost otherwise.
   const std::string line = '\r' + report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) + "\033[K";
   std::cerr << line << std::flush;
 }

@@ -1,4 +1,4 @@
-// Progress of long work, on standard error, since it is no result.
+// The progress of long work. It is printed to standard error, because it is no result.
 #pragma once
 
 #include "rtexec/cli/terminal/stop_request.hpp"
@@ -10,18 +10,19 @@
 
 namespace rtexec::command {
 
-/// A bar that is redrawn in place on a terminal, or a line for each tenth of the work elsewhere, with the time left.
+/// The progress with the time left. On a terminal it is a bar that is redrawn in place, elsewhere a line for each
+/// tenth of the work.
 class Progress {
  public:
   /// `stop` must outlive this object; null if the work cannot be stopped.
   explicit Progress(const StopRequest* stop = nullptr);
-  /// Leaves an incomplete bar as it is. Later output begins on a line of its own.
+  /// Leaves an incomplete bar on the screen. Later output begins on a line of its own.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Shows the progress of `what`, for example "measuring". If `left` is absent, estimates the time left from the pace.
-  /// Returns false if the user wants the work to stop.
+  /// Shows the progress of `what`, for example "measuring". If `left` is absent, estimates the time left from the
+  /// progress so far. Returns false if the user wants the work to stop.
   bool operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit,
                   std::optional<Duration> left = {});
   /// Erases the bar, so that other output can take its line.
@@ -33,8 +34,8 @@ class Progress {
   const StopRequest* stop_;
   std::string what_, bar_;
   report::TimeLeft pace_;
-  std::uint64_t shown_ = UINT64_MAX; // in tenths of the work
-  bool drawn_ = false;               // true: the bar's line has not ended
+  std::uint64_t shown_ = UINT64_MAX; // last progress shown, in tenths of the work
+  bool drawn_ = false;               // true: the bar's line has no line break yet
 };
 
 } // namespace rtexec::command

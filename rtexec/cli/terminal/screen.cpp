@@ -13,7 +13,7 @@ namespace rtexec::command {
 
 namespace {
 
-// Alternate screen, no cursor, long lines are cut
+// Selects the alternate screen, hides the cursor and cuts long lines
 constexpr const char* enter_codes = "\033[?1049h\033[?25l\033[?7l";
 constexpr const char* leave_codes = "\033[?7h\033[?25h\033[?1049l";
 
@@ -72,7 +72,7 @@ Screen::Event Screen::wait(Duration at_most) {
 
 Screen::Event Screen::key() {
   char key = 0;
-  if (::read(STDIN_FILENO, &key, 1) != 1) return Event::quit; // the terminal is gone
+  if (::read(STDIN_FILENO, &key, 1) != 1) return Event::quit; // the terminal has gone
   return key == 'q' ? Event::quit : key == 's' ? Event::sort : Event::none;
 }
 
@@ -83,7 +83,7 @@ Screen::Event Screen::signal() {
   return info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH ? Event::redraw : Event::quit;
 }
 
-/// Handles Ctrl-Z: stops the process until the shell continues it.
+/// Handles Ctrl-Z. Stops the process until the shell continues it, and restores the terminal meanwhile.
 void Screen::pause() {
   leave();
   ::raise(SIGSTOP);

@@ -1,6 +1,6 @@
-// Control of the whole terminal while the object lives: a view that is redrawn, keys without echo, and handling of the
-// signals that would end the process without restoring the terminal. The destructor restores it. One object at a time,
-// from one thread. No other thread may take these signals.
+// Controls the whole terminal while the object lives. It shows a view that is redrawn, and reads keys without echo.
+// It handles the signals that would end the process without restoring the terminal. The destructor restores the
+// terminal. One object at a time, from one thread. Other threads must block these signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -21,11 +21,11 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   [[nodiscard]] static report::Room room();
-  /// Shows as much of the text as fits.
+  /// Shows the beginning of the text, as much as fits.
   void show(const std::string& text);
 
   enum class Event { none, quit, sort, redraw };
-  /// Waits for a request of the user or the terminal. Returns `none` after `at_most`.
+  /// Waits for a key, a signal or a new size of the terminal. Returns `none` after `at_most`.
   Event wait(Duration at_most);
 
  private:

@@ -68,7 +68,7 @@ struct Paragraph {
   std::string text;
 };
 
-/// Returns the paragraphs about the run that are shown above its tasks, by importance.
+/// Returns the paragraphs about the run that are shown above the tasks, the most important first.
 std::vector<Paragraph> above(const Snapshot& snapshot, unsigned process) {
   const RunStatus& run = snapshot.run;
   const std::string file = run.task_set.text(), policy = run.swap_policy.text();
@@ -98,7 +98,8 @@ std::string below(const RunStatus& run, TaskOrder order) {
          readable(run.recently);
 }
 
-/// Returns whole paragraphs if they fit; otherwise one line of each, as many as fit.
+/// Returns complete paragraphs if all fit into the room. Otherwise returns the first line of as many paragraphs as
+/// fit.
 std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::Room room) {
   std::vector<Paragraph> whole, cut;
   for (const Paragraph& each : paragraphs) {
@@ -108,7 +109,7 @@ std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::
   return whole.size() <= room.lines ? whole : cut;
 }
 
-/// The columns by importance: a narrow terminal shows only the first ones.
+/// A column of the table. They are in the order of importance, because a narrow terminal shows only the first ones.
 struct Column {
   const char* title;
   std::string (*cell)(const TaskStatus&, const RunStatus&);
@@ -233,7 +234,7 @@ TaskOrder next(TaskOrder order) {
 std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, report::Room room, bool colours) {
   const RunStatus& run = snapshot.run;
   const std::vector<TaskStatus> tasks = ordered(snapshot, order);
-  room.lines = std::max<std::size_t>(room.lines, 4); // one line of each part, and two of the table
+  room.lines = std::max<std::size_t>(room.lines, 4); // at least one line of each part, and two of the table
   const std::size_t table = std::min(tasks.size() + 1, room.lines / 2 + 1);
   const auto head = fitted(above(snapshot, process), {.columns = room.columns, .lines = room.lines - table - 1});
   std::ostringstream out;

@@ -1,4 +1,4 @@
-// A running executive as `rtexec top` shows it, from its status page: as a table for people, as JSON for scripts.
+// A running executive, for `rtexec top`, from its status page: as a table for people, as JSON for scripts.
 #pragma once
 
 #include "rtexec/runtime/executive/status_page.hpp"
@@ -12,11 +12,12 @@ namespace rtexec::command {
 enum class TaskOrder { as_listed, by_misses, by_closeness, by_device };
 [[nodiscard]] TaskOrder next(TaskOrder order);
 
-/// Returns as many lines as fit, with or without colours.
+/// Returns the view, cut to the lines that fit, with or without colours.
 [[nodiscard]] std::string view(const executive::Snapshot& snapshot, unsigned process, TaskOrder order,
                                report::Room room, bool colours);
 
-/// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes), shares are fractions of 1.
+/// Returns the status. Durations are integers in nanoseconds (_ns), sizes are in bytes (_bytes), and shares are
+/// fractions of 1.
 [[nodiscard]] nlohmann::json to_json(const executive::Snapshot& snapshot, unsigned process);
 
 } // namespace rtexec::command

@@ -9,7 +9,7 @@
 namespace rtexec::command {
 namespace {
 
-constexpr std::int64_t echo = 200; // milliseconds: signals that arrive within this time are one request
+constexpr std::int64_t echo = 200; // milliseconds; further signals within this time belong to the same request
 
 std::atomic<bool> requested{false};
 std::atomic<std::int64_t> requested_at{0};
@@ -55,7 +55,7 @@ void StopRequest::handle(int signal) {
     struct sigaction by_default {};
     by_default.sa_handler = SIG_DFL;
     ::sigaction(signal, &by_default, nullptr);
-    (void)::raise(signal); // once this handler has returned
+    (void)::raise(signal); // takes effect when this handler has returned
     return;
   }
   requested_at.store(now);

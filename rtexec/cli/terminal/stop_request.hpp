@@ -7,8 +7,9 @@
 
 namespace rtexec::command {
 
-/// Handles these signals while it lives. The first one is a request. A signal 0.2 s later or more ends the program by
-/// its default action. SIGHUP stays ignored if it was before (nohup). One object at a time.
+/// Handles the signals while the object lives. The first signal is a request to stop. Another signal, 0.2 s later or
+/// more, ends the program by its default action. SIGHUP is still ignored if it was ignored before (nohup). One object
+/// at a time.
 class StopRequest {
  public:
   /// The signal handler calls `on_request`, in any thread, so it must be async-signal-safe.

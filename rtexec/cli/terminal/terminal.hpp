@@ -8,12 +8,12 @@
 
 namespace rtexec::command {
 
-/// Returns the present size of the terminal behind std::cout or std::cerr; nullopt: there is none, or it cannot move
-/// the cursor (TERM=dumb).
+/// Returns the present size of the terminal that shows `out`, std::cout or std::cerr. Returns nullopt if it is no
+/// terminal, or one that cannot move the cursor (TERM=dumb).
 [[nodiscard]] std::optional<report::Room> terminal_of(const std::ostream& out);
 
-/// Limits both streams to the columns of the terminals behind them, and enables colours there unless NO_COLOR is set
-/// (https://no-color.org).
+/// Limits standard output and standard error to the columns of their terminals. Enables colours on terminals unless
+/// NO_COLOR is set (https://no-color.org).
 void know_terminals();
 
 } // namespace rtexec::command

@@ -50,7 +50,7 @@ std::string stroke(std::size_t index) {
 
 std::string number(double value) { return config::significant(value == 0 ? 0 : value, 4); }
 
-/// The range of an axis, in whole steps.
+/// The range of an axis. It begins and ends at multiples of the step.
 struct Axis {
   double from = 0, to = 1, step = 1;
 
@@ -76,7 +76,7 @@ Axis axis_of(std::span<const Panel> panels, bool is_right) {
   return Axis::over(least, most);
 }
 
-/// Draws the labels of an axis, and for the left axis also lines across.
+/// Draws the labels of an axis. For the left axis also draws horizontal lines across the panel.
 void draw_vertical(SvgWriter& page, const Axis& axis, double x0, double x1, bool is_left) {
   for (double value = axis.from; value < axis.to + axis.step / 2; value += axis.step) {
     const double shown = std::abs(value) < axis.step / 1000 ? 0 : value;
@@ -90,7 +90,7 @@ void draw_frame(SvgWriter& page, double x0, double width) {
   page.line(x0, top + height, x0 + width, top + height, frame);
 }
 
-/// The place of a panel, and of its categories.
+/// The position of a panel on the page, and of its categories (the values on the x axis).
 struct PanelArea {
   double x0, width;
   std::size_t categories;
@@ -114,10 +114,10 @@ void draw_axes(SvgWriter& page, const Panel& panel, const PanelArea& place, cons
   if (!panel.right_label.empty()) page.turned_text(x0 + width + 66, top + height / 2, panel.right_label);
 }
 
-/// The y coordinates of the points of all curves. Curves that meet are drawn a little above each other.
+/// The y coordinates of the points of all curves. If curves coincide, they are drawn a little above each other.
 struct Heights {
   std::vector<std::vector<double>> of_curve; // by curve and category
-  bool raised = false;                       // true: some points are not at the height of their value
+  bool raised = false;                       // true: some points are above the height of their value
 
   Heights(const Panel& panel, const Axis& axis, const Axis& right_axis) {
     for (const Curve& curve : panel.curves)
@@ -169,7 +169,7 @@ void draw_legend(SvgWriter& page, const Panel& panel, double x) {
     draw_name(page, panel, index, x, top + 10 + legend_line * static_cast<double>(index));
 }
 
-/// Draws the name of each curve as near to its end as the other names allow, and a line to the name.
+/// Draws the name of each curve near the curve's end, without overlaps, and a line from the end to the name.
 void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights, double x) {
   struct Name {
     std::size_t curve;
@@ -179,9 +179,9 @@ void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& pl
   for (std::size_t i = 0; i < panel.curves.size(); ++i)
     if (!heights.of_curve[i].empty()) names.push_back({i, heights.of_curve[i].back(), heights.of_curve[i].back()});
   std::ranges::stable_sort(names, {}, &Name::end);
-  double free = top; // upper limit of the next name
+  double free = top; // upper limit for the next name
   for (Name& name : names) free = (name.y = std::max(name.y, free)) + legend_line;
-  free = top + height; // lower limit of the next name
+  free = top + height; // lower limit for the next name
   for (Name& name : names | std::views::reverse) free = (name.y = std::min(name.y, free)) - legend_line;
   for (const Name& name : names) {
     page.line(place.x(place.categories - 1) + 6, name.end, x - 4, name.y,

@@ -11,7 +11,7 @@ namespace rtexec::report {
 
 namespace {
 
-/// Returns the place in the stream where this file stores its limit; 0: none.
+/// Returns the place in the stream where this file stores the limit of columns. 0 means that there is no limit.
 long& limit(std::ostream& out) {
   static const int place = std::ios_base::xalloc();
   return out.iword(place);
@@ -21,14 +21,14 @@ struct Range {
   char32_t first, last;
 };
 
-// Unicode 15: marks that combine with the character before, joiners and selectors
+// Characters without a width in Unicode 15: marks that combine with the character before, joiners and selectors
 constexpr std::array combining{
     Range{0x0300, 0x036F}, Range{0x0483, 0x0489},  Range{0x0591, 0x05BD}, Range{0x0610, 0x061A}, Range{0x064B, 0x065F},
     Range{0x0900, 0x0902}, Range{0x093C, 0x093C},  Range{0x0941, 0x0948}, Range{0x094D, 0x094D}, Range{0x0E31, 0x0E31},
     Range{0x0E34, 0x0E3A}, Range{0x0E47, 0x0E4E},  Range{0x1AB0, 0x1AFF}, Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200F},
     Range{0x202A, 0x202E}, Range{0x2060, 0x2064},  Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F},
     Range{0xFEFF, 0xFEFF}, Range{0xE0100, 0xE01EF}};
-// East Asian width W and F
+// Characters that take two columns: East Asian width W and F
 constexpr std::array wide{
     Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x2329, 0x232A},   Range{0x23E9, 0x23EC},
     Range{0x25FD, 0x25FE},   Range{0x2614, 0x2615},   Range{0x2648, 0x2653},   Range{0x26AA, 0x26AB},
@@ -45,13 +45,13 @@ template <std::size_t n> bool within(const std::array<Range, n>& ranges, char32_
   return next != ranges.begin() && character <= std::prev(next)->last;
 }
 
-/// Returns the width of a character, or of a byte that is none.
+/// Returns the columns of a character. nullopt stands for a byte that is no valid UTF-8, which takes one column.
 std::size_t columns_of(std::optional<char32_t> character) {
   if (!character) return 1;
   return within(combining, *character) ? 0 : within(wide, *character) ? 2 : 1;
 }
 
-/// Returns the beginning of the text that fits.
+/// Returns the beginning of the text that fits into the columns.
 std::string_view beginning(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
@@ -93,7 +93,7 @@ std::string cut(std::string_view text, std::size_t columns) {
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::string_view indent, LongWord longer) {
   std::vector<std::string> lines;
   std::string line;
-  bool begun = false; // the line has a word
+  bool begun = false; // the line has at least one word
   const auto end_line = [&] { lines.push_back(longer == LongWord::cut ? cut(line, columns) : line); };
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));

@@ -1,4 +1,4 @@
-// A list of names for a sentence, of which only the first few are shown: "front, rear, left, right and 146 more".
+// A list of names for a sentence. It shows only the first few names: "front, rear, left, right and 146 more".
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The files of a study's folder.
+// The files that a study writes into its folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace rtexec::report {
 
-/// Names and contents of files.
+/// The names and contents of files.
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 } // namespace rtexec::report

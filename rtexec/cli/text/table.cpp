@@ -8,7 +8,7 @@
 namespace rtexec::report {
 namespace {
 
-/// Returns the width of the first column if not all columns fit.
+/// Returns the width to which the first column is cut if not all columns fit.
 std::size_t narrow(std::size_t columns) { return std::max<std::size_t>(8, columns / 4); }
 
 } // namespace

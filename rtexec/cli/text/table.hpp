@@ -13,7 +13,7 @@
 
 namespace rtexec::report {
 
-/// A table with a header line; columns are as wide as their widest cell, those of `texts` are left-aligned.
+/// A table with a header line. Each column is as wide as its widest cell. The columns in `texts` are left-aligned.
 class Table {
   static constexpr std::string_view margin = "  ";
 
@@ -22,11 +22,13 @@ class Table {
     add(std::move(header), Tone::head);
   }
   void add(std::vector<std::string> row, Tone tone = Tone::plain) { rows_.push_back({std::move(row), tone}); }
-  /// Prints the whole table. Columns that do not fit a line of the stream follow below the others. There the text
-  /// columns at the left, which name the rows, are repeated. A table whose last column is text is not divided.
+  /// Prints the whole table. If the columns do not fit a line of the stream, prints the rest of them below as a
+  /// further table. That table repeats the text columns at the left, which name the rows. A table whose last column
+  /// is text is not split.
   void print(std::ostream& out, std::string_view indent = margin) const;
-  /// Prints as much as fits. Columns are printed from the left; the first one is cut before others are left out. Rows
-  /// are printed from the top, bad ones first, and then the number of rows left out.
+  /// Prints as much of the table as fits. Columns are left out at the right, after the first column has been cut.
+  /// Rows are left out at the bottom, after bad rows have been moved to the top. Then prints the number of omitted
+  /// rows.
   void print(std::ostream& out, Room room) const;
 
  private:
@@ -36,15 +38,15 @@ class Table {
   };
   [[nodiscard]] std::vector<std::size_t> widths() const;
   [[nodiscard]] bool is_text(std::size_t column) const;
-  /// Returns groups of columns, in the order in which they are printed.
+  /// Returns the columns of each of the tables that print() prints one below the other.
   [[nodiscard]] std::vector<std::vector<std::size_t>> blocks(std::span<const std::size_t> widths,
                                                              std::size_t room) const;
   [[nodiscard]] Table fitted(Room room) const;
   void cut_rows(std::size_t lines);
 
   std::vector<std::size_t> texts_;
-  std::vector<Row> rows_;    // the header first
-  std::size_t left_out_ = 0; // rows
+  std::vector<Row> rows_;    // the first row is the header
+  std::size_t left_out_ = 0; // number of omitted rows
 };
 
 } // namespace rtexec::report

@@ -1,4 +1,4 @@
-// Estimates the time that work still takes, from its pace so far.
+// Estimates the remaining time of work from its progress so far.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,11 +10,12 @@
 
 namespace rtexec::report {
 
-/// Uses the pace of the last half of the time, so that neither a slow beginning nor a single step has a lasting effect.
+/// The estimate uses the progress in the last half of the elapsed time. So a slow begin or a single long step has no
+/// lasting effect.
 class TimeLeft {
  public:
-  /// Reports that `done` of `wanted` is finished at `now`. `now` and `done` never decrease. Returns nullopt in the
-  /// first second, and until there is progress.
+  /// Adds the information that `done` of `wanted` is finished at `now`, and returns the remaining time. `now` and
+  /// `done` must not decrease. Returns nullopt in the first second, and until there is progress.
   [[nodiscard]] std::optional<Duration> operator()(Instant now, std::uint64_t done, std::uint64_t wanted);
 
  private:
@@ -22,10 +23,10 @@ class TimeLeft {
     Instant at{};
     std::uint64_t done = 0;
   };
-  std::vector<Point> points_; // some of the points since the beginning
+  std::vector<Point> points_; // a sample of the points since the begin
 };
 
-/// Returns "40 s", "12 min" or "3 h": rounded up.
+/// Returns a rounded-up time: "40 s", "12 min" or "3 h".
 [[nodiscard]] std::string rough(Duration time);
 
 } // namespace rtexec::report

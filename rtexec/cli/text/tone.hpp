@@ -1,4 +1,4 @@
-// Emphasis of text for people, by colours if the stream has them; otherwise the text alone.
+// Emphasis of text for people. If the stream has colours enabled, the text is coloured. Otherwise it is plain.
 #pragma once
 
 #include <iosfwd>
@@ -8,11 +8,12 @@ namespace rtexec::report {
 
 enum class Tone { plain, head, good, warning, bad };
 
-/// Switches colours of the stream on or off; one thread at a time. For terminals, unless their user wants none.
+/// Enables or disables colours of the stream. They are for terminals whose user has not refused them. One thread at a
+/// time.
 void use_colours(std::ostream& out, bool wanted = true);
 [[nodiscard]] bool has_colours(std::ostream& out);
 
-/// `out << Toned{Tone::bad, "missed"}`. The text is printed at once.
+/// A text with a tone, for `out << Toned{Tone::bad, "missed"}`. It refers to the text, so it must be printed at once.
 struct Toned {
   Tone tone;
   std::string_view text;
