@@ -168,7 +168,7 @@ int Supervisor::run() {
     say("given up%s", watchdog_.armed() ? ": the watchdog will reset the machine" : "");
     return 1;
   }
-  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // this run was too short to count as a failure
+  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // too short a run is no failure
   count();
   if (const std::string problem = watchdog_.disarm(); !problem.empty()) say("%s", problem.c_str());
   return code_;

@@ -157,7 +157,7 @@ nlohmann::json to_json(const std::vector<Finding>& findings, const MachineFacts&
                   {"grade", name(Finding::Grade::ok)},
                   {"state", machine.name},
                   {"advice", ""},
-                  {"machine", rtexec::to_json(machine)}}); // for --machine of check and simulate
+                  {"machine", rtexec::to_json(machine)}}); // input of `check --machine`
   return json;
 }
 

@@ -106,7 +106,7 @@ class Recording {
   }
 
  private:
-  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // so large that a run seldom waits, even with many cores
+  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // so large that the simulation seldom waits
   traces::Session session_;
   simulator::Tracer tracer_;
 };

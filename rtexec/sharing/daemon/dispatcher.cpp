@@ -436,7 +436,8 @@ bool Dispatcher::held(const Client& client) noexcept {
 
 bool Dispatcher::quiet() const noexcept {
   const auto promised = [this](const Client& client) {
-    const bool released = client.stage == Stage::early && client.release <= now_; // even if tick() has not released it
+    // A due job counts even if tick() has not released it yet.
+    const bool released = client.stage == Stage::early && client.release <= now_;
     return (client.contract.real_time || client.declares) && (in_core(client) || released);
   };
   const auto needless = [this](const Flight& each) {

@@ -34,7 +34,7 @@ protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, 
           .declared = declared ? 1U : 0U,
           .activity = statistics.activity,
           .slots = client.slots,
-          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // a client begins with none
+          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // at first none is resident
           .limit_slots = client.limit,
           .violations = static_cast<std::uint32_t>(statistics.violations),
           .period_ns = declared ? declared->period.count() : 0,

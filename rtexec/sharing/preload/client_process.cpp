@@ -485,7 +485,8 @@ void ClientProcess::watch() noexcept {
 void ClientProcess::await_job() noexcept {
   const std::uint32_t seen = opened_.value();
   watch_sleeps_.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or begin() sees `watch_sleeps_`
+  // With this fence, either this thread sees the job, or begin() sees `watch_sleeps_` and raises `opened_`.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!client_->holds() && !leaving_.load(std::memory_order_acquire)) opened_.wait(seen);
   watch_sleeps_.store(false, std::memory_order_relaxed);
 }
