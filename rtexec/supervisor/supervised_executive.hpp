@@ -33,7 +33,7 @@ struct Launch {
   std::vector<std::string> command;
   std::string ear;       // name of the socket for reports; empty: no reports
   long microseconds = 0; // maximum time between two heartbeats
-  int when_orphaned = 0; // signal to the child when its parent dies; 0: none
+  int when_orphaned = 0; // signal to the child if its parent dies; 0: none
 };
 /// Starts a child process and returns its ID. If that fails, returns a negative number and sets errno. If the program
 /// cannot be executed, the child ends with exit code 127.

@@ -22,7 +22,7 @@ struct Rules {
   Duration to_stop = std::chrono::seconds(30);  // maximum time to end after a request
   Duration to_die = std::chrono::seconds(10);   // maximum time to end after SIGKILL, if the kernel delays the end
   Duration proof = std::chrono::seconds(60);    // a run with heartbeats is a success after this time
-  Duration pause = std::chrono::seconds(1);     // before the next start
+  Duration pause = std::chrono::seconds(1);     // pause before the next start
   unsigned failures = 3;                        // consecutive failed starts, or boots, that lead to the safe set
 };
 

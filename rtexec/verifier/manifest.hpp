@@ -13,11 +13,11 @@ struct Entry {
   enum class Type { file, directory, link };
 
   Type type = Type::file;
-  unsigned mode = 0; // permissions, with the set-user-ID, set-group-ID and sticky bits
+  unsigned mode = 0; // permissions, including set-user-ID, set-group-ID and sticky bits
   unsigned user = 0, group = 0;
-  std::uint64_t size = 0; // of a file, in bytes
-  std::string digest;     // of a file: SHA-256 as 64 hexadecimal digits
-  std::string target;     // of a link
+  std::uint64_t size = 0; // size of a file in bytes
+  std::string digest;     // SHA-256 of a file as 64 hexadecimal digits
+  std::string target;     // target of a link
 };
 
 /// Entries by path below the root, without "./" in front. The root is ".".

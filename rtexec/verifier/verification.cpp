@@ -123,7 +123,7 @@ class Comparison {
   }
 
   const fs::path root_;
-  Manifest missing_; // entries for which no file was found so far
+  Manifest missing_; // entries whose files have not been found yet
   std::vector<Difference> found_;
 };
 

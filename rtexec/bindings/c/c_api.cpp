@@ -1,4 +1,4 @@
-// The C API, on top of the public C++ API. A handle owns its object, and the texts that its functions return.
+// The C API, which calls the public C++ API. A handle owns its object, and the texts that its functions return.
 #include <rtexec/bandwidth_lock.hpp>
 #include <rtexec/executive.hpp>
 #include <rtexec/planning.hpp>
@@ -41,7 +41,7 @@ struct rtexec_bandwidth_locks {
 
 namespace {
 
-/// Returns the error of the exception that is being handled.
+/// Returns the error for the exception that is being handled. Must be called in a catch block.
 Error error_of_exception() {
   try {
     throw;
@@ -52,7 +52,7 @@ Error error_of_exception() {
   }
 }
 
-/// Returns the result of `body`. If `body` throws, as must() does, returns null and sets the error.
+/// Calls `body` and returns its result, a pointer. If `body` throws, as must() does, returns null and sets `error`.
 template <class Body> std::invoke_result_t<Body> pointer(rtexec_error* error, Body body) noexcept {
   try {
     return body();

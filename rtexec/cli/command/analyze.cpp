@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using traces::Analysis;
 
-constexpr const char *jobs_file = "jobs.csv", *summary_file = "summary.csv"; // in the folder of --csv
+constexpr const char *jobs_file = "jobs.csv", *summary_file = "summary.csv"; // names of files in the folder of --csv
 
 struct AnalyzeOptions {
   std::string input;

@@ -40,7 +40,7 @@ struct BringupOptions {
   std::string folder = ".";
 };
 
-/// A folder for backing stores and recordings, removed at the end.
+/// A temporary folder for backing stores and recordings. The destructor removes it.
 class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) : path_((parent / "rtexec-bringup-XXXXXX").string()) {
@@ -101,7 +101,7 @@ std::vector<Item> asked_items(const std::vector<std::string>& wanted) {
   return asked;
 }
 
-/// Returns `board` with the software device in place of its own device.
+/// Returns a copy of `board` that has the software device in place of its own device.
 Board on_host_device(Board board) {
   const Board host = must(read_board("host"));
   board.device = DeviceKind::host;
@@ -234,8 +234,8 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
   return results;
 }
 
-/// Throws Failed (refused) if an item measures while another run of rtexec uses the machine. The item's load would break
-/// the run's promise, and the run would falsify the measurement.
+/// Throws Failed (refused) if an item measures while another run of rtexec uses the machine. The item's load would
+/// break the run's promise, and the run would falsify the measurement.
 void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machine) {
   if (std::ranges::all_of(asked, is_read)) return;
   const auto claim = hal::CoreClaim::take(machine.online_cores());

@@ -26,7 +26,7 @@ struct Values {
 
 /// An option, or an argument (without names) that is identified by its position.
 struct Item {
-  std::vector<std::string> names; // "--output", "-o"; empty: an argument
+  std::vector<std::string> names; // for example "--output", "-o"; empty: an argument
   std::string type;               // empty: an option without a value
   std::string help;
   Values values;
@@ -34,7 +34,7 @@ struct Item {
 
 /// A command, with its options, arguments and subcommands.
 struct CompletedCommand {
-  std::string path; // "rtexec calibrate bandwidth"
+  std::string path; // for example "rtexec calibrate bandwidth"
   std::string name;
   std::string help;
   std::vector<Item> options, arguments;

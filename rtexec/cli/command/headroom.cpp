@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds progress_delay{1};
 
-/// Returns "1.2345": exact, without trailing zeros.
+/// Returns the factor as text, exactly and without trailing zeros: "1.2345".
 std::string text(Factor factor) {
   std::string result = config::fixed(factor.value(), 5);
   result.erase(result.find_last_not_of('0') + 1);

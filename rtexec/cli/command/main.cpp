@@ -32,7 +32,7 @@ constexpr const char* files =
     "Files:\n"
     "  /dev/shm/rtexec.PID.NUMBER  what a run shows to rtexec top\n";
 
-/// An example at the end of a command's help.
+/// An example, printed at the end of a command's help.
 struct Example {
   std::vector<const char*> command;
   const char* line;

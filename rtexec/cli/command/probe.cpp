@@ -168,7 +168,8 @@ Finding finding_of(const executive::Need& need) {
           .advice = need.advice};
 }
 
-/// Returns all findings about a run of the set. If the set cannot be planned, returns those that do not depend on it.
+/// Returns a finding for each requirement of a run of the set. If the set cannot be planned, `needs` is an error, and
+/// only findings that do not depend on the set are returned.
 std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& needs) {
   std::vector<Finding> findings;
   if (needs) std::ranges::transform(*needs, std::back_inserter(findings), finding_of);

@@ -35,7 +35,7 @@ struct RunOptions {
   bool force = false;
 };
 
-/// The result of a run: its report, and the error of its trace.
+/// The result of a run: its report, and the error of its trace if there was one.
 struct Outcome {
   Report report;
   Result<> trace;
@@ -93,7 +93,7 @@ std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>&
   return viewer;
 }
 
-/// Prints a problem of the viewer.
+/// Prints the viewer's latest problem, if there is a new one.
 void tell(view::Viewer* viewer, LiveTable& table) {
   const auto news = viewer != nullptr ? viewer->news() : std::nullopt;
   if (!news) return;

@@ -29,7 +29,7 @@ class GanttRecorder {
  private:
   using Bar = traces::GanttBar;
   using Mark = traces::GanttMark;
-  /// An activity that has not ended.
+  /// An activity that has begun and not ended.
   struct Open {
     policies::JobId job;
     Instant since{};

@@ -12,7 +12,7 @@
 namespace rtexec::command {
 
 struct InputTexts {
-  std::vector<std::string> shapes, constants; // one text for each input
+  std::vector<std::string> shapes, constants; // one text for each --shape or --constant
 };
 
 /// Adds both options; each may be given several times.

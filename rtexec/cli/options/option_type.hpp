@@ -9,9 +9,9 @@
 namespace rtexec::command {
 
 struct OptionType {
-  std::string name;                 // "ORDER"; empty: it has no value
+  std::string name;                 // for example "ORDER"; empty: the option has no value
   std::vector<std::string> choices; // the allowed values, if there is a list of them
-  std::string range;                // "1 to 9"
+  std::string range;                // for example "1 to 9"
 };
 
 [[nodiscard]] OptionType type_of(const CLI::Option& option);

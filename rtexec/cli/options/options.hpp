@@ -22,9 +22,9 @@ class Option {
   /// Shows the variable's present value in help, as the default.
   Option default_shown() const;
   Option one_of(std::vector<std::string> values) const;
-  /// Requires a whole number.
+  /// Requires an integer from `least` to `most`.
   Option within(int least, int most) const;
-  /// Requires a number; rejects "nan".
+  /// Requires a number from `least` to `most`. Rejects "nan".
   Option within(double least, double most) const;
   Option not_empty() const;
   Option existing_file() const;
@@ -35,7 +35,7 @@ class Option {
   Option needs(const Option& other) const;
   Option excludes(const Option& other) const;
 
-  [[nodiscard]] std::string name() const; // "--output"
+  [[nodiscard]] std::string name() const; // for example "--output"
   [[nodiscard]] bool given() const;
 
  private:
@@ -43,7 +43,7 @@ class Option {
   CLI::Option* option_;
 };
 
-/// The program, or one of its commands. The parser owns it.
+/// The program, or one of its commands. The parser owns the data of the command.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}

@@ -16,10 +16,10 @@ namespace {
 constexpr Duration default_duration = std::chrono::seconds(10);
 constexpr std::uint64_t default_seed = 1;
 
-/// The value of --execution.
+/// The parsed value of --execution.
 struct Execution {
   bool uniform = false;
-  double least = 0; // minimum fraction of a WCET
+  double least = 0; // minimum execution time as a fraction of the WCET
   std::filesystem::path record;
 };
 

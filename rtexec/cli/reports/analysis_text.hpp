@@ -1,4 +1,4 @@
-// The output of `rtexec analyze` for people.
+// The output of `rtexec analyze` as text.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

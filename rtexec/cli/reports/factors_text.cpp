@@ -1,4 +1,5 @@
-// The output of `rtexec analyze --causes`: execution times by their circumstances.
+// The output of `rtexec analyze --causes`: execution times grouped by their circumstances, such as the time since the
+// last job.
 #include "config/base/text.hpp"
 #include "rtexec/cli/reports/analysis_text.hpp"
 

@@ -34,7 +34,7 @@ std::vector<float> floats_of(const Tensor& output) {
   return floats;
 }
 
-/// Returns the range and the mean of an output, which must have elements.
+/// Returns minimum, mean and maximum of an output, which must have elements.
 Values values_of(std::span<const float> output) {
   Values values{std::numeric_limits<double>::infinity(), 0, -std::numeric_limits<double>::infinity()};
   for (const double value : output) {

@@ -10,10 +10,10 @@
 
 namespace rtexec::study {
 
-/// The platform of the experiment, which every output names.
+/// The name of the experiment's platform, which every output contains.
 struct InitialisationSource {
   bool simulated = false;
-  std::string name;    // "model of tx2", "measured": one word or a few, without commas
+  std::string name;    // "model of tx2", "measured"; a few words without commas
   std::string preface; // the first line of the text
 };
 

@@ -288,7 +288,7 @@ std::string measured(const ChainReport::Measured& of) {
   return readable(of.times.min) + " / " + readable(of.times.mean) + " / " + readable(of.times.max);
 }
 
-/// Prints the delays from the sampling of inputs to the release of jobs.
+/// Prints how long before the releases of jobs their inputs were sampled.
 void print_input_delays(std::ostream& out, const Report& report) {
   Table table({"task", "sampled before release: min", "p50", "max", "jitter", "input_delay", "jobs", "above"});
   std::size_t rows = 0;

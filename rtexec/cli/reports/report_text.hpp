@@ -1,4 +1,4 @@
-// Text that commands print for people: tables, the plan, the report.
+// Texts that commands print for people: tables, the plan and the report of a run.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -16,10 +16,10 @@ using report::Table;
 using report::Tone;
 using report::Toned;
 
-/// Returns a bar, ten cells wide, of a response time against its deadline.
+/// Returns a bar of ten cells that shows the response time as a fraction of the deadline.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);
 
-/// Returns "first", "device" or "last".
+/// Returns the name of a part for people: "first", "device" or "last".
 [[nodiscard]] const char* part_name(Part part);
 /// Returns the tone of a task's row: bad if it missed deadlines, a warning if parts exceeded their WCETs.
 [[nodiscard]] Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet);
@@ -41,7 +41,7 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 /// Prints the features that the backing store had to replace. Prints nothing if there were none.
 void print_fallback(std::ostream& out, const SwapReport& swap);
-/// Prints the range of the clock; prints nothing if it is steady.
+/// Prints the range of the clock's frequency during the run. Prints nothing if it was constant.
 void print_clock(std::ostream& out, const ClockReport& clock);
 /// Prints the time that a hypervisor stole from cores. Prints nothing if there was none.
 void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen);

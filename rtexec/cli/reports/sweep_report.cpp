@@ -13,7 +13,7 @@
 namespace rtexec::study {
 namespace {
 
-/// Returns the preset of the study; null if it defines its own tasks.
+/// Returns the preset of the study, or null if the study defines its own tasks.
 const Preset* preset_of(const Study& study) {
   const auto preset = std::ranges::find(presets(), study.source_name, &Preset::name);
   return preset == presets().end() ? nullptr : &*preset;

@@ -45,7 +45,8 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   return (count == 1 ? "task " : "tasks ") + names;
 }
 
-/// True if there is only one core, although a host device computes on a core of its own.
+/// True if the process has only one core, but a host device needs a core of its own in addition to those of the
+/// tasks.
 bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_core() && set.machine.cores.size() < 2; }
 
 /// Returns the reason why the plan is not proved: the task or resource that fails, with its numbers.

@@ -20,7 +20,7 @@ using protocol::view;
 
 namespace {
 
-/// Increases per second since the previous status.
+/// Rates of a client: increases per second since the previous status.
 struct Rates {
   double jobs = 0, device = 0, in = 0, out = 0; // `device` is a share of time, `in` and `out` are bytes
 };

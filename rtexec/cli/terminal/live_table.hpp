@@ -29,7 +29,7 @@ class LiveTable {
  private:
   std::ostream& out_;
   std::optional<report::Room> terminal_; // size of the terminal at the last table; nullopt: no terminal
-  std::size_t lines_ = 0;                // number of lines of the last table, none wider than the terminal
+  std::size_t lines_ = 0;                // number of lines of the last table; each fits the terminal's width
 };
 
 } // namespace rtexec::command

@@ -1,4 +1,4 @@
-// Tables as text for people.
+// Tables that are printed as text.
 #pragma once
 
 #include "rtexec/cli/text/columns.hpp"

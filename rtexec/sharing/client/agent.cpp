@@ -25,7 +25,7 @@ Agent::~Agent() {
 
 /// Carries out the daemon's commands. Begins all pending commands before it waits for the oldest move.
 void Agent::serve() noexcept {
-  static_cast<void>(segment_.lifeline.hold()); // if it fails, the daemon notices the end later, by the pidfd
+  static_cast<void>(segment_.lifeline.hold()); // if it fails, the daemon notices this client's end later, by the pidfd
   for (;;) {
     const std::uint32_t seen = segment_.to_client_bell.value();
     while (take()) {}
@@ -48,7 +48,7 @@ bool Agent::take() noexcept {
   case EntryKind::hurry:
     if (hurry_) hurry_(command.job);
     break;
-  default: break; // a command of a later version
+  default: break; // a command of a later version is ignored
   }
   return true;
 }

@@ -55,16 +55,16 @@ class Arena {
   [[nodiscard]] std::size_t objects() const noexcept { return pieces_.size() - gaps_.size(); }
   /// Returns the total size of all objects.
   [[nodiscard]] Bytes used() const noexcept { return used_; }
-  /// Returns the number of slots that contain a part of an object.
+  /// Returns the number of slots that contain at least a part of an object.
   [[nodiscard]] std::size_t slots_in_use() const noexcept { return slots_in_use_; }
-  /// Returns the number of slots from the first one up to the last one with a part of an object.
+  /// Returns the number of slots from the first slot of the range to the last slot in use.
   [[nodiscard]] std::size_t slots_spanned() const noexcept;
   [[nodiscard]] Bytes slot_size() const noexcept { return {slot_}; }
   [[nodiscard]] std::size_t slots() const noexcept { return end_ / slot_; }
 
  private:
   using Offset = std::uint64_t;
-  /// Ordered by size, then by address.
+  /// Gaps in ascending order of size. Gaps of equal size are ordered by address.
   using Gaps = std::set<std::pair<std::uint64_t, Offset>>;
   struct Piece {
     std::uint64_t size = 0;

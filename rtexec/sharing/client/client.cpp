@@ -14,7 +14,7 @@ using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
 constexpr Duration between_looks = 2ms; // interval between checks for the end of the last job
-constexpr Duration spin = 30us;         // an idle daemon on an awake core answers within this time
+constexpr Duration spin = 30us;         // an idle daemon on a core out of idle states answers within this time
 constexpr Duration between_questions = 5ms;
 constexpr Duration asks_for = 2s;    // maximum time of retries after the answer "later"
 constexpr int look_for_end_ms = 200; // between checks if this client ends; poll() reports the daemon's end at once

@@ -68,7 +68,7 @@ class Client {
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 
  private:
-  /// The connection to one daemon, except its socket.
+  /// The state of the connection to one daemon. Its socket is separate.
   struct Connection {
     explicit Connection(protocol::SharedSegment shared, std::uint64_t last_job, Duration spin)
         : segment(std::move(shared)), outbox(*segment), jobs(segment->state, outbox, last_job, spin) {}

@@ -1,5 +1,5 @@
-// The jobs of a client: requests a job, waits until the daemon grants it, and ends it. Any thread may call. Threads
-// that call begin() while a job is granted share it.
+// The jobs of a client. The class requests a job, waits until the daemon grants it, and ends it. Any thread may call.
+// If several threads call begin() while a job is granted, they share this job.
 //
 // Waits only for the daemon's verdict; no allocation.
 #pragma once
@@ -16,7 +16,7 @@ namespace rtexec::client {
 enum class Grant : std::uint8_t {
   granted, // the client holds the device until end(), and its memory is resident
   failed,  // the client's memory could not be loaded, or the daemon withdrew the job
-  lost,    // the daemon has gone
+  lost,    // the daemon has ended
 };
 
 class Jobs {
@@ -26,9 +26,9 @@ class Jobs {
   Jobs(const protocol::State& state, Outbox& outbox, std::uint64_t last = 0, Duration spin = Duration(0)) noexcept
       : state_(state), outbox_(outbox), last_(last), spin_(spin) {}
 
-  /// Waits until the device is granted. Returns at once if the client holds it.
+  /// Requests a job, and waits until the device is granted. Returns at once if the client holds the device.
   [[nodiscard]] Grant begin() noexcept;
-  /// Releases the device, on which the client's work has ended. Has no effect without a job.
+  /// Ends the job, which releases the device. The client's work there must have ended. Has no effect without a job.
   void end() noexcept;
   /// Waits until the daemon grants the job again that it interrupted because the arena grew (protocol::Grow). The
   /// thread that requested the growth calls it, while the device executes no work of the client.

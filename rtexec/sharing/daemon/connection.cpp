@@ -71,7 +71,7 @@ void Connection::serve() noexcept {
     case protocol::Turn::done: listener_->said(*place, entry); break;
     case protocol::Turn::not_now:
       shared_->segment->to_daemon_bell.wait(seen);
-      break; // returns at once if the client rings without an entry
+      break; // wait() returns at once if the client rings without an entry
     case protocol::Turn::broken: return listener_->broken(*place);
     }
     if (++turns < turns_per_look) continue;

@@ -25,7 +25,7 @@ namespace rtexec::daemon {
 
 class Connection {
  public:
-  /// Called on the client's two threads.
+  /// Receives the events of a client. The client's two threads call it.
   struct Listener {
     virtual void said(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
     /// Reports that the client's ring is in an impossible state. No entries follow.
@@ -46,7 +46,7 @@ class Connection {
   /// Makes the process the client at the place `at`. Creates the shared memory and starts the two threads. If it
   /// fails, the process remains an observer. `listener` must outlive stop().
   [[nodiscard]] Result<> start(std::uint32_t at, int fifo_priority, Listener& listener);
-  /// Ends the threads and unmaps the shared memory. No effect on an observer.
+  /// Ends the threads and unmaps the shared memory. Has no effect on an observer.
   void stop();
   /// Returns the descriptor of a client's shared memory. The connection keeps its ownership.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
@@ -62,8 +62,8 @@ class Connection {
   pid_t number = 0;
   uid_t user = 0;
   Identity identity;                        // the name is empty until Hello
-  bool gone = false;                        // its socket is closed
-  bool asks_again = false;                  // it was refused with "later", which was logged
+  bool gone = false;                        // true: its socket is closed
+  bool asks_again = false;                  // true: it was refused with "later", which was logged
   std::optional<std::uint32_t> status_from; // place from which a status continues when its socket has room again
 
   // ---- data of a client; unused for an observer ----

@@ -18,7 +18,7 @@ struct Contract {
   /// needs the device.
   bool real_time = false;
   Duration period{0};   // minimum time between two releases
-  Duration deadline{0}; // relative to the release
+  Duration deadline{0}; // maximum time from a release to the end of its job
   Duration wcet{0};
   /// A declared client that has ended a job may continue it within this time, as long as the job keeps its WCET.
   Duration gap{0};

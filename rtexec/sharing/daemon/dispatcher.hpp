@@ -67,7 +67,7 @@ struct DispatcherOptions {
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration patience = std::chrono::milliseconds(500); // maximum time for one command
   Duration stuck_after = std::chrono::seconds(1);     // maximum time beyond a job's WCET while others wait
-  std::uint32_t max_violations = 100;                 // of one client
+  std::uint32_t max_violations = 100;                 // violations after which a client is expelled
   /// True if frames are chunks of the daemon. They remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // size of a chunk, for recordings
@@ -165,7 +165,7 @@ class Dispatcher {
     lingering, // the job has ended, but may continue within Contract::gap
     leaving,   // withdrawn from the core for a pending change; continues afterwards
   };
-  /// The client at one place, and its outstanding job.
+  /// The client at one place, together with its outstanding job.
   struct Client {
     Presence presence = Presence::nobody;
     bool freed = false;    // true: others may get its frames
@@ -173,7 +173,7 @@ class Dispatcher {
     bool delays = false;   // result of delays()
     Contract contract;
     std::optional<Contract> next; // contract of a change() that has not taken effect
-    // The outstanding job
+    // ---- the outstanding job of the client ----
     Stage stage = Stage::none;
     std::uint64_t job = 0;    // number of the client's last job, counted by the client
     std::uint64_t number = 0; // number of its last job in the core; not reset for a new client
@@ -194,14 +194,14 @@ class Dispatcher {
     policies::Action recorded; // the action with the recording's numbers of tasks and jobs
   };
 
-  // The core: one event at a time
+  // ---- events of the core, one at a time ----
   void feed(const Event& event) noexcept;
   void obey(const Action& action) noexcept;
   void follow_up() noexcept;
   bool take_change(std::uint32_t place) noexcept;
   [[nodiscard]] bool exchange(std::uint32_t place, const policies::DeviceScheduler::TaskParameters& with) noexcept;
 
-  // Jobs
+  // ---- jobs ----
   void ask(std::uint32_t place, const protocol::Entry& entry) noexcept;
   void await_release(std::uint32_t place) noexcept;
   void release_due() noexcept;
@@ -222,11 +222,11 @@ class Dispatcher {
   [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
 
-  // Chunks
+  // ---- chunks ----
   void order(const Action& action, bool in) noexcept;
   void answered(std::uint32_t place, const protocol::Entry& entry) noexcept;
 
-  // Clients
+  // ---- clients ----
   void interrupt(std::uint32_t place) noexcept;
   void bury(std::uint32_t place, bool loads) noexcept;
   void expel(std::uint32_t place, Expelled why) noexcept;
@@ -240,7 +240,7 @@ class Dispatcher {
   std::vector<Client> clients_;                         // by place
   std::vector<Published<ClientStatistics>> statistics_; // by place
   std::atomic<std::uint32_t> free_frames_;
-  std::vector<Flight> flights_; // capacity reserved
+  std::vector<Flight> flights_; // transfers without an answer; capacity reserved
   MoveRecord moves_;
   std::vector<Event> events_; // events to feed, the oldest first; capacity reserved
   bool feeding_ = false;

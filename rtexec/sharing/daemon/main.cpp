@@ -76,7 +76,7 @@ int give_up(const Error& error) {
   return code_of(error.code);
 }
 
-/// Reports readiness and progress to the service manager. Returns null if there is no manager.
+/// Starts to report readiness and heartbeats to the service manager. Returns null if there is no service manager.
 Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& server, const std::string& file) {
   auto manager = executive::ServiceManager::of_environment();
   if (!manager) return Unexpected(manager.error());
@@ -126,7 +126,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   if (!options) return give_up(options.error());
   allow_descriptors();
   on_signals(end_at);
-  std::signal(SIGPIPE, SIG_IGN); // the reader of the output may end before the daemon
+  std::signal(SIGPIPE, SIG_IGN); // writing to an output without a reader must not end the daemon
   auto session = begin_recording(recorded);
   if (!session) return give_up(session.error());
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };

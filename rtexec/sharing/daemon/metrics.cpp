@@ -23,7 +23,7 @@ constexpr std::size_t longest_request = 4096;
 constexpr std::size_t max_connections = 32;
 constexpr int max_accepted = 64; // connections in one round
 constexpr Duration patience = std::chrono::seconds(2);
-constexpr Duration between_attempts = std::chrono::milliseconds(100); // after accept() failed for lack of descriptors
+constexpr Duration between_attempts = std::chrono::milliseconds(100); // after a failed accept()
 
 // ---- text ----
 

@@ -31,9 +31,9 @@ class Metrics {
   /// Returns bad_input if the text is no such address, and refused if the system does not allow it.
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
-  /// Appends the descriptors that poll() has to watch.
+  /// Appends the descriptors that poll() must watch. `now` is needed for the timeouts of connections.
   void watch(std::vector<pollfd>& watched, Instant now) const;
-  /// Serves the descriptors that watch() appended, with the results of poll(). Calls `text` once for each answer.
+  /// Handles the results of poll() for the descriptors that watch() appended. Calls `text` once for each answer.
   void serve(std::span<const pollfd> watched, Instant now, const std::function<std::string()>& text);
   [[nodiscard]] unsigned port() const;
 
@@ -45,7 +45,7 @@ class Metrics {
     std::size_t sent = 0;
   };
   explicit Metrics(config::Descriptor listener) : listener_(std::move(listener)) {}
-  /// Receives and sends as much as possible without waiting. Returns false if the connection is to be closed.
+  /// Receives and sends as much as possible without waiting. Returns false if the connection must be closed.
   [[nodiscard]] static bool go_on(Connection& connection, const std::function<std::string()>& text);
   void accept(Instant now, const std::function<std::string()>& text);
 

@@ -18,7 +18,7 @@
 
 namespace rtexec::daemon {
 
-/// Totals of the daemon since it started.
+/// Counts of the daemon since it started.
 struct Totals {
   Instant started{};
   std::uint64_t came = 0, refused = 0, expelled = 0; // numbers of clients

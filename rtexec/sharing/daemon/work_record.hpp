@@ -11,7 +11,7 @@
 
 namespace rtexec::daemon {
 
-/// Records the jobs of one client, one after the other.
+/// Records the jobs of one client, which follow each other.
 class JobRecord {
  public:
   /// Returns the number of the last recorded job.
@@ -26,7 +26,7 @@ class JobRecord {
   void cancelled(Instant now) noexcept;
   /// Records that the job's chunks could not be loaded.
   void failed(Instant now, Instant deadline) noexcept;
-  /// Records that the job is aborted, unless it has ended.
+  /// Records that the job is aborted. Has no effect if the job has ended.
   void aborted(Instant now, Instant deadline) noexcept;
 
  private:

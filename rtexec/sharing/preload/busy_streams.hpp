@@ -37,7 +37,7 @@ class BusyStreams {
     if (!follow(driver, key, key == own_key ? number_of_thread() : key))
       (void)driver.stream_synchronize(stream_of(key));
   }
-  /// Replaces `stream`, which is about to be destroyed, by an event behind its work.
+  /// Handles the destruction of `stream`: replaces its entry by an event that is recorded behind its work.
   void forget(const RealDriver& driver, hal::cuda::Stream stream) noexcept {
     bool busy = false;
     for (auto& entry : entries_) {
@@ -138,7 +138,7 @@ class BusyStreams {
   }
   static constexpr std::uintptr_t null_key = 1; // CU_STREAM_LEGACY, the null stream
   static constexpr std::uintptr_t own_key = 2;  // CU_STREAM_PER_THREAD
-  static constexpr std::uintptr_t gone = 3;     // marks a free entry: no stream has this handle
+  static constexpr std::uintptr_t gone = 3;     // key of an entry that is free again; no stream has this handle
   [[nodiscard]] static hal::cuda::Stream stream_of(std::uintptr_t key) noexcept {
     return reinterpret_cast<hal::cuda::Stream>(key == null_key ? 0 : key);
   }

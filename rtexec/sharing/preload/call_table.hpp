@@ -39,7 +39,7 @@ enum class Id : std::uint16_t {
 struct Row {
   const char* symbol;
   const char* asked;
-  int since; // 1000 times the major number of CUDA's version and 10 times the minor one
+  int since; // CUDA version as 1000 * major + 10 * minor
   Streams streams;
   Treatment treatment;
 };
@@ -47,7 +47,7 @@ struct Row {
 /// Returns the rows in the order of Id.
 [[nodiscard]] std::span<const Row> rows() noexcept;
 [[nodiscard]] inline const Row& row_of(Id id) noexcept { return rows()[static_cast<std::size_t>(id)]; }
-/// Returns the function with this name in libcuda.so.1.
+/// Returns the Id of the function with this name in libcuda.so.1, if the table has it.
 [[nodiscard]] std::optional<Id> find_symbol(std::string_view symbol) noexcept;
 
 } // namespace rtexec::preload

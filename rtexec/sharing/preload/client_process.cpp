@@ -80,7 +80,7 @@ ClientProcess* ClientProcess::make() noexcept {
       });
       instance.store(process.release(), std::memory_order_release);
       std::atexit(ends); // runs after exit handlers of later driver users, before the driver's own
-    } else if (connected.error().code == Errc::cancelled) { // nobody listens at the socket
+    } else if (connected.error().code == Errc::cancelled) { // no daemon listens at the socket
       step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
     } else {
       turn_away(connected.error().what + turned_away_advice);

@@ -88,7 +88,7 @@ class Segments {
   std::map<Address, std::size_t> ranges_;
   std::map<Handle, Chunk> chunks_;
   std::map<Address, Piece> pieces_;
-  std::map<Address, std::size_t> places_; // for each place with a slot: the number of mappings in it
+  std::map<Address, std::size_t> places_; // number of mappings in each place that has a slot
   Handle last_ = Handle{0x7e7e} << 48;    // far from the driver's handles, which are addresses
   std::size_t bytes_ = 0, mapped_ = 0;
 };

@@ -29,7 +29,7 @@ class DeviceMemory final : public client::ClientMemory {
   DeviceMemory(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
       : driver_(driver), context_(context), device_(device) {}
 
-  /// Returns the smallest chunk size of the device.
+  /// Returns the granularity of the device's chunks: the smallest possible size.
   [[nodiscard]] Result<Bytes> granularity() const;
   /// Reserves the address range for `slots` slots of `chunk` bytes. Called once, before any load.
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);

@@ -13,7 +13,7 @@ namespace rtexec::preload {
 
 /// Returns the value of RTEXEC_CLIENT, or an empty text.
 [[nodiscard]] const char* client_name() noexcept;
-/// Returns the directory of the daemon's socket: RTEXEC_DAEMON, or the default.
+/// Returns the directory of the daemon's socket: the value of RTEXEC_DAEMON, or the default.
 [[nodiscard]] const char* daemon_directory() noexcept;
 
 /// True if this process takes part, or if the daemon refuses it. Otherwise calls are just passed on. The first call

@@ -11,7 +11,7 @@ inline constexpr int capture_relaxed = 2;
 inline constexpr hal::cuda::Code deinitialized{4};
 
 struct RealDriver {
-  // contexts
+  // ---- contexts ----
   hal::cuda::Code (*context_retain)(hal::cuda::Context* context, hal::cuda::Ordinal device);
   hal::cuda::Code (*context_current)(hal::cuda::Context* context);
   hal::cuda::Code (*context_set_current)(hal::cuda::Context context);
@@ -19,7 +19,7 @@ struct RealDriver {
   hal::cuda::Code (*context_synchronize)();
   /// Null if the driver has no capture modes.
   hal::cuda::Code (*exchange_capture_mode)(int* mode);
-  // memory
+  // ---- memory ----
   hal::cuda::Code (*granularity)(std::size_t* bytes, const hal::cuda::AllocationProperties* properties, int option);
   hal::cuda::Code (*create)(hal::cuda::AllocationHandle* handle, std::size_t size,
                             const hal::cuda::AllocationProperties* properties, unsigned long long flags);
@@ -40,7 +40,7 @@ struct RealDriver {
                                 hal::cuda::Stream stream);
   hal::cuda::Code (*set_bytes_async)(hal::cuda::DevicePointer to, unsigned char value, std::size_t count,
                                      hal::cuda::Stream stream);
-  // streams and events
+  // ---- streams and events ----
   hal::cuda::Code (*stream_create)(hal::cuda::Stream* stream, unsigned flags);
   hal::cuda::Code (*stream_synchronize)(hal::cuda::Stream stream);
   hal::cuda::Code (*stream_query)(hal::cuda::Stream stream);

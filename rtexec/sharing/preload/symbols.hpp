@@ -12,7 +12,7 @@ using DlSym = void* (*)(void* handle, const char* name);
 /// Returns the C library's dlsym. If this library calls it with RTLD_NEXT, the search begins after this library.
 [[nodiscard]] DlSym real_dlsym() noexcept;
 
-/// Returns libcuda.so.1 if the program has loaded it, otherwise null.
+/// Returns the handle of libcuda.so.1 if the program has loaded it, otherwise null.
 [[nodiscard]] void* driver_library() noexcept;
 /// Returns the driver's own function. Returns null if there is no driver, or it has no function of that name.
 [[nodiscard]] void* real_function(Id id) noexcept;

@@ -33,7 +33,7 @@ namespace rtexec::protocol {
 /// Hello.
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::size_t longest_message = 512;
-/// Limits of the values in a message, in both directions.
+/// Limits of values in the messages of both sides.
 inline constexpr std::uint32_t max_slots = 1u << 20;
 inline constexpr std::uint32_t max_places = 1024;
 inline constexpr std::uint64_t min_chunk = 4096, largest_chunk = std::uint64_t{1} << 40;
@@ -102,7 +102,7 @@ struct Welcome {
   Header header;
   std::uint64_t chunk_bytes = 0;
   std::uint32_t place = 0;       // the client's number at the daemon
-  std::uint32_t frames = 0;      // number of frames of all clients together: Entry::frame is below
+  std::uint32_t frames = 0;      // number of frames on the device; Entry::frame is below it
   std::uint32_t limit_slots = 0; // maximum number of slots of this client's arena
   Mode mode{};
   std::uint32_t declared = 0;       // 1: a rule of the daemon's file declares the client, so Declare is refused
@@ -116,7 +116,7 @@ enum class Refusal : std::uint32_t {
   full,              // the daemon has no free place
   not_allowed,       // a rule, or the identity of the process, forbids it
   limit,             // the client's own limit is reached
-  not_proved,        // a client's deadline could not be guaranteed any more: the text has the inequality
+  not_proved,        // a deadline could no longer be guaranteed; the text has the inequality
   unsupported,       // the client's driver lacks a needed feature
   order,             // wrong order of messages: Declare before Hello, or a second Hello
   stopping,          // the daemon is stopping

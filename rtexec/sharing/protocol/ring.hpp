@@ -16,12 +16,12 @@
 namespace rtexec::protocol {
 
 enum class EntryKind : std::uint16_t {
-  // client to daemon
+  // ---- from client to daemon ----
   request = 1, // `job` requests the device
   done,        // `job`, which was granted, has released the device
-  loaded,      // `slot` holds `frame` and its contents; if `status` is failed, it is as before
-  saved,       // `slot` is saved on the host and unmapped; if `status` is failed, it is as before
-  // daemon to client
+  loaded,      // `slot` has `frame` and its contents; unchanged if `status` is failed
+  saved,       // `slot` is saved on the host and unmapped; unchanged if `status` is failed
+  // ---- from daemon to client ----
   load = 16, // map `frame` into `slot`, and restore the slot's saved contents, if it has any
   save,      // copy `slot` to the host and unmap it: `frame` then belongs to another slot
   hurry,     // others wait for the device, which `job` holds: end it as soon as the device is idle
@@ -36,13 +36,13 @@ struct Entry {
   std::uint32_t slot = 0;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t job = 0;    // of request, done and hurry; 0 for load and save
+  std::uint64_t job = 0;    // job of request, done and hurry; 0 for load and save
   std::int64_t time_ns = 0; // when the entry was written, in CLOCK_MONOTONIC: only for traces
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 static_assert(sizeof(Entry) == 32);
 
-inline constexpr std::uint32_t ring_capacity = 256; // entries: a power of two
+inline constexpr std::uint32_t ring_capacity = 256; // number of entries, a power of two
 
 /// The ring in shared memory. If all bytes are zero, the ring is empty.
 class Ring {

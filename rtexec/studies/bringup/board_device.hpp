@@ -15,10 +15,11 @@
 
 namespace rtexec::bringup {
 
-/// Returns a function that opens the board's device as hal::open_device does. Tests use devices of their own.
+/// Returns a function that opens the board's device with hal::open_device. Tests pass functions that open other
+/// devices.
 [[nodiscard]] executive::OpenDevice device_of(const Board& board);
 
-/// Returns the chunk size for the device: the board's, but at least 2 MiB.
+/// Returns the chunk size for the checks: the board's chunk size, but at least 2 MiB.
 [[nodiscard]] Bytes chunk_of(const Board& board);
 /// Opens the device with at least `chunks` chunks. On a GPU it takes all free memory, because the driver reports the
 /// size of the memory only if no capacity is requested.

@@ -1,4 +1,4 @@
-// Writes a bring-up as a page for people: one HTML file that needs no other.
+// Writes a bring-up as a page for people: one HTML file without references to other files.
 #pragma once
 
 #include "rtexec/studies/bringup/report_comparison.hpp"

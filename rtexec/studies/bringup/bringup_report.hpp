@@ -42,11 +42,11 @@ struct Observer {
 
 /// Returns the name for scripts: "passed", "failed", "skipped".
 [[nodiscard]] const char* name(Outcome outcome);
-/// Returns a text with the significant digits: "12.5 us".
+/// Returns a figure as text with its significant digits: "12.5 us".
 [[nodiscard]] std::string text_of(const Figure& figure);
 
 [[nodiscard]] nlohmann::json to_json(const Report& report);
-/// Reads the report that `rtexec bringup --json` wrote into `file`. Returns bad_input if it cannot.
+/// Reads a report that `rtexec bringup --json` has written into `file`. Returns bad_input if it cannot be read.
 [[nodiscard]] Result<Report> read_report(const std::filesystem::path& file);
 
 } // namespace rtexec::bringup

@@ -39,7 +39,7 @@ std::optional<Answer> answer_of(const std::string& text) {
                 .advice = all.at(2).get<std::string>(),
                 .figures = {}};
   for (const json& each : all.at(3))
-    // A value that is no finite number is null in JSON.
+    // JSON represents a value that is no finite number as null.
     answer.figures.push_back({each.at(0).get<std::string>(), each.at(1).is_number() ? each.at(1).get<double>() : 0,
                               each.at(2).get<std::string>(), each.at(3).get<bool>()});
   return answer;
@@ -98,7 +98,7 @@ std::optional<int> await_end(pid_t child, Duration at_most) {
 } // namespace
 
 ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, const std::function<bool()>& going_on) {
-  std::fflush(nullptr); // otherwise buffered output would be written twice
+  std::fflush(nullptr); // otherwise both processes would write the buffered output
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe is left", "Close files"), .hung = false};
   const hal::FileDescriptor from_child(ends[0]);

@@ -10,7 +10,7 @@
 
 namespace rtexec::bringup {
 
-/// The end of a child process.
+/// How a child process ended.
 struct ChildEnd {
   std::optional<Answer> answer; // absent: the child ended without an answer; "cancelled" if the user stopped it
   bool hung = false;            // it was killed at its timeout

@@ -13,7 +13,7 @@ namespace {
 
 struct CounterCore {
   unsigned core = 0;
-  std::string where; // "A57 cores, cluster 1: core 3"
+  std::string where; // for example "A57 cores, cluster 1: core 3"
   CounterFacts facts;
 };
 

@@ -18,9 +18,9 @@ namespace rtexec::bringup {
 
 enum class Outcome { passed, failed, skipped };
 
-/// A number by which two reports can be compared.
+/// A number in an answer that can be compared between two reports.
 struct Figure {
-  std::string name; // "p99 of core 1"
+  std::string name; // for example "p99 of core 1"
   double value = 0;
   std::string unit; // "us", "MB/s", ...
   bool more_is_better = false;
@@ -52,8 +52,8 @@ struct Subject {
 };
 
 struct Item {
-  const char* name;  // a path that never changes, for scripts: "kernel/preemption"
-  const char* title; // "kernel and its preemption"
+  const char* name;  // a path that never changes, for scripts, such as "kernel/preemption"
+  const char* title; // for people, such as "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
   /// Estimates how long the item takes. Null for an item that only reads files and settings, and disturbs no other
   /// program.

@@ -14,13 +14,13 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer traffic_counters(const Subject& subject);
 /// memory/bandwidth: compares the bandwidth of each core and of all cores with [memory] of the board's file.
 [[nodiscard]] Answer memory_bandwidth(const Subject& subject);
-/// memory/regulation: checks that a budget of memory bandwidth is kept.
+/// memory/regulation: checks that regulation enforces a budget of memory bandwidth.
 [[nodiscard]] Answer memory_regulation(const Subject& subject);
 /// device/rules: checks that the device keeps the rules that promises of deadlines assume, such as separate memory.
 [[nodiscard]] Answer device_rules(const Subject& subject);
-/// device/vmm: measures the cost of mapping chunks, and checks that their contents stay right.
+/// device/vmm: measures the cost of mapping chunks, and checks that their contents do not change.
 [[nodiscard]] Answer device_mapping(const Subject& subject);
-/// device/copies: compares the speed of copies, each way and both at once, with the board's swap costs.
+/// device/copies: compares the speed of copies, in each direction and in both at once, with the board's swap costs.
 [[nodiscard]] Answer device_copies(const Subject& subject);
 /// store/swap: compares the swap store in a file with plain reads and writes with O_DIRECT.
 [[nodiscard]] Answer swap_store(const Subject& subject);

@@ -118,7 +118,7 @@ class Copies {
         from_(device, size_ * count_),
         to_(device, size_ * count_) {}
 
-  /// Returns the rate in bytes per second of copies in one direction, chunk by chunk, until `end`.
+  /// Copies chunk by chunk in one direction until `end`. Returns the rate in bytes per second.
   double rate(EngineKind direction, Instant end) {
     const Instant begin = hal::now();
     std::uint64_t copies = 0;
@@ -173,7 +173,8 @@ class Copies {
   HostMemory from_, to_;
 };
 
-/// Returns the maximum cost of a chunk by the board's file, mapping included; null if the file has none.
+/// Returns the swap cost that applies to a chunk of this size according to the board's file. It includes mapping.
+/// Returns null if the file has none.
 const SwapCost* cost_of(const Board& board, Bytes chunk) {
   const auto found = std::ranges::find_if(
       board.swap_costs, [&](const SwapCost& each) { return each.store == StoreKind::pinned && each.chunk == chunk; });

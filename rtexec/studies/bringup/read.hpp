@@ -11,7 +11,7 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer core_kinds(const Subject& subject);
 
 [[nodiscard]] Answer preemption(const Subject& subject);
-/// Checks the kernel's command line for what the board's file requires.
+/// Checks if the kernel's command line has all options that the board's file requires.
 [[nodiscard]] Answer command_line(const Subject& subject);
 /// Compares the cores that the kernel isolates with those of the board's file.
 [[nodiscard]] Answer isolation(const Subject& subject);

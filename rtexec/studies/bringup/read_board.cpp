@@ -120,7 +120,7 @@ std::string why_absent(const ClockFacts& clock) {
   return file + (file.starts_with("/sys/kernel/debug/") ? ": as root, where debugfs is mounted" : ": no such file");
 }
 
-/// The clocks of a board, grouped by what is known about them.
+/// The clocks of a board, grouped by their states.
 struct Clocks {
   std::vector<SameState> locked, low, moving;
   std::vector<std::string> unknown;
@@ -188,7 +188,7 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
   return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);
 }
 
-constexpr std::int64_t min_headroom = 10'000; // thousandths of a degree
+constexpr std::int64_t min_headroom = 10'000; // minimum headroom in thousandths of a degree
 
 /// Returns the file with the rail's voltage in millivolts, next to the file of the power sensor. Returns an empty
 /// path if there is no such file.

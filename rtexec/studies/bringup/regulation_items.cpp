@@ -60,9 +60,9 @@ class Trier {
 
  private:
   struct Seen {
-    Bytes moved; // by the generators
+    Bytes moved; // bytes moved by the generators
     Duration elapsed{0};
-    DomainReport domain; // covers a little more than `elapsed`
+    DomainReport domain; // report for a time that is slightly longer than `elapsed`
   };
 
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr Duration period = 1ms;
 constexpr int priority = 90;          // priority of the most urgent task of a core
 constexpr std::size_t releases = 500; // on each core, in one turn
-constexpr std::size_t max_turns = 10; // maximum turns of each of the two methods
+constexpr std::size_t max_turns = 10; // maximum number of turns of each method
 constexpr Duration head_start = 20ms;
 
 // ---- cores ----
@@ -39,7 +39,7 @@ std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
 
 // ---- threads ----
 
-/// The threads of one turn: one on each core, all released at the same instants.
+/// The threads of one turn: one thread on each core, all with the same release times.
 class Turn {
  public:
   Turn(const std::vector<CoreLateness>& cores, hal::ThreadSettings settings) : settings_(std::move(settings)) {
@@ -67,7 +67,8 @@ class Turn {
   [[nodiscard]] const std::vector<Duration>& of(std::size_t index) const { return late_[index]; }
 
  private:
-  /// Waits as TaskRun::await_release does. Drops releases that pass while the thread is late, as cyclictest does.
+  /// Waits for the releases as TaskRun::await_release does, and notes the lateness of each. Drops releases that pass
+  /// while the thread is late, as cyclictest does.
   void wait_for_releases(std::vector<Duration>& late) noexcept {
     while (begun_.value() == 0) begun_.wait(0);
     if (first_ == Instant::max()) return;
@@ -88,7 +89,7 @@ class Turn {
   std::vector<std::vector<Duration>> late_; // by core
 };
 
-/// The scheduling of the threads: FIFO, or SCHED_DEADLINE in a partition if FIFO is refused.
+/// The scheduling class of the threads: SCHED_FIFO, or SCHED_DEADLINE in a partition if SCHED_FIFO is refused.
 struct Scheduling {
   hal::ThreadSettings settings;
   std::string name;

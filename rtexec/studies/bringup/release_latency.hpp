@@ -23,9 +23,9 @@ struct CoreLateness {
 
 struct MeasuredLateness {
   std::vector<CoreLateness> cores; // at least one, each with releases
-  std::string scheduling;          // "FIFO 90"
+  std::string scheduling;          // for example "FIFO 90"
   std::string no_peer;             // reason why cyclictest did not run; empty if it did
-  std::string without = {};        // what a run has and this machine refused: "deep idle states: ..."
+  std::string without = {};        // requests of a run that this machine refused: "deep idle states: ..."
 };
 
 /// Measures the lateness. Returns cancelled if the user stopped it. Returns refused, with advice, if another run has

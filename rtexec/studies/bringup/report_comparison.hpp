@@ -24,9 +24,9 @@ struct Change {
 };
 
 struct Comparison {
-  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"; also the version, if it differs
+  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"; with the version if it differs
   bool other_board = false;
-  std::vector<Change> changes; // items that are in both reports and changed, in the order of the new one
+  std::vector<Change> changes; // changed items that both reports have, in the order of the new one
 
   [[nodiscard]] bool lost() const;
 };

@@ -14,7 +14,7 @@ struct StoreRates {
   double out_ratio = 0, in_ratio = 0; // median over rounds of the store's rate / the plain rate
   std::string store;                  // the store's description of itself
   std::string fallback;               // features that the store lacks, one a line
-  bool direct = false;                // plain reads and writes bypassed the page cache
+  bool direct = false;                // true: plain reads and writes bypassed the page cache
   Bytes chunk;
 };
 

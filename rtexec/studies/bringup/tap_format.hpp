@@ -1,5 +1,5 @@
-// Writes TAP version 13 (testanything.org), flat, so that readers of the kernel's dialect can read it too. Control
-// characters and '#' are escaped, so that no text of an item can be mistaken for TAP syntax.
+// Writes TAP version 13 (testanything.org) without subtests, so that readers of the Linux kernel's dialect (KTAP) can
+// read it too. Control characters and '#' are escaped, so that no text of an item can be mistaken for TAP syntax.
 #pragma once
 
 #include "rtexec/studies/bringup/bringup_report.hpp"
@@ -12,12 +12,12 @@ namespace rtexec::bringup {
 
 class TapWriter {
  public:
-  /// Writes version and plan. Flushes every line. `out` must outlive this object.
+  /// Writes the TAP version and the plan. Each line is flushed. `out` must outlive this object.
   TapWriter(std::ostream& out, std::size_t items);
 
   /// Writes "ok 3 - NAME: STATE", and a YAML block if the item failed or has figures.
   void result(const Entry& entry);
-  /// Writes "# TEXT".
+  /// Writes the comment line "# TEXT".
   void diagnostic(std::string_view text);
   void bail_out(std::string_view why);
 

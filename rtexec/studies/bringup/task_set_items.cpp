@@ -139,7 +139,7 @@ TaskSet short_task_set(const Subject& subject) {
   TaskSet set;
   set.board = subject.board.name;
   set.executive.duration = std::max<Duration>(subject.length, 1s);
-  set.executive.allow_degraded = true; // missing rights are reported
+  set.executive.allow_degraded = true; // the run then reports missing rights
   const Bytes enough{32 * subject.board.chunk.count};
   set.device.capacity = subject.board.capacity == Bytes{0} ? enough : std::min(enough, subject.board.capacity);
   Task control = task_of(on_core, WorkloadKind::custom, 10ms);

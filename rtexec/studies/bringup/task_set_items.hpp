@@ -23,7 +23,7 @@ struct ShortRun {
   Plan plan;
   Report report; // empty unless the plan promises all deadlines
 };
-/// Measures, plans and runs the set. Returns errors of the executive and of profile().
+/// Measures the execution times, plans and runs the set. Returns errors of the executive and of profile().
 [[nodiscard]] Result<ShortRun> run_short_set(const Subject& subject);
 
 [[nodiscard]] Answer judge(const ShortRun& run, const Subject& subject);

@@ -14,7 +14,7 @@
 namespace rtexec::bringup {
 namespace {
 
-constexpr std::uint64_t batch = 500; // events between two readings of the clock
+constexpr std::uint64_t batch = 500; // number of events between two readings of the clock
 constexpr std::size_t batches = 80;
 
 /// Emits `events` events. Returns the processor time of this thread for each, in nanoseconds.

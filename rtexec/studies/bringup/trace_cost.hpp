@@ -9,8 +9,8 @@
 namespace rtexec::bringup {
 
 struct TraceCost {
-  double off_ns = 0;         // per event without a recording; median
-  double on_ns = 0;          // per event with a recording; median
+  double off_ns = 0;         // median per event without a recording
+  double on_ns = 0;          // median per event with a recording
   std::uint64_t emitted = 0; // number of events emitted during the recording
   std::uint64_t recorded = 0;
   std::uint64_t lost = 0;

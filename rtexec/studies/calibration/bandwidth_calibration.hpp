@@ -48,7 +48,7 @@ struct CoreTraffic {
 };
 
 struct BandwidthCalibration {
-  std::vector<CoreTraffic> alone;  // by core
+  std::vector<CoreTraffic> alone;  // one for each core
   std::vector<Bandwidth> together; // reported sum, by number of generators from 1 on
   /// Returns the bandwidth of the fastest core that runs alone (in `alone`, or in the first entry of `together`), and
   /// the largest sum that any number of cores reached. Both are rounded down to 1 MB/s.

@@ -15,7 +15,7 @@ namespace rtexec::study {
 class Corunner {
  public:
   virtual ~Corunner() = default;
-  [[nodiscard]] virtual Bytes moved() const = 0; // bytes since its start; any thread may call
+  [[nodiscard]] virtual Bytes moved() const = 0; // total since its start; any thread may call
 };
 
 enum class CorunnerKind {

@@ -89,7 +89,7 @@ class Bench {
   hal::Device& device_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::Network> whole_, cut_;
-  std::uint32_t segments_ = 1; // number of segments of cut_, which is bound if there are several
+  std::uint32_t segments_ = 1; // segments of `cut_`, which is bound only if there are several
 };
 
 MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jobs) {

@@ -29,7 +29,7 @@ struct MeasuredCuts {
   Duration whole{0}; // median of a job in one piece
   Duration cut{0};   // median of a job in segments
   Duration each{0};  // cost of each cut: (job in segments - preceding job in one piece) / number of cuts; median
-  Duration worst{0}; // 99th percentile of that cost
+  Duration worst{0}; // 99th percentile of the cost of each cut
 };
 
 struct CutCalibration {

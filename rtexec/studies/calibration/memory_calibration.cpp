@@ -94,7 +94,7 @@ class Measurement {
     if (!bound && bound.error().code == Errc::out_of_memory) return std::nullopt;
     if (!bound) throw Failed{bound.error()};
     Times least{.job = Duration::max(), .after = Duration::max(), .kernels = Duration::max()};
-    for (unsigned i = 0; i <= options_.jobs; ++i) { // the first one warms up
+    for (unsigned i = 0; i <= options_.jobs; ++i) { // job 0 warms up and does not count
       const Times times = run(*workload, i, way.policy);
       if (i == 0) continue;
       least.job = std::min(least.job, times.job);

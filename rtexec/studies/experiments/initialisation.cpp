@@ -34,7 +34,7 @@ std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   return sizes;
 }
 
-/// Measures medians on a platform. Throws Failed.
+/// Measures on a platform and returns medians. Throws Failed.
 class Measuring {
  public:
   Measuring(InitialisationPlant& plant, const InitialisationStudy& study, const std::function<bool()>& going_on)

@@ -54,7 +54,7 @@ class InitialisationPlant {
   [[nodiscard]] virtual std::vector<PageStart> starts() const = 0;
   /// True if there is a GPU. Without a GPU, the host does the work of every case, and there is no crossover.
   [[nodiscard]] virtual bool has_gpu() const = 0;
-  /// Returns the largest size up to `size` that the workload can have.
+  /// Returns the largest possible size of the workload that is not above `size`.
   [[nodiscard]] virtual Bytes size_of(const std::string& workload, Bytes size) const = 0;
   /// Measures a case once.
   [[nodiscard]] virtual Result<InitialisationMeasure> measure(const InitialisationCase& wanted) = 0;
@@ -104,7 +104,7 @@ struct InitialisationResult {
   std::string workload;
   std::vector<InitialisationSize> sizes{};
   std::vector<tasks::InitialisationTimes> small{}; // by size: by the host and in one tile; empty without a GPU
-  std::optional<Bytes> crossover{};                // for pages on the host
+  std::optional<Bytes> crossover{};                // size from which the GPU is faster, for pages on the host
 };
 
 struct InitialisationTimeline {

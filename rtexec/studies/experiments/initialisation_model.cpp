@@ -13,14 +13,14 @@ using tasks::initialise::TileTimes;
 
 /// The paper says of a prefetch that it "can cause around 5us latency by itself"
 constexpr double prefetch_ns = 5000;
-constexpr double largest = 64 << 20; // bytes, at which the paper's greatest reductions are assumed
+constexpr double largest = 64 << 20; // bytes at which the paper's greatest reductions are assumed to occur
 /// Assumed ratio: the kernel's time / the host's time to initialise the same number of bytes
 constexpr double kernel_share = 0.25;
 
 struct ModelledWorkload {
   std::string_view name;
-  double reduction;        // maximum reduction of the initialisation
-  double kernel_reduction; // maximum reduction of the kernel that follows
+  double reduction;        // maximum relative reduction of the initialisation time
+  double kernel_reduction; // maximum relative reduction of the following kernel's time
   double crossover;        // bytes from which tiles are faster than the host; 0: always
 };
 

@@ -85,10 +85,10 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
       .facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
 }
 
-/// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited (Fig. 30). The figure has worst cases
-/// of 1775 us without and 1410 us with the limit, and a range of times that is 4 times as wide without it. The
-/// shortest time of 1288 us follows from these. Bursts are a free choice. With them the worst case is about 1775 us
-/// without a limit, the variance is 7 times as high (7.3), and the mean hardly changes.
+/// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited. Fig. 30 shows worst cases of 1775 us
+/// without a limit and of 1410 us with it. The range of times without a limit is 4 times as wide. So the shortest
+/// time is 1288 us. Bursts are a free choice. With them the worst case is about 1775 us without a limit, the variance
+/// is 7 times as high (7.3), and the mean hardly changes.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,

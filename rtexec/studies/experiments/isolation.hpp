@@ -28,7 +28,7 @@ struct IsolationCase {
 };
 
 struct IsolationMeasure {
-  double performance = 0;     // in the workload's unit; more is better
+  double performance = 0;     // in the workload's unit; larger is better
   Bandwidth corunners{0};     // bandwidth of all co-runners together
   Bandwidth device{0};        // bandwidth of the device while it worked; 0: not known
   Duration mean{0}, worst{0}; // time of an execution on a machine, of a whole job in the model
@@ -104,7 +104,7 @@ struct IsolationStudy {
 struct IsolationRow {
   BandwidthLimit limit;
   std::vector<IsolationMeasure> measures{}; // by number of co-runners
-  std::vector<double> speedup{};            // percent, relative to the same co-runners without a limit
+  std::vector<double> speedup{};            // percent, relative to the case without a limit
   double mean = 0, variance = 0;            // of performance over numbers of co-runners (Figs. 27, 29)
 };
 

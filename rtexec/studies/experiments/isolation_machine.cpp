@@ -349,7 +349,7 @@ class DeviceWorkloads {
     return Bytes{kibibytes * 1024};
   }
 
-  /// Returns the task of a workload that list() names.
+  /// Returns the task for a workload whose name list() returned.
   Task task_of(const std::string& name) const {
     Task task;
     task.name = name;

@@ -51,7 +51,7 @@ struct IsolationMachine {
   Duration period{std::chrono::milliseconds(1)}; // period of regulation
   Duration length{0};                            // minimum length of a measurement
 
-  /// Returns a workload that is valid until the next call, or the end of this object
+  /// Returns the workload of this name. It is valid until the next call, or until the end of this object
   std::function<Result<IsolatedWorkload*>(const std::string& name)> prepare;
   StartCorunner corun;
   std::function<Result<std::unique_ptr<regulation::Regulation>>(std::span<const regulation::RegulatedDomain>,

@@ -39,7 +39,7 @@ struct IsolationSetup {
   bool stand_in = false;              // the event is a substitute, not memory traffic
   std::shared_ptr<void> machine{};    // data that the platforms use; it outlives them
   std::vector<std::unique_ptr<IsolationPlant>> plants{};
-  IsolationStudy study{}; // applies to each platform
+  IsolationStudy study{}; // the study to run on each platform
 };
 
 /// Makes the set-up. `going_on` returns false once the user wants to stop; any thread may call it. Returns bad_input

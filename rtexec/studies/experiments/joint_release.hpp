@@ -21,7 +21,7 @@ class JointRelease {
   explicit JointRelease(std::span<const MemoryCase> set);
 
   struct Start {
-    std::size_t task = 0; // index in the set
+    std::size_t task = 0; // index of the task in the set
     bool beside = false;  // it runs on the second compute engine
     bool paired = false;  // it starts together with another task
     friend bool operator==(const Start&, const Start&) = default;

@@ -74,7 +74,7 @@ struct MemoryWorkload {
   WorkloadKind kind = WorkloadKind::vector_add;
   std::vector<unsigned> sizes; // ascending; the same number for all workloads, at least 4
 };
-/// Returns eight sizes, each about the same factor above the previous one.
+/// Returns eight sizes from `least` to `most`. Each is larger than the previous one by about the same factor.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most);
 
 struct MemoryStudy {
@@ -85,7 +85,7 @@ struct MemoryStudy {
   double max_memory = 0.6;            // limit of a chosen mix, as a share of its memory under D
 };
 
-/// An estimate, and its distance from the shortest measured time, in percent of that time.
+/// An estimated time, and its difference from the shortest measured time, in percent of the measured time.
 struct MemoryEstimate {
   Duration time{0};
   double error = 0;
@@ -132,7 +132,7 @@ struct MemoryPair {
 
 /// All tasks of a mix under certain policies (the paper's Fig. 9 and Table V).
 struct MemoryConfiguration {
-  std::string name; // "D", "MO", "CO"
+  std::string name; // "D", "MO" (all under M) or "CO" (chosen)
   std::vector<MemoryPolicy> policies;
   Bytes memory;
   std::vector<Duration> responses; // medians, by task
@@ -174,12 +174,12 @@ struct MemoryExperiment {
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
 /// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
-/// Returns the size of all buffers of a workload.
+/// Returns the total size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);
 
 /// Returns the number of measurements. The experiment calls `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
-/// Runs the experiment. Returns cancelled if `going_on` returned false. Other errors are the platform's.
+/// Runs the experiment. Returns cancelled if `going_on` returned false. Also returns errors of the platform.
 [[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
                                                              const std::function<bool()>& going_on);
 
@@ -208,7 +208,8 @@ struct MemoryChoice {
 /// M or H contributes its wait: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
-/// Returns mean and worst error of one workload's points under `policy`, or under all policies if it is absent.
+/// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent,
+/// considers all policies.
 [[nodiscard]] policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,
                                             MemoryEstimate PolicyTime::*estimate);
 

@@ -34,7 +34,7 @@ class JointRun {
       jobs_.push_back({.run = this, .task = jobs_.size(), .workload = workload.get()});
   }
 
-  /// Runs a round; returns when all jobs have ended.
+  /// Runs a round, and returns its times when all jobs have ended.
   MemoryRound operator()() {
     {
       const std::scoped_lock lock(mutex_);

@@ -17,7 +17,7 @@ using policies::Lines;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Internal units: nanoseconds, bytes, bytes per nanosecond.
+// The unit of internal values is nanoseconds, bytes, or bytes per nanosecond.
 double rate_of(Bandwidth bandwidth) { return static_cast<double>(bandwidth.bytes_per_second) * 1e-9; }
 double time_of(Duration duration) { return static_cast<double>(duration.count()); }
 Duration duration_of(double ns) { return Duration(std::llround(ns)); }
@@ -237,7 +237,7 @@ class Run {
     now_ = to;
   }
 
-  /// Advances to the next event.
+  /// Advances the virtual time to the next event.
   void step() {
     share_memory();
     const double progress = speed();
@@ -273,7 +273,7 @@ class Run {
   const ContentionRun& run_;
   Memory memory_;
   std::vector<Core> cores_;
-  std::vector<double> demand_, given_; // current rates
+  std::vector<double> demand_, given_; // current demand and current rate of each core
   Chance chance_;
   std::optional<BandwidthRegulator> regulator_;
   double now_ = 0, tick_ = never;

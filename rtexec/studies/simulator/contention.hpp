@@ -41,13 +41,13 @@ struct SharedMemory {
   Bandwidth saturation{0};         // maximum of all cores together
 };
 
-/// Returns the bandwidth that each core gets, given its demand.
+/// Returns the bandwidth that each core gets. `demand` has the bandwidth that each core requests.
 [[nodiscard]] std::vector<Bandwidth> shares(const SharedMemory& memory, std::span<const Bandwidth> demand);
 
 /// A frame, which is repeated: a CPU part on core 0, then a part on the device. Times are without any other traffic.
 struct Frame {
   Duration cpu{0};
-  Bytes traffic{0};        // of the CPU part, spread evenly over it
+  Bytes traffic{0};        // traffic of the CPU part, evenly distributed over its time
   double memory_bound = 0; // share of the CPU part's time in which it waits for memory
   Duration device{0};
   Bytes device_traffic{0};

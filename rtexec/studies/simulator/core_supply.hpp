@@ -33,7 +33,7 @@ class CoreSupply {
   [[nodiscard]] virtual std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) = 0;
   /// Returns the next instant at which choose() may give another result, even if no part ends or becomes ready.
   [[nodiscard]] virtual Instant changes_at(Instant now) const = 0;
-  /// Notes that `time` has passed since choose().
+  /// Accounts for `time`, which has passed since the last choose().
   virtual void pass(Duration time) = 0;
 };
 
@@ -64,7 +64,7 @@ class ReservedCore final : public CoreSupply {
     void replenish(Instant now);
   };
   std::vector<Server> neighbours_;
-  std::vector<std::optional<Server>> before_, after_; // by task
+  std::vector<std::optional<Server>> before_, after_; // by task: reservations of its first and last parts
   std::vector<bool> last_;                            // by task: true if the last part is or was ready, not the first
   Server* running_ = nullptr;
   Instant next_ = Instant::max(); // the next replenishment or arrival of a neighbour
@@ -90,7 +90,7 @@ struct CoreRegulation {
   Duration tick{0};                  // execution time of the regulating thread in each period
   bool greedy = false;               // true: best-effort work moves lines whenever no part is ready
   std::function<Duration()> latency; // of a tick, and from the end of the budget until the core stops
-  std::function<Burst(std::uint32_t task, bool last)> burst; // returns the burst of a part
+  std::function<Burst(std::uint32_t task, bool last)> burst; // returns the memory traffic of a part
 };
 
 class RegulatedCore final : public CoreSupply {

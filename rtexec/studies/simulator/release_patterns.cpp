@@ -20,7 +20,8 @@ constexpr Instant never = Instant::max();
 constexpr std::size_t max_record_bytes = std::size_t{1} << 30;
 constexpr Duration longest_execution = std::chrono::hours(1); // maximum of a recorded execution, as of a WCET
 
-/// Mixes several numbers into one (splitmix64), so that a job's random numbers do not depend on earlier draws.
+/// Mixes several numbers into one random number (splitmix64). So a job's random numbers do not depend on the order of
+/// the draws.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t value = seed;
   for (const std::uint64_t each : {a, b}) {
@@ -56,7 +57,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   return fields;
 }
 
-/// The positions of the columns that are read.
+/// The positions of the columns that are read from a record.
 struct Columns {
   std::size_t count = 0, task = 0, begin = 0, end = 0, outcome = 0;
   std::optional<std::size_t> executed; // absent in records of older versions
@@ -118,7 +119,7 @@ std::vector<bool> kept_grids(const TaskSet& tasks) {
 }
 
 NextRelease sporadic_releases(const TaskSet& tasks, std::uint64_t seed) {
-  std::vector<std::pair<Duration, std::uint64_t>> drawn; // period, number of draws
+  std::vector<std::pair<Duration, std::uint64_t>> drawn; // of each task: its period, and the number of draws so far
   for (const Task& task : tasks.tasks) drawn.emplace_back(task.period, 0);
   return [drawn = std::move(drawn), on_grid = kept_grids(tasks), seed](std::uint32_t task, Instant earliest) mutable {
     if (on_grid[task]) return earliest;

@@ -634,7 +634,7 @@ class Simulation {
   std::vector<TaskRun> runs_;
   std::vector<Instant> release_at_; // by task: next instant to consider a release
   std::vector<Instant> ready_at_;   // by task: end of the release latency
-  Instant next_timer_ = never;      // the earliest of all timers
+  Instant next_timer_ = never;      // earliest of all timers
   bool timers_changed_ = true;
   bool any_undecided_ = false;
   std::vector<Core> cores_;

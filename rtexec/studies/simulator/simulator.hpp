@@ -43,7 +43,7 @@ namespace rtexec::simulator {
 struct Step {
   enum class Kind : std::uint8_t {
     release, // the job starts; its deadline counts from `nominal`
-    skip,    // the release at `nominal` is dropped; `job` is the next job
+    skip,    // the release at `nominal` is dropped; `job` is the number of the next job
     request, // the first part is done, and the job needs the device
     hand_on, // the first part is done, and the last one follows: the task uses no device
     execution_start,
@@ -122,11 +122,11 @@ struct Options {
 };
 
 struct TaskStatistics {
-  std::uint64_t released = 0; // jobs started
+  std::uint64_t released = 0; // number of started jobs
   std::uint64_t completed = 0;
   /// Jobs that ended after their deadline, were aborted, failed, or were late when the run ended
   std::uint64_t missed = 0;
-  std::uint64_t skipped = 0; // releases dropped
+  std::uint64_t skipped = 0; // number of dropped releases
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
   std::uint64_t paired = 0; // jobs that began on the device while a job of another task executed
@@ -134,7 +134,7 @@ struct TaskStatistics {
   std::uint64_t preempted = 0;
   std::uint64_t chunks_in = 0;      // chunks of its memory that were copied in
   std::uint64_t chunks_out = 0;     // chunks of its memory that were copied out
-  std::uint64_t chunks_dropped = 0; // chunks taken away without a copy
+  std::uint64_t chunks_dropped = 0; // chunks of its memory that were taken away without a copy
   Duration response_max{0};         // of completed jobs, since their nominal releases
   Duration unfinished{0};           // age of a job that had not ended at the end of the run
   [[nodiscard]] Duration longest() const { return std::max(response_max, unfinished); }
@@ -142,7 +142,7 @@ struct TaskStatistics {
 
 struct Outcome {
   std::vector<TaskStatistics> tasks; // in the order of the set
-  std::uint64_t events = 0;          // number of events that the device scheduler decided on
+  std::uint64_t events = 0;          // number of events that the device scheduler handled
   Instant end{};
   bool stopped = false; // a task's policy ended the run
   [[nodiscard]] std::uint64_t missed() const;

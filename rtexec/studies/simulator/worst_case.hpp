@@ -18,7 +18,7 @@ struct Search {
 };
 
 struct WorstCase {
-  TaskSet tasks; // the tasks, with the releases that lead to the worst case; deadlines and all else are unchanged
+  TaskSet tasks; // the tasks with the releases that lead to the worst case; the rest is unchanged
   Options run;   // simulates the run from its start to the end of `job`, without observers
   policies::JobId job;
   Duration response{0};

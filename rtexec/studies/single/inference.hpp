@@ -37,7 +37,7 @@ class Inference {
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  /// Returns the workload. Its detections and classes are those of the last job that run() executed.
+  /// Returns the workload. Its detections and classes are the results of the last job of run().
   [[nodiscard]] const Workload& workload() const { return *workload_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
@@ -57,7 +57,7 @@ class Inference {
  private:
   void bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  std::unique_ptr<hal::Device> device_; // outlives the workload
+  std::unique_ptr<hal::Device> device_; // must outlive the workload
   std::unique_ptr<Workload> workload_;
   std::vector<std::filesystem::path> files_;
   Preprocessing preprocessing_;

@@ -13,14 +13,14 @@
 
 namespace rtexec::study {
 
-/// Reads the recording from its beginning.
+/// Reads the recording from its begin, and passes the set-up of the run and its records on.
 using ReadRecords = std::function<Result<traces::ReadSummary>(traces::RunSetup&, traces::RecordHandler&)>;
 
 [[nodiscard]] Result<traces::Analysis> analyze(const ReadRecords& read,
                                                std::vector<traces::AnalysisObserver*> observers,
                                                const traces::PwcetOptions& pwcet);
 
-/// An interval ("2.5s..3s"), counted from the beginning of the recording.
+/// A time interval such as "2.5s..3s", relative to the begin of the recording.
 struct Stretch {
   Duration from{0}, to{0};
 };

@@ -1,4 +1,4 @@
-// Studies, most of them from the literature, ready to be repeated: data only.
+// Predefined studies, most of them from the literature, as data.
 #pragma once
 
 #include "rtexec/studies/sweep/study.hpp"

@@ -20,7 +20,7 @@
 
 namespace rtexec::study {
 
-/// A necessary condition, which every feasible set meets.
+/// A condition that every schedulable set meets. A set that violates it is certainly not schedulable.
 enum class Necessary {
   utilisation, // the utilisation is at most 1
   memory,      // additionally, the largest task fits into the memory
@@ -32,7 +32,7 @@ struct Column {
   std::variant<policies::DeviceTest, Necessary> test{};
   policies::MemoryModel memory{};
   unsigned copy_engines = 1;
-  policies::Levels levels{}; // used by `segmented`
+  policies::Levels levels{}; // used by the test `segmented`
 };
 
 /// Returns all columns for this order of jobs, the weakest first. If `segments` is true, the columns are for tasks
@@ -45,7 +45,7 @@ enum class Axis { tasks, utilisation, reduced, high };
 [[nodiscard]] std::string_view name_of(Axis axis);
 
 struct Study {
-  std::string source_name{}; // origin of the tasks
+  std::string source_name{}; // name of the tasks' origin
   policies::TaskSource source{};
   policies::StudyDevice device{};
   Order order = Order::edf;
@@ -73,7 +73,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// The outcome of each task set, if known: the tests that proved it. Only one thread writes each entry.
+/// The outcome of each task set, if known: the tests that proved it. Each entry is written by one thread only.
 class Outcomes {
  public:
   Outcomes(std::size_t rows, std::size_t sets)

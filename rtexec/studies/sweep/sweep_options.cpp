@@ -47,7 +47,7 @@ std::vector<double> values_of(const std::string& option, const std::string& text
 
 template <class T> using Parser = Result<T> (*)(std::string_view);
 
-/// Parses `text` into `value`; an empty text leaves it unchanged.
+/// Parses `text` into `value`. An empty text leaves `value` unchanged.
 template <class T> void take(const char* option, const std::string& text, Parser<T> parse, T& value) {
   if (!text.empty()) value = value_of(option, text, parse);
 }

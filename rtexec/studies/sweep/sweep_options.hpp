@@ -25,7 +25,7 @@ struct SweepOptions {
   std::uint64_t seed = 1;
 };
 
-/// Converts options into a study. Returns bad_input, with the name of the wrong option.
+/// Converts options into a study. Returns bad_input with the name of the wrong option.
 [[nodiscard]] Result<Study> study_of(const SweepOptions& options);
 
 } // namespace rtexec::study
