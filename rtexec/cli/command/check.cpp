@@ -39,7 +39,7 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;
   for (Task& task : set.tasks) {
-    if (!task.wcet) continue; // planning uses the profile's if the workload is the same
+    if (!task.wcet) continue; // planning uses the profile's time if the workload is the same
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     if (entry == nullptr)
       give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");

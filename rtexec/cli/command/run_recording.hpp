@@ -30,9 +30,11 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// Starts the recording, as executive::Setup::record. With a flight recorder, SIGUSR1 then requests a snapshot.
+  /// Starts the recording. The function for executive::Setup::record. With a flight recorder, SIGUSR1 then requests a
+  /// snapshot.
   [[nodiscard]] Result<> start();
-  /// Request a snapshot, as ExecutiveSetup::on_miss and on_wcet_exceeded. Any thread without real-time priority.
+  /// Request a snapshot. The functions for executive::Setup::on_miss and on_wcet_exceeded. Any thread without real-time
+  /// priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   void excess(const TaskSet& tasks, const WcetExcess& excess);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }

@@ -51,7 +51,7 @@ class Command {
   [[nodiscard]] Command add(const std::string& name, const std::string& help) const;
   void needs_subcommand() const;
 
-  /// Adds an option with a value. `type` is the name of the value in help. It is an argument if `names` begins
+  /// Adds an option with a value. `type` is the name of the value in help. The option is an argument if `names` begins
   /// without a dash.
   template <class Value>
   Option option(const std::string& names, Value& value, const std::string& type, const std::string& help) const;

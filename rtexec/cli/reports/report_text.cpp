@@ -325,7 +325,7 @@ void print_chains(std::ostream& out, const Report& report) {
   table.print(out);
 }
 
-/// Prints the count `what` of each task that has this count.
+/// Prints one count (a member of TaskReport) of every task that has it. `what` is the label.
 void print_counts(std::ostream& out, const char* what, const Report& report,
                   std::optional<std::uint64_t> TaskReport::*count) {
   report::NameList tasks;

@@ -91,7 +91,8 @@ std::string speed(double bytes) {
   return readable(Bytes{static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))}) + "/s";
 }
 
-/// A column of the table. They are in the order of importance, because a narrow terminal shows only the first ones.
+/// A column of the table. The columns are listed in the order of importance, because a narrow terminal shows only the
+/// first ones.
 struct Column {
   const char* title;
   std::string (*cell)(const Row&);

@@ -109,7 +109,8 @@ std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::
   return whole.size() <= room.lines ? whole : cut;
 }
 
-/// A column of the table. They are in the order of importance, because a narrow terminal shows only the first ones.
+/// A column of the table. The columns are listed in the order of importance, because a narrow terminal shows only the
+/// first ones.
 struct Column {
   const char* title;
   std::string (*cell)(const TaskStatus&, const RunStatus&);

@@ -1,6 +1,5 @@
 // Charts of studies: curves over the values of one quantity, and lengths of executions. Each chart is an SVG file
 // without references to other files.
-// references to other files.
 #pragma once
 
 #include <rtexec/units.hpp>

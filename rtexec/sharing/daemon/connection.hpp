@@ -74,7 +74,7 @@ class Connection {
   // The dispatcher's reports about the client, written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
   std::atomic<std::int64_t> ending{0}; // when the client began to end, in ns of CLOCK_MONOTONIC; 0: it has not
-  std::atomic<int> expelled{-1};       // an Expelled; -1: not expelled
+  std::atomic<int> expelled{-1};       // a value of Expelled; -1: not expelled
 
  private:
   struct Shared {

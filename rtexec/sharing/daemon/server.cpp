@@ -27,8 +27,8 @@ using protocol::Letter;
 constexpr Duration to_leave = 1s; // time for a process to end after it has closed its socket
 constexpr Duration between_rounds = 50ms;
 constexpr Duration between_attempts = 100ms; // pause after a failed accept(), for example for lack of descriptors
-// Limits of connections, observers included: in total, for one user, for one process, and a limit of the total above
-// which only the daemon's own user may connect.
+// Limits of connections, observers included: in total, of one user, and of one process. `max_of_others` is the total
+// above which only the daemon's own user may connect.
 constexpr std::size_t max_connections = 1024, max_of_user = 512, max_of_process = 16,
                       max_of_others = max_connections - 64;
 

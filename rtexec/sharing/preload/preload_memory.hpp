@@ -98,7 +98,7 @@ class DeviceMemory final : public client::ClientMemory {
   hal::InheritingMutex moving_;                     // guards the following members; chunks do not move during end()
   Lane loads_, saves_;
   bool ended_ = false;
-  std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes so far, and at the last full settle()
+  std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes: in total; at the last settle()
   std::mutex settling_;                               // guards the following member
   std::vector<std::pair<hal::cuda::DevicePointer, std::size_t>> retired_;
 };

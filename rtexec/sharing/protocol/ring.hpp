@@ -32,7 +32,7 @@ enum class Outcome : std::uint16_t { done, failed };
 
 struct Entry {
   std::uint16_t kind = 0;
-  std::uint16_t status = 0; // an Outcome
+  std::uint16_t status = 0; // a value of Outcome
   std::uint32_t slot = 0;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;

@@ -19,7 +19,7 @@
 namespace rtexec::study {
 
 struct CutCalibrationOptions {
-  unsigned jobs = 200; // jobs in segments for each number of segments, and as many in one piece
+  unsigned jobs = 200; // jobs for each number of segments, and as many in one piece
   double margin = 1.2; // factor by which the proposed cost exceeds the measured one
 };
 

@@ -97,7 +97,7 @@ struct InitialisationRow {
 struct InitialisationSize {
   Bytes size;
   std::vector<InitialisationRow> rows{};          // one for each state of the pages
-  Duration kernel_unified{0}, kernel_enhanced{0}; // after the host's initialisation; after that in the best tiles
+  Duration kernel_unified{0}, kernel_enhanced{0}; // after initialisation by the host, and in the best tiles
 };
 
 struct InitialisationResult {
@@ -126,7 +126,8 @@ struct InitialisationFound {
                                                              const InitialisationStudy& study,
                                                              const std::function<bool()>& going_on);
 
-/// Returns the overlap of initialising and prefetching: the time of both at once divided by the time of at least one.
+/// Returns the overlap of initialising and prefetching: the time in which both happen, divided by the time in which
+/// at least one happens.
 [[nodiscard]] double overlap(const std::vector<tasks::initialise::TileTimes>& tiles);
 
 } // namespace rtexec::study

@@ -170,7 +170,7 @@ struct MemoryExperiment {
 
 /// Returns the tasks of the paper's mix. An experiment uses those that its study contains.
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
-/// Returns the workloads whose two instances run together.
+/// Returns the workloads that are also measured with two instances running together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
 /// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);

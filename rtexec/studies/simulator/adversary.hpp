@@ -30,7 +30,7 @@ inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <=
 /// A task set and the claimed bounds on its parts. Tests also use analyses that are wrong on purpose.
 struct Claim {
   TaskSet tasks;
-  Plan plan; // attacked: ready_by, device_done_by and response_bound of tasks with a response_bound
+  Plan plan; // attacks try to break ready_by, device_done_by and response_bound of its tasks
   Duration release_latency{0};
   /// The maximum length of a machine stop (platform stall). `between` is the minimum time between two stops
   Duration hold_up{0};

@@ -211,7 +211,8 @@ class Run {
     memory_.share(given_);
   }
 
-  /// Returns the progress of the running part, in ns of its time alone per ns. Also sets the rate of core 0.
+  /// Returns the progress of the running part: nanoseconds of its time without other traffic, per nanosecond. Also
+  /// sets the rate of core 0.
   double speed() {
     if (!on_cpu_) {
       double traffic = 0;
