@@ -267,7 +267,7 @@ class Experiment {
     return set;
   }
 
-  /// Returns a task with its data for co-running, from its measurement alone. A task without a measurement co-runs
+  /// Returns a task with its data for co-running, as measured while it ran alone. A task without a measurement co-runs
   /// with no other.
   static MemoryCase co_running(const MemoryPoint& point, WorkloadKind kind, MemoryPolicy policy) {
     MemoryCase made{kind, point.size, policy};

@@ -172,7 +172,7 @@ struct MemoryExperiment {
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
 /// Returns the workloads that are also measured with two instances running together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
-/// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory.
+/// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory as M.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
 /// Returns the total size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);

@@ -89,7 +89,7 @@ struct CoreRegulation {
   Overshoot overshoot = Overshoot::carry;
   Duration tick{0};                  // execution time of the regulating thread in each period
   bool greedy = false;               // true: best-effort work moves lines whenever no part is ready
-  std::function<Duration()> latency; // of a tick, and from the end of the budget until the core stops
+  std::function<Duration()> latency; // delay of a tick, and from the end of the budget to the stop
   std::function<Burst(std::uint32_t task, bool last)> burst; // returns the memory traffic of a part
 };
 
