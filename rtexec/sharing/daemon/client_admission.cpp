@@ -116,8 +116,8 @@ Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
-/// Removes a client. After that, the slots of all others may fit into the device. Its demand still counts until all
-/// jobs have ended that were admitted while the slots did not fit.
+/// Removes a client. After that, the slots of all others may fit into the device. The demand of the removed client
+/// still counts until all jobs have ended that were admitted while the slots did not fit.
 void ClientAdmission::leave(std::uint32_t place, bool delays) {
   AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);

@@ -52,7 +52,7 @@ bool is_unused(const std::filesystem::path& directory) {
 }
 
 /// Creates the directory if it does not exist, and sets its mode to 0700, or to 0750 if there is a group. Returns
-/// refused if it belongs to another user.
+/// refused if it belongs to another user, or if it has another mode and contains other files.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
   if (const auto made = config::make_output_folder(directory.parent_path()); !made) return Unexpected(made.error());
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());

@@ -9,8 +9,9 @@
 
 namespace rtexec::daemon {
 
-/// Listens for clients at `directory`/socket. `group` may be empty. Returns refused if another daemon listens there,
-/// the directory belongs to another user, or other files are in it.
+/// Listens for clients at `directory`/socket. `group` may be empty. Returns refused if another daemon listens there.
+/// Returns refused if the directory belongs to another user, or other programs use it (it has another mode, and other
+/// files are in it).
 [[nodiscard]] Result<config::Descriptor> listen_in(const std::filesystem::path& directory, const std::string& group);
 
 } // namespace rtexec::daemon

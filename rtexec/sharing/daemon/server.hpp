@@ -47,8 +47,8 @@ struct ServerOptions {
 
 class Server final : public Outlet, private Connection::Listener {
  public:
-  /// Creates the chunks if clients share chunks, and listens. Returns refused if another daemon listens there, the
-  /// directory belongs to another user, or other files are in it.
+  /// Creates the chunks if clients share chunks, and listens. Returns refused if another daemon listens there, or the
+  /// directory belongs to another user or is used by other programs.
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(ServerOptions options);
   ~Server();
 

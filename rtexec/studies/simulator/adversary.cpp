@@ -229,8 +229,8 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   return options;
 }
 
-/// Simulates a pattern. Returns by how much the attacked part ends after its bound, at most; negative if it always
-/// ends before.
+/// Simulates a pattern. Returns the maximum lateness of the attacked part relative to its bound. The lateness is
+/// negative if the part always ends before its bound.
 Duration Adversary::run(const std::shared_ptr<const Pattern>& pattern) {
   Duration reached{-longest_};
   Options options = options_of(pattern);
