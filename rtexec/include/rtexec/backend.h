@@ -9,10 +9,10 @@
  *
  * or `backend = "./libmine.so"`, a file in the folder of the TOML file. The built-in back end is "rtexec".
  *
- * Its networks are workloads (workload.h), so a plan treats them like all other tasks: memory by class, memory of their
- * own (own_device, own_host), segments between which other tasks may use the device, tuning, links, recognised objects.
- * A back end leaves null what it cannot do. Without segments its jobs are not preempted on the device; without
- * memory.constant no memory of them is swapped.
+ * The networks of a back end are workloads (workload.h), and a plan treats them like those of all other tasks. So a
+ * network can have memory by class, memory of its own (own_device, own_host), segments between which other tasks may
+ * use the device, tuning, links and recognised objects. Members for features that a back end lacks are null or 0.
+ * Without segments its jobs are not preempted on the device. Without memory.constant none of their memory is swapped.
  *
  * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which the
  * code that fills them in sets: later versions add members at the end.
@@ -45,7 +45,8 @@ typedef enum rtexec_precision {
   RTEXEC_FP16 = 2  /* factors and activations in half precision, sums in single precision */
 } rtexec_precision;
 
-/* All dimensions of an input, if the model leaves some of them open. All elements of an array have the same `size`. */
+/* All dimensions of an input for which the model leaves some dimensions open. All elements of an array have the same
+   `size`. */
 typedef struct rtexec_input_shape {
   size_t size;
   const char* input;
@@ -58,7 +59,7 @@ typedef struct rtexec_model {
   size_t size;
   const char* task;      /* its name, for messages */
   const char* file;      /* an absolute path; the file existed just before the call */
-  const char* arguments; /* the text of the task's key `arguments`, or empty */
+  const char* arguments; /* the text of the task's TOML key `arguments`, or empty */
   rtexec_device_kind device;
   rtexec_precision precision; /* on the host always RTEXEC_FP32 */
   const rtexec_input_shape* shapes;
@@ -70,16 +71,16 @@ typedef struct rtexec_backend {
   uint32_t version;      /* RTEXEC_BACKEND_VERSION */
   const char* name;      /* the back end's own name, with its version: "ONNX Runtime 1.22.0" */
   uint32_t device_kinds; /* the sum of the rtexec_device_kind values that it supports */
-  /* Makes the network of `model`, ready except for bind(). Set-up, on any thread. Called several times, also for one
-   * task, and several networks may live at a time. The `fingerprint` must change with everything that execution
-   * times depend on. The files of model and back end, and `arguments`, count in addition. `rtexec check` calls this
-   * on machines without the device, too. On failure it returns null and gives the reason in `error`, which is never
-   * null. */
+  /* Makes the network of `model`, ready except for bind(). Called during set-up, on any thread, possibly several
+   * times for one task. Several networks may live at a time. The network's `fingerprint` must change with everything
+   * that execution times depend on. rtexec itself also compares the files of model and back end, and `arguments`.
+   * `rtexec check` calls this even on machines without the device. On failure it returns null and gives the reason
+   * in `error`, which is never null. */
   const rtexec_workload* (*open)(const rtexec_model* model, rtexec_error* error);
 } rtexec_backend;
 
-/* Returns the back end, or null if it cannot be used at all; exported by the shared object, which stays loaded until
- * the process ends. */
+/* Returns the back end, or null if it cannot be used at all. The shared object exports this function, and stays
+ * loaded until the process ends. */
 RTEXEC_API const rtexec_backend* rtexec_backend_get(void);
 
 #ifdef __cplusplus

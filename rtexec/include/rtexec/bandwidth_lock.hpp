@@ -1,13 +1,14 @@
-// Tells a regulating executive, from any process of the machine, that the GPU works or that memory bandwidth is needed.
-// While any process holds a lock, best-effort cores are limited (rtexec/docs/user-guide/bandwidth-budgets.md). The
-// state is one page of shared memory; a call costs a few nanoseconds and never blocks.
+// Tells an executive that regulates memory bandwidth, from any process of the machine, that the GPU works or that
+// bandwidth is needed. While any process holds a lock, best-effort cores are limited
+// (rtexec/docs/user-guide/bandwidth-budgets.md). The state is one page of shared memory; a call costs a few nanoseconds
+// and never blocks.
 //
 //   auto locks = rtexec::BandwidthLocks::open();
 //   { rtexec::BandwidthLock lock(*locks); run_the_critical_section(); }   // bw_lock, bw_unlock
 //   { rtexec::GpuBusy busy(*locks); use_the_gpu(); }                      // gpu_busy, gpu_not_busy
 //
-// A change takes effect on a regulated core at its next period at the latest. The locks of a process that dies are
-// released within a second.
+// A change takes effect on a regulated core no later than the core's next regulation period. The locks of a process
+// that dies are released within a second.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -22,13 +23,15 @@ namespace rtexec {
 
 /// The locks that all processes together hold now.
 struct BandwidthHolders {
-  /// Fine-grained locks: held during device executions and copies, or by a caller of lock().
+  /// The number of fine-grained locks held. An executive holds one during device executions and copies, another program
+  /// from lock() to unlock().
   std::uint32_t locks = 0;
-  /// Coarse locks: held from a job's request for the device to the end of its device part.
+  /// The number of coarse locks held. An executive holds one from a job's request for the device to the end of the
+  /// job's device part, another program from gpu_busy() to gpu_not_busy().
   std::uint32_t busy = 0;
-  /// The instant at which a process last released all of its fine-grained locks.
+  /// The instant at which a process last released all of its fine-grained locks (lock()).
   Instant unlocked{};
-  /// The instant at which a process last released all of its coarse locks.
+  /// The instant at which a process last released all of its coarse locks (gpu_busy()).
   Instant left{};
 };
 
@@ -36,24 +39,24 @@ struct BandwidthHolders {
 class RTEXEC_API BandwidthLocks {
  public:
   static constexpr std::size_t max_processes = 64;
-  /// Opens the machine's page; creates it for this user and group if it does not exist. A user who may write the page
-  /// can end the processes that map it, by shortening the file. Returns refused if the page cannot be used, belongs to
-  /// neither this user nor root, or all places are taken. One object for each process is enough; any thread may use it.
-  /// A forked child opens its own. Until the child does so or ends, it keeps the locks of its parent alive when the
-  /// parent dies.
+  /// Opens the page of shared memory that all processes of the machine share. Creates it for this user and group if it
+  /// does not exist. A user who may write the page can kill the processes that map it, by shortening the file. Returns
+  /// refused if the page cannot be used, belongs to neither this user nor root, or already serves `max_processes`
+  /// processes. One object for each process is enough; any thread may use it. A forked child opens an object of its
+  /// own. Until it has done so, or has ended, the locks of its parent stay held even if the parent dies.
   [[nodiscard]] static Result<BandwidthLocks> open(const std::filesystem::path& folder = "/dev/shm");
   ~BandwidthLocks(); // releases all locks of this object
   BandwidthLocks(BandwidthLocks&&) noexcept;
   BandwidthLocks& operator=(BandwidthLocks&&) noexcept;
 
-  // Calls nest. Async-signal-safe; no system call.
+  // Calls nest. These functions are async-signal-safe and make no system call.
   void lock() noexcept;
   void unlock() noexcept;
   void gpu_busy() noexcept;
   void gpu_not_busy() noexcept;
 
   [[nodiscard]] BandwidthHolders holders() const noexcept;
-  /// Clears the places of processes that died. Not thread-safe, and not for real-time threads.
+  /// Releases the locks of processes that died. Not thread-safe, and not for real-time threads.
   void forget_dead() noexcept;
 
  private:

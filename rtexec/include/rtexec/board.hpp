@@ -1,5 +1,5 @@
-// The facts of a board, read from boards/NAME.toml. hal/ probes the board's capabilities and never believes this file
-// about them.
+// The facts of a board, read from boards/NAME.toml. hal/ probes what the board can really do, and never relies on this
+// file for that.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -18,21 +18,23 @@ namespace rtexec {
 
 enum class DeviceKind { host, cuda };
 
-/// An upper bound on the time that moving chunks of one size takes while the other direction is equally busy. One
-/// operation on x chunks takes fixed + x * per_chunk, mapping included. Measured by `rtexec calibrate`.
+/// The upper bound on the time of a swap: on copying chunks of one size between device memory and a store, in one
+/// direction, while the other direction is equally busy. Loading or evicting x chunks takes at most fixed + x *
+/// per_chunk. This includes mapping or unmapping them. Measured by `rtexec calibrate`.
 struct SwapCost {
-  /// The store that was measured. Costs of one store say nothing about another store.
+  /// The store to which the measured chunks were copied. Costs of one store say nothing about another store.
   StoreKind store = StoreKind::pinned;
   Bytes chunk{0};
   Duration in_per_chunk{0};
   Duration out_per_chunk{0};
   /// The cost of evicting a chunk of constants, which is unmapped and not copied.
   Duration drop_per_chunk{0};
-  /// The cost of each job's load that does not depend on its number of chunks.
+  /// The fixed cost of loading the chunks of one job, whatever their number.
   Duration in_fixed{0};
-  /// The cost of each victim that does not depend on its number of chunks.
+  /// The fixed cost of evicting the chunks of one task, whatever their number.
   Duration out_fixed{0};
-  /// The largest excess of a measured operation over the fit, before the margin is added.
+  /// The largest amount by which a measured operation exceeded the fitted line, before the margin was added to the
+  /// costs.
   Duration residual{0};
 };
 
@@ -52,8 +54,8 @@ struct BoardPath {
   std::vector<Condition> where;
   friend bool operator==(const BoardPath&, const BoardPath&) = default;
 };
-/// Alternatives, because releases of a board's software differ. The first file that exists is used. Empty: the board
-/// has no such file.
+/// Alternative paths of one file, because releases of a board's software differ. The first path that exists is used.
+/// Empty: the board has no such file.
 using BoardPaths = std::vector<BoardPath>;
 
 /// The facts by which a board is recognised.
@@ -63,7 +65,8 @@ struct BoardIdentity {
   std::vector<std::string> compatible;
 };
 
-/// The target that the board's programs are compiled for. Empty: the machine that compiles them.
+/// The target that the board's programs are compiled for. Empty members: the programs are compiled for the machine that
+/// compiles them.
 struct BuildFacts {
   std::string machine;          // "aarch64"
   std::string cpu;              // the compiler's name for it: "cortex-a57"
@@ -72,9 +75,9 @@ struct BuildFacts {
 
 /// The boot parameters of the board's kernel.
 struct BootFacts {
-  /// Cores that run only threads pinned to them. Empty: no isolation is requested from the kernel.
+  /// Cores that run only threads pinned to them (isolcpus). Empty: no isolation is requested from the kernel.
   std::vector<unsigned> isolated_cores;
-  /// Further words for the kernel's command line.
+  /// Further parameters for the kernel's command line.
   std::string command_line;
 };
 
@@ -96,9 +99,9 @@ struct ClockFacts {
   std::string name;
   ClockKind kind = ClockKind::cpu;
   BoardPaths rate; // the current rate
-  // Limits of the current rate. The clock is locked by raising the lowest to the highest.
+  // The limits between which the current rate may vary. Writing the highest limit to `lowest` locks the clock.
   BoardPaths lowest, highest;
-  // For a clock that is locked by writing a rate to `set` and then 1 to `lock`
+  // The files of a clock that is locked in another way: by writing a rate to `set`, and then 1 to `lock`.
   BoardPaths set, lock;
   /// The rates that the hardware supports. Only the highest one is used.
   BoardPaths possible;
@@ -111,8 +114,8 @@ enum class SensorKind {
   temperature,     // thousandths of a degree Celsius
   power,           // microwatts
   load,            // load of the GPU, per mille
-  memory_activity, // in the kernel's own unit
-  over_current,    // events since the start
+  memory_activity, // activity of the memory, in the kernel's own unit
+  over_current,    // number of events since the board was started
 };
 
 /// If `name` contains "#", this stands for one sensor for each number that matches "#" in its paths.
@@ -125,7 +128,7 @@ struct SensorFacts {
 };
 
 /// A performance counter for the memory traffic of some cores. hal/bandwidth_counter.hpp proves by trial what it really
-/// counts.
+/// counts. An event stands for the transfer of one cache line.
 struct CounterFacts {
   /// The event that counts reads: "page-faults", "cycles", "cache-misses", "r17" (a raw event of the cores' PMU) or
   /// "carmel_pmu/0x2a4".
@@ -136,14 +139,14 @@ struct CounterFacts {
   Bytes line{64};
   /// The cores that use this counter. Empty: all cores that no other counter names.
   std::vector<unsigned> cores;
-  /// True if one counter, and so one budget, serves all of `cores`.
+  /// True if one counter serves all of `cores`, so that they share one bandwidth budget.
   bool cluster = false;
-  /// The core on which the counter must be opened. Absent: the core that the driver's cpumask names, or the counted
-  /// core.
+  /// The core on which the counter must be opened. Absent: the core that the driver's cpumask file names, or if there
+  /// is no such file, the counted core.
   std::optional<unsigned> opened_on{};
 };
 
-/// The memory that cores and device share. 0: not known.
+/// The bandwidth of the memory that cores and device share. 0: not known.
 struct MemoryFacts {
   /// The bandwidth that the fastest core reaches alone.
   Bandwidth core_bandwidth{0};
@@ -151,12 +154,14 @@ struct MemoryFacts {
   Bandwidth saturation{0};
 };
 
-/// The platform's costs of the operations of each memory policy (Bateni et al., Co-Optimizing Performance and Memory
-/// Footprint, RTAS 2020, Table III). Real numbers are nanoseconds per byte, or per access if the member says so; none
-/// is negative. Measured by `rtexec calibrate memory`. A host device with these costs emulates them.
+/// The platform's costs of the operations of each memory policy: copies to device memory (D), managed memory (M),
+/// mapped host memory (H). Names such as l_hd are those of the paper (Bateni et al., Co-Optimizing Performance and
+/// Memory Footprint, RTAS 2020, Table III). Members of type double are nanoseconds per byte, or per access if the
+/// member says so; none is negative. Measured by `rtexec calibrate memory`. A host device (cores that stand in for a
+/// GPU) emulates these costs.
 struct MemoryCosts {
-  /// True if CPU and GPU share one memory. This selects the terms of M and H that the model uses. For a board it equals
-  /// unified_memory, and is true for host devices.
+  /// True if CPU and GPU share one memory. It selects the terms that the model uses for managed memory (M) and mapped
+  /// host memory (H). For a board it equals unified_memory; for host devices it is true.
   bool unified = true;
 
   // Copies (D), through memory or over a link
@@ -236,13 +241,13 @@ struct Board {
   std::optional<Duration> cut;
   /// The charge of admission for the delay from a timer's expiry until the thread runs.
   Duration release_latency{0};
-  /// The longest platform stall: a hypervisor or firmware stops the machine, or a part of it, for longer than the three
-  /// charges above cover. Admission charges it to each bound, and not to each device part, with the exception that
-  /// policies/proofs/hold-ups.md states. 0: the machine never stalls.
+  /// The longest platform stall: a time for which a hypervisor or firmware stops the machine, or a part of it, and
+  /// which the three charges above do not cover. Admission adds it to each response-time bound, but not to each device
+  /// part. policies/proofs/hold-ups.md states the one exception. 0: the machine never stalls.
   Duration hold_up{0};
 
-  // Callers use these predicates. Only code that opens devices, or computes on them, compares kinds.
-  /// True if the device computes on a core of the machine: that of the compute engine.
+  // Callers use these predicates. Only code that opens devices, or that computes on them, compares `device` itself.
+  /// True if the device computes on a core of the machine, the core of the compute engine.
   [[nodiscard]] bool computes_on_core() const noexcept { return device == DeviceKind::host; }
   /// True if the device's memory is memory of the host, allocated by this program.
   [[nodiscard]] bool memory_is_of_host() const noexcept { return device == DeviceKind::host; }
@@ -250,13 +255,13 @@ struct Board {
   [[nodiscard]] bool has_driver() const noexcept { return device != DeviceKind::host; }
 };
 
-/// Returns the counter for `core`. It is the task set's `event` if that is not empty; else the board's counter that
-/// names the core; else the board's counter that names none; else the machine's cache misses. For page faults, `line`
-/// is the page size.
+/// Returns the counter for `core`. The first of these that exists: a counter of `event`, the event that the task set
+/// names; the board's counter that names the core; the board's counter that names no core; the machine's cache misses.
+/// An empty `event` means that the task set names none. For page faults, `line` is the page size.
 [[nodiscard]] RTEXEC_API CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
 
 /// Reads a board file by its path (anything with a '/' or a ".toml" at its end), or a built-in board by its name.
-/// Returns bad_input, with every error of the file, or with the valid names.
+/// Returns bad_input with every error of the file, or with the valid names if the name is unknown.
 [[nodiscard]] RTEXEC_API Result<Board> read_board(std::string_view name_or_path);
 /// Parses a board from text; `file` names it in messages.
 [[nodiscard]] RTEXEC_API Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file);
@@ -264,7 +269,7 @@ struct Board {
 /// Returns the names of the built-in boards, ascending.
 [[nodiscard]] RTEXEC_API std::vector<std::string> board_names();
 
-/// Returns the spelling in board files.
+/// Both return the spelling of the value in board files.
 [[nodiscard]] RTEXEC_API std::string_view name(DeviceKind value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(SensorKind value) noexcept;
 

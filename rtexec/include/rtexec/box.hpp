@@ -1,4 +1,4 @@
-// The outputs of a detector or a classifier are decoded to these plain values.
+// Plain values to which the outputs of a detector or a classifier are decoded.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 // threads. Their time is part of the job's execution, and of the WCETs that `rtexec profile` measures. Like those parts
 // they must not allocate, take a lock, make a system call that can block, or throw (std::terminate is called). Neither
 // is called concurrently with itself. The warm-up before the first release calls both once for job 0, which is not
-// recorded and runs again later. There the start fails only if on_input returns an error other than Errc::stale. Sinks
-// other than on_output get no results of the warm-up.
+// recorded and runs again later. In the warm-up, an error of on_input other than Errc::stale makes the start fail.
+// Other sinks than on_output get no results of the warm-up.
 //
 // Ownership: tensors are views of the workload's staging buffers, valid for the call.
 #pragma once
@@ -34,7 +34,7 @@ struct InputJob {
 
 struct OutputJob {
   std::uint64_t job = 0;
-  /// The nominal release.
+  /// The nominal release of the job.
   Instant release{};
   /// The value of InputJob::sampled after on_input.
   Instant sampled{};

@@ -17,8 +17,8 @@ enum class PriorityAssignment {
   rate_monotonic,
   deadline_monotonic,
   explicit_priorities,
-  /// Audsley's search, the lowest priority first. Under EDF, which uses priorities on cores only, they are
-  /// deadline-monotonic.
+  /// Audsley's search, which assigns the lowest priority first. Under EDF, which uses priorities on cores only, the
+  /// priorities are deadline-monotonic instead.
   audsley,
 };
 enum class Criticality { real_time, best_effort };
@@ -28,32 +28,35 @@ enum class Trigger {
   timer, // its period
   input, // a new frame or sample of its inputs
   call,  // a call by a program
-  after, // the end of a job of another task
+  after, // the end of a job of another task (Task::after)
 };
 
 /// The instants at which data pass between the tasks of a chain.
 enum class Communication {
-  immediate, // read when a job's first part begins, written when its last part ends (implicit communication)
-  /// Logical execution time: read at the release and written at the deadline, independent of when the job executes.
+  immediate, // implicit communication: a job reads when its first part begins, and its outputs appear when its last
+             // part ends
+  /// Logical execution time: a job reads at its release, and its outputs appear at its deadline, whenever it executes.
   let,
 };
 
 /// The reaction to a job that is unfinished at its task's next release.
 enum class OnOverrun {
-  skip,     // the release is dropped and counted; the next one keeps the grid
-  catch_up, // every release gets its job; late ones start at once, one after the other, deadlines stay nominal
-  re_phase, // the next job is released when the late one ends, and the grid starts anew from there
-  /// The late job is abandoned (a running device part is waited for, its result dropped); the release proceeds
+  skip,     // that release is dropped and counted; later releases keep their nominal instants
+  catch_up, // every release gets a job; late jobs start one after the other without a pause, and keep their nominal
+            // deadlines
+  re_phase, // the next job is released when the late one ends; later releases follow at whole periods from that instant
+  /// The late job is abandoned, and the new job is released. If the late job's device part is running, the executive
+  /// waits for its end and drops its result
   abort_job,
   /// The executive stops.
   stop,
 };
 
-/// The reaction to a part of a job that exceeds its WCET. Excesses are counted and shown in any case.
+/// The reaction if a part of a job exceeds its WCET. The excess is counted and shown in any case.
 enum class OnWcetExceeded {
   tell, // no further reaction
-  /// The task's next release is dropped and counted, unless a release was already dropped since the job's own. The
-  /// dropped job's demand compensates for the excess.
+  /// The task's next release is dropped and counted, so that the time of the dropped job compensates for the excess.
+  /// This is not done if a release was already dropped since the release of the excessive job.
   skip_next,
   /// The executive stops.
   stop,
@@ -86,7 +89,7 @@ enum class WorkloadKind {
 
 /// The source of an input tensor's values.
 enum class SourceKind {
-  noise,   // seeded, with different values for each job
+  noise,   // seeded pseudo-random values, different for each job
   files,   // a picture, a folder of pictures, or a .npy file
   camera,  // a V4L2 device
   iceoryx, // messages that another process publishes
@@ -114,10 +117,11 @@ struct PictureSize {
 /// The order in which a network takes the colours of a pixel.
 enum class ChannelOrder { rgb, bgr };
 
-/// The dimensions of an input for pictures: [1, 3, height, width] or [1, height, width, 3].
+/// The order of an input's dimensions, for pictures: [1, 3, height, width] or [1, height, width, 3].
 enum class TensorLayout { nchw, nhwc };
 
-/// How a picture of another aspect ratio is fitted into an input: with its own ratio and grey bars, or stretched.
+/// How a picture is fitted into an input of another aspect ratio. letterbox: the picture keeps its ratio, and grey bars
+/// fill the rest. stretch: the picture is stretched.
 enum class PictureFit { letterbox, stretch };
 
 /// How pixels become the values of an input. Floats: (byte * scale - mean) / deviation. uint8: the bytes. Each of the
@@ -127,7 +131,7 @@ struct Preprocessing {
   /// Absent: the layout that the shape implies, or nchw if both are possible.
   std::optional<TensorLayout> layout{};
   PictureFit fit = PictureFit::letterbox;
-  // If any of them is given, the model's own normalisation is ignored.
+  // If any of the next three is given, the model's own normalisation is ignored.
   std::vector<double> mean{};      // empty: 0
   std::vector<double> deviation{}; // empty: 1
   std::vector<double> scale{};     // empty: 1 / 255
@@ -144,10 +148,10 @@ enum class OnStale {
 
 /// The access pattern of a traffic task.
 enum class TrafficPattern {
-  write,   // one word of each cache line is written (the thesis's generator, Algorithm 2)
+  write,   // one word of each cache line is written
   read,    // one word of each cache line is read
-  copy,    // whole lines, from one half of the buffer to the other
-  latency, // each line's address is read from the line before
+  copy,    // whole cache lines are copied from one half of the buffer to the other
+  latency, // each cache line holds the address of the next line to read, so that the reads cannot overlap
 };
 
 /// The kind of a task's device memory: device memory (D), managed (M), or host memory mapped to the device (H).
@@ -159,17 +163,19 @@ enum class MemoryPolicy {
   switching, // H if a job under D executes concurrently, D otherwise
 };
 
-/// The part of a task's constants that is on the device while a job executes.
+/// The part of a task's constants (such as a network's weights) that is on the device while a job executes.
 enum class Constants {
   automatic, // the plan decides
   whole,     // all constants
-  streamed,  // the constants of the next layers: they are loaded while the job executes, through a ring of chunks
+  streamed,  // only the constants of the next layers: they are loaded while the job executes, into a ring of chunks
+             // that is used again and again
 };
 
-/// The objective by which the plan chooses memory policies that tasks leave open, among those that are proved and fit.
+/// The plan chooses the memory policies that tasks leave open by this objective. It considers choices that are proved
+/// and fit into memory.
 enum class MemoryObjective {
-  max_slack,  // the end-to-end slack
-  min_memory, // memory of device and host if they share one memory, otherwise of the device
+  max_slack,  // the largest slack of the end-to-end test (TestVerdict::slack)
+  min_memory, // the least memory: that of device and host if they share one memory, otherwise that of the device
 };
 
 /// The arithmetic of a network on a GPU. The host device computes in fp32.
@@ -179,21 +185,21 @@ enum class Precision {
   fp16, // factors and activations in half precision, sums in single precision
 };
 
-/// The way in which the engines' threads wait for a GPU.
+/// How the engines' threads wait for a GPU. block: they sleep until it is done. spin: they poll it.
 enum class Completion { block, spin };
 
 /// The times at which the limit of best-effort cores is in force.
 enum class RegulateWhile {
-  device_works, // a job executes on the device or chunks are copied (bw_lock)
-  /// A job is anywhere between its request for the device and the end of its device part (gpu_busy)
+  device_works, // while a job executes on the device, or chunks are copied (the lock of BandwidthLocks::lock())
+  /// While any job is between its request for the device and the end of its device part (BandwidthLocks::gpu_busy())
   device_busy,
   always,
 };
 
-/// The rule for cores after every regulated core has used up its budget before the period's end.
+/// The rule for the time from when every regulated core has used up its budget to the end of the period.
 enum class BandwidthSharing {
   none,         // all cores stay throttled
-  spare,        // all cores run without a limit until the period ends (MemGuard's best-effort sharing)
+  spare,        // all cores run without a limit (MemGuard's best-effort sharing)
   proportional, // a new period begins at once: spare bandwidth is shared in proportion to the budgets
 };
 
@@ -205,17 +211,17 @@ enum class Overshoot {
 
 /// The counter of memory traffic, and the thread that throttles.
 enum class CounterBackEnd {
-  automatic, // the first of these that a trial on the machine proves usable
-  core,      // a counter of the whole core, and a high-priority thread that occupies the core
-  thread,    // a counter on each thread of this process, which stops itself
-  polling,   // a counter that is read several times in a period, and a thread that occupies the core
+  automatic, // the first of the following that a trial on the machine proves usable
+  core,      // a counter of the whole core; a high-priority thread throttles the core by occupying it
+  thread,    // a counter on each thread of this process; the thread throttles itself
+  polling,   // a counter of the whole core that is read several times in a period; throttling is as for `core`
 };
 
 /// The way in which tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
   pipelined, // the next job's chunks are loaded while this one executes
-  serial,    // one chunk at a time, and only for the most urgent job
-  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; classes are not distinguished
+  serial,    // chunks are loaded one at a time, and only for the most urgent job
+  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; memory classes are not distinguished
   mo_vmm,    // RT-Swap's baseline: every memory object in chunks of its own, swapped as a unit
   min,       // RT-Swap's baseline: chunks of the device's smallest size
   pageable,  // RT-Swap's baseline: host memory that is not page-locked
@@ -223,23 +229,24 @@ enum class SwapPolicy {
   none,      // all memory must fit
 };
 
-/// The chunks of a task that are swapped first.
+/// The chunks of a task that are swapped first, if not all of them must be.
 enum class SwapCandidates {
-  constants_first, // those that cost least to evict
+  constants_first, // chunks of constants, which cost least to evict
   largest_first,   // those of the largest memory objects (RT-Swap, V-D: the list Theta)
 };
 
 /// The kernel scheduling class that the executive's threads request.
 enum class ThreadPolicy { automatic, fifo, deadline };
 
-/// The parts of a job: on its core, on the device, on its core again.
+/// The three parts of a job, in this order: a CPU part on the task's core, a part on the device, and another CPU part
+/// on that core.
 enum class Part { before, device, after };
 
-/// Worst-case execution times of the three parts of a job: on its core, on the device, on its core again.
+/// Worst-case execution times of the three parts of a job (Part).
 struct Wcet {
   Duration before{0};
   /// 0: jobs never request the device, and the last part follows the first one at once (Workload::uses_device). Only
-  /// for custom tasks.
+  /// custom tasks may have 0.
   Duration device{0};
   Duration after{0};
   [[nodiscard]] bool uses_device() const noexcept { return device > Duration(0); }
@@ -258,7 +265,8 @@ enum class StoreKind {
   file,
 };
 
-// Returns the spelling in TOML files and reports: "edf", "best-effort", "D". Returns "?" for an invalid value.
+// All return the spelling of the value in TOML files and reports: "edf", "best-effort", "D". They return "?" for an
+// invalid value.
 [[nodiscard]] RTEXEC_API std::string_view name(Order value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;

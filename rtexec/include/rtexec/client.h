@@ -1,6 +1,6 @@
-/* For programs that run under rtexecd with librtexec-preload.so in front of their CUDA: declares the beginning, the end
-   and the timing of jobs. Without declarations a job is the work submitted to the device between two synchronisations
-   after which the device is idle. C11.
+/* For programs that share a GPU under the daemon rtexecd, with librtexec-preload.so preloaded in front of the CUDA
+   driver: declares the beginning, the end and the timing of jobs. Without declarations a job is the work submitted to
+   the device between two synchronisations after which the device is idle. C11.
 
    Nothing needs to be linked: the functions look up the preloaded library at run time. Without it they return
    RTEXEC_CLIENT_ABSENT and have no effect, so that a program can always call them. They may be called from any thread
@@ -19,13 +19,14 @@ extern "C" {
 
 enum {
   RTEXEC_CLIENT_OK = 0,
-  RTEXEC_CLIENT_ABSENT = 1,     /* no library, no daemon, or no CUDA yet: nothing is promised */
-  RTEXEC_CLIENT_REFUSED = 2,    /* the daemon refused it: rtexec_client_error() says why */
+  RTEXEC_CLIENT_ABSENT = 1,     /* the library is not preloaded, the daemon does not run, or CUDA is not initialised
+                                 * yet: nothing is promised */
+  RTEXEC_CLIENT_REFUSED = 2,    /* the daemon refused the request: rtexec_client_error() says why */
   RTEXEC_CLIENT_NOT_PROVED = 3, /* a deadline could not be promised: rtexec_client_error() has the numbers */
 };
 
-enum {                               /* the reaction to a job above its WCET */
-       RTEXEC_OVERRUN_TELL = 0,      /* it is counted */
+enum {                               /* the reaction if a job exceeds its WCET */
+       RTEXEC_OVERRUN_TELL = 0,      /* the job is counted */
        RTEXEC_OVERRUN_SKIP_NEXT = 1, /* the next job is released one period later */
        RTEXEC_OVERRUN_STOP = 2,      /* the client is disconnected */
 };
@@ -33,8 +34,9 @@ enum {                               /* the reaction to a job above its WCET */
 typedef struct rtexec_job_declaration {
   int64_t period_ns;   /* the shortest time between two jobs */
   int64_t deadline_ns; /* from a job's beginning, at most the period */
-  int64_t wcet_ns;     /* of a job that runs alone on the device, with all its memory there */
-  int32_t priority;    /* 1 to 99, larger is more urgent; 0: by period or deadline */
+  int64_t wcet_ns;     /* the worst-case execution time of a job that runs alone on the device, with all its memory
+                        * on the device */
+  int32_t priority;    /* 1 to 99, larger is more urgent; 0: the period or the deadline decides */
   int32_t on_overrun;  /* RTEXEC_OVERRUN_... */
 } rtexec_job_declaration;
 
@@ -44,9 +46,10 @@ static inline void* rtexec_client_function(const char* name) {
   return program != NULL ? dlsym(program, name) : NULL;
 }
 
-/* Declares the jobs from now on. `response_bound_ns`, unless it is null, receives the longest time from a job's
-   beginning to its end. Must be called after a CUDA context is current. If the promise is possible only after delayed
-   jobs of other clients have ended, this waits for up to 2 s. Inside a job it does not wait. */
+/* Declares the timing of the jobs that this process begins from now on. `response_bound_ns`, unless it is null,
+   receives the longest time from a job's beginning to its end. A CUDA context must be current. If the promise is
+   possible only after delayed jobs of other clients have ended, this function waits for them for up to 2 s. Inside a
+   job it does not wait. */
 static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, int64_t* response_bound_ns) {
   int (*declare)(const rtexec_job_declaration*, int64_t*) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_declare");
@@ -54,7 +57,8 @@ static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, 
   return declare != NULL ? declare(declaration, response_bound_ns) : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Waits until this process owns the device. Jobs nest: only the outermost pair counts. */
+/* Begins a job: waits until this process owns the device. Calls nest: only the outermost pair of begin and end
+   counts. */
 static inline int rtexec_job_begin(void) {
   int (*begin)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_begin");
@@ -62,7 +66,8 @@ static inline int rtexec_job_begin(void) {
   return begin != NULL ? begin() : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Waits until the device has finished all work submitted to it, and releases the device. */
+/* Ends the job: waits until the device has finished all work that this process submitted, and then releases the
+   device. */
 static inline int rtexec_job_end(void) {
   int (*end)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_end");

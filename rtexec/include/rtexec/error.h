@@ -24,8 +24,9 @@ typedef enum rtexec_code {
 
 enum { RTEXEC_ERROR_LENGTH = 4096 };
 
-/* Filled in if a call fails, unchanged if it succeeds. The caller owns it; nothing needs to be freed. A text that
- * does not fit ends in "...". Every call accepts null in its place. */
+/* The error of a call. A call fills it in if it fails, and does not change it if it succeeds. The caller owns it,
+ * and nothing needs to be freed. A text that does not fit ends in "...". Every call accepts null instead of an
+ * address of an error. */
 typedef struct rtexec_error {
   rtexec_code code;
   char what[RTEXEC_ERROR_LENGTH]; /* one or more full lines, UTF-8, ready to be shown to the user */

@@ -1,4 +1,5 @@
-// The executive: periodic tasks on pinned cores and one device, admitted before they run, reported on afterwards.
+// The executive: periodic tasks on pinned cores and one device, which an admission test checks before they run, and a
+// report describes afterwards.
 //
 //   #include <rtexec/executive.hpp>
 //   #include <iostream>
@@ -65,12 +66,12 @@ struct ExecutiveSetup {
   /// Called for each part that exceeds its WCET, in the order in which each task's parts ended. The rules of on_miss
   /// hold.
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
-  /// Records begin and end of every layer; costs two events a layer.
+  /// True to trace the begin and the end of every layer. This costs two events a layer.
   bool trace_layers = false;
-  /// The number of jobs of each task, from the first on, whose records are kept. Their memory is allocated when the
-  /// executive is created.
+  /// The number of jobs of each task whose records are kept, from the first job on. The records' memory is allocated
+  /// when the executive is created.
   std::size_t record_jobs = 0;
-  /// The folder in which `rtexec top` looks for runs.
+  /// The folder for the run's status page, in which `rtexec top` looks for runs.
   std::filesystem::path status_folder = "/dev/shm";
 };
 
@@ -81,45 +82,47 @@ class RTEXEC_API Executive {
   /// refused if the device cannot be opened to query its memory; out_of_memory. An unproved set is no error: see
   /// plan().
   [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
-  /// Used by the library itself.
+  /// For the library itself.
   explicit Executive(std::unique_ptr<executive::Run> run);
   ~Executive(); // stops the run
   Executive(Executive&&) noexcept;
   Executive& operator=(Executive&&) noexcept;
 
-  // The references live as long as the executive.
+  // The references that these functions return live as long as the executive.
   [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
   /// Returns the fingerprint of each task, which changes with everything that a measured WCET of the task depends on;
   /// parallel to the tasks.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
-  /// Returns the requirements that the machine could not fulfil; complete after start().
+  /// Returns the requirements that the machine could not fulfil, one text each. The list is complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// Returns the errors of start() that do not depend on the machine. Returns bad_input if a task lists its releases,
-  /// which is for simulations only, or waits for an input that never comes. Returns not_proved if the plan is not
-  /// proved and `force` is not set.
+  /// Returns the errors of start() that do not depend on the machine. Returns bad_input if a task lists its release
+  /// times, which only simulations support, or if a task waits for an input that never comes. Returns not_proved if the
+  /// plan is not proved and `force` is not set.
   [[nodiscard]] Result<> startable() const;
-  /// Starts the run. Returns the errors of startable(). Returns refused if the machine does not give what the set needs
-  /// and the set does not allow_degraded. Returns refused if another run uses one of the cores, or if the profile was
-  /// measured on another device. Returns device_fault if a workload fails its warm-up, one job before the first
-  /// release. Returns bad_input if this was started before; out_of_memory, unsupported and io_error of device and
-  /// store. After an error the executive can only be destroyed, which releases its resources.
+  /// Starts the run. Returns the errors of startable(). Returns refused if the machine cannot fulfil a requirement of
+  /// the set, and the set does not allow_degraded. Returns refused if another run uses one of the cores, or if the
+  /// profile was measured on another device. Returns device_fault if a workload fails its warm-up, which is one job
+  /// before the first release. Returns bad_input if the executive was started before. Returns out_of_memory,
+  /// unsupported or io_error if the device or the store of swapped chunks reports it. After an error the executive can
+  /// only be destroyed, which releases its resources.
   [[nodiscard]] Result<> start();
-  /// Waits until the run is over, or `at_most` has passed. A run ends when the set's duration has passed, or by a
-  /// task's policy, a fault of the device or request_stop(). Returns true if the run is over or never began.
+  /// Waits until the run is over, or `at_most` has passed. A run ends after the set's duration, by a task's policy
+  /// (such as on_overrun = "stop"), after a fault of the device, or by request_stop(). Returns true if the run is over
+  /// or never began.
   bool wait(std::optional<Duration> at_most = {});
-  /// Requests a job of a task with trigger = "call": now, or one period after the previous job. May be called from any
-  /// thread, while the executive lives. Returns false if there is no such task.
+  /// Requests a job of a task with trigger = "call". It is released now, or one period after the previous release if
+  /// that is later. May be called from any thread, while the executive lives. Returns false if there is no such task.
   bool trigger(std::string_view task) noexcept;
   /// Requests the end of the run. May be called from any thread, while the executive lives; async-signal-safe.
   void request_stop() noexcept;
-  /// Returns the counters so far; only the report has percentiles. May be called while running.
+  /// Returns the report so far, without percentiles, which only the report of stop() has. May be called during the run.
   [[nodiscard]] Report progress() const;
   /// Ends the run within the longest job and returns the report. Later calls return the same report.
   Report stop();
-  /// Returns the records of jobs that have ended, if ExecutiveSetup::record_jobs is not 0. May be called while running;
-  /// complete after stop().
+  /// Returns the records of jobs that have ended, if ExecutiveSetup::record_jobs is not 0. May be called during the
+  /// run; all records are there after stop().
   [[nodiscard]] JobRecords job_records() const;
 
  private:

@@ -1,5 +1,6 @@
-// The facts of a machine that a plan depends on. This machine is probed. Another machine is read from a file that
-// `rtexec probe --json` wrote there, so that a laptop can check a robot's task set.
+// The facts of a machine that a plan depends on. For the machine that this program runs on they are probed. For another
+// machine they are read from a file that `rtexec probe --json` wrote on that machine, so that a laptop can check a
+// robot's task set.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,7 +10,7 @@
 
 namespace rtexec {
 
-/// An assumption of promises about a machine, and what is known about it.
+/// An assumption about a machine on which promises rely, and what is known about the assumption.
 struct Condition {
   enum class Standing {
     holds,
@@ -30,7 +31,7 @@ struct MachineFacts {
   std::vector<unsigned> cores;
   /// Online cores that taskset, a cpuset or a container withholds from this process, ascending.
   std::vector<unsigned> withheld;
-  /// The cores of `cores` that are isolated (isolcpus), ascending.
+  /// The members of `cores` that are isolated (isolcpus), ascending.
   std::vector<unsigned> isolated;
   /// The reason why threads may not be SCHED_FIFO. Empty: they may.
   std::string no_fifo;
@@ -38,11 +39,12 @@ struct MachineFacts {
   std::string no_deadline;
   /// The reason why memory may not be locked. Empty: it may.
   std::string no_memory_lock;
-  /// Conditions that stop or slow its real-time threads in spite of their scheduling class. Empty: not known.
+  /// Conditions that can stop or slow real-time threads on this machine in spite of their scheduling class. Empty: none
+  /// is known.
   std::vector<Condition> disturbances;
-  /// The free memory of its GPU. 0: not known.
+  /// The free memory of the machine's GPU. 0: not known.
   Bytes device_memory{0};
-  /// True if it is the machine that this process runs on, so that open settings can be probed.
+  /// True if this is the machine that the process runs on, so that settings that are still open can be probed.
   bool here = true;
 };
 

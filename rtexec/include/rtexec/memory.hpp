@@ -9,15 +9,15 @@ namespace rtexec {
 
 /// The class of a memory object, by its contents. It decides the cost of swapping the object.
 enum class MemoryClass {
-  constant, // never written by the device: dropped, and loaded again
-  scratch,  // dead between jobs: all tasks share the same chunks
-  state,    // copied out and back
+  constant, // never written by the device: evicted without a copy, and loaded again from the host's copy
+  scratch,  // its contents are not needed between jobs: all tasks share the same chunks
+  state,    // its contents must survive: copied out when evicted, and copied back
 };
 
 /// A part of a task's memory that a framework would allocate separately.
 struct MemoryObject {
   MemoryClass kind = MemoryClass::state;
-  /// The offset within the memory of its class. Scratch objects may overlap, because their lifetimes do not.
+  /// The offset within the memory of its class. Scratch objects with disjoint lifetimes may overlap.
   Bytes offset{0};
   Bytes size{0};
 };
@@ -26,25 +26,25 @@ struct MemoryObject {
 struct MemoryDemand {
   /// Weights: the device never writes them.
   Bytes constant{0};
-  /// Memory whose contents are dead between jobs. The scratch of all tasks maps the same chunks.
+  /// Memory whose contents are not needed between jobs. The scratch of all tasks maps the same chunks.
   Bytes scratch{0};
   /// Memory whose contents must survive between jobs.
   Bytes state{0};
   /// Further memory that may never leave the device.
   Bytes fixed{0};
-  /// Memory whose contents must survive between the segments of a job, and are dead between jobs. It never leaves the
+  /// Memory whose contents must survive between the segments of a job, but not between jobs. It never leaves the
   /// device.
   Bytes carry{0};
-  /// Buffers that the workload itself allocates on the device, managed memory included. They lie in no chunk, but use
-  /// up capacity.
+  /// Buffers that the workload itself allocates on the device, managed memory included. They lie in no chunk, but they
+  /// use up device capacity.
   Bytes outside{0};
   /// Host memory that the workload allocates for the device: page-locked buffers, and its copy of the constants. It
   /// uses up capacity if device and host share one memory.
   Bytes host{0};
-  /// The objects that make up constant, scratch and state, as far as they are known.
+  /// The objects that make up `constant`, `scratch` and `state`, as far as they are known.
   std::vector<MemoryObject> objects{};
 
-  /// Returns the bytes of device memory.
+  /// Returns all bytes of device memory, which excludes `host`.
   [[nodiscard]] Bytes on_device() const { return constant + scratch + state + fixed + carry + outside; }
   /// Appends an object of `size` to the memory of its class. Has no effect if `size` is 0.
   void add(MemoryClass kind, Bytes size) {

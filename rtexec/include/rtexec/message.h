@@ -1,6 +1,7 @@
-/* A message of a task's input or output, as it lies in shared memory. This header comes first. RTEXEC_MESSAGE_HEADER
- * bytes after its beginning follow the elements of one tensor, row by row, aligned to 64 bytes. Little endian. C11 and
- * C++17; programs in other languages read it by the offsets below.
+/* The layout in shared memory of a message: one tensor for a task's input, or from a task's output. A message begins
+ * with the struct below. The tensor's elements begin RTEXEC_MESSAGE_HEADER bytes after the message's beginning. They
+ * are in row-major order and aligned to 64 bytes. All values are little endian. C11 and C++17; programs in other
+ * languages read it by the offsets below.
  *
  *   const rtexec_message* message = ...;                         // of a subscriber
  *   if (message->magic == RTEXEC_MESSAGE_MAGIC && message->version == RTEXEC_MESSAGE_VERSION)
@@ -43,12 +44,13 @@ typedef struct rtexec_message {
   uint16_t version;                    /*  4: RTEXEC_MESSAGE_VERSION */
   uint8_t element;                     /*  6: an rtexec_element */
   uint8_t rank;                        /*  7: number of valid dimensions in `shape`; 0: a single element */
-  uint64_t bytes;                      /*  8: of all elements */
-  int64_t sampled_ns;                  /* 16: when the data were sampled: a picture was taken, a sensor was read */
-  int64_t released_ns;                 /* 24: nominal release of the job that made it */
-  uint64_t job;                        /* 32: of that task, from 0 */
-  uint64_t reserved[3];                /* 40: 0 */
-  uint64_t shape[RTEXEC_MESSAGE_RANK]; /* 64: elements along each dimension, the slowest first; 0 after the last */
+  uint64_t bytes;                      /*  8: the size of all elements */
+  int64_t sampled_ns;                  /* 16: the instant at which the data were sampled: a picture was taken, a
+                                        * sensor was read */
+  int64_t released_ns;                 /* 24: the nominal release of the job that made the message */
+  uint64_t job;                        /* 32: the number of that job, counted from 0 */
+  uint64_t reserved[3];                /* 40: always 0 */
+  uint64_t shape[RTEXEC_MESSAGE_RANK]; /* 64: the sizes of the dimensions, the slowest-varying first; 0 beyond `rank` */
 } rtexec_message;
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 // A plan without an executive: proves or rejects a task set, for this machine or another one.
 //
 //   auto set = rtexec::read_task_set("robot.toml");
-//   auto robot = rtexec::read_machine("robot.probe.json"); // written there by `rtexec probe --json`
+//   auto robot = rtexec::read_machine("robot.probe.json"); // written on the robot by `rtexec probe --json`
 //   if (set && robot)
 //     if (auto planned = rtexec::plan(*set, *robot)) std::cout << (planned->plan.proved ? "proved\n" : "not proved\n");
 //
@@ -33,8 +33,8 @@ struct PlannedSet : ResolvedSet {
 /// Returns the facts of this machine. Probes the scheduling classes that the kernel permits.
 [[nodiscard]] RTEXEC_API MachineFacts this_machine();
 
-/// Reads a machine that `rtexec probe --json` described. Returns bad_input if the file has other contents, refused if
-/// it cannot be read.
+/// Reads the facts of a machine from a file that `rtexec probe --json` wrote. Returns bad_input if the file has other
+/// contents, refused if it cannot be read.
 [[nodiscard]] RTEXEC_API Result<MachineFacts> read_machine(const std::filesystem::path& file);
 
 /// Makes the plan of `tasks` on `machine`. `workloads` holds custom workloads by task name, as for an executive. An
@@ -45,8 +45,8 @@ struct PlannedSet : ResolvedSet {
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
 
 /// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They concern
-/// execution times, scheduling class and locked memory, and other threads above the executive. They also concern the
-/// longest platform stall, if the board gives one, and the costs of swapping.
+/// execution times, scheduling class, locked memory, threads of higher priority than the executive's, and the costs of
+/// swapping. If the board gives a longest platform stall (Board::hold_up), they concern that, too.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

@@ -4,12 +4,13 @@
 //   if (measured) set.tasks[0].wcet = measured->entries[0].wcet;   // or write_profile(*measured, file)
 //
 // First each workload is tuned: it measures on the device which implementations are fastest. Then the set runs three
-// times. The first run has its own periods, for a tenth of the jobs or up to 10 s. The second has slightly different
-// periods, and is half as long. The third keeps the busiest core busy most of the time, while threads without priority
-// use the set's cores and their caches. So CPU parts and device parts are measured after pauses as well as
-// concurrently. If workloads have layers on the device, a last, short run times them at the third run's load. It lasts
-// for a tenth of the jobs (at least 8, if so many are requested) or of the requested time, else for 3 s and 8 jobs of
-// each task.
+// times. The first run uses the set's own periods, for a tenth of the jobs or up to 10 s. The second run uses slightly
+// different periods, and is half as long. The third run uses periods so short that the busiest core is busy most of the
+// time, while threads without priority use the set's cores and their caches. So both CPU parts and device parts are
+// measured after idle times, and also while other parts execute. If workloads have layers on the device, a last, short
+// run times the layers, with the periods of the third run. That run lasts for a tenth of the requested jobs (at least
+// 8, if so many are requested), or for a tenth of the requested time. If neither is requested, it lasts for 3 s and 8
+// jobs of each task.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -31,12 +32,12 @@ struct ProfileOptions {
   /// the first half of the executions hold for the other half. This is checked after 20 s, 30 s and 40 s.
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
-  /// A part's WCET is at least its longest execution times this margin. It is larger if executions vary so much that
-  /// longer ones are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest executions of its
-  /// layers is.
+  /// A part's WCET is at least its longest execution times this margin. The WCET is larger if executions vary so much
+  /// that longer ones are likely (traces/wcet/part_wcet.hpp), or if the longest executions of the part's layers have a
+  /// larger sum.
   double margin = 1.2;
-  /// An earlier profile of this machine and device, to be extended: its executions count as well, and its tuning is
-  /// kept. It must contain each task, with the same workload.
+  /// An earlier profile of this machine and device, which this measurement extends. Its executions count as well, and
+  /// its tuning is kept. It must contain each task, with the same workload.
   std::optional<Profile> before{};
 };
 
@@ -52,14 +53,14 @@ struct ProfileObserver {
   std::function<bool(Duration done, Duration wanted)> measuring_for = {};
 };
 
-/// Makes a new setup, with custom workloads, for each of the runs.
+/// A function that returns a new setup, with new custom workloads. Called for each of the runs.
 using MakeSetup = std::function<Result<ExecutiveSetup>()>;
 
 /// Measures all tasks, including those whose WCETs the task set gives. A task with no WCET and an open memory policy is
 /// measured under each policy that it may have. The whole set then runs once for each policy, in a share of the time. A
-/// policy for which memory is missing is left out and reported. The first entries are parallel to the tasks; entries of
-/// further policies follow. Errors: those of Executive, of Workload::tune() and of `make_setup`; cancelled;
-/// device_fault if a job failed.
+/// policy under which the set does not fit into memory is left out, and listed in Profile::unmeasured. The first
+/// entries are parallel to the tasks; entries of further policies follow. Errors: those of Executive, of
+/// Workload::tune() and of `make_setup`; cancelled; device_fault if a job failed.
 [[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
                                                  const ProfileObserver& observer = {},
                                                  const MakeSetup& make_setup = {});

@@ -48,9 +48,10 @@ struct TaskReport {
   /// Jobs that ended after their deadline, were abandoned, failed, or were cut off after their deadline.
   std::uint64_t missed = 0;
   /// Releases that were dropped because the previous job was unfinished, or had a part above its WCET (on_wcet_exceeded
-  /// = "skip-next"). Also those dropped because an input had no new value (on_stale = "skip").
+  /// = "skip-next"). Releases that were dropped because an input had no new value (on_stale = "skip") are included.
   std::uint64_t skipped = 0;
-  /// For a task that no timer releases: early triggers that a newer trigger replaced.
+  /// For a task that triggers release, and not a timer: triggers that came while another one waited, and so requested
+  /// no further job.
   std::uint64_t dropped_triggers = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
@@ -58,10 +59,10 @@ struct TaskReport {
   std::uint64_t failed = 0;
   /// The error of the last job that failed. Absent: no job failed.
   std::optional<Errc> failure;
-  /// Jobs and due releases that the end of the run cut off.
+  /// Jobs in progress, and releases that were due but had no job yet, when the run ended.
   std::uint64_t unfinished = 0;
-  /// Jobs whose device part executed concurrently with that of another task ([device] co_run). Absent: the task is in
-  /// no pair.
+  /// Jobs whose device part executed concurrently with that of another task ([device] co_run). Absent: the task's jobs
+  /// never co-run.
   std::optional<std::uint64_t> paired;
   /// How often jobs were preempted on the device between two segments. Absent: the device part is one segment.
   std::optional<std::uint64_t> preempted;
@@ -70,7 +71,7 @@ struct TaskReport {
   /// Times from the nominal release until the thread runs.
   DurationStatistics release_latency;
   /// Times from the oldest sampling instant of a job's inputs to its nominal release. Inputs sampled after the release
-  /// are not counted. The maximum minus the minimum is the release jitter of the source. The bound is
+  /// are not counted. The difference of the maximum and the minimum is the release jitter of the source. The bound is
   /// Task::input_delay.
   MeasuredTimes input_delay;
   /// The longest execution of each part.
@@ -78,10 +79,10 @@ struct TaskReport {
   /// The execution times on which the plan rests, and the number of parts that took longer.
   Wcet wcet;
   PartCounts above_wcet;
-  /// The parts above their WCET that had begun when the hypervisor was last seen to have stolen time of their core. The
-  /// stolen time may be the reason, but may also have hit another part.
+  /// The parts above their WCET during or after whose execution the hypervisor was seen to have stolen time from their
+  /// core. The stolen time may be the reason, but it may also have hit another part.
   PartCounts above_wcet_stolen;
-  /// The execution of each part in the warm-up job before the first one.
+  /// The execution time of each part in the warm-up job, which runs before the first job.
   Wcet warm_up;
   Duration deadline{0};
   /// The promised response time. Absent: the plan promised none.
@@ -122,12 +123,12 @@ struct ThreadReport {
   std::string name;
   int kernel_id = 0;
   SchedulingClass scheduling;
-  /// Minor and major page faults after the start. Copy engines of the host device are not counted, because mapping
-  /// chunks there fills page tables.
+  /// Minor and major page faults after the start. They are not counted for the host device's copy engines, which cause
+  /// page faults by mapping chunks.
   long page_faults = 0;
 };
 
-/// The device of a run and its memory, after everything was placed on it.
+/// The device of a run, and its memory after all tasks were placed on it.
 struct DeviceReport {
   std::string name;
   /// The device memory that this run uses, its context included.
@@ -136,16 +137,17 @@ struct DeviceReport {
   Bytes context;
   /// The demand of the plan: constants, state and the shared scratch, in whole chunks.
   Bytes demand;
-  /// The memory that separate allocations would use.
+  /// The memory that the tasks would use if each allocated its own.
   Bytes separate;
 };
 
 /// The memory that was swapped since the start.
 struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
-  /// The store of swapped chunks, with the way they are copied.
+  /// The store of swapped chunks, and how chunks are copied to it, in words.
   std::string store;
-  /// The store's fallback and its reason, in lines. Empty: no fallback was needed.
+  /// The slower method that the store uses, and why a faster one is not possible, in lines. Empty: the fastest method
+  /// is possible.
   std::string fallback;
   /// Bytes that were copied.
   Bytes in, out;
@@ -153,7 +155,7 @@ struct SwapReport {
   Bytes skipped;
   /// Bytes that were not copied out because they were constant.
   Bytes dropped;
-  /// The number of chunks that were loaded or evicted.
+  /// The number of loads and evictions of chunks.
   std::uint64_t operations = 0;
   /// The last errors of the store, and their remedies. Empty: no errors.
   std::string failure;
@@ -165,17 +167,17 @@ template <class Value> struct Percentiles {
   std::uint64_t samples = 0;
 };
 
-/// A core, or a cluster of cores with one counter.
+/// A domain of bandwidth regulation: a core, or a cluster of cores that share one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
   /// The counter's description of itself.
   std::string counter;
   /// The number of bytes that one event represents.
   Bytes line{64};
-  /// The planned budget. Absent: there is none. Budgets of best-effort cores are in force only at the times that
-  /// `while` selects.
+  /// The planned budget. Absent: there is none. Budgets of best-effort cores are in force only at the times that the
+  /// key `while` selects (RegulateWhile).
   std::optional<Bandwidth> budget;
-  /// Lines counted since the start. If writes are not counted separately, `reads` contains all lines
+  /// Cache lines counted since the start. If writes are not counted separately, `reads` contains all lines
   std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
   /// Periods in which the regulating thread did not run, because other threads occupied the core.
@@ -183,22 +185,22 @@ struct DomainReport {
   /// Periods in which the core was throttled.
   std::uint64_t throttled_periods = 0;
   Duration throttled{0};
-  /// Lines beyond the allowed number, in periods in which the budget was used up.
+  /// The excess of counted over allowed cache lines, in periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
   /// The lateness of the regulating thread at the beginning of a period.
   Percentiles<Duration> late;
-  /// Overflows that the kernel did not signal, and that were found by reading the counter.
+  /// Overflows of the counter that the kernel did not signal, and that regulation found by reading the counter.
   std::uint64_t lost_overflows = 0;
   /// True if the counter failed: the core is not regulated since then.
   bool lost = false;
 };
 
-/// The traffic of one source or sink of a task since the start.
+/// The counts of one source or sink of a task since the start.
 struct ChannelReport {
   std::string task;
   /// The name: "image from v4l2:/dev/video0", "file:results".
   std::string name;
-  /// True if it is a source.
+  /// True if the channel is a source, false if it is a sink.
   bool input = false;
   /// Jobs that got new values from this source, or whose results this sink took.
   std::uint64_t moved = 0;
@@ -206,14 +208,15 @@ struct ChannelReport {
   std::uint64_t stale = 0;
   /// Jobs whose results found no room in this sink, or were taken but could not be written.
   std::uint64_t dropped = 0;
-  /// The last failure, and its remedy. Empty: no failure.
+  /// The last failure of the channel, and its remedy. Empty: no failure.
   std::string failure;
 };
 
 /// The regulation of the cores' memory bandwidth.
 struct BandwidthReport {
   Duration period{0};
-  /// The limit of best-effort cores. With [bandwidth] slowdown, the last limit that the closed loop set.
+  /// The limit of best-effort cores. If the set has [bandwidth] slowdown, it is the last limit that the closed loop
+  /// set.
   std::optional<Bandwidth> limit;
   /// The counts of each domain since the start, the warm-up included.
   std::vector<DomainReport> domains;
@@ -221,14 +224,14 @@ struct BandwidthReport {
   std::vector<std::string> reasons;
 };
 
-/// The page in which `rtexec top` saw the run. A failure to make it ends no run.
+/// The page in which `rtexec top` saw the run. If the page cannot be made, the run continues without it.
 struct StatusPageReport {
   std::string file;
   /// The reason why there was no page. Empty: there was one.
   std::string failure;
 };
 
-/// The fault that ended the device, and so the run.
+/// The fault after which the device could not be used any more, which ended the run.
 struct DeviceFaultReport {
   /// The task whose job met the fault.
   std::string task;
@@ -264,14 +267,14 @@ enum class StopCause {
   wcet_exceeded,
   /// The device was lost.
   device_fault,
-  /// An error of rtexec: the executive's state of the device's work is stale.
+  /// An error in rtexec: the executive no longer knows the true state of the device's work.
   driver_fault,
 };
 [[nodiscard]] RTEXEC_API std::string_view name(StopCause value) noexcept;
 
 struct Stop {
   StopCause cause = StopCause::none;
-  /// The task that overran, exceeded its WCET, or whose job met the fault.
+  /// The task that overran, that exceeded its WCET, or whose job met the fault.
   std::string task;
   friend bool operator==(const Stop&, const Stop&) = default;
 };
@@ -306,10 +309,10 @@ struct Report {
   std::optional<DeviceReport> device;
   /// The swap traffic. Absent: the plan swaps nothing.
   std::optional<SwapReport> swap;
-  /// The clocks of the cores that execute parts, and of the device, as far as they are known. On virtual machines none
-  /// is.
+  /// The clocks of the cores that execute parts, and of the device, as far as they are known. On virtual machines no
+  /// clock is known.
   std::vector<ClockReport> clocks;
-  /// The cores that execute parts or serve the device, and from which time was stolen.
+  /// The cores from which the hypervisor stole time, among those that execute parts or serve the device.
   std::vector<StolenReport> stolen;
   /// The sources and sinks of tasks that the task set or the program names, except noise and files.
   std::vector<ChannelReport> channels;
@@ -324,7 +327,7 @@ struct Report {
   std::optional<FlightReport> flight;
   /// The status page of a run that was started.
   std::optional<StatusPageReport> status_page;
-  /// Misses and parts above their WCETs for which no callback was called: they came too fast, or a callback had thrown.
+  /// Misses and WCET excesses for which no callback was called, because they came too fast or a callback had thrown.
   std::uint64_t lost_callbacks = 0;
   /// The exception that a callback threw; callbacks are not called afterwards. Empty: none.
   std::string callback_failure;
@@ -354,7 +357,7 @@ struct WcetExcess {
   Duration wcet{0};
 };
 
-/// One job that was released, with its instants on CLOCK_MONOTONIC.
+/// The record of one released job. Instants are on CLOCK_MONOTONIC.
 struct JobRecord {
   /// The index of the task in the task set.
   std::size_t task = 0;
@@ -365,7 +368,7 @@ struct JobRecord {
   Instant requested{};
   /// The instants at which its execution on the device began and ended; equal if it did not execute there.
   Instant device_begin{}, device_end{};
-  /// True if another job was started together with it, to co-run.
+  /// True if the job's device part co-ran with that of another job.
   bool accompanied = false;
   Instant end{};
   /// The execution time of each part, unknown for simulated jobs. For CPU parts it is processor time. For the device

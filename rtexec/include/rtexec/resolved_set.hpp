@@ -1,5 +1,5 @@
 // A task set in which every setting that it left to its board and machine is settled. Planning, placement and execution
-// use it and nothing else. Plain values, owned by whoever holds the struct.
+// read their settings only from here. Plain values, owned by whoever holds the struct.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -1,5 +1,5 @@
-// Functions that can fail at run time return Result<T>: the value, or an Error with the failure, its place, its reason
-// and a remedy. Real-time paths use Status, which carries a code only and never allocates.
+// Functions that can fail at run time return Result<T>. It holds the value, or an Error that says what failed, where,
+// why, and what to do. Real-time paths use Status, which carries a code only and never allocates.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -16,7 +16,7 @@ namespace rtexec {
 enum class Errc {
   bad_input,     // a file or an argument has an impossible value            (exit code 2)
   not_proved,    // admission could not promise the requested deadlines      (exit code 3)
-  missed,        // a deadline, a bound, or a WCET that ended the run       (exit code 4)
+  missed,        // a deadline or a bound was missed, or a WCET was exceeded and ended the run       (exit code 4)
   refused,       // the machine refused a request                            (exit code 5)
   out_of_memory, // a device, an arena or a fixed table is full
   unsupported,   // the board or this version cannot do it
@@ -46,8 +46,8 @@ template <class E> class Unexpected {
   E error_;
 };
 
-/// A value or an error: std::expected, for compilers that lack it. Accessing the value of a failed one by `*` or `->`
-/// is undefined; value() then throws std::bad_variant_access.
+/// A value or an error, like std::expected, which some supported compilers lack. If it holds an error, access to the
+/// value by `*` or `->` is undefined behaviour, and value() throws std::bad_variant_access.
 template <class T, class E> class [[nodiscard]] Expected {
  public:
   using value_type = T;
@@ -96,7 +96,7 @@ template <class T, class E> class [[nodiscard]] Expected {
   std::variant<T, Unexpected<E>> content_;
 };
 
-/// Success without a value, or an error.
+/// An Expected without a value: success, or an error.
 template <class E> class [[nodiscard]] Expected<void, E> {
  public:
   using value_type = void;
@@ -134,7 +134,7 @@ using Status = Expected<void, Errc>;
 
 /// Returns the process exit code that the command line documents for `code`.
 [[nodiscard]] RTEXEC_API int exit_code(Errc code);
-/// Returns "bad input", "refused", ...
+/// Returns the name for messages: "bad input", "refused", ...
 [[nodiscard]] RTEXEC_API const char* name(Errc code);
 
 /// Prints any enumeration of the library by its name().

@@ -11,9 +11,9 @@
  * Ownership: the caller owns every object that a function returns without const, and frees it with the function whose
  * name ends in _free (null has no effect). const text lives as long as its handle, or until the same function is called
  * again on that handle. Errors: a function returns null or a code, and fills in the error (`error` may be null). No
- * exception leaves a function. A null handle or text is BAD_INPUT; functions without an error then have no effect, and
- * return false or null. Threading: all calls on one handle come from one thread, unless a function says otherwise.
- * Times are int64_t nanoseconds, sizes are bytes.
+ * exception leaves a function. If a handle or text is null, functions fail with BAD_INPUT; functions without an error
+ * parameter then have no effect, and return false or null. Threading: all calls on one handle come from one thread,
+ * unless a function says otherwise. Times are int64_t nanoseconds, sizes are bytes.
  *
  * Structs begin with `size`, which the caller sets to sizeof the struct. Later versions add members at the end, so that
  * programs compiled against this header continue to work. All elements of an array have the same `size`.
@@ -45,9 +45,9 @@ RTEXEC_API void rtexec_task_set_free(rtexec_task_set* set);
 
 /* ---- Custom workloads ---- */
 
-/* A custom workload for the task of this name, independent of its `workload` key; "custom" in a file means that a
- * program provides it. `create` returns null and fills in `error`, which is never null, if it cannot make the
- * workload. rtexec_plan_of() and rtexec_create() call it once, rtexec_profile() several times. */
+/* A custom workload for the task of this name, whatever its `workload` key says. The key's value "custom" means that
+ * a program provides the workload. `create` returns null and fills in `error`, which is never null, if it cannot
+ * make the workload. rtexec_plan_of() and rtexec_create() call it once, rtexec_profile() several times. */
 typedef struct rtexec_own_workload {
   size_t size;
   const char* task;
@@ -65,7 +65,8 @@ typedef struct rtexec_input_job {
   /* The instant on CLOCK_MONOTONIC at which the input values were sampled by a sensor, set by the callback.
    * Initially the oldest sampling instant of the other sources' values, or else now. */
   int64_t sampled_ns;
-  /* All inputs of the task. The callback writes their data; inputs that have another source are filled already. */
+  /* All inputs of the task. The callback writes the data of the inputs whose source is the program. Inputs that have
+     another source are already filled. */
   const rtexec_tensor* inputs;
   size_t input_count;
 } rtexec_input_job;
@@ -75,7 +76,7 @@ typedef struct rtexec_output_job {
   const char* task;
   uint64_t job;
   int64_t release_ns; /* nominal */
-  int64_t sampled_ns; /* as on_input left it */
+  int64_t sampled_ns; /* the value of rtexec_input_job's sampled_ns after on_input */
   const rtexec_tensor* outputs;
   size_t output_count;
   const rtexec_box* detections; /* a detector's boxes, best first */
@@ -83,16 +84,16 @@ typedef struct rtexec_output_job {
 } rtexec_output_job;
 
 /* on_input runs in the first CPU part of each job, on_output in the last one, on the real-time threads of the task
- * of this name. Their time is part of the job's execution and of measured WCETs. They must not allocate, take a
+ * of this name. Their time is part of the job's execution and of measured WCETs. Callbacks must not allocate, take a
  * lock, or make a system call that can block. Neither is called concurrently with itself. Tensors are the workload's
  * own buffers, at constant addresses during the run. All arguments are valid during the call only. The warm-up
- * before the first release calls both once for job 0; job 0 then runs again. */
+ * before the first release calls both once for job 0, which is later run again. */
 typedef struct rtexec_task_callbacks {
   size_t size;
   const char* task;
-  /* Null: inputs are filled as the task set says. STALE: there is no new value, and `on_stale` of the task's first
-   * input from "program" decides; without such an input the job is executed. Another error fails the job, and before
-   * the first release the start. */
+  /* Null: only the sources of the task set fill inputs. If it returns STALE, there is no new value, and the key
+   * `on_stale` of the task's first input from "program" decides what happens. Without such an input the job is
+   * executed. Any other error fails the job; in the warm-up it fails the start. */
   rtexec_code (*on_input)(void* context, rtexec_input_job* job);
   void (*on_output)(void* context, const rtexec_output_job* job); /* null: not called */
   void* context;
@@ -111,7 +112,7 @@ typedef struct rtexec_miss {
 
 typedef enum rtexec_part { RTEXEC_BEFORE = 0, RTEXEC_DEVICE = 1, RTEXEC_AFTER = 2 } rtexec_part;
 
-/* A part of a job that exceeded its WCET, on which every promise rests. */
+/* A part of a job that exceeded its WCET. Promises hold only while no part does. */
 typedef struct rtexec_wcet_excess {
   size_t size;
   const char* task;
@@ -121,10 +122,10 @@ typedef struct rtexec_wcet_excess {
   int64_t wcet_ns;
 } rtexec_wcet_excess;
 
-/* Options of a plan or executive. All members except `size` may be zero: the defaults. */
+/* Options of a plan or executive. All members except `size` may be zero, which selects the defaults. */
 typedef struct rtexec_setup {
   size_t size;
-  bool force; /* run although the plan is not proved */
+  bool force; /* true to run although the plan is not proved */
   const rtexec_own_workload* workloads;
   size_t workload_count;
   /* Called for each miss, on a thread without real-time priority; null: not called. */
@@ -140,8 +141,8 @@ typedef struct rtexec_setup {
 
 typedef struct rtexec_plan rtexec_plan;
 
-/* Loads the workloads and makes the plan; runs no job. A null setup is one of zeros. Errors: BAD_INPUT, UNSUPPORTED,
- * REFUSED. */
+/* Loads the workloads and makes the plan; runs no job. If `setup` is null, all of its members count as zero. Errors:
+ * BAD_INPUT, UNSUPPORTED, REFUSED. */
 RTEXEC_API rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error);
 RTEXEC_API bool rtexec_plan_proved(const rtexec_plan* plan);
 /* Returns the JSON that `rtexec check --json` writes. */
@@ -149,9 +150,9 @@ RTEXEC_API const char* rtexec_plan_json(const rtexec_plan* plan);
 RTEXEC_API void rtexec_plan_free(rtexec_plan* plan);
 
 /* Measures the execution times of every task by running the set on this machine, as `rtexec profile` does. Writes
- * them to the file that the task set names, from which later plans read them. `jobs`: jobs of each task; 0: until
- * the WCETs of one half of the jobs hold for the other half. A WCET is at least the longest execution times
- * `margin`. */
+ * them to the file that the task set names, from which later plans read them. `jobs` is the number of jobs of each
+ * task. 0: measuring ends when WCETs derived from the first half of the jobs hold for the other half. A WCET is at
+ * least the longest execution times `margin`. */
 RTEXEC_API rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs,
                                       double margin, rtexec_error* error);
 
@@ -164,19 +165,20 @@ typedef struct rtexec_executive rtexec_executive;
 RTEXEC_API rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error);
 /* Returns the executive's plan, which lives as long as the executive and must not be freed by the caller. */
 RTEXEC_API const rtexec_plan* rtexec_executive_plan(const rtexec_executive* executive);
-/* Locks memory, starts the threads, warms up and releases the first jobs. NOT_PROVED: the plan is not proved and
- * `force` is not set. REFUSED: the machine does not give what the set needs, and the set does not allow_degraded.
- * DEVICE_FAULT: a workload failed its warm-up. After an error the executive can only be freed. */
+/* Locks memory, starts the threads, warms up and releases the first jobs. Returns NOT_PROVED if the plan is not
+ * proved and `force` is not set. Returns REFUSED if the machine cannot fulfil a requirement of the set, and the set
+ * does not allow_degraded. Returns DEVICE_FAULT if a workload failed its warm-up. After an error the executive can
+ * only be freed. */
 RTEXEC_API rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error);
 /* Waits until the run is over, at most `at_most_ns` (negative: for ever). Returns true if the run is over or never
  * began, or `executive` is null. */
 RTEXEC_API bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns);
-/* Requests a job of a task with trigger = "call": now, or one period after the previous job. May be called from any
- * thread. Returns false if there is no such task. */
+/* Requests a job of a task with trigger = "call". It is released now, or one period after the previous release if
+ * that is later. May be called from any thread. Returns false if there is no such task. */
 RTEXEC_API bool rtexec_trigger(rtexec_executive* executive, const char* task);
 /* Requests the end of the run. May be called from any thread, and from signal handlers. */
 RTEXEC_API void rtexec_request_stop(rtexec_executive* executive);
-/* Returns the counters so far, as JSON. */
+/* Returns the report so far, without percentiles, as JSON. */
 RTEXEC_API const char* rtexec_progress(rtexec_executive* executive, rtexec_error* error);
 /* Ends the run within the longest job, and returns the report that `rtexec run --json` writes. Later calls return
  * the same report. */
@@ -190,12 +192,14 @@ RTEXEC_API void rtexec_executive_free(rtexec_executive* executive);
 
 /* ---- Bandwidth locks ---- */
 
-/* Tells a regulating executive, from any process of the machine, that memory bandwidth is needed or that the GPU is
- * used. While any process does so, best-effort cores are limited. One object for each process is enough. */
+/* Tells an executive that regulates memory bandwidth, from any process of the machine, that bandwidth is needed or
+ * that the GPU is used. While any process holds a lock, best-effort cores are limited. One object for each process
+ * is enough. */
 typedef struct rtexec_bandwidth_locks rtexec_bandwidth_locks;
 
 RTEXEC_API rtexec_bandwidth_locks* rtexec_bandwidth_locks_open(rtexec_error* error);
-/* May be called from any thread; calls nest. They take a few nanoseconds and make no system call. */
+/* These four functions may be called from any thread, and calls nest. They take a few nanoseconds and make no system
+   call. */
 RTEXEC_API void rtexec_bandwidth_lock(rtexec_bandwidth_locks* locks);
 RTEXEC_API void rtexec_bandwidth_unlock(rtexec_bandwidth_locks* locks);
 RTEXEC_API void rtexec_gpu_busy(rtexec_bandwidth_locks* locks);

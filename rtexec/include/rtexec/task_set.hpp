@@ -23,12 +23,13 @@ namespace rtexec {
 
 /// The layers of a synthetic task's device part, each of which can be a segment of its own.
 struct SyntheticLayers {
-  /// The number of layers, of equal length, if `times` is empty; at least 1.
+  /// The number of layers if `times` is empty, at least 1. They then have equal lengths.
   std::uint32_t count = 1;
-  /// The length of each layer. Their sum is the WCET.
+  /// The length of each layer. The sum of all lengths is the WCET of the device part.
   std::vector<Duration> times{};
   [[nodiscard]] std::size_t number() const { return times.empty() ? count : times.size(); }
-  /// Returns the length of each layer for this WCET. The last layer gets the remainder of the division.
+  /// Returns the length of each layer, if the device part has this WCET. With equal lengths the last layer gets the
+  /// remainder of the division.
   [[nodiscard]] std::vector<Duration> of(Duration wcet) const {
     if (!times.empty()) return times;
     std::vector<Duration> equal(count, wcet / count);
@@ -40,14 +41,14 @@ struct SyntheticLayers {
 
 /// One input tensor of a task.
 struct TaskInput {
-  /// The tensor's name. Empty: the task's only input.
+  /// The tensor's name. Empty: the task has one input, and this is it.
   std::string tensor;
   SourceKind source = SourceKind::noise;
   /// The source's address. files: a path, resolved against the folder of the TOML file; camera: its device file;
   /// iceoryx: "SERVICE/INSTANCE/EVENT"; task: "NAME/TENSOR", or "NAME" if that task has one output.
   std::string from;
   OnStale on_stale = OnStale::reuse;
-  /// The size of a camera's pictures; the camera's nearest size is used. Absent: the tensor's size.
+  /// The size of a camera's pictures; the camera's nearest size is used. Absent: the size is that of the tensor.
   std::optional<PictureSize> size{};
   /// The format of a camera's pictures. Absent: the first format of PixelFormat, in its order, that the camera has.
   std::optional<PixelFormat> format{};
@@ -95,17 +96,19 @@ struct Task {
   std::filesystem::path library;
   /// A text that the shared object of a custom task, or the back end of a dnn task, gets.
   std::string arguments;
-  /// The time between two releases, or the shortest such time if no timer releases the task.
+  /// The time between two releases. For a task that triggers release, and not a timer, it is the shortest such time.
   Duration period{0};
   Trigger trigger = Trigger::timer;
-  /// The task whose jobs release this task when they end (Trigger::after). Under `let` a job ends at its deadline.
+  /// The task whose jobs release this task when they end (Trigger::after). In a chain with Communication::let a job
+  /// ends at its deadline.
   std::string after;
   /// The relative deadline, at most the period.
   Duration deadline{0};
   /// The instant of the first release, counted from the start.
   Duration offset{0};
   /// The longest time from the sampling of a job's input to the job's release; an assumption of the bounds. Bounds of
-  /// chains that begin with this task then count from the sampling. Absent: from the release.
+  /// chains that begin with this task then count from the sampling. Absent: the delay is unknown, and those bounds
+  /// count from the release.
   std::optional<Duration> input_delay;
   /// The core that runs the CPU parts. Absent: the plan chooses one.
   std::optional<unsigned> core;
@@ -119,34 +122,37 @@ struct Task {
   std::optional<Wcet> wcet;
   /// The longest device part while another job co-runs (DeviceOptions::co_run). Absent: the task's jobs never co-run.
   std::optional<Duration> wcet_beside;
-  /// The part of `wcet_beside` in which the device part only waits for pages, under M and H. A job under D executes
-  /// then.
+  /// The part of `wcet_beside` in which the device part only waits for pages of memory. It is for tasks under managed
+  /// memory (M) or mapped host memory (H). A job under device memory (D) executes during these waits.
   std::optional<Duration> mapping_idle;
   /// The maximum number of segments of the device part; 1: it is not cut. Absent: as many as other tasks need.
   std::optional<std::uint32_t> segments;
-  /// The preemption class. 0: express, the job goes next at every end of a segment. Otherwise the level; smaller is
-  /// more urgent. Absent: the plan chooses.
+  /// The preemption class. 0: express, which means that the task's jobs go first whenever a segment of another job
+  /// ends. Otherwise the level; smaller is more urgent. Absent: the plan chooses.
   std::optional<std::uint32_t> device_class;
   Constants constants = Constants::automatic;
-  /// The number of chunks of the ring through which constants are streamed. Absent: the plan decides.
+  /// The number of chunks of the ring: the device memory that streamed constants are loaded into, again and again
+  /// (Constants::streamed). Absent: the plan decides.
   std::optional<std::uint32_t> stream_chunks;
   /// All of the task's device memory. Required for a synthetic task. For a dnn task it is at least the demand of its
   /// network.
   std::optional<Bytes> footprint;
   /// The size of the part of the footprint that may be swapped. Absent: all of it.
   std::optional<Bytes> swappable;
-  /// The class of a synthetic task's swappable memory, or of the memory that the footprint adds to a network's.
+  /// The class of a synthetic task's swappable memory, or of the memory by which the footprint of another task exceeds
+  /// its network's demand.
   MemoryClass memory_class = MemoryClass::state;
-  /// The size of the memory that is swapped. Absent: the plan decides.
+  /// The size of the task's memory that takes part in swapping. Absent: the plan decides.
   std::optional<Bytes> swap_volume;
-  /// The part of the swap volume that is on the device at the start. Absent: as much as fits, assigned to tasks in
+  /// The part of the swap volume that is on the device at the start. Absent: as much as fits; the tasks get chunks in
   /// turn.
   std::optional<Bytes> resident;
   /// The layers of a synthetic task's device part. Absent: one.
   std::optional<SyntheticLayers> layers;
   /// The memory of a synthetic task that must survive between two layers, in addition to the footprint.
   Bytes live{0};
-  /// The bytes that the first CPU part moves to and from memory, at most. A traffic task moves exactly that.
+  /// The maximum number of bytes that the first CPU part moves to and from memory. A traffic task moves exactly this
+  /// number.
   std::optional<Bytes> traffic_before;
   /// The same for the last CPU part.
   std::optional<Bytes> traffic_after;
@@ -163,15 +169,15 @@ struct Task {
   [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }
 };
 
-/// A list of tasks through which data travel from a sensor to an actuator.
+/// A chain: a list of tasks through which data travel from a sensor to an actuator.
 struct Chain {
   std::string name;
   /// The tasks, in the order of the data flow.
   std::vector<std::string> tasks;
   Communication communicate = Communication::immediate;
-  /// The maximum reaction time. Absent: no limit.
+  /// The limit of the time from an event to the output that reacts to it. Absent: no limit.
   std::optional<Duration> max_reaction;
-  /// The maximum data age. Absent: no limit.
+  /// The limit of the age of the data from which an output in use was made. Absent: no limit.
   std::optional<Duration> max_age;
 };
 
@@ -182,19 +188,19 @@ struct ExecutiveOptions {
   std::optional<Duration> duration;
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;
-  /// True if the cores of the run never enter idle states. This shortens wake-ups and costs power.
+  /// True if the run keeps its cores out of idle states. This shortens wake-ups and costs power.
   bool keep_awake = false;
   /// True if the run locks the board's clocks (CPU, GPU, memory) at the highest rate that the power mode allows. They
   /// are restored afterwards.
   bool lock_clocks = false;
   /// The file of measured WCETs. Default: the TOML file's name, with ".profile.toml".
   std::filesystem::path profile;
-  /// The probability with which a job may exceed a measured WCET. Measurements are extrapolated to it if they allow
-  /// that.
+  /// The probability with which a job may exceed a measured WCET. WCETs are extrapolated to this probability if the
+  /// measurements allow it.
   double wcet_exceedance = 1e-6;
 };
 
-/// Overrides of the board file's calibrated costs, for the chunk size of the set.
+/// Values that replace the board file's calibrated costs of swapping (SwapCost), for the chunk size of the set.
 struct SwapCostOptions {
   std::optional<Duration> in_per_chunk, out_per_chunk, in_fixed, out_fixed, drop_per_chunk;
 };
@@ -208,11 +214,12 @@ struct DeviceOptions {
   std::optional<Bytes> chunk;
   /// The way in which the engines' threads wait for a GPU.
   Completion completion = Completion::block;
-  /// True if a job under D may execute while another one, under M or H, waits for pages. All memory must fit.
+  /// True if a job under device memory (D) may execute while another job, under managed (M) or mapped host memory (H),
+  /// waits for pages. All memory must fit.
   bool co_run = false;
   /// The number of segments of a job that are submitted ahead while one executes, at most `max_launch_ahead`. This
-  /// shortens the time between two segments, but a preempting job waits for that many more segments. Absent: the plan
-  /// decides.
+  /// shortens the time between two segments, but a preempting job must then wait for the segments that were submitted
+  /// ahead. Absent: the plan decides.
   std::optional<std::uint32_t> launch_ahead;
   /// The objective by which automatic memory policies are chosen.
   MemoryObjective memory_objective = MemoryObjective::max_slack;
@@ -231,28 +238,29 @@ struct SwapOptions {
   /// (Board::unified_memory).
   std::optional<SwapStore> store;
   SwapCandidates candidates = SwapCandidates::constants_first;
-  /// True if a chunk of state is not copied out when its digest equals that of its stored copy.
+  /// True if an evicted chunk of state is copied out only if it has changed: if its digest differs from that of the
+  /// stored copy.
   bool skip_unchanged = false;
   /// True if the digest of each chunk is checked after it was loaded.
   bool verify = false;
 };
 
-/// The memory bandwidth of cores outside the device (rtexec/docs/user-guide/bandwidth-budgets.md). It is regulated if
-/// any limit is given.
+/// The regulation of the cores' memory bandwidth (rtexec/docs/user-guide/bandwidth-budgets.md). Bandwidth is regulated
+/// if any limit is given.
 struct BandwidthOptions {
   /// The period of the budgets.
   Duration period{std::chrono::milliseconds(1)};
-  /// The budget of each best-effort core while the device works. Absent: unlimited.
+  /// The budget of each best-effort core at the times that `regulate_while` selects. Absent: unlimited.
   std::optional<Bandwidth> best_effort;
   RegulateWhile regulate_while = RegulateWhile::device_works;
-  /// True if cores donate the budget that they are predicted not to use.
+  /// True if cores donate to others the part of their budget that they are predicted not to use.
   bool reclaim = false;
   BandwidthSharing sharing = BandwidthSharing::none;
   Overshoot overshoot = Overshoot::carry;
-  /// The maximum slowdown of device executions that is wanted. `best_effort` is then the initial limit of the closed
-  /// loop.
+  /// The maximum slowdown of device executions, for which a closed loop adjusts the limit of best-effort cores.
+  /// `best_effort` is then the initial limit. Absent: the limit is constant.
   std::optional<double> slowdown;
-  /// The lowest limit that the closed loop sets.
+  /// The lowest limit that this closed loop sets.
   Bandwidth floor{10'000'000};
   CounterBackEnd counter = CounterBackEnd::automatic;
   /// The event that counts memory traffic. Empty: the board's event.
@@ -265,7 +273,7 @@ struct CoreBudget {
   Bandwidth budget{0};
 };
 
-/// Files that `rtexec run` writes, unless its command line says otherwise. Empty: no file.
+/// Files that `rtexec run` writes, unless its command line names other files. Empty: no file.
 struct OutputOptions {
   /// The folder of an LTTng trace, new or empty.
   std::filesystem::path trace;
@@ -290,15 +298,15 @@ struct TaskSet {
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
 
-/// Reads and validates a task set. Returns bad_input, with every error of the file, each with its line, column and
+/// Reads and validates a task set. Returns bad_input with every error of the file; each error has its line, column and
 /// value. Relative paths are resolved against the file's folder; models and inputs that it names must exist.
 [[nodiscard]] RTEXEC_API Result<TaskSet> read_task_set(const std::filesystem::path& file);
 /// Parses a task set from text; `file` names it in messages, and its folder resolves relative paths.
 [[nodiscard]] RTEXEC_API Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file);
 
-/// Validates a task set that was built in code, by the reader's rules: limits of values and rules between them
-/// (deadline <= period, unique names, priorities...). Returns bad_input, with every error. `deadline` must be set: only
-/// the reader makes it default to the period.
+/// Validates a task set that was built in code, by the rules of read_task_set(): the limits of single values, and rules
+/// that relate values (such as deadline <= period, unique names, unique priorities). Returns bad_input, with every
+/// error. `deadline` must be set: only the reader makes it default to the period.
 [[nodiscard]] RTEXEC_API Result<> validate(const TaskSet& tasks);
 
 } // namespace rtexec

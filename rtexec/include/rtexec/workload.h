@@ -1,15 +1,15 @@
 /* A custom workload in C: the computation that a task runs in each job. C11 and C++17; for C++20 see
  * <rtexec/workload.hpp>.
  *
- * A program gives it to an executive (rtexec.h), or a shared object that a task set names makes it:
+ * Either a program passes the workload to an executive (rtexec.h), or a task set names a shared object that makes it:
  *
  *   [[task]]
  *   name = "control"
  *   workload = "lib:libcontrol.so"   # beside the TOML file; exports rtexec_workload_create()
  *   arguments = "gain=0.5"
  *
- * The shared object needs this header and no library. A workload owns no device memory: it declares its demand, and is
- * given addresses. Set-up may allocate; the three parts of a job may not.
+ * The shared object needs this header and no library. A workload owns no device memory: it declares its demand, and
+ * gets addresses in bind(). Set-up may allocate; the three parts of a job may not.
  *
  * Structs begin with `size`, which the code that fills them in sets to sizeof the struct. Later versions add members at
  * the end, so that objects and programs compiled against this header continue to work.
@@ -26,11 +26,12 @@
 extern "C" {
 #endif
 
-/* Bytes of device memory by class. The class decides how a swap treats the contents. */
+/* Bytes of device memory, by class. The class decides what happens to the contents when memory is swapped. */
 typedef struct rtexec_memory_demand {
-  uint64_t constant; /* never written by the device: dropped, and loaded again */
-  uint64_t scratch;  /* lost between jobs: all tasks share the same memory */
-  uint64_t state;    /* copied out and back; zero before the warm-up (begin_to_keep) */
+  uint64_t constant; /* never written by the device: evicted without a copy, and loaded again */
+  uint64_t scratch;  /* contents are lost between jobs: all tasks share the same memory */
+  uint64_t state;    /* contents survive: copied out when evicted, and copied back; zero before the warm-up
+                      * (begin_to_keep) */
 } rtexec_memory_demand;
 
 /* Addresses of the declared memory, aligned to 256 bytes, valid on the device for as long as the workload lives. The
@@ -51,8 +52,8 @@ typedef struct rtexec_device {
    * execute(). Null on the host device, whose addresses are ordinary memory. */
   void* stream;
   void* self; /* argument of wait() */
-  /* Waits until all work in the stream is done, in the way of the task set's `completion`. May be called only in
-   * execute() and execute_segment(). */
+  /* Waits until all work in the stream is done; the task set's `completion` says if this sleeps or spins. May be
+   * called only in execute() and execute_segment(). */
   rtexec_code (*wait)(void* self);
 } rtexec_device;
 
@@ -108,24 +109,26 @@ typedef struct rtexec_workload {
   void* self; /* argument of each function */
   rtexec_memory_demand memory;
   const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
-  /* A text that changes with everything that a measured execution time depends on; never null or empty. A change of
-   * the code or its data must change it. For a shared object, the bytes of its file and `arguments` count in
-   * addition. */
+  /* A text that changes with everything that a measured execution time depends on, such as the code and its data;
+   * never null or empty. For a workload of a shared object, rtexec also compares the bytes of the file and
+   * `arguments`. */
   const char* fingerprint;
 
   /* Set-up; called once, before the first job. Null: nothing to prepare. If it fails, destroy() is called. `error`
    * of this and of all following functions is never null. */
   rtexec_code (*bind)(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error);
 
-  /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. Job
-   * 0 is run for warming up before the first release. A result other than RTEXEC_OK means that the job failed, which
-   * counts as a miss. Null: the job has no such part. Without execute() and execute_segment() a job never queues for
-   * the device. Its WCET there is 0, and memory must be all zero. */
+  /* The parts of a job. They are called in this order, never two at once. They must not allocate, take a lock, or
+   * make a system call that can block. Job 0 is run once before the first release as a warm-up. A result other than
+   * RTEXEC_OK means that the job failed, which counts as a miss. Null: the job has no such part. Without execute()
+   * and execute_segment() a job never queues for the device. Its WCET there is 0, and memory must be all zero. */
   rtexec_code (*before)(void* self, uint64_t job); /* on the task's core */
-  rtexec_code (*execute)(void* self);              /* on the device's compute engine; returns when its work is done */
+  rtexec_code (*execute)(void* self);              /* on the thread of the device's compute engine; returns when the
+                                                    * device part is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
 
-  /* The last call. It is not made if the workload was refused because of its `size`. Null: nothing to free. */
+  /* Frees the workload; the last call. It is not called if the workload was refused because of its `size`. Null:
+     nothing to free. */
   void (*destroy)(void* self);
 
   /* Inputs and outputs; null if there are none. They stay valid at constant addresses until destroy(). Inputs hold
@@ -136,9 +139,10 @@ typedef struct rtexec_workload {
   const rtexec_tensor* outputs;
   size_t output_count;
 
-  /* The device part in segments, instead of execute(), which is not called then. They are called in turn from 0. A
-   * plan may merge several short ones. Between two calls other tasks may use the device and the scratch memory. 0
-   * and null: the device part cannot be cut. */
+  /* The number of segments of the device part, and the function that executes one. With segments, execute_segment()
+   * is called for each segment in turn from 0, and execute() is never called. A plan may merge several short
+   * segments. Between two segments other tasks may use the device and the scratch memory. 0 and null: the device
+   * part cannot be cut. */
   size_t segments;
   rtexec_code (*execute_segment)(void* self, size_t segment);
   uint64_t carry; /* bytes of device memory that keep their contents between the segments of a job, and lose them
@@ -147,45 +151,46 @@ typedef struct rtexec_workload {
   /* The following members are null or 0 in objects that were compiled before the members existed, and in workloads
    * without the feature. */
 
-  /* Memory that the workload, or a library that it uses, allocates by itself. It is never swapped. A plan does not
-   * count memory that is not declared here. */
-  uint64_t own_device; /* memory to compute in; on the host device it is host memory, like all device memory there */
-  uint64_t own_host;   /* data of inputs and outputs, the constants that are copied to the device */
+  /* Bytes of memory that the workload, or a library that it uses, allocates by itself. This memory is never swapped.
+   * A plan does not count such memory unless it is declared here. */
+  uint64_t own_device; /* working memory on the device; on the host device it is host memory, like all device memory
+                        * there */
+  uint64_t own_host;   /* host memory: buffers of inputs and outputs, and the constants that are copied to the device */
 
-  const char* const* segment_names; /* name of each segment, for people; null: "segment 0" and so on */
-  /* The range that contains all constants that a segment reads, for each segment. Ranges may overlap, be empty, and
-   * leave bytes out. Null: the constants cannot be streamed. */
+  const char* const* segment_names; /* the name of each segment, for the user; null: "segment 0" and so on */
+  /* For each segment, the range that contains all constants that the segment reads. Ranges may overlap, and may be
+   * empty. Some bytes may lie in no range. Null: the constants cannot be streamed. */
   const rtexec_constant_range* constant_ranges;
-  /* Submits the segment's work to the device without waiting. execute_segment() is still called, and then waits for
-   * this work. The previous segment has been launched or executed. Null: the device waits for the host between two
-   * segments. */
+  /* Submits the segment's work to the device without waiting. execute_segment() is still called later, and then only
+   * waits for this work. When this is called, the previous segment has been launched or executed. Null: the device
+   * waits for the host between two segments. */
   rtexec_code (*launch_segment)(void* self, size_t segment);
 
-  /* tune() measures on `device`, before bind(), which implementations are fastest, and uses them. It describes them
-   * in `choices`, lines of text in its own format, which live until the next call. use() makes the same choices
-   * again, before bind() and in every later run. Both may change memory, constants, own_device and own_host, which
-   * nobody has read before. Set both or neither. */
+  /* tune() measures on `device`, before bind(), which implementations are fastest, and uses them. It describes these
+   * choices in `choices`: lines of text in a format of the workload's own, which live until the next call. In every
+   * later run, use() gets this text before bind(), and makes the same choices. Both may change memory, constants,
+   * own_device and own_host, which rtexec reads only afterwards. Set both or neither. */
   rtexec_code (*tune)(void* self, const rtexec_device* device, const char** choices, rtexec_error* error);
   rtexec_code (*use)(void* self, const char* choices, rtexec_error* error);
 
-  /* Tensors that stay on the device on their way between two workloads. Before bind() the two link functions name
-   * the tensors. `on_host`: others also read the output's host data. In each job, before before(), and once after
-   * bind(), the other two functions set the address of an input or output. The tensor there is dense, row-major and
-   * aligned to 256 bytes. Set all four or none. */
+  /* Links: tensors that pass from one workload to another without leaving the device. Before bind(), the two link
+   * functions tell the workload which inputs and outputs are linked. `on_host` is not 0 if the output's host data
+   * are read as well. In each job before before(), and once after bind(), take_input() and give_output() set the
+   * device address of such a tensor. The tensor is dense, row-major and aligned to 256 bytes. Set all four or none. */
   void (*link_input)(void* self, size_t input);
   void (*link_output)(void* self, size_t output, int on_host);
   void (*take_input)(void* self, size_t input, const void* from);
   void (*give_output)(void* self, size_t output, void* to);
 
-  /* Each returns the number of results of the last job whose after() has returned, and their address, best first.
-   * They stay valid until the next job begins. Called on the task's core, several times for a job: expensive work
-   * belongs in after(). A workload recognises boxes, or classes, or neither. */
+  /* Each returns the number of results of the last job whose after() has returned, and stores their address, best
+   * first. The results stay valid until the next job begins. Each is called on the task's core, several times for a
+   * job: expensive work belongs in after(). A workload recognises boxes, or classes, or neither. */
   size_t (*boxes)(void* self, const rtexec_box** boxes);
   size_t (*classes)(void* self, const rtexec_ranked_class** classes);
 
   /* Discards the state that the warm-up left. Called once, between the warm-up (job 0, which runs again later) and
    * the first release, if the workload has memory.state or a state of its own. memory.state is zero before the
-   * warm-up, and nobody else clears it afterwards. */
+   * warm-up, and rtexec does not clear it afterwards. */
   void (*begin_to_keep)(void* self);
 } rtexec_workload;
 
