@@ -22,7 +22,7 @@ std::string text_of(const json& facts, const char* key) {
 
 bool is_core(const json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= last_core; }
 
-/// Returns a strictly ascending list of cores; empty if the value is no such list.
+/// Returns the list of cores at `key`. Returns an empty list if the value is not a strictly ascending list of cores.
 std::vector<unsigned> cores_of(const json& facts, const char* key) {
   const auto found = facts.find(key);
   if (found == facts.end() || !found->is_array() || !std::ranges::all_of(*found, is_core)) return {};
@@ -40,7 +40,7 @@ const char* name(Condition::Standing standing) {
   return "?";
 }
 
-/// Returns the conditions; ignores invalid elements.
+/// Returns the conditions in the file, and ignores invalid elements.
 std::vector<Condition> conditions_of(const json& facts) {
   std::vector<Condition> conditions;
   const auto found = facts.find("disturbances");

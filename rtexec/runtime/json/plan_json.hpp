@@ -12,13 +12,14 @@ namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 [[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
-/// Real numbers in it are nanoseconds.
+/// Members of type double are nanoseconds.
 [[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
-/// An `exceedance` of 0 means that nothing is claimed.
+/// If the entry's `exceedance` (PartBasis) is 0, nothing is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
-/// `comparison`: other tests, listed in addition to the plan's own tests unless they have the same name.
+/// `comparison` holds further tests of the device. They become the list "comparison". Those of another kind than the
+/// plan's own device test are also added to the list "tests".
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
-/// Adds the conditions that the verdict rests on, and what is known about them.
+/// Like the previous function, but adds the conditions under which the verdict holds, and what is known about each.
 [[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,
                                      const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);

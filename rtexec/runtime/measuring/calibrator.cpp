@@ -16,12 +16,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array<std::uint32_t, 4> volumes{1, 4, 16, 64}; // in chunks
+constexpr std::array<std::uint32_t, 4> volumes{1, 4, 16, 64}; // numbers of chunks that a job swaps
 constexpr Bytes smallest_chunk{std::uint64_t{2} << 20};
 constexpr Bytes largest_chunk{std::uint64_t{256} << 20};
 constexpr Duration shortest_turn = 4ms;
-constexpr double slow_disk = 10;         // nanoseconds per byte, before anything has been measured
-constexpr Duration longest_guess = 50ms; // of a chunk, before anything has been measured
+constexpr double slow_disk = 10;         // nanoseconds per byte; assumed before anything has been measured
+constexpr Duration longest_guess = 50ms; // the limit of the time assumed for a chunk before anything has been measured
 constexpr unsigned few_jobs = 3;
 constexpr int attempts = 4;
 
@@ -93,7 +93,7 @@ class Calibrator {
         expected_.push_back(beside + length(experiment_of(each, count, MemoryClass::state, guess(each))));
       };
       for (const std::uint32_t count : counts) expect(count);
-      expect(counts.back()); // for constants
+      expect(counts.back()); // for the run with constants
     }
     estimate.runs = wanted_;
     estimate.takes = std::accumulate(expected_.begin(), expected_.end(), Duration{0});
@@ -101,12 +101,13 @@ class Calibrator {
     if (observer_.estimated) observer_.estimated(estimate);
   }
 
-  /// Returns the time of one chunk, extrapolated from the last measurement.
+  /// Returns the expected time of swapping one chunk, extrapolated from the last measurement.
   Duration guess(Bytes chunk) const {
     return Duration(static_cast<Duration::rep>(per_byte_ * static_cast<double>(chunk.count)));
   }
 
-  /// Returns the remaining time: the expected time, scaled by the deviation so far.
+  /// Returns the expected remaining time. It is the time that estimate() expected for the remaining runs, scaled by how
+  /// much the previous runs deviated. Returns nullopt before estimate().
   std::optional<Duration> left() const {
     if (expected_.empty()) return std::nullopt;
     const auto next = expected_.begin() + static_cast<std::ptrdiff_t>(done_);
@@ -129,8 +130,9 @@ class Calibrator {
       const ObservedSwaps observed = observe(chunk, count, MemoryClass::state, per_chunk);
       Duration longest{0};
       for (const ObservedSwap& job : observed.jobs) {
-        // Includes the time that the other direction uses a bus or a core. If both copy on one core, the slope of a
-        // chunk is that of in and out together.
+        // The whole exchange is taken as the time of the copies in. So it includes the time in which copies out use the
+        // same bus or core. If both directions copy on one core, the cost of a chunk is then that of copying in and
+        // out.
         in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
         out.push_back({static_cast<double>(count), nanoseconds(job.out)});
         whole.push_back({static_cast<double>(count), nanoseconds(job.whole)});
@@ -179,8 +181,9 @@ class Calibrator {
     return observed;
   }
 
-  /// Returns the cost: fit, largest residual and margin. The excess of `whole` loads, such as decisions and wake-ups
-  /// before the first chunk and after the last one, is added to the load's fixed cost.
+  /// Returns the cost of swapping: the fitted lines `in` and `out`, raised by their largest residuals, times the
+  /// margin. `whole` holds the times from the request of a job to its execution. If they exceed this cost, because of
+  /// decisions and wake-ups before the first chunk and after the last one, the excess is added to `in_fixed`.
   ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop,
                           const std::vector<Sample>& whole) const {
     ChunkCalibration result{.cost = {.store = options_.store,
@@ -203,7 +206,7 @@ class Calibrator {
     return result;
   }
 
-  /// Returns the chunk size with the lowest mean relative cost over volumes that networks have.
+  /// Returns the chunk size that costs least per byte, on average over the sizes of typical networks.
   Bytes cheapest() const {
     Bytes best{0};
     double least = 0;
@@ -229,9 +232,9 @@ class Calibrator {
   const CalibrationObserver& observer_;
   std::vector<Bytes> chunks_;
   Bytes volume_;
-  double per_byte_ = slow_disk;       // nanoseconds
-  std::vector<Duration> expected_;    // of each run
-  std::size_t done_ = 0, wanted_ = 0; // runs
+  double per_byte_ = slow_disk;       // measured cost of swapping, ns per byte
+  std::vector<Duration> expected_;    // the expected duration of each run
+  std::size_t done_ = 0, wanted_ = 0; // numbers of runs
   Instant began_{}, run_began_{};
   Calibration result_;
 };
@@ -254,7 +257,7 @@ SwapFit fit(const std::vector<Sample>& samples) {
     xy += x * y;
     yy += y * y;
   }
-  // If there is only one volume, all of the time is assumed to grow with the volume.
+  // If all samples have the same number of chunks, all of the time is assumed to be proportional to it.
   line.per_chunk_ns = xx > 0 ? xy / xx : mean_y / mean_x;
   line.fixed_ns = xx > 0 ? mean_y - line.per_chunk_ns * mean_x : 0;
   double unexplained = 0;

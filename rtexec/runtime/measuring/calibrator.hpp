@@ -1,9 +1,10 @@
-// Measures the cost of moving chunks on a board's device, by running the executive on tasks that only swap. The results
-// include decisions, wake-ups and mappings, with both directions busy.
+// Measures the cost of swapping chunks between a board's device memory and a store (SwapCost). For this it runs the
+// executive with tasks that only swap. Both directions are busy during the measurements. The costs include decisions of
+// the scheduler, wake-ups of threads and mappings of chunks.
 //
-// For each chunk size and several volumes x, the time of each direction's operations is fitted as fixed + x * per_chunk
-// (RT-Swap V-A: O_in, O_out by linear regression). The charged cost is the fit, plus its largest residual, times a
-// margin.
+// For each chunk size, jobs swap several numbers x of chunks. A line fixed + x * per_chunk is fitted to the times of
+// each direction, as RT-Swap does (Kang et al., RTSS 2023, section V-A: O_in, O_out by linear regression). The
+// resulting cost is that line, plus the largest residual, times a margin.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -20,22 +21,23 @@
 namespace rtexec::executive {
 
 struct CalibrationOptions {
-  /// The sizes to measure; empty: powers of two from 2 MiB to 256 MiB of which four fit into the volume
+  /// The chunk sizes to measure. Empty: the powers of two from 2 MiB to 256 MiB of which four fit into `volume`
   std::vector<Bytes> chunks;
-  /// The largest volume that one job swaps: 1 GiB, or 128 MiB on a host device. The store gets three times that
+  /// The largest amount of memory that one job swaps. Absent: 1 GiB, or 128 MiB on a host device. The store to which
+  /// chunks are copied must hold three times as much
   std::optional<Bytes> volume;
-  unsigned jobs = 30; // jobs that swap, for each chunk size and volume
+  unsigned jobs = 30; // jobs that swap, for each chunk size and number of chunks
   double margin = 1.2;
-  bool keep_awake = false; // as in the task sets that will use the costs: [executive] keep_awake
+  bool keep_awake = false; // true if the task sets that will use the costs set [executive] keep_awake
   StoreKind store = StoreKind::pinned;
-  std::filesystem::path file; // of store `file`
+  std::filesystem::path file; // the store's file if `store` is StoreKind::file
 };
 
-/// The fit of one direction: time(x) = fixed + x * per_chunk, by least squares.
+/// The fit of one direction: time(x) = fixed + x * per_chunk for x chunks, by least squares.
 struct SwapFit {
   double fixed_ns = 0;
   double per_chunk_ns = 0;
-  double residual_ns = 0; // the largest excess of an operation over the fit
+  double residual_ns = 0; // the largest amount by which a measured time exceeds the line
   double r_squared = 0;
 };
 
@@ -51,26 +53,27 @@ struct Calibration {
   Bytes chosen; // the chunk size with the lowest cost for volumes of 64 MiB, 300 MiB and 1 GiB
 };
 
-/// An estimate from a short run before all others, without a margin.
+/// The results of a short run before all others: rough costs without a margin, and the expected duration of the
+/// calibration.
 struct CalibrationEstimate {
   Bytes chunk;
-  Duration in{0}, out{0};          // the longest ones
-  std::size_t sizes = 0, runs = 0; // numbers of measurements to come
+  Duration in{0}, out{0};          // the longest observed times of one chunk
+  std::size_t sizes = 0, runs = 0; // the numbers of chunk sizes and of runs to come
   Duration takes{0};
 };
 
 /// Reports progress. Either function may be empty.
 struct CalibrationObserver {
   std::function<void(const CalibrationEstimate& estimate)> estimated;
-  /// Called before each run, now and then during it, and after the last one; `left` is present once there is an
-  /// estimate. Returning false stops
+  /// Called before each run, now and then during the run, and after the last run. `left` is the expected remaining
+  /// time, once it is known. Returning false ends the calibration
   std::function<bool(std::size_t done, std::size_t wanted, std::optional<Duration> left)> measuring;
 };
 
 [[nodiscard]] Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
                                             const CalibrationObserver& observer);
 
-/// Fits a line by least squares; residual and r_squared are those of the same points.
+/// The measured time of swapping some chunks.
 struct Sample {
   double chunks = 0;
   double nanoseconds = 0;

@@ -9,10 +9,10 @@ namespace rtexec::executive {
 
 namespace {
 
-// WCETs are checked after 1, 1.5 and 2 times `time`
+// Checks of the WCETs take place after 1, 1.5 and 2 times `Enough::time`
 constexpr int max_looks = 3;
 constexpr int longest_look = 2;
-// Maximum number of recorded jobs of each task. The longest of further jobs counts nevertheless
+// Maximum number of recorded jobs of each task. Later jobs count only by their longest time
 constexpr std::size_t max_recorded = std::size_t{1} << 16U;
 
 /// Returns the maximum number of jobs that a task with this period can end.

@@ -1,4 +1,4 @@
-// One run of a task set to measure its execution times, and the criterion of its end.
+// Runs a task set once to measure its execution times. Also defines the criterion for the end of such a run.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -17,30 +17,31 @@ namespace rtexec::executive {
 
 /// The criterion of a run's end: all conditions must be fulfilled.
 struct Enough {
-  std::uint64_t jobs = 1; // of each task
+  std::uint64_t jobs = 1; // the number of jobs of each task
   Duration time{0};
-  /// The WCETs of the first half of the executions must hold for the other half. This is checked after `time`, 1.5
-  /// times and twice that, and then no more. Absent: it is not checked
+  /// If present, WCETs derived with these options from the first half of the executions must hold for the other half.
+  /// This is checked after `time`, after 1.5 * `time` and after 2 * `time`; the run then ends whatever the result
   std::optional<traces::WcetOptions> settled{};
 };
 
-/// Called while it runs; throws to end it. `wanted`: the total time currently expected.
+/// Called repeatedly during the run; it throws an exception to end the run. `wanted` is the total time that the run is
+/// now expected to take.
 using Watch = std::function<void(std::uint64_t fewest_jobs, Duration elapsed, Duration wanted)>;
 
 struct MeasuredRun {
   Report report;
-  std::vector<JobRecord> jobs; // by task
+  std::vector<JobRecord> jobs; // task after task
   std::vector<std::string> fingerprints;
   std::vector<unsigned> cores;
 
   [[nodiscard]] std::span<const JobRecord> of_task(std::size_t task) const;
 };
 
-/// Runs the set. `setup` must not set the options that measure; this function sets them. Throws like set-up code;
-/// device_fault if a job failed.
+/// Runs the set. This function sets the options of `setup` that enable measurements, and the caller must not. Throws
+/// Failed with the error of set-up, or with device_fault if a job failed.
 [[nodiscard]] MeasuredRun measured_run(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch);
 
-/// Adds the executions of one part in `jobs`, which are of one task; leaves out failed jobs.
+/// Adds the execution times of one part of `jobs` to `executions`. All jobs are of one task. Failed jobs are left out.
 void add_jobs(traces::SampleSeries& executions, std::span<const JobRecord> jobs, Part part);
 
 } // namespace rtexec::executive

@@ -26,7 +26,8 @@ std::vector<MeasuredPair> pairs_of(const TaskSet& tasks) {
   return pairs;
 }
 
-/// Returns a task that occupies the device until both tasks of the pair have requested it, so that they start together.
+/// Returns the holder: a task that occupies the device until both tasks of the pair have requested it, so that they
+/// start together.
 Task holder(const TaskSet& tasks, Duration holds, Duration period) {
   Task task;
   task.name = "holder";
@@ -40,8 +41,8 @@ Task holder(const TaskSet& tasks, Duration holds, Duration period) {
   return task;
 }
 
-/// Returns the set in which all tasks are released together. Two jobs of the pair start at once, however long they
-/// take, if both request the device while the holder occupies it.
+/// Returns the set with the holder added and all tasks released together. Two jobs of the pair start at once, however
+/// long they take, if both request the device while the holder occupies it.
 TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed, Duration holds) {
   constexpr Duration behind_the_holder = 500us;
   const auto [computing, waiting] = pair;
@@ -56,14 +57,14 @@ TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> ob
     task.mapping_idle.reset();
   }
   Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
-  // They pair in any order of their requests
+  // With equal times the two jobs form a pair in whichever order they request the device
   d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device);
   tasks.tasks.push_back(holder(tasks, holds, period));
   tasks.device.co_run = true;
   return tasks;
 }
 
-/// Returns the time of all first parts if they share one core without other load.
+/// Returns the sum of the first CPU parts of all tasks, which is the time until all have ended if they share one core.
 Duration first_parts(std::span<const Wcet> observed) {
   Duration all{0};
   for (const Wcet& each : observed) all += each.before;
@@ -82,8 +83,8 @@ void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
   }
 }
 
-/// Returns the set for measuring waits without co-running: a job alone waits as long as it does in a pair. A task under
-/// D/H is measured under H.
+/// Returns the set for measuring waits without co-running, because a job alone waits as long as it does in a pair. A
+/// task under D/H is measured under H.
 TaskSet alone(TaskSet tasks) {
   for (Task& task : tasks.tasks)
     if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;
@@ -97,10 +98,10 @@ std::optional<Duration> shortest_part(std::span<const JobRecord> jobs) {
   return shortest;
 }
 
-/// The shortest wait of a job, by task.
+/// The shortest time for which a device part waited for pages, by task.
 using Waits = std::vector<std::optional<Duration>>;
 
-/// Measures the time without a core, on the host device.
+/// Measures waits on the host device, as the time in which a device part's thread has no core.
 Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough, const Watch& watch) {
   std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
   setup.shortest_waits = &shortest;
@@ -111,7 +112,8 @@ Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough
   return waited;
 }
 
-/// Measures the time beyond that of the part in the device's own memory.
+/// Measures waits as the time by which a device part exceeds the same part with all its data in the device's own
+/// memory, which is in `resident`.
 Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
                    const Watch& watch) {
   const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);

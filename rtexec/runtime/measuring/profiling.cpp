@@ -27,7 +27,8 @@ using namespace std::chrono_literals;
 using MakeSetup = std::function<Result<Setup>()>;
 
 constexpr Duration shortest_period = 1ms;
-// Load of the busiest core while measuring: below the kernel's limit for real-time threads
+// The share of time in which the busiest core works in the dense run. It is below the kernel's limit for real-time
+// threads
 constexpr double busy = 0.8;
 
 traces::WcetOptions wcet_options(const TaskSet& tasks, const ProfileOptions& options) {
@@ -39,14 +40,14 @@ Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; 
 using Tunings = std::map<std::string, std::vector<std::string>>;
 
 /// The tuning results, and the device on which the workloads were tuned. The device stays open while the set is
-/// measured, because libraries that used it would not survive the end of its context.
+/// measured, because libraries that used it would fail after the end of its context.
 struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
   Board board{};
-  // Facts by task
+  // Facts about the workloads, by task
   std::vector<bool> use_device;
-  std::vector<std::size_t> layers; // on the device
+  std::vector<std::size_t> layers; // the number of layers on the device
 
   void know(const Workload& workload) {
     use_device.push_back(workload.uses_device());
@@ -55,8 +56,8 @@ struct Tuned {
   [[nodiscard]] bool have_layers() const { return std::ranges::any_of(layers, std::identity()); }
 };
 
-/// Redirects the outputs of a task, so that others do not get the results of measured jobs. Results are handled as
-/// usual, but discarded.
+/// Redirects the outputs of a task, so that files and subscribers do not get the results of measured jobs. The same
+/// work is done for the results, but they are discarded.
 void keep_to_itself(Task& task) {
   for (TaskOutput& output : task.outputs) {
     if (output.sink == SinkKind::files) output.to.clear();
@@ -64,7 +65,7 @@ void keep_to_itself(Task& task) {
   }
 }
 
-/// Returns the task set for measuring: tasks are released with `periods`, or as soon as their previous job has ended.
+/// Returns the task set for a measuring run. Its tasks have these periods, or longer ones if their WCETs are longer.
 TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
@@ -116,7 +117,7 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
   return tuned;
 }
 
-/// Returns the tunings of an earlier profile.
+/// Returns the tunings that an earlier profile holds, by task.
 Tunings tunings_of(const TaskSet& tasks, const Profile& before) {
   Tunings tunings;
   for (const Task& task : tasks.tasks) {
@@ -136,7 +137,8 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
   tuned.board = set.board;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const std::string& name = tasks.tasks[i].name;
-    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // any of them may have been measured
+    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // any of its policies may have been
+                                                                             // measured
     if (!open && begun_entry(before, name, tasks.tasks[i].memory_policy, set.fingerprints[i]).samples == 0)
       give_up(Errc::bad_input,
               before.file.string() + ": error: task '" + name +
@@ -152,7 +154,8 @@ std::vector<Duration> own_periods(const TaskSet& tasks) {
   return periods;
 }
 
-/// Returns periods slightly longer than the set's own, so that every task meets every other one in all phases.
+/// Returns periods slightly longer than the set's own, and different for each task, so that the releases of any two
+/// tasks drift against each other through all phases.
 std::vector<Duration> shifting_periods(const TaskSet& tasks) {
   constexpr std::size_t apart = 32; // at most 1 / apart longer
   std::vector<Duration> periods;
@@ -173,7 +176,7 @@ Wcet mean(std::span<const JobRecord> jobs) {
   return {.before = all.before / count, .device = all.device / count, .after = all.after / count};
 }
 
-/// Returns the mean demand of one job of each task on the busiest core; the device counts as a core.
+/// Returns the time that the busiest core needs for one job of each task, on average. The device counts as a core.
 Duration busiest(const MeasuredRun& seen) {
   Duration most{0};
   std::map<unsigned, Duration> cores;
@@ -188,13 +191,13 @@ Duration busiest(const MeasuredRun& seen) {
 
 constexpr Enough nothing{.jobs = 0, .time = 0s, .settled = {}};
 
-/// The criteria of the end of each run.
+/// The criteria for the ends of the runs of Runs::measure().
 struct Asked {
   Enough own; // with the set's own periods: cores and device idle between jobs as in a normal run
   Enough shifted = nothing;
-  Enough dense = nothing;  // at a high load
+  Enough dense = nothing;  // with short periods: a high load
   Enough layers = nothing; // at the same load, with each layer timed
-  Enough pairs = nothing;  // with co-running jobs, for each of the runs
+  Enough pairs = nothing;  // with co-running jobs: the criterion for each such run
 };
 
 Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_layers) {
@@ -232,12 +235,12 @@ void add(Enough& to, const Enough& more, std::size_t times = 1) {
   to.time += more.time * static_cast<Duration::rep>(times);
 }
 
-/// The progress of all consecutive runs, reported to the observer as that of one.
+/// Reports the progress of all consecutive runs to the observer, as if they were one run.
 class Progress {
  public:
   Progress(const ProfileOptions& options, const ProfileObserver& observer) : options_(options), observer_(observer) {}
 
-  /// Sets the runs to come.
+  /// Sets the sum of the runs that are still to come.
   void expect(const Enough& runs) { ahead_ = runs; }
   /// Begins the next run; the previous one has ended. More runs than expected may follow.
   void begin(const Enough& run) {
@@ -271,10 +274,10 @@ class Progress {
   Enough ended_ = nothing, under_way_ = nothing, ahead_ = nothing;
 };
 
-/// The runs of a set in which each task has one memory policy.
+/// The measuring runs of a task set in which no memory policy is open: each task keeps one given policy.
 class Runs {
  public:
-  /// `across`: tasks are in pairs under other policies than these, too.
+  /// `across` is true if pairs of co-running tasks will later be measured under other policies, too (runs_of_pairs()).
   Runs(const TaskSet& tasks, const ProfileOptions& options, const MakeSetup& make_setup, const Tuned& tuned,
        bool across, Progress& progress)
       : tasks_(tasks),
@@ -312,7 +315,7 @@ class Runs {
   std::vector<MeasuredBeside> beside; // by task; empty: jobs never co-run
 
  private:
-  /// The options of the same names in Setup.
+  /// Conditions of a run: the members of Setup with the same names.
   struct Circumstances {
     bool neighbours = false;
     std::vector<LayerTimes>* layer_times = nullptr;
@@ -349,7 +352,8 @@ class Runs {
         measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
-  /// Returns nullopt on the host device, where waits are measured directly.
+  /// Returns the longest device part of each task that waits for pages, with all its data in device memory. Returns
+  /// nullopt on the host device, where waits are measured directly.
   [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
     if (tuned_.device->capabilities().computes_on_core) return std::nullopt;
     ResidentTimes times(tasks.tasks.size());
@@ -371,7 +375,8 @@ class Runs {
   Progress& progress_;
 };
 
-/// Returns the time that events between kernels add to an execution on a GPU. On the host device it is negligible.
+/// Returns the time that timing the layers adds to an execution: on a GPU it is that of the events between kernels, on
+/// the host device it is negligible. `untimed` are the runs without timed layers.
 Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> untimed, std::size_t task) {
   if (times.clock() == LayerTimes::Clock::thread) return Duration(0);
   Duration shortest = Duration::max();
@@ -410,7 +415,7 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
   }
 }
 
-/// Adds the WCET of co-running device parts, derived like that of parts alone.
+/// Adds the WCET of co-running device parts to the entry. It is derived like the WCET of parts that ran alone.
 void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
   if (measured.longest > Duration(0)) {
     ProfileEntry beside;
@@ -420,9 +425,9 @@ void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const trace
   if (measured.idle) entry.mapping_idle = std::min(*measured.idle, entry.mapping_idle.value_or(*measured.idle));
 }
 
-/// Returns the inputs that had no new value for any job of any run.
+/// Returns the names of the inputs that had no new value for any job of any run.
 std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
-  std::map<std::string, std::uint64_t> fed; // number of new values, in the order of names
+  std::map<std::string, std::uint64_t> fed; // number of new values, by the input's name
   for (const MeasuredRun& run : runs)
     for (const ChannelReport& channel : run.report.channels)
       if (channel.input) fed["task '" + channel.task + "': " + channel.name] += channel.moved;
@@ -432,8 +437,8 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-/// A measurement of the set for one memory policy that some task leaves open. These tasks have that policy. The others
-/// have the policy that they name, or their first open one.
+/// One round of measuring runs, under one memory policy. Tasks that leave their policy open, and may have this one, get
+/// it. The others have the policy that they name, or the first one that they may have.
 struct Round {
   MemoryPolicy policy{};
   TaskSet tasks;
@@ -456,7 +461,8 @@ std::vector<Round> rounds_of(const TaskSet& tasks, const Board& board) {
   return rounds;
 }
 
-/// Returns the entry to extend: one of this profile, begun in an earlier round, or one of the earlier profile.
+/// Returns the entry of `profile` for the task with this fingerprint. If an earlier round began the entry, it is
+/// returned; else a new entry is added, which starts from that of the earlier profile `before`.
 ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& task, const std::string& fingerprint) {
   const auto begun = std::ranges::find_if(profile.entries, [&](const ProfileEntry& entry) {
     return entry.task == task.name && entry.workload == fingerprint;
@@ -465,7 +471,7 @@ ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& tas
   return profile.entries.emplace_back(begun_entry(before, task.name, task.memory_policy, fingerprint));
 }
 
-/// Adds the results of one round for all tasks.
+/// Adds the results of one round to the profile, for all tasks.
 void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Runs& runs, const Tuned& tuned,
          const ProfileOptions& options) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
@@ -488,20 +494,20 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
-/// A pair of two tasks that both leave their policies open, one under D and the other one under another policy. No
-/// round contains this combination.
+/// A crossing: a pair of two tasks that both leave their policies open, one under D and the other one under M or H. No
+/// round contains this combination, because open tasks of a round have the same policy.
 struct Crossing {
   MeasuredPair pair;
   TaskSet tasks;
 };
 
-/// Returns the task's entry, or null if it was not measured under its policy.
+/// Returns the entry of the task under its memory policy, or null if it was not measured.
 ProfileEntry* measured_entry(Profile& profile, const Task& task) {
   const ProfileEntry* const found = entry_of(profile, task.name, task.memory_policy);
   return found == nullptr ? nullptr : &profile.entries[static_cast<std::size_t>(found - profile.entries.data())];
 }
 
-/// Returns true if two tasks may form such pairs.
+/// Returns true if two tasks of the set may form a crossing.
 bool crosses(const TaskSet& tasks, const Board& board) {
   const auto open = [&](const Task& task) { return open_policies(task, board).size() > 1; };
   return tasks.device.co_run && std::ranges::count_if(tasks.tasks, open) > 1;
@@ -521,7 +527,7 @@ std::vector<Crossing> crossings_of(std::span<const Round> rounds, const TaskSet&
   return crossings;
 }
 
-/// Returns the options of one round; all rounds share the time equally.
+/// Returns the options for one round: each of `rounds` rounds gets an equal share of the time.
 ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
   if (options.time) *options.time /= static_cast<Duration::rep>(rounds);
   return options;
@@ -530,8 +536,8 @@ ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
 /// Returns true if the error is a lack of memory, which another policy may avoid.
 bool lacks_memory(const Error& error) { return error.code == Errc::not_proved || error.code == Errc::out_of_memory; }
 
-/// Measures both tasks while they co-run, and adds the result to the profile. Returns false if there is no memory for
-/// both, which it notes.
+/// Measures the two tasks of a crossing while they co-run, and adds the result to the profile. If there is not enough
+/// memory for both, adds this to Profile::unmeasured and returns false.
 bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const TaskSet tasks = measured_at(crossing.tasks, own_periods(crossing.tasks), tuned);
@@ -563,8 +569,8 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
   return true;
 }
 
-/// Measures all crossings whose tasks were measured under their policies. If a pair cannot be measured, its task under
-/// D never co-runs.
+/// Measures all crossings whose tasks were measured under their policies before. If a crossing cannot be measured, its
+/// task under D gets no WCET for co-running, and so never co-runs.
 void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const auto entry = [&](const Crossing& of, std::size_t task) {

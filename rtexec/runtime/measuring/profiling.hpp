@@ -1,4 +1,4 @@
-// rtexec::profile() for callers with a device or a store of their own.
+// Implements rtexec::profile(), for callers that provide a device or a store of their own.
 #pragma once
 
 #include <rtexec/profiler.hpp>

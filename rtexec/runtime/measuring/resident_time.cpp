@@ -23,13 +23,13 @@ TaskSet alone_under_d(TaskSet set, std::size_t index) {
   return set;
 }
 
-/// Returns the options of `given` for this task.
+/// Returns the options of `given` that concern this task.
 Setup setup_of(const Task& task, Setup given) {
   Setup setup;
   setup.open_device = std::move(given.open_device);
   if (auto own = given.workloads.extract(task.name)) setup.workloads.insert(std::move(own));
   setup.tunings.emplace();
-  // The tuning of a micro-benchmark is for managed memory
+  // A micro-benchmark's tuning is left out because it is for managed memory
   if (given.tunings && !is_micro_benchmark(task.workload)) (*setup.tunings)[task.name] = (*given.tunings)[task.name];
   return setup;
 }
@@ -55,7 +55,7 @@ Result<Duration> longest_of_jobs(Workload& workload, const MemoryDemand& demand,
   if (auto bound = workload.bind(device, (*memory)->addresses().front()); !bound) return Unexpected(bound.error());
   if (auto opened = io.open(); !opened) return Unexpected(opened.error());
   Duration longest{0};
-  for (std::uint64_t job = 0; job <= jobs; ++job) { // the first one warms up
+  for (std::uint64_t job = 0; job <= jobs; ++job) { // the first job is a warm-up
     const auto took = time_job(workload, io, device, job);
     if (!took) return took;
     if (job > 0) longest = std::max(longest, *took);

@@ -1,5 +1,6 @@
-// The time of a device part that waits for nothing, because all its data are in the device's own memory. The excess of
-// the same part under M or H is the time that it waits for pages, or for accesses that leave the device.
+// The time of a device part that waits for nothing, because all its data are in the device's own memory. Under managed
+// (M) or mapped host memory (H) the same part takes longer. The difference is the time for which it waits for pages, or
+// for accesses to memory outside of the device.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,15 +15,15 @@
 
 namespace rtexec::executive {
 
-/// Executes a job of a workload under D that is bound to `device`, and measures it by the clock of the executive. For a
-/// micro-benchmark only the kernels are measured, after their copies. Called between before() and after(), on a compute
-/// engine's thread.
+/// Executes one job of a workload under device memory (D) that is bound to `device`, and stores its execution time in
+/// `took`. The clock is the one that the executive uses for jobs. For a micro-benchmark the copies come first, and only
+/// the kernels are measured. Called between before() and after(), on a compute engine's thread.
 [[nodiscard]] Status execute_resident(Workload& workload, hal::Device& device, Duration& took) noexcept;
 
-/// Returns the longest of some jobs of the task at `index`, with noise as its inputs, under D whatever its policy. They
-/// run on a device that is opened for them and closed before this returns. `setup` provides device, workloads and
-/// tunings. Set-up only. Returns nullopt if the device has no room for the task's memory. Throws other errors, like
-/// measured_run().
+/// Runs some jobs of the task at `index`, with noise as inputs and under D whatever its policy is, and returns the
+/// longest execution time. Opens a device for this, and closes it before returning. `setup` provides device, workloads
+/// and tunings. Set-up only. Returns nullopt if the device has no room for the task's memory. Throws Failed for other
+/// errors.
 [[nodiscard]] std::optional<Duration> longest_resident(const TaskSet& tasks, std::size_t index, Setup setup);
 
 } // namespace rtexec::executive

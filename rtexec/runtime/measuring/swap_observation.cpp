@@ -16,11 +16,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_questions = 250ms;
-constexpr std::size_t tasks_in_turn = 3; // two fit: every other job of this rotation finds none of its chunks
+constexpr std::size_t tasks_in_turn = 3; // the device has room for two: when the tasks take turns, a job finds none of
+                                         // its chunks there
 
 std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 
-/// A task that swaps `size` bytes and computes nothing. It notes when it requested the device and when it got it.
+/// A task that swaps `size` bytes and computes nothing. It notes when each job requested the device, and when the job
+/// got it.
 class Idler final : public Workload {
  public:
   struct Times {
@@ -57,7 +59,7 @@ class Idler final : public Workload {
   std::uint64_t job_ = 0;
 };
 
-/// The work of a copy engine for one job.
+/// The transfers of one copy engine for one job.
 struct Span {
   std::uint32_t chunks = 0;
   Instant begin{}, end{};
@@ -79,7 +81,7 @@ class Recorder {
                         Instant end) noexcept { static_cast<Recorder*>(self)->add(transfer, begin, end); },
             .self = this};
   }
-  /// Returns the transfers of each job: in and out.
+  /// Returns the transfers for each job: in and out.
   std::map<policies::JobId, std::array<Span, 2>> spans() const {
     std::map<policies::JobId, std::array<Span, 2>> spans;
     const std::size_t count = std::min(next_.load(), entries_.size());

@@ -1,6 +1,6 @@
-// Measures the execution times of the layers of one task's device parts. Keeps the longest time of each layer over all
-// jobs. Short layers are merged with the previous ones into pieces that take at least `min_piece` in the first
-// execution. The owner sets this up and reads it before and after the run; in between only the compute engine's thread
+// Measures the execution times of the layers of one task's device parts. Short layers are merged with the previous
+// layers into pieces, which take at least `min_piece` in the first execution. Keeps the longest time of each piece over
+// all jobs. The owner sets this up and reads it before and after the run; in between only the compute engine's thread
 // uses it. Allocates nothing after construction.
 #pragma once
 
@@ -18,13 +18,15 @@ namespace rtexec::executive {
 class LayerTimes {
  public:
   enum class Clock {
-    thread, // processor time of the engine's thread, which executes the layers: preemptions count for no layer
-    told,   // the instants that the workload reports
+    thread, // processor time of the engine's thread, which executes the layers; time in which the thread is preempted
+            // does not count
+    told,   // the time between the instants that the workload reports
   };
   static constexpr Duration min_piece{100'000};
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers), last_(layers) {}
 
-  /// Returns the observer for Workload::observe(). Layers outside of an execution are not counted.
+  /// Returns the observer for Workload::observe(). Only layers between execution_begins() and execution_ends() are
+  /// counted.
   [[nodiscard]] LayerObserver observer() noexcept;
   void execution_begins() noexcept;
   void execution_ends(Duration executed) noexcept;
@@ -32,8 +34,8 @@ class LayerTimes {
   [[nodiscard]] Clock clock() const noexcept { return clock_; }
   [[nodiscard]] std::size_t layers() const noexcept { return longest_.size(); }
   [[nodiscard]] std::vector<MeasuredLayers::Piece> pieces() const;
-  /// Returns the sum of each piece's longest time, plus the longest time that an execution spent outside of them; 0
-  /// before any execution.
+  /// Returns the sum of each piece's longest time, plus the longest time that an execution spent outside of all pieces.
+  /// Returns 0 before any execution.
   [[nodiscard]] Duration sum_of_longest() const noexcept;
   /// Returns the time of the shortest execution; nullopt before any execution.
   [[nodiscard]] std::optional<Duration> shortest() const noexcept { return shortest_; }
@@ -44,11 +46,11 @@ class LayerTimes {
   void layer_ends(std::uint32_t layer, Instant at) noexcept;
 
   const Clock clock_;
-  std::vector<Duration> longest_; // by the last layer of each piece
+  std::vector<Duration> longest_; // times of pieces, each at the index of its last layer
   std::vector<bool> last_;        // true if a layer ends a piece
   Duration longest_rest_{0};
   std::optional<Duration> shortest_;
-  // The execution in progress.
+  // The following members describe the execution in progress.
   bool executing_ = false;
   Duration layer_begun_{0}, in_layers_{0}, in_piece_{0};
 };

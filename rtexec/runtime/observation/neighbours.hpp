@@ -1,5 +1,5 @@
-// Interference load for measurements of a task set. On each core of the set, a thread that yields to all others sweeps
-// as much memory as the core's private caches hold. So jobs find these caches filled by others.
+// Interference load for measurements of a task set. On each core of the set, a thread of the lowest priority sweeps as
+// much memory as the core's private caches hold. So jobs find these caches filled with other data.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,12 +11,12 @@
 
 namespace rtexec::executive {
 
-/// Runs the load threads from start() until its destruction.
+/// The threads of the interference load, which run from start() until this object is destroyed.
 class Neighbours {
  public:
   Neighbours() = default;
-  /// Starts the threads on `cores`. `partition`: the cpuset partition of these cores, or null; it must outlive this.
-  /// Set-up.
+  /// Starts the threads on `cores`. `partition`: the cpuset partition of these cores, or null; it must outlive the
+  /// returned object. Set-up only.
   [[nodiscard]] static Result<Neighbours> start(const std::set<unsigned>& cores, hal::CpusetPartition* partition);
 
  private:

@@ -1,4 +1,4 @@
-// Options of an executive for calibration, profiling and tests, in addition to those of users.
+// The options of an executive for calibration, profiling and tests. They extend the options that users have.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -19,14 +19,15 @@
 
 namespace rtexec::executive {
 
-/// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all memory of the device.
+/// Opens a device with at least `capacity` bytes of memory, in chunks of `chunk` bytes. A capacity of 0 stands for all
+/// of the device's memory.
 using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capacity, Bytes chunk)>;
 
-/// Opens a backing store of at least `chunks` chunks.
+/// Opens a backing store, to which chunks of `device` are swapped, with room for at least `chunks` chunks.
 using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
 
-/// Observes each chunk that was loaded or evicted, for measurements. A plain function, called on a copy engine's
-/// thread: must not block or allocate.
+/// Observes transfers, for measurements. `ended` is called once for each chunk that was loaded or evicted, on a copy
+/// engine's thread. It must not block or allocate.
 struct TransferObserver {
   void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
   void* self = nullptr;
@@ -35,17 +36,18 @@ struct TransferObserver {
 struct Setup : ExecutiveSetup {
   /// Replaces the board that the task set names.
   std::optional<Board> board = {};
-  /// Begins a recording. Called by start() once the machine has granted all that the run needs, before any event is
-  /// emitted.
+  /// Begins the recording of a trace. start() calls it after the machine has fulfilled all requirements of the run, and
+  /// before any trace event is emitted.
   std::function<Result<>()> record;
-  /// Gets notified when the run is ready, makes progress, and stops.
+  /// The service manager (such as systemd) that the run notifies when it is ready, makes progress, and stops.
   std::optional<ServiceManager> service_manager;
-  /// Opens a device of the caller's own; if empty, the board's is opened.
+  /// A function that opens a device of the caller's own. If it is empty, the board's device is opened.
   OpenDevice open_device;
-  /// Opens a backing store of the caller's own; if empty, the one that the task set names is opened.
+  /// A function that opens a backing store of the caller's own. If it is empty, the store that the task set names is
+  /// opened.
   OpenStore open_store;
-  /// True to copy in both directions continuously while a job executes, if the plan swaps. Its execution is then
-  /// measured with concurrent copies.
+  /// True to copy continuously in both directions while a job executes, if the plan swaps. Executions are then measured
+  /// with concurrent copies.
   bool copy_beside = false;
   /// True to run interference load on the cores of the set (neighbours.hpp) during measurements. It is not started if
   /// memory bandwidth budgets are in force, because it would use them up.
@@ -55,23 +57,25 @@ struct Setup : ExecutiveSetup {
   bool whatever_inputs = false;
   /// True if a core that another run holds is an error even if the set allows degraded runs. Set for measurements.
   bool exclusive = false;
-  /// True for inquiries, which release everything at once: other runs wait for the cores meanwhile.
+  /// True for an inquiry (inquire()), which claims the cores only for a moment. Another run that needs them waits, and
+  /// is not refused.
   bool inquires = false;
   TransferObserver observe_transfers;
-  /// Present if a viewer shows the input of a task. create() connects it, and adds its cost to the WCET of the task's
-  /// last part. The plan and the supervision of jobs use that WCET.
+  /// The tap by which a viewer shows the input of a task; null: no viewer. create() connects it, and adds its cost to
+  /// the WCET of the task's last part. The plan and the supervision of jobs use this larger WCET.
   std::shared_ptr<channels::Tap> tap;
-  /// Present if layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing has a
-  /// cost: on a GPU some microseconds a layer.
+  /// The execution times of layers, by task, which the run adds for all jobs except the warm-up. Null: layers are not
+  /// timed. It must outlive the run. Timing costs time: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
-  /// The shortest time in which a device part had no core although nothing co-ran, so that it waited; by task. Null if
-  /// waits are not measured. Updated with the minimum until the run is stopped; outlives the run.
+  /// The shortest wait of a device part, by task: the time in which its thread had no core although no other job
+  /// co-ran. The run lowers an element when it observes a shorter wait. Null: waits are not measured. It must outlive
+  /// the run.
   std::vector<Duration>* shortest_waits = nullptr;
-  /// The results of Workload::tune(), by task name; they replace those of the profile file.
+  /// The results of Workload::tune(), by task name, instead of those in the profile file.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;
 };
 
-/// Creates an executive like Executive::create().
+/// Creates an executive like Executive::create(), with these further options.
 [[nodiscard]] Result<Executive> create(TaskSet tasks, Setup setup = {});
 
 } // namespace rtexec::executive

@@ -56,15 +56,15 @@ Result<> check_parts(const LoadedSet& set) {
   std::string errors;
   for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    if (!task.wcet) continue; // it is being measured
+    if (!task.wcet) continue; // its WCET is about to be measured
     if (const std::string problem = problem_of_parts(*task.wcet, *set.workloads[i]); !problem.empty())
       config::add_line(errors, "task '" + task.name + "': " + problem);
   }
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
 }
 
-/// Refuses footprints above a known capacity for which the address space of the process may be too small. The plan
-/// refuses smaller ones, with better advice.
+/// Refuses footprints that exceed a known capacity so much that the address space of the process may be too small.
+/// Planning refuses other footprints that exceed the capacity, with better advice.
 Result<> check_footprints(const ResolvedSet& set) {
   const Bytes capacity = set.tasks.device.capacity.value_or(set.board.capacity);
   if (capacity == Bytes{0}) return {};
@@ -102,7 +102,8 @@ Result<> settle_capacity(LoadedSet& set) {
   return {};
 }
 
-/// Prepares streamed tasks for measuring, with all constants on the device. A run may use less memory.
+/// Prepares tasks with streamed constants for measuring: all of their constants are then on the device. The limit of
+/// the device memory is lifted for that, because only later runs need to keep it.
 void measure_streams_whole(LoadedSet& set) {
   for (Task& task : set.tasks.tasks) {
     if (task.constants != Constants::streamed) continue;
@@ -112,7 +113,7 @@ void measure_streams_whole(LoadedSet& set) {
   if (set.measures_streams) set.tasks.device.capacity.reset();
 }
 
-/// Returns the size of the links that the task writes.
+/// Returns the size of the memory for the links (tensors for other tasks on the device) that the task writes.
 Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   Bytes room;
   for (const channels::DeviceLink& link : set.links)
@@ -127,15 +128,15 @@ Result<> check_room_for_models(const TaskSet& tasks) {
   for (const Task& task : tasks.tasks)
     if (!task.model.empty()) models.insert(task.model);
   Bytes needed;
-  std::error_code missing; // reported when the model is read
+  std::error_code missing; // a missing file is reported when the model is read
   for (const auto& model : models)
     if (const auto size = std::filesystem::file_size(model, missing); !missing) needed += Bytes{2 * size};
   if (needed == Bytes{}) return {};
   return hal::check_available_memory(needed, "the models of the set", hal::Machine());
 }
 
-/// Makes the workload of each task, connects them, and applies their tuning if it is known. Reports all errors of each
-/// of these steps at once.
+/// Makes the workload of each task, connects the workloads, and applies their tuning if it is known. Reports all errors
+/// of one step at once.
 class Loader {
  public:
   Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
@@ -186,7 +187,7 @@ class Loader {
     if (choosing_.empty() || setup_.tunings) return {};
     if (const auto settled = settle_capacity(set_); !settled) return settled;
     if (const auto connected = connect_channels(setup_.callbacks); !connected) return connected;
-    set_.io.clear(); // they belong to workloads that may be replaced
+    set_.io.clear(); // the old channels belong to workloads that may be replaced
     return choose_memory(set_, choosing_);
   }
 
@@ -239,7 +240,7 @@ class Loader {
   std::string errors_;
 };
 
-/// Takes WCETs that the set does not give from the profile.
+/// Takes those WCETs from the profile that the task set does not give.
 Result<> settle_wcets(LoadedSet& set) {
   const std::string names = unmeasured(set.tasks);
   if (names.empty()) return {};
@@ -253,7 +254,8 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
-/// Returns the task that this input is linked to on the device, where the host cannot see it. Empty: none.
+/// Returns the name of the task from which this input gets its values by a link on the device. The host cannot read
+/// such an input. Empty: the input is not linked.
 std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
   for (const channels::DeviceLink& link : set.links)
     for (const auto& reader : link.readers)
@@ -261,7 +263,8 @@ std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t inpu
   return {};
 }
 
-/// Connects the tap, and adds its cost to the WCET, which was given or measured without it.
+/// Connects the tap of the viewer, and adds its cost to the WCET of the task. That WCET was given or measured without
+/// the tap.
 Result<> show(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
   auto& tasks = set.tasks.tasks;
   const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
@@ -338,7 +341,8 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
 
 namespace {
 
-/// Returns the task's memory demand, including its links, if it were cut after these pieces.
+/// Returns the memory demand, including links, that the task would have if it were cut after the pieces in `cuts`.
+/// `last_layer` holds the last layer of each piece.
 Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::span<const std::uint32_t> last_layer,
                                    std::span<const std::uint32_t> cuts) {
   auto asked = set.workloads[task]->memory_if_cut(as_layers(cuts, last_layer));
@@ -346,7 +350,8 @@ Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::
   return asked;
 }
 
-/// Returns the layers of each task, by task. Returns bad_input if a task's constants must be streamed and cannot be.
+/// Returns the layers of each task, grouped into pieces, by task. Returns bad_input if a task's constants must be
+/// streamed and cannot be.
 Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   std::vector<TaskLayers> pieces;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
@@ -366,7 +371,7 @@ Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   return pieces;
 }
 
-/// Makes the plan, with jobs in segments if that proves the set or if it is requested.
+/// Makes the plan. Jobs are cut into segments if this proves the set, or if the task set requests it.
 Result<Plan> plan_in_segments(const LoadedSet& set) {
   const auto pieces = layers_of_all(set);
   if (!pieces) return Unexpected(pieces.error());

@@ -1,4 +1,4 @@
-// A task set with everything that is needed to plan and run it: its board, its workloads, and their demand.
+// A task set with everything that is needed to plan and run it: its board, its workloads, and their memory demand.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -23,40 +23,43 @@ namespace rtexec::executive {
 struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<channels::TaskIo>> io; // destroyed before the workloads
-  std::vector<channels::DeviceLink> links;           // their memory is the first part of their producers' fixed memory
-  std::vector<MemoryDemand> memory;                  // demand of the uncut workloads, and of links
-  std::vector<std::string> fingerprints;             // include sources of inputs, and tuning
-  /// Measured tuning choices that were applied to the workload
+  std::vector<channels::DeviceLink> links;           // tensors that pass between tasks on the device; they lie at the
+                                                     // beginning of the producer's fixed memory
+  std::vector<MemoryDemand> memory;                  // demand of each task's workload before it is cut into segments,
+                                                     // and of its links
+  std::vector<std::string> fingerprints;             // of each task, with the sources of its inputs and its tuning
+  /// The tuning choices from the profile that were applied to each workload
   std::vector<std::vector<std::string>> tunings;
-  std::vector<std::string> policy_reasons; // reason for a task's memory policy, if the task left it open
+  std::vector<std::string> policy_reasons; // the reason for each task's memory policy; empty: the task names its policy
   std::optional<Profile> profile;          // the profile file, if it exists
   std::optional<std::string> measured_on;  // the device of the profile, if it provided WCETs or tuning
-  bool whole_jobs = false;                 // true: jobs are about to be measured, and are not cut
-  bool measures_streams = false;           // true: some of them will be streamed
+  bool whole_jobs = false;                 // true: jobs are not cut into segments, because they are about to be
+                                           // measured
+  bool measures_streams = false;           // true: later runs will stream the constants of some of the measured jobs
   bool whole_device = false;               // true: neither board nor task set limits the device memory
   OpenDevice open_own;                     // opens a device of the caller's own instead of the board's
 
-  /// Opens the board's device, or the caller's own, in chunks of `chunk`.
+  /// Opens the board's device, or the caller's own, with chunks of the set's size (`chunk`).
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;
 };
 
 /// Reads the board, resolves the set for `machine`, makes the workloads that `setup` does not provide, and connects
-/// them. Returns all errors of each of these steps at once. Uses board, workloads, callbacks, tunings, the opener of a
-/// device and the tap of `setup`; workloads and callbacks are moved out of it. A capacity that only the device knows is
-/// queried from it; for another machine it is taken from the machine's facts. Missing WCETs come from the profile, and
-/// so do memory policies that tasks leave open. If `setup` provides tunings, they do not, because they are about to be
-/// measured.
+/// them. Returns all errors of each of these steps at once. Uses these members of `setup`: board, workloads, callbacks,
+/// tunings, open_device and tap. Workloads and callbacks are moved out of it. If only the device knows its capacity,
+/// queries the device; for another machine, uses the machine's facts. WCETs that tasks do not give come from the
+/// profile, and so do memory policies that tasks leave open. If `setup` provides tunings, the profile is not used,
+/// because WCETs are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
-/// Makes the plan of the set. Adds the fingerprint and tuning of each task, and the device that they were measured on.
-/// Pure.
+/// Makes the plan of the set. The plan includes the fingerprint and tuning of each task, and the device that they were
+/// measured on. Pure.
 [[nodiscard]] Result<Plan> plan(const LoadedSet& set);
 
-/// Cuts the workloads as planned. Called before they are bound.
+/// Cuts the workloads into segments as planned. Called before they are bound.
 [[nodiscard]] Result<> cut(LoadedSet& set, const Plan& plan);
 
-/// Returns the fingerprint that a WCET depends on: that of the workload, combined with its tuning. A profile whose
-/// tuning was edited is stale.
+/// Returns the fingerprint that a profile stores with a WCET: the workload's fingerprint combined with its tuning. So
+/// an entry becomes stale if somebody edits its tuning.
 [[nodiscard]] std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning);
 
 /// Checks the precision: a device that computes on the host supports only fp32. Returns an empty text, or the problem

@@ -1,4 +1,4 @@
-// The origins of a plan's execution times.
+// The origins of a plan's execution times: a profile, or the task set.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,7 +12,7 @@ namespace rtexec::executive {
 
 struct Origins {
   std::optional<Profile> profile; // the set's profile, if it can be read
-  /// The profile entry that a task's execution times were taken from, by task. Absent: they were given by hand
+  /// The profile entry that each task's execution times were taken from. Absent: the task set gives them
   std::vector<std::optional<ProfileEntry>> entries;
 };
 

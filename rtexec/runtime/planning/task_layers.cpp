@@ -20,7 +20,7 @@ std::vector<MeasuredLayers::Piece> known_pieces(const Task& task, const ProfileE
   return pieces;
 }
 
-/// Returns the pieces' shares of the WCET, rounded up.
+/// Returns each piece's share of the WCET, in proportion to its longest execution and rounded up.
 std::vector<Nanos> shares_of(const std::vector<MeasuredLayers::Piece>& pieces, Duration wcet) {
   Wide sum = 0;
   for (const auto& piece : pieces) sum += piece.longest.count();
@@ -30,7 +30,8 @@ std::vector<Nanos> shares_of(const std::vector<MeasuredLayers::Piece>& pieces, D
   return shares;
 }
 
-/// Converts live ranges from layers to the pieces that contain them.
+/// Returns the live ranges with numbers of pieces instead of numbers of layers. A range that lies within one piece is
+/// left out, because no cut can divide it. `last_layer` holds the last layer of each piece.
 std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
                                         const std::vector<std::uint32_t>& last_layer) {
   const auto piece_of = [&](std::uint32_t layer) {
@@ -44,7 +45,8 @@ std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
   return tensors;
 }
 
-/// Returns the chunks that each piece reads, by piece.
+/// Returns the range of chunks of constants that each piece reads, by piece. `ranges` holds the constants that each
+/// layer reads.
 std::vector<SlotRange> in_chunks(const std::vector<ConstantRange>& ranges, const std::vector<std::uint32_t>& last_layer,
                                  Bytes constants, Bytes chunk) {
   const auto chunk_of = [&](Bytes offset) { return static_cast<std::uint32_t>(offset.count / chunk.count); };

@@ -1,4 +1,5 @@
-// Converts the layers of a task's device part to the form that the search for segments needs.
+// Converts the layers of a task's device part to pieces, which are the input of the search for segments. A piece is a
+// run of consecutive layers that are not cut.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -14,20 +15,22 @@
 
 namespace rtexec::executive {
 
-/// The layers of one task, grouped into pieces of one or more layers.
+/// The layers of one task, grouped into pieces.
 struct TaskLayers {
-  policies::LayeredTask layered;         // layers: the pieces
-  std::vector<std::uint32_t> last_layer; // of each piece; empty: it cannot be cut
-  /// The reason why it cannot be cut, in words. Empty: it can, or the set forbids it.
+  policies::LayeredTask layered;         // its layers are the pieces
+  std::vector<std::uint32_t> last_layer; // the last layer of each piece; empty: the task cannot be cut
+  /// The reason why the task cannot be cut, in words. Empty: it can be cut, or the task set forbids cuts.
   std::string obstacle;
 };
 
-/// Returns the layers of `task`. Those of a synthetic task are given; for others, `entry` must contain measured layers
-/// (it may be null). The time of a piece is its share of the WCET. `chunk`: the chunk size of streamed constants.
+/// Returns the layers of `task`. For a synthetic task the task set gives them. Other tasks can be cut only if `entry`,
+/// their profile entry, is not null and contains measured layers. The time of a piece is its share of the WCET. `chunk`
+/// is the chunk size of streamed constants.
 [[nodiscard]] TaskLayers task_layers(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
                                      std::uint32_t launch_ahead);
 
-/// Converts cuts after pieces to cuts after layers. `last_layer`: the last layer of each piece.
+/// Converts cuts from numbers of pieces to numbers of layers: returns the last layer of each piece in `cuts`.
+/// `last_layer` holds the last layer of each piece.
 [[nodiscard]] std::vector<std::uint32_t> as_layers(std::span<const std::uint32_t> cuts,
                                                    std::span<const std::uint32_t> last_layer);
 

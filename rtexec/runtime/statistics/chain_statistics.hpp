@@ -1,5 +1,5 @@
-// Statistics of a chain's reactions and ages, and of other times with a bound. One writer; the rules for readers are
-// those of histograms.
+// Statistics of a chain's reaction times and data ages, and of other times that have a bound. One thread writes; the
+// rules for readers are those of histogram.hpp.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -14,9 +14,9 @@
 
 namespace rtexec {
 
-/// Times, and how many of them were above a bound.
+/// A histogram of times, and the number of times above a bound.
 struct BoundedTimes {
-  std::optional<Duration> bound; // set before the first
+  std::optional<Duration> bound; // set before the first time is added
   std::atomic<std::uint64_t> violations{0};
   DurationHistogram times;
   void add(Duration time) noexcept;
@@ -25,14 +25,14 @@ struct BoundedTimes {
 
 class ChainStatistics {
  public:
-  /// `from_sampling`: times count from the sampling of the first task's inputs.
+  /// `from_sampling` is true if times count from the sampling of the first task's inputs.
   ChainStatistics(std::string name, bool from_sampling) : name_(std::move(name)), from_sampling_(from_sampling) {}
 
-  /// Sets the bounds to the planned ones.
+  /// Sets the bounds to those of the plan.
   void promise(const PlannedChain& planned);
   void add(const policies::ChainSamples& samples) noexcept;
   [[nodiscard]] ChainReport report() const;
-  // Figures of reactions; these functions allocate nothing.
+  // Figures about the reaction times. These functions allocate nothing.
   [[nodiscard]] Duration longest() const noexcept { return reaction_.times.longest(); }
   [[nodiscard]] std::uint64_t count() const noexcept { return reaction_.times.count(); }
   [[nodiscard]] std::uint64_t above() const noexcept { return reaction_.violations.load(std::memory_order_relaxed); }

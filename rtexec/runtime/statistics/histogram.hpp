@@ -1,6 +1,6 @@
-// A histogram of integers in log-linear classes. Constant memory, no allocation; percentiles are within 1/128 of the
-// value; minimum, mean and maximum are exact. One writer; readers may read counters while it runs, and percentiles once
-// it has ended.
+// A histogram of integers in log-linear classes, in constant memory and without allocation. Percentiles are within
+// 1/128 of the value; minimum, mean and maximum are exact. One thread writes. Other threads may read counters at any
+// time, but percentiles only after the last write.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -28,7 +28,7 @@ class Histogram {
   std::atomic<std::uint64_t> count_{0}, sum_{0}, min_{UINT64_MAX}, max_{0};
 };
 
-/// A histogram of durations, in ns; negative ones count as 0.
+/// A histogram of durations, in ns; negative durations count as 0.
 class DurationHistogram {
  public:
   void add(Duration value) noexcept;
