@@ -11,7 +11,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The upper limit of the loop if the board gives none.
+/// The upper limit of the closed loop if the board does not give the bandwidth of a core.
 constexpr Bandwidth beyond_any_core{100'000'000'000};
 
 regulation::RegulationObserver to_trace() {
@@ -44,8 +44,8 @@ Unexpected<Error> refusal(std::span<const std::string> degraded) {
   return fail(Errc::refused, lines);
 }
 
-/// Claims the cores that regulation may stop, so that no other run uses them. If another run holds such a core, the
-/// core is not regulated. If the set names it, this is an error.
+/// Claims the cores that regulation may throttle, so that no other run uses them. If another run holds such a core, the
+/// core is not regulated; if the task set gives a budget for this core, an error is returned.
 Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan, const std::set<unsigned>& claimed) {
   std::vector<hal::CoreClaim> claims;
   std::vector<regulation::RegulatedDomain> own;

@@ -1,5 +1,6 @@
-// The memory bandwidth control of a run. Regulates the cores that the task set limits, and tells other processes while
-// the run's device works. If a slowdown is requested, adjusts the limit by the observed execution times.
+// The memory bandwidth control of a run. It regulates the cores that the task set limits. While the run's device works,
+// it tells other processes so by a bandwidth lock. If the task set requests a slowdown, it adjusts the limit by the
+// observed execution times.
 #pragma once
 
 #include "hal/core_claim.hpp"
@@ -17,39 +18,40 @@
 
 namespace rtexec::executive {
 
-/// Facts about the run that regulation needs.
+/// The facts about the run that regulation needs.
 struct RegulatedRun {
-  std::set<unsigned> serving; // cores of real-time parts, and of the threads that feed the device
+  std::set<unsigned> serving; // cores that execute real-time parts, or the threads that feed the device
   std::set<unsigned> claimed; // cores that the run has already claimed against other runs
   bool proved = false;
 };
 
 class BandwidthControl {
  public:
-  /// Plans the regulation of a set that has limits. Returns the errors of plan_regulation(). Returns refused if a proof
-  /// need not hold under this regulation (and the set does not allow_degraded).
+  /// Plans the regulation of a set that has bandwidth limits. Returns the errors of plan_regulation(). Returns refused
+  /// if the plan's proof need not hold under this regulation, and the set does not allow_degraded.
   [[nodiscard]] static Result<regulation::RegulationPlan> plan(const ResolvedSet& set, const RegulatedRun& run);
-  /// Starts the regulation, and claims the cores that it may stop. Returns the errors of Regulation::start(). Returns
-  /// refused if another run holds a core for which the set gives a budget.
+  /// Starts the regulation, and claims the cores that it may throttle against other runs. Returns the errors of
+  /// Regulation::start(). Returns refused if another run holds a core for which the set gives a budget.
   [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run,
                                                                        regulation::RegulationPlan plan);
   ~BandwidthControl();
 
-  // Any thread; neither blocks nor allocates. Calls nest.
-  void device_works() noexcept { locks_.lock(); } // bw_lock: an execution or a copy is in progress
+  // The next four functions tell other processes what the device does. Any thread may call them; they neither block nor
+  // allocate, and calls nest.
+  void device_works() noexcept { locks_.lock(); } // holds the fine-grained lock: an execution or a copy is in progress
   void device_rests() noexcept { locks_.unlock(); }
-  /// The gpu_busy lock: held from a job's request to the end of its device part
+  /// The coarse lock (gpu_busy) is held from a job's request for the device to the end of its device part
   void device_wanted() noexcept { locks_.gpu_busy(); }
   void device_left() noexcept { locks_.gpu_not_busy(); }
-  /// Called by the compute engine's thread.
+  /// Reports the time of a successful execution of `task` to the closed loop. Called by the compute engine's thread.
   void note_execution(std::uint32_t task, Duration execution) noexcept;
 
-  /// Called by a thread of the run on `core`, before its first job; leave() is called after its last one.
+  /// join() is called by a thread of the run on `core` before the thread's first job, leave() after its last job.
   [[nodiscard]] Result<> join(unsigned core) { return regulation_->join(core); }
   void leave(unsigned core) noexcept { regulation_->leave(core); }
 
   [[nodiscard]] BandwidthReport report() const;
-  /// Returns the reasons why proved bounds need not hold.
+  /// Returns the reasons why proved bounds need not hold under this regulation.
   [[nodiscard]] const std::vector<std::string>& degraded() const { return plan_.degraded; }
   /// Stops throttling for good. Called after the run's threads have ended; the report stays available.
   void end();
@@ -59,11 +61,11 @@ class BandwidthControl {
   void set_limit(Bandwidth limit) noexcept;
 
   BandwidthLocks locks_;
-  BandwidthReport first_; // the static fields; after the end the whole report
+  BandwidthReport first_; // its static fields; after end() the whole report
   regulation::RegulationPlan plan_;
   std::vector<hal::CoreClaim> claims_;
   std::optional<policies::BandwidthLoop> loop_;
-  std::atomic<std::uint64_t> limit_{0}; // bytes a second; 0: as the task set says
+  std::atomic<std::uint64_t> limit_{0}; // bytes per second; 0: the limit of the task set
   std::unique_ptr<regulation::Regulation> regulation_;
 };
 

@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 using policies::ChainStamp;
 
-/// Before the first output of the previous task there are no data to follow.
+/// Until the previous task has made its first output, no data are selected.
 void ChainPlace::look(Instant when) noexcept {
   if (before_ == nullptr) return;
   held_.reset();

@@ -1,9 +1,10 @@
-// Follows the data of each chain through a run. The tasks' own threads pass the time stamps of a job's inputs to its
-// outputs, from task to task without waiting. The completion thread of the last task measures.
+// Follows the data of each chain through a run. The threads of the tasks pass the time stamps of a job's inputs on to
+// its outputs, and so from task to task, without waiting. The completion thread of the last task measures reaction
+// times and data ages.
 //
-// policies/chains/chain_bounds.hpp defines from where to where times count. Data are available when they are written to
-// the inputs of other tasks (rtexec/runtime/channels). If a task of a chain has no input from the previous task, its
-// data are treated as if it had.
+// policies/chains/chain_bounds.hpp defines these times. Data are available when they are written to the inputs of other
+// tasks (rtexec/runtime/channels). If a task has no input from the previous task of the chain, its job is treated as if
+// it had read the previous task's newest output.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -21,18 +22,18 @@
 
 namespace rtexec::executive {
 
-/// One task's place in one chain.
+/// The position of one task in one chain, which keeps the time stamps of its job.
 class ChainPlace {
  public:
-  /// The inputs of a job of the first task.
+  /// The instants of the inputs of a job of the chain's first task.
   struct Reading {
     Instant at{};
     Instant event{};   // the event that released the job, or its nominal release if a timer released it
     Instant sampled{}; // the oldest sampling instant of its inputs
   };
-  // For the release thread.
-  /// Selects the data of the previous task that were available at `when`. Called before a job fills its inputs, which
-  /// may take long.
+  // The next two functions are called by the release thread.
+  /// Selects the data of the previous task that were available at `when`. Called before a job fills its inputs, because
+  /// filling them may take long.
   void look(Instant when) noexcept;
   void read(const Reading& reading) noexcept;
   /// Called by the completion thread: the output of that job becomes available at `at`.
@@ -41,12 +42,12 @@ class ChainPlace {
  private:
   friend class ChainRuns;
 
-  channels::Latest* before_ = nullptr; // null: the first task
-  channels::Latest* behind_ = nullptr; // null: the last one
+  channels::Latest* before_ = nullptr; // output of the previous task; null: this is the first task
+  channels::Latest* behind_ = nullptr; // this task's output; null: this is the last task
   policies::ChainEnd* end_ = nullptr;
   ChainStatistics* statistics_ = nullptr;
   bool from_sampling_ = false;               // times count from the sampling of the first task's inputs
-  std::optional<policies::ChainStamp> held_; // by the job in progress
+  std::optional<policies::ChainStamp> held_; // the stamps of the data that the job in progress has read
   std::uint64_t jobs_ = 0;
 };
 
@@ -54,12 +55,12 @@ class ChainRuns {
  public:
   ChainRuns(const TaskSet& tasks, const Plan& plan);
 
-  /// Returns all places of task `task`, which live as long as this.
+  /// Returns the positions of task `task` in all chains. They live as long as this object.
   [[nodiscard]] std::vector<ChainPlace*> places_of(std::uint32_t task) const;
   [[nodiscard]] std::vector<ChainReport> report() const;
-  /// Returns statuses with the static fields filled in.
+  /// Returns the statuses of all chains with their static fields filled in.
   [[nodiscard]] std::vector<ChainStatus> first_status() const;
-  /// Fills the dynamic fields. Any thread; allocates nothing.
+  /// Fills the dynamic fields of the statuses. Any thread; allocates nothing.
   void show(std::vector<ChainStatus>& chains) const;
 
  private:
@@ -68,7 +69,7 @@ class ChainRuns {
         : statistics(name, from_sampling), end(triggered) {}
     std::vector<std::uint32_t> tasks;
     std::vector<std::unique_ptr<ChainPlace>> places;
-    std::vector<std::unique_ptr<channels::Latest>> links; // after each task except the last one
+    std::vector<std::unique_ptr<channels::Latest>> links; // outputs of each task except the last one
     ChainStatistics statistics;
     policies::ChainEnd end;
   };

@@ -1,4 +1,4 @@
-// The assumptions of a verdict, and what is known about them.
+// The assumptions on which a plan's verdict depends, and what is known about them.
 #include "hal/machine_files.hpp"
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
@@ -21,7 +21,7 @@ using Standing = Condition::Standing;
 
 std::string whose(const ResolvedSet& set) { return set.machine.here ? "this machine" : "that machine"; }
 
-/// Returns a date like "2026-11-23"; empty if it is unknown.
+/// Returns the date of the file's last change, like "2026-11-23", or an empty text if it is unknown.
 std::string date_of(const std::filesystem::path& file) {
   std::error_code error;
   const auto written = std::filesystem::last_write_time(file, error);
@@ -48,7 +48,7 @@ bool below_observed(const ProfileEntry& entry) {
                              [&](Part part) { return entry.wcet.of(part) < entry.observed.of(part); });
 }
 
-/// Returns the reasons why a run may take longer than `measured`, each after a semicolon; empty: no reasons are known.
+/// Returns the known reasons why jobs may take longer than the entries `measured` say, each after a semicolon.
 std::string doubts(const std::vector<const ProfileEntry*>& measured) {
   std::string text;
   for (const ProfileEntry* entry : measured)
@@ -94,7 +94,7 @@ Condition class_and_memory(const ResolvedSet& set) {
           .known = refusals.empty() ? whose(set) + " gives them" : refusals};
 }
 
-/// Returns the cores of real-time parts, and of the threads that feed the device.
+/// Returns the cores that execute real-time parts, or the threads that feed the device.
 std::vector<unsigned> cores_of(const ResolvedSet& set, const Plan& plan) {
   std::set<unsigned> cores{set.compute_core, set.service_core};
   for (const PlannedTask& task : plan.tasks) cores.insert(task.core);
@@ -142,10 +142,11 @@ Condition rare_stops(const ResolvedSet& set) {
                    (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
 }
 
-/// Returns the condition for the input delays of the tasks that chains begin with; nullopt if no such task has one.
+/// Returns the condition that the input delays hold of tasks with which chains begin. Returns nullopt if no such task
+/// has an input delay.
 std::optional<Condition> input_delays(const ResolvedSet& set) {
   std::string tasks;
-  bool released = false; // true: by triggers
+  bool released = false; // true: triggers, and not timers, release one of the tasks
   for (const Task& task : set.tasks.tasks) {
     const auto begins = [&](const Chain& chain) { return chain.tasks.front() == task.name; };
     if (!task.input_delay || std::ranges::none_of(set.tasks.chains, begins)) continue;

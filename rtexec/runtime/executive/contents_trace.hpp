@@ -1,4 +1,5 @@
-// Traces the first contents of a buffer, and each tile of them. Any thread; has no effect without a recording.
+// Traces when a buffer gets its first contents, and when each tile of them is written. Any thread; has no effect if no
+// trace is recorded.
 #pragma once
 
 #include "tasks/base/initialise_observer.hpp"

@@ -13,19 +13,20 @@ using policies::Event;
 
 namespace {
 
-constexpr std::size_t exercises = 2; // in progress, so that the engine never waits for the next copy
+constexpr std::size_t exercises = 2; // number of copies in progress, so that the engine never waits for the next copy
 constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
 
 } // namespace
 
-/// One piece of work of the device, during which bandwidth regulation is informed. Used by one engine's thread.
+/// One piece of work of the device: an execution or a copy. While it lasts, the bandwidth control is told that the
+/// device works. Used by one engine's thread.
 class DeviceDriver::Working {
  public:
   void begin(BandwidthControl* bandwidth) noexcept {
     bandwidth_ = bandwidth;
     if (bandwidth_ != nullptr) bandwidth_->device_works();
   }
-  /// May be called for work that never began.
+  /// Ends the work. Has no effect if it never began.
   void end() noexcept {
     if (auto* bandwidth = std::exchange(bandwidth_, nullptr)) bandwidth->device_rests();
   }
@@ -41,7 +42,7 @@ struct DeviceDriver::Given {
   std::uint32_t segment = 0;
 };
 
-/// The channel of one task to the device and back.
+/// The state of one task on the device, and the channel between the task's threads, the scheduler and the engine.
 struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
@@ -50,39 +51,45 @@ struct DeviceDriver::TaskLink {
   MemoryPolicy as = MemoryPolicy::device;
   hal::Company company = hal::Company::alone;
   Compute* on = nullptr;
-  std::uint32_t segments = 1; // of each job
+  std::uint32_t segments = 1; // number of segments of each job
   Instant started{};
-  std::uint32_t done = 0;   // number of its segments that have ended
-  std::uint32_t handed = 0; // number of its segments that were launched on the device
+  std::uint32_t done = 0;   // number of the job's segments that have ended
+  std::uint32_t handed = 0; // number of the job's segments that were launched on the device
   // Used by the compute engine
   bool launches = false;  // segments are launched ahead of their turn; constant
-  bool opened = false;    // the next segment to end was begun: it executes, or was launched
-  std::uint32_t told = 0; // number of notified segment ends, without the last segment of a job, of all jobs
-  Instant begun{};        // beginning of this segment, as traced
+  bool opened = false;    // the segment that ends next has begun: it executes, or was launched
+  std::uint32_t told = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment of a job
+                          // is not counted
+  Instant begun{};        // traced beginning of the segment that ends next
   Instant last_end{};     // end of the previous segment
   Status trouble{};       // error of launching a segment ahead of its turn
   std::optional<policies::JobId> ended; // the job that failed: its other submitted segments do not execute
-  DevicePart part{};                    // so far
-  Duration recorded{0};                 // the part of its execution within the traced interval
+  DevicePart part{};                    // the device part so far
+  Duration recorded{0};                 // the share of its execution that lies within the traced interval
   // Used by the scheduler thread
-  /// Submitted segments, a ring. After an error of a job, all its segments but one may still be queued together with
-  /// those of the next job
+  /// A ring buffer of submitted segments. After an error of a job, all its segments but one may still be queued,
+  /// together with the segments of the next job
   std::vector<Given> given;
   std::uint64_t times_given = 0;
   // Written by the scheduler thread, read by the compute engine
   std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
-  hal::Signal decided;                    // signalled once for each notified end that is decided
-  /// The remaining executions of the warm-up; the last one comes first
+  hal::Signal decided;                    // signalled once for each reported segment end on which the scheduler has
+                                          // decided
+  /// The remaining executions of the warm-up job, taken from the back
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
-  bool rehearses = false; // its warm-up job is to execute again; used by the compute engine, then the scheduler thread
-  bool waiting = false;   // its job is requested, and neither started nor cancelled; used by the scheduler thread
-  bool preempted = false; // its job is between two segments; used by the scheduler thread
+  bool rehearses = false; // the warm-up job must execute again; used by the compute engine, then by the scheduler
+                          // thread
+  bool waiting = false;   // the task's job is requested, and neither started nor cancelled; used by the scheduler
+                          // thread
+  bool preempted = false; // the task's job is between two segments, and another job may execute; used by the scheduler
+                          // thread
   Working work;
-  // True between a request and the end of its device part. Used by the scheduler thread, then the compute engine
+  // True from a job's request to the end of its device part. Used by the scheduler thread, then by the compute engine
   bool wants_device = false;
-  // From the task's release thread. At most three: a stale withdrawal, a request and its withdrawal
+  // Events from the task's release thread. At most three wait: an outdated withdrawal, a request and its withdrawal
   WaitFreeQueue<Event, 8> events;
-  std::atomic<std::uint32_t> moves{0}; // transfers in progress for its job; written by the scheduler thread
+  std::atomic<std::uint32_t> moves{0}; // number of transfers in progress for the task's job; written by the scheduler
+                                       // thread
 
   void count_move(int by) noexcept {
     moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
@@ -117,7 +124,9 @@ struct DeviceDriver::TaskLink {
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
   void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
-    if (ended == of.job) return driver->compute_.progress.completed(); // the task's next job may have been started
+    if (ended == of.job)
+      return driver->compute_.progress.completed(); // the other members may already describe the
+                                                    // task's next job
     on->progress.completed();
     if (std::exchange(opened, false)) begin = std::min(begin, begun);
     add(of.segment, outcome, accompanied() ? started : begin, end);
@@ -128,7 +137,7 @@ struct DeviceDriver::TaskLink {
       last_end = end;
       ++told;
       const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
-      tell_end(Event::Kind::segment_done, of.segment, end); // if it does not wait, the job may end here
+      tell_end(Event::Kind::segment_done, of.segment, end); // unless `waits`, the job may end during this call
       if (waits) await_more();
       return;
     }
@@ -141,17 +150,18 @@ struct DeviceDriver::TaskLink {
     }
     rehearses = outcome && !rehearsals.empty();
     if (rehearses) return tell_end(Event::Kind::execution_done, of.segment, end);
-    // Only jobs that ran alone: a co-running job slows the other one down, too
+    // Only executions without a co-running job are reported, because a co-running job also slows the other one down
     if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
-    // The end is queued before the task can request its next job: see take_events(). The scheduler is woken before the
-    // task, since the device idles until the next execution.
+    // The end is queued before the task can request its next job: take_events() relies on this order. The scheduler is
+    // woken before the task, since the device idles until the next execution.
     tell_end(Event::Kind::execution_done, of.segment, end);
     client->device_part_ended(part);
   }
 
-  /// Waits for the decisions on all notified ends. Meanwhile the device executes the last submitted segment.
+  /// Waits until the scheduler has decided on all segment ends that were reported to it, and so may have submitted more
+  /// segments. Meanwhile the device executes the last submitted segment.
   void await_more() noexcept {
     for (;;) {
       const std::uint32_t seen = decided.value();
@@ -177,7 +187,7 @@ struct DeviceDriver::TaskLink {
   }
 };
 
-/// A transfer in a copy engine. Without an action it only keeps the engine busy.
+/// A transfer in a copy engine. If it has no action, it is a copy that only keeps the engine busy.
 struct DeviceDriver::TransferWork {
   DeviceDriver* driver = nullptr;
   Direction* direction = nullptr;
@@ -278,7 +288,7 @@ void DeviceDriver::post(const Event& event) noexcept {
     link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
 }
 
-/// The event queue overflowed; the scheduler core's state is stale. Causes the cancellation of all jobs.
+/// The event queue overflowed; the scheduler core's state is stale. From now on all jobs are cancelled.
 void DeviceDriver::lose_event() noexcept {
   lost_events_.fetch_add(1, std::memory_order_release);
   if (options_.failed != nullptr) options_.failed(options_.self);
@@ -326,7 +336,8 @@ void DeviceDriver::cancel_all() noexcept {
 }
 
 bool DeviceDriver::step() noexcept {
-  // An end is taken first and decided last: all earlier requests take part in the choice.
+  // The end of an execution is taken from its queue first, and decided last. So all requests made before it take part
+  // in the choice of the next job.
   Event end, end_beside;
   const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
   bool any = ended || ended_beside;
@@ -344,7 +355,7 @@ bool DeviceDriver::step() noexcept {
 
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
-/// True if the job has executed all its submitted segments, and has more.
+/// True if the job has executed all its submitted segments, and has further segments.
 bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
   return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
 }
@@ -369,7 +380,8 @@ bool DeviceDriver::executes(std::uint32_t task) const noexcept {
   return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
 }
 
-/// Decides the withdrawals of each task up to its next request; then these requests, the most urgent first.
+/// Passes each task's withdrawals up to its next request to the scheduler core, then the requests of all tasks, the
+/// most urgent one first. Returns true if there was any event.
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
   requests_.clear();
@@ -377,7 +389,7 @@ bool DeviceDriver::take_events() noexcept {
     auto& events = links_[task]->events;
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
-      // The task's previous job has ended, and its queued completion must be decided first.
+      // If the task's previous job still counts as executing, its end is already queued, and must be decided first.
       if (request && executes(task)) break;
       if (request) requests_.push_back(*event);
       else decide(*event);
@@ -497,11 +509,11 @@ void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
   const auto submitted = link.on->engine.submit(work);
   link.launched.store(segment + 1, std::memory_order_release);
   // The queue has room: an engine holds the segments of one job, those of a failed job before it, and in the warm-up
-  // two jobs. If it refused nevertheless, the engine would be idle and the job fails.
+  // two jobs. If the engine refuses the work nevertheless, the job fails, so that the scheduler does not wait for it.
   if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
 }
 
-/// Submits a transfer. Without an action it is a copy that only keeps the engine busy.
+/// Submits a transfer. If there is no action, the transfer is a copy that only keeps the engine busy.
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
   TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
   work_item.action = action;

@@ -1,18 +1,19 @@
-// Drives one device by the scheduler core. Events of all tasks are its input; executions on the compute engines and
-// transfers on the copy engines are its output. Owns the scheduler thread, the only thread that uses the core and
-// submits work.
+// Drives one device by the decisions of the scheduler core (policies::DeviceScheduler). The input of the core are the
+// events of all tasks. Its output are executions on the compute engines and transfers on the copy engines. The
+// scheduler thread is the only thread that uses the core and submits work.
 //
-// If jobs co-run, a job that is started while another one executes goes to the second compute engine. The device part
-// of each is the time since it was started, less the time that the device reports as not executed. Until its engine's
-// thread gets the shared core, a job waits for the other one. In the warm-up the job of such a task executes
-// repeatedly, until each of its policies has executed on each engine.
+// Jobs co-run if they execute on the device at once. A job that is started while another one executes goes to the
+// second compute engine. The device part of each then counts from its start, less the time that the device reports as
+// not executed. This includes the wait until its engine's thread gets the core that both engines share. In the warm-up
+// a job that may co-run executes repeatedly, until it has executed under each of its memory policies on each engine.
 //
-// A job of several segments returns to the scheduler after each segment but the last. Its device part begins with the
-// first segment and ends with the last; executions of other jobs in between are not part of it. With launch-ahead the
-// compute engine already has the next segments of the job, and continues without the scheduler. If the device computes
-// asynchronously, the engine submits segment n+1 while segment n executes. Before it waits for its last segment, it
-// waits for the scheduler's decision on the end of the previous one. So the device never runs out of permitted work.
-// After an error of a segment, the segments submitted ahead do not execute.
+// After each segment of a job but the last, the scheduler decides which job executes next. The job's device part begins
+// with its first segment and ends with its last one; executions of other jobs in between are not part of it. With
+// launch-ahead the compute engine already has the next segments of the job, and continues without waiting for the
+// scheduler. If the device computes asynchronously, the engine submits segment n+1 while segment n executes. Before it
+// waits for the last segment that it may submit, it waits for the scheduler's decision on the end of the previous
+// segment. That decision may permit further segments, so that the device never runs out of permitted work. After an
+// error of a segment, the segments submitted ahead do not execute.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -36,26 +37,27 @@ struct DevicePart {
   Instant begin{}, end{};
   Duration executed{0};          // the time between begin and end that counts as execution
   Duration longest{0};           // the longest execution of a segment
-  std::uint32_t preemptions = 0; // between two segments, in favour of other jobs
+  std::uint32_t preemptions = 0; // the number of times that other jobs executed between two segments
   hal::Company company = hal::Company::alone;
 };
 
-/// A task's callbacks for its jobs on the device. For each requested job they are called in this order, the first two
-/// for each segment. A task has one such job at a time.
+/// The callbacks by which the driver executes a task's jobs on the device. For each requested job they are called in
+/// this order, the first two (launch() and execute()) for each segment. A task has one requested job at a time.
 class DeviceClient {
  public:
   /// True if launch() is asynchronous. Constant.
   [[nodiscard]] virtual bool launches() const noexcept { return false; }
-  /// Submits the segment to the device, which may still execute the previous one. Called only if launches() is true and
-  /// with launch-ahead, on a compute engine's thread; must not block. After an error the job has failed, and no work of
-  /// it is in progress.
+  /// Submits the segment to the device, which may still execute the previous one. Called on a compute engine's thread,
+  /// only if launches() is true and the plan has launch-ahead; must not block. After an error the job has failed, and
+  /// none of its work may be in progress.
   virtual Status launch(std::uint32_t) noexcept { return {}; }
-  /// Executes a segment. Called on a compute engine's thread, in the warm-up several times for a job; not called if
-  /// DeviceMemory::prepare() fails.
+  /// Executes a segment. Called on a compute engine's thread. In the warm-up it may be called several times for a job.
+  /// Not called if DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
-  /// Called once for each requested job. On the compute engine's thread, it gets the result of execute() or prepare().
-  /// A job that did not execute ends on the scheduler thread. It gets `cancelled` if it was withdrawn, or the error of
-  /// a transfer that it needed. Must not block.
+  /// Reports the end of the device part. Called once for each requested job; must not block. For a job that executed,
+  /// it is called on the compute engine's thread with the result of execute() or prepare(). For a job that did not
+  /// execute, it is called on the scheduler thread: with `cancelled` if the job was withdrawn, or with the error of a
+  /// transfer that the job needed.
   virtual void device_part_ended(const DevicePart& part) noexcept = 0;
 
  protected:
@@ -69,18 +71,19 @@ class DeviceDriver {
   struct Options {
     /// True if copy engines copy continuously while a job executes, to measure with concurrent copies
     bool exercise = false;
-    /// The policies under which jobs co-run, by task. Empty: there is one compute engine
+    /// The memory policies under which jobs co-run, by task. Empty: jobs never co-run, and there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};
-    /// The number of segments of a job, by task. Empty: one each
+    /// The number of segments of a job, by task. Empty: every job is one segment
     std::vector<std::uint32_t> segments = {};
     std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
-    /// The maximum time of an execution that may not count as execution, whatever the device reports. It is the
-    /// overhead that admission charges in addition to the WCET, so that no longer delay goes unnoticed
+    /// The maximum part of the time between begin and end of an execution that the driver does not count as execution
+    /// time. More is not subtracted, whatever the device reports. It is the overhead that admission charges in addition
+    /// to the WCET, so that a longer delay is noticed as an excess of the WCET
     Duration max_not_executed{0};
-    BandwidthControl* bandwidth = nullptr; // notified while the device works; null: no regulation
-    /// Called if an event found its queue full, which is an error of the executive. Every job is cancelled from then
-    /// on. Called by any thread; must not block or allocate.
+    BandwidthControl* bandwidth = nullptr; // told when the device begins and ends to work; null: no regulation
+    /// Called if an event was lost because its queue was full, which is an error of the executive. Every job is
+    /// cancelled from then on. Called on any thread; must not block or allocate.
     void (*failed)(void* self) noexcept = nullptr;
     void* self = nullptr;
   };
@@ -90,25 +93,25 @@ class DeviceDriver {
 
   /// The body of the scheduler thread; returns after stop().
   void run() noexcept;
-  /// Lets run() return once every requested job has ended.
+  /// Makes run() return once every requested job has ended.
   void stop() noexcept;
 
-  /// Enables tracing. Inputs and decisions of the scheduler core are traced in the warm-up, too, because a replay
-  /// begins there.
+  /// Enables tracing. Inputs and decisions of the scheduler core are traced even before this call, because a replay of
+  /// the trace begins with the warm-up.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 
-  /// Posts an event of a task. Called by one thread per task. A job is requested at most once, and only after the
-  /// task's previous job has ended.
+  /// Passes an event of a task to the scheduler thread. Each task has one thread that calls this. A job is requested at
+  /// most once, and only after the task's previous job has ended.
   void post(const policies::Event& event) noexcept;
 
-  /// Returns the number of events that the scheduler core refused; not 0 only by an error of the executive.
+  /// Returns the number of events that the scheduler core refused; it is 0 unless the executive has an error.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
-  /// Returns the number of events that found their queue full.
+  /// Returns the number of events that were lost because their queue was full.
   [[nodiscard]] std::uint64_t lost_events() const noexcept { return lost_events_.load(std::memory_order_relaxed); }
 
   /// True if chunks are being transferred for a job of `task`. Any thread.
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
-  /// Adds the scheduler thread and the engines to `heartbeat`.
+  /// Adds the scheduler thread and the engines to the threads that `heartbeat` supervises.
   void watch(Heartbeat& heartbeat) const;
 
  private:
@@ -118,7 +121,7 @@ class DeviceDriver {
   /// A compute engine.
   struct Compute {
     hal::Engine& engine;
-    WaitFreeQueue<policies::Event, 8> ended{}; // from the engine's thread
+    WaitFreeQueue<policies::Event, 8> ended{}; // from the engine's thread to the scheduler thread
     ProgressCounter progress{};
   };
   struct TransferWork;
@@ -129,9 +132,9 @@ class DeviceDriver {
   /// A copy engine, which ends transfers in the order in which they begin.
   struct Direction {
     hal::Engine& engine;
-    std::vector<std::unique_ptr<TransferWork>> works; // used in turn
-    std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
-    WaitFreeQueue<EndedTransfer, 8> finished{};       // from the engine's thread
+    std::vector<std::unique_ptr<TransferWork>> works; // reused in turn
+    std::uint64_t begun = 0, ended = 0;               // numbers of transfers; scheduler thread
+    WaitFreeQueue<EndedTransfer, 8> finished{};       // from the engine's thread to the scheduler thread
     ProgressCounter progress{};
   };
 
@@ -162,11 +165,11 @@ class DeviceDriver {
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<TaskLink>> links_;
-  std::vector<policies::Event> requests_; // requests taken together; capacity reserved
+  std::vector<policies::Event> requests_; // requests that are decided together; its capacity is reserved
   Compute compute_;
   std::unique_ptr<Compute> beside_; // null: jobs never co-run
   Direction in_, out_;
-  std::uint64_t decisions_ = 0; // of the scheduler core
+  std::uint64_t decisions_ = 0; // number of decisions of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;
   hal::Signal wake_;
   ProgressCounter progress_ = ProgressCounter::of_thread(); // of the scheduler thread

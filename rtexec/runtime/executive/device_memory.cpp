@@ -29,7 +29,7 @@ Unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Er
                          " of an arena failed: " + name(error));
 }
 
-/// Returns a callback that calls `work`, which must outlive it.
+/// Returns a callback that calls `work`. `work` must outlive the callback.
 template <class Work> hal::Beside beside(const Work& work) noexcept {
   return {[](void* self) noexcept -> Status { return (*static_cast<const Work*>(self))(); }, const_cast<Work*>(&work)};
 }
@@ -64,7 +64,7 @@ DeviceMemory::~DeviceMemory() {
   if (spare_) static_cast<void>(device_.free(*spare_));
 }
 
-/// Creates the chunks that several tasks use, and the store.
+/// Creates the store, and the chunks that several tasks share.
 Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   std::size_t swapped = 0;
   std::uint32_t scratch = 0;
@@ -97,7 +97,7 @@ Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   return {};
 }
 
-/// Reserves the arena of `task`, notes its swap slots, and gives the other slots their chunks.
+/// Reserves the addresses of the task's arena, records its swap slots, and maps chunks at the other slots.
 Result<> DeviceMemory::add(const TaskMemory& task) {
   first_.push_back(places_.size());
   reads_.push_back(task.reads);
@@ -120,7 +120,7 @@ Result<> DeviceMemory::add(const TaskMemory& task) {
   return give_chunks(task, *range);
 }
 
-/// Maps a chunk at every slot that is not swapped.
+/// Maps a chunk at every slot of the arena that is not swapped.
 Result<> DeviceMemory::give_chunks(const TaskMemory& task, hal::AddressRange range) {
   const Arena& arena = task.arena;
   std::vector<bool> swapped(arena.slots());
@@ -172,11 +172,11 @@ Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk ch
 
 Result<> DeviceMemory::fill_store(const TaskMemory& task, std::uint32_t index) {
   const std::uint32_t slot = task.swap_slots[index].slot;
-  if (slot >= task.arena.constant) return {}; // state is zero, as the store is
+  if (slot >= task.arena.constant) return {}; // state begins as zeros, and so does the store
   return store_->fill(first_.back() + index, part_of(task.constants, slot, device_.chunk_size()));
 }
 
-/// Computes the digest of every stored copy, after loading it into a frame.
+/// Computes and stores the digest of every copy in the store, for which each copy is loaded into a frame.
 Result<> DeviceMemory::note_digests() {
   if (!keeps_digests() || places_.empty()) return {};
   const auto note = [&]() noexcept -> Status {
@@ -230,7 +230,7 @@ std::span<DeviceMemory::SlotPlace> DeviceMemory::slots_of(std::uint32_t task) no
   return std::span(places_).subspan(first_[task], end - first_[task]);
 }
 
-/// Maps `chunk` at the slot, and removes any other mapping first.
+/// Maps `chunk` at the slot. If another chunk may be mapped there, unmaps it first.
 Status DeviceMemory::map(SlotPlace& place, hal::Chunk chunk) noexcept {
   if (place.mapped == chunk) return {};
   if (const Status unmapped = unmap(place); !unmapped) return unmapped;
@@ -251,7 +251,7 @@ bool DeviceMemory::holds_all(std::span<const SlotPlace> slots) noexcept {
   return std::ranges::all_of(slots, [](const SlotPlace& each) { return each.holds.has_value(); });
 }
 
-/// Maps all chunks that the task holds, unless mapping should wait (see load()).
+/// Maps all chunks that the slots of a task hold. Has no effect while mapping must wait for copies out (see load()).
 Status DeviceMemory::map_held(std::span<SlotPlace> slots) noexcept {
   if (!holds_all(slots) && copies_out_.load(std::memory_order_relaxed) != 0) return {};
   for (SlotPlace& each : slots)
@@ -264,7 +264,8 @@ void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
   store_->begin_load(number(transfer), device_.window(frames_[transfer.frame]));
 }
 
-/// Announces the copy. If digests are kept, they are computed first, and possibly nothing is copied.
+/// Announces the copy to the store. If digests are kept, it is not announced, because save() computes the digest first
+/// and may find that no copy is needed.
 void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
   if (!places_[number(transfer)].copied_out) return;
   copies_out_.fetch_add(1, std::memory_order_relaxed);
@@ -282,7 +283,8 @@ Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noe
   return Unexpected(outcome.error());
 }
 
-/// Makes the slot hold the frame. The frame's previous slot may still be recorded as its holder.
+/// Records that the slot of the transfer holds its frame. If another slot is still recorded as the holder of this
+/// frame, it no longer holds it.
 void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
   auto& holder = holders_[transfer.frame];
   if (holder && places_[*holder].holds == frames_[transfer.frame]) places_[*holder].holds.reset();
@@ -290,7 +292,8 @@ void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
   places_[*holder].holds = frames_[transfer.frame];
 }
 
-/// Maps the loaded slots. For a stream that is only this slot, because the task's other slots may be in use.
+/// Maps the chunks that were loaded for the task. If the task's constants are streamed, maps only the slot of this
+/// transfer, because a job may be using the other slots.
 Status DeviceMemory::map_loaded(const policies::Transfer& transfer) noexcept {
   if (reads_[transfer.task].empty()) return map_held(slots_of(transfer.task));
   return map(places_[number(transfer)], frames_[transfer.frame]);
@@ -315,7 +318,8 @@ Expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noe
   return copied ? device_.chunk_size() : Bytes{0};
 }
 
-/// Computes the digest before the copy, so that it covers what the task wrote.
+/// Unmaps the slot and copies its contents to the store, unless they are unchanged; `copied` says if they were copied.
+/// The digest is computed before the copy, so that it is that of the contents that the task wrote.
 Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept {
   const std::byte* const window = device_.window(*place.holds);
   hal::Digest digest;

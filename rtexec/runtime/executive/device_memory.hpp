@@ -1,21 +1,23 @@
 // The device memory of a run: one arena for each task, the chunks in it, and the transfers that move them.
 //
-// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk. Tasks of one level map
-// the same carry chunks, because only one of their jobs is between two segments. If the plan says so, the scratch of
-// all tasks maps the same chunks, because one job executes at a time. Of two jobs that co-run, one uses the first
-// scratch chunks and the other one the last. Swap slots get their chunks from the pool of frames, and return them, as
-// the scheduler core decides. All chunks are created during set-up and recycled afterwards.
+// An arena is one contiguous range of addresses, divided into slots of the size of a chunk, at which physical chunks
+// are mapped. Slots that are never swapped keep their chunk. Carry chunks hold what must survive between two segments.
+// Tasks of one level (PlannedTask::device_class) map the same carry chunks, because only one of their jobs at a time is
+// between two segments. If the plan says so, the scratch of all tasks maps the same chunks, because one job executes at
+// a time. If two jobs co-run, one of them uses the first of these chunks, the other one the last of them. Swap slots
+// share a pool of chunks, the frames. A load gives a frame to a slot, a save takes it away, as the scheduler core
+// decides. All chunks are created during set-up and recycled afterwards.
 //
 // Threading: one thread makes the set-up calls. load() runs on the copy-in engine's thread, save() on the copy-out
-// engine's, and prepare() on the compute engine's. They may run concurrently for different tasks, or for different
-// slots of a stream. None of them allocates.
+// engine's, and prepare() runs on the compute engine's. They may run concurrently for different tasks, or for different
+// slots of a task whose constants are streamed. None of them allocates.
 //
-// A stream returns a frame without a save. From the frame's next load on, its previous slot holds no contents, though
-// it may still map the frame until another chunk is loaded there.
+// A slot of streamed constants loses its frame without a save: the frame is simply loaded for another slot. From then
+// on the previous slot holds no contents. It may still map the frame, until another chunk is loaded there.
 //
-// After any failure, no job executes on memory that is not its own: prepare() lets a job execute only if each slot that
-// it reads maps the chunk that it holds. A chunk may move to another slot although its unmapping failed. The old
-// mapping is removed before its slot maps another chunk.
+// Whatever fails, no job executes on memory of another job. prepare() lets a job execute only if each slot that it
+// reads maps the chunk that the slot holds. If unmapping a chunk fails, the chunk may nevertheless be given to another
+// slot. The old mapping is removed before the old slot maps another chunk.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -40,74 +42,80 @@ struct TaskMemory {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
-  bool scratch_at_end = false; // true: it maps the last of the shared chunks
-  /// The swap slots that each segment reads, by segment. Empty: all slots, which all hold their chunks while a job
-  /// executes
+  bool scratch_at_end = false; // true: the task maps the last of the shared scratch chunks
+  /// The swap slots that each segment reads, by segment, if constants are streamed. Empty: all slots hold their chunks
+  /// while a job executes
   std::vector<SlotRange> reads = {};
-  /// Tasks of one group share their carry chunks. Absent: the task has its own
+  /// The number of the group of tasks that share carry chunks. Absent: the task has carry chunks of its own
   std::optional<std::uint32_t> carry_group = {};
 };
 
-/// Returns the memory of a task that is never swapped: chunks of its own, and scratch shared with others.
+/// Returns the memory of a task that is never swapped. It has chunks of its own, except that its scratch is shared with
+/// other tasks.
 [[nodiscard]] TaskMemory resident_memory(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
 
-/// The transfers so far.
+/// The numbers of transfers so far.
 struct SwapCounters {
-  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // chunks; a drop or a skip copies no contents out
+  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // in chunks; drops and skips are evictions without a copy,
+                                                            // of constant and of unchanged contents
 };
 
 class DeviceMemory {
  public:
   struct Options {
-    std::uint32_t frames = 0;   // shared by the swap slots of all tasks
+    std::uint32_t frames = 0;   // number of chunks that the swap slots of all tasks share
     bool shared_scratch = true; // the scratch of all tasks maps the same chunks
-    /// The number of shared scratch chunks. Absent: that of the task with the largest scratch
+    /// The number of shared scratch chunks. Absent: as many as the task with the largest scratch has
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
     bool exercise = false; // true if exercise() will be called
-    OpenStore open_store;  // needed for swap slots, and for exercise()
+    OpenStore open_store;  // opens the store; required if there are swap slots, or for exercise()
   };
 
-  /// Creates the chunks and fills them: constants from `tasks`, zeros elsewhere. Swap slots are filled in the store,
-  /// and hold no chunk yet. Contents are copied by the device's copy-in engine. `device` outlives this.
+  /// Creates the chunks and fills them: with the constants that `tasks` holds, and with zeros elsewhere. The initial
+  /// contents of swap slots are written to the store, and these slots hold no chunk yet. The device's copy-in engine
+  /// copies contents. `device` must outlive the returned object.
   [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
                                                                      std::span<const TaskMemory> tasks,
                                                                      const Options& options);
-  /// Set-up. Runs `work` while every swap slot of `task` holds some chunk, with any contents. A driver requires that
-  /// the addresses passed to it are mapped.
+  /// Set-up. Runs `work` while every swap slot of `task` maps some chunk, with any contents. This is for drivers that
+  /// require mapped addresses as arguments.
   [[nodiscard]] Result<> with_all_slots(std::uint32_t task, const std::function<Result<>()>& work);
-  /// Loads the swap slots that `at_first` lists as resident; the last step of set-up.
+  /// Loads the swap slots that are resident in the scheduler's initial state `at_first`. This is the last step of
+  /// set-up.
   [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
   ~DeviceMemory();
 
-  /// Returns the addresses of each task, in their order.
+  /// Returns the addresses of each task's memory, in the order of the tasks.
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
-  /// Returns the beginning of the fixed memory of each task.
+  /// Returns the beginning of each task's fixed memory, in the order of the tasks.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
-  /// Returns null if nothing is swapped and exercise() is not used.
+  /// Returns the store of swapped chunks, or null if nothing is swapped and exercise() is not used.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
-  /// Returns the counters since reset_counters().
+  /// Returns the numbers of transfers since reset_counters().
   [[nodiscard]] SwapCounters counters() const;
-  /// Must be called while no transfer is in progress.
+  /// Sets the counters to 0. Must be called while no transfer is in progress.
   void reset_counters() noexcept;
 
-  /// Announce each load() or save() of `transfer`, on the same thread and in the same order. The copy may begin.
+  /// Each load() or save() of a transfer must be announced by one of these functions, on the same thread and in the
+  /// same order. The copy may begin at once.
   void begin_load(const policies::Transfer& transfer) noexcept;
   void begin_save(const policies::Transfer& transfer) noexcept;
-  /// Fills the frame from the store, and maps it at its slot. Mapping happens during the copy. While contents are
-  /// copied out, it is delayed, at the latest until the last slot that the task lacks. The reason: a GPU may change a
-  /// mapping only in the gaps of its copies out (1 ms on an H200, instead of 40 us). After an error the slot holds no
-  /// chunk, and is unmapped if possible. Returns the bytes copied; io_error, corrupted, or an error of the device.
+  /// Fills the frame of the transfer from the store, and maps the frame at its slot. Normally it is mapped during the
+  /// copy. While other contents are copied out, mapping is delayed, at most until the last missing slot of the task is
+  /// loaded. The reason is that a GPU may change a mapping only between its copies out (which takes 1 ms on an H200,
+  /// instead of 40 us). After an error the slot holds no chunk, and is unmapped if possible. Returns the number of
+  /// bytes copied, or io_error, corrupted, or an error of the device.
   [[nodiscard]] Expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
-  /// Unmaps the slot and copies the frame out, if it must be. After an error the slot holds its chunk, and maps it
-  /// again if possible. Returns the bytes copied.
+  /// Unmaps the slot, and copies its frame to the store unless the contents are constant or unchanged. After an error
+  /// the slot still holds its chunk, and maps it again if possible. Returns the number of bytes copied.
   [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes. If it fails, the
-  /// job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
+  /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes. If this fails,
+  /// the job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
-  /// Copies a spare chunk, to keep the copy engine of that direction busy. Must be announced by begin_exercise(), as
-  /// load() and save() must be by their functions.
+  /// Copies a spare chunk, to keep the copy engine of that direction busy. Each call must be announced by
+  /// begin_exercise(), as begin_load() announces load().
   void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
 
@@ -117,8 +125,8 @@ class DeviceMemory {
     std::size_t slot = 0;
     hal::Access access = hal::Access::read_write;
     bool copied_out = true;
-    std::optional<hal::Chunk> holds{};  // the chunk whose contents are here
-    std::optional<hal::Chunk> mapped{}; // the chunk that is surely mapped here
+    std::optional<hal::Chunk> holds{};  // the chunk with the contents of this slot
+    std::optional<hal::Chunk> mapped{}; // the chunk that is certainly mapped at this slot
     bool left_behind = false;           // true: unmapping failed, so the old mapping may still exist
   };
   /// A chunk that belongs to no task, and its copy in the store.
@@ -156,16 +164,17 @@ class DeviceMemory {
   Options options_;
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
-  std::map<std::uint32_t, std::vector<hal::Chunk>> carry_; // by group
+  std::map<std::uint32_t, std::vector<hal::Chunk>> carry_; // by TaskMemory::carry_group
   std::optional<Buffer> spare_;                            // for exercise(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
-  std::vector<SlotPlace> places_;                   // of all swap slots, task after task
-  std::vector<std::size_t> first_;                  // by task: its first swap slot
+  std::vector<SlotPlace> places_;                   // the swap slots of all tasks, task after task
+  std::vector<std::size_t> first_;                  // by task: the index of its first swap slot in `places_`
   std::vector<std::vector<SlotRange>> reads_;       // by task
-  std::vector<std::optional<std::size_t>> holders_; // by frame: the place into which it was last loaded
-  std::vector<hal::Digest> digests_;                // digests of the stored copies, if they are kept
-  std::vector<char> torn_;                          // flags of the stored copies whose last save failed
+  std::vector<std::optional<std::size_t>> holders_; // by frame: the index in `places_` of the slot for which it was
+                                                    // last loaded
+  std::vector<hal::Digest> digests_;                // digests of the stored copies; empty if they are not needed
+  std::vector<char> torn_;                          // by swap slot: not 0 if the last save of its stored copy failed
   std::atomic<unsigned> copies_out_{0};             // number of copies announced and not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };

@@ -1,6 +1,6 @@
-// Passes a job between the threads of a task. The release thread begins it, the device (or the thread that cancels it
-// there) gives it back, the completion thread ends it. One job at a time. Never blocks, except in waits for its
-// signals.
+// Passes a job between the threads of a task. The release thread begins the job. The device, or the thread that cancels
+// the job there, gives it back. The completion thread ends it. There is one job at a time. No function blocks; threads
+// wait only for the two signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -14,7 +14,7 @@ namespace rtexec::executive {
 
 class JobHandshake {
  public:
-  // For the release thread.
+  // The next functions are for the release thread.
   void begin() noexcept { begun_.fetch_add(1); }
   [[nodiscard]] bool outstanding() const noexcept {
     return ended_.load(std::memory_order_acquire) != begun_.load(std::memory_order_relaxed);
@@ -24,14 +24,14 @@ class JobHandshake {
     return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
   }
 
-  /// Called by the thread that holds the job after its device part. The completion thread sees everything that this
-  /// thread wrote.
+  /// Passes the job to the completion thread. Called by the thread that holds the job after its device part. The
+  /// completion thread sees everything that this thread wrote.
   void give_back() noexcept {
     returned_.fetch_add(1, std::memory_order_release);
     for_completion.raise();
   }
 
-  // For the completion thread.
+  // The next functions are for the completion thread.
   [[nodiscard]] bool is_back() const noexcept {
     return ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire);
   }
@@ -41,17 +41,18 @@ class JobHandshake {
     for_release.raise();
   }
 
-  // For any thread.
+  // Returns the progress of the jobs. Any thread.
   [[nodiscard]] Progress progress() const noexcept {
     const std::uint64_t jobs = ended_.load();
     return {.steps = jobs, .due = begun_.load() != jobs};
   }
 
-  hal::Signal for_release;    // the release thread waits for it: a job ended, or the run stops
-  hal::Signal for_completion; // the completion thread waits for it: the device part ended, or no release will follow
+  hal::Signal for_release;    // wakes the release thread: a job has ended, or the run stops
+  hal::Signal for_completion; // wakes the completion thread: the device part has ended, or no further release will
+                              // follow
 
  private:
-  std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // jobs, warm-up included
+  std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // numbers of jobs, the warm-up included
   std::atomic<std::int64_t> last_end_{0};
 };
 

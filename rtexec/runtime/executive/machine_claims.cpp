@@ -85,7 +85,7 @@ std::optional<Need> right_board(const ResolvedSet& set) {
 std::optional<Need> enough_processor_time(const ResolvedSet& set) {
   const auto quota = hal::cpu_quota(hal::Machine());
   if (!quota) return std::nullopt;
-  double used = 0; // cores
+  double used = 0; // demand of the run, in cores
   for (const Task& task : set.tasks.tasks) {
     const Wcet wcet = task.wcet.value_or(Wcet());
     const Duration on_cores = wcet.before + wcet.after + (set.board.computes_on_core() ? wcet.device : Duration(0));

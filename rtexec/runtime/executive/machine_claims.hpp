@@ -19,19 +19,19 @@ namespace rtexec::executive {
 
 class MachineClaims {
  public:
-  /// `set` outlives this.
+  /// `set` must outlive this object.
   explicit MachineClaims(const ResolvedSet& set) : set_(set) {}
 
   [[nodiscard]] Need hold_idle_states();
-  /// Claims the cores, and takes the partition of the placement. `exclusive`: a core that another run holds is refused
-  /// even if the set allows a degraded run.
+  /// Claims the cores of the placement, and takes over its cpuset partition. If `exclusive` is true, a core that
+  /// another run holds is a refusal even if the set allows a degraded run.
   [[nodiscard]] Need take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
-  /// Locks the clocks of the cores, and the device's if the set requests it. The run that holds the cores holds their
-  /// clocks.
+  /// Locks the clocks of the cores and of the device, if the set requests it. The run that holds the cores also holds
+  /// their clocks.
   [[nodiscard]] std::vector<Need> lock_clocks(const Placement& placement);
-  /// Keeps the cores out of idle states, if the set requests it.
+  /// Keeps the cores out of idle states, if the set requests it. Returns nullopt if it does not.
   [[nodiscard]] std::optional<Need> keep_cores_awake(const Placement& placement);
-  /// Starts the interference load on the cores of the set.
+  /// Starts the interference load (observation/neighbours.hpp) on the cores of the set.
   [[nodiscard]] Need start_neighbours(const Placement& placement);
 
   [[nodiscard]] const std::vector<hal::LockedClock>& locked_clocks() const { return clock_lock_.clocks(); }
@@ -50,10 +50,11 @@ class MachineClaims {
   Neighbours neighbours_;
 };
 
-/// Checks that this machine is the set's board, if the board's file has facts that hold on that board only. Absent: the
-/// set's board may be any machine.
+/// Checks that this machine is the board of the set. Returns nullopt if the board's file contains no facts by which
+/// this board differs from other machines.
 [[nodiscard]] std::optional<Need> right_board(const ResolvedSet& set);
-/// Checks the limits of processor time. Returns nullopt if no control group limits this process.
+/// Checks that a control group's limit of processor time is large enough for the run. Returns nullopt if no control
+/// group limits this process.
 [[nodiscard]] std::optional<Need> enough_processor_time(const ResolvedSet& set);
 
 } // namespace rtexec::executive

@@ -12,7 +12,7 @@
 namespace rtexec::executive {
 namespace {
 
-/// Returns the missing cores, each with its users.
+/// Returns the missing cores, each with a text that names its users.
 std::map<unsigned, std::string> missing_cores(const ResolvedSet& set, const Plan& plan) {
   std::map<unsigned, std::string> missing;
   const auto use = [&](unsigned core, const std::string& who) {

@@ -1,5 +1,5 @@
-// The requirements of a run on the machine before its first job, each with its result. A run refuses by this list, all
-// of it at once; `rtexec probe TASKS.toml` shows it. Plain values.
+// The requirements of a run on the machine, each with its result: granted or refused. They are checked before the first
+// job, and all refusals are reported at once. `rtexec probe TASKS.toml` shows the list. Plain values.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -16,42 +16,43 @@ namespace rtexec::executive {
 
 struct Need {
   std::string subject;         // "SCHED_FIFO"
-  std::string state;           // the granted state; or what was refused, and why
-  std::optional<Errc> refused; // absent: it was granted
-  std::string advice{};        // remedies for a refusal, in lines
-  std::string instead{};       // the substitute of a run with allow_degraded; empty: the run goes on without it
-  bool indispensable = false;  // refused even with allow_degraded
+  std::string state;           // what was granted, or what was refused and why
+  std::optional<Errc> refused; // the reason of the refusal; absent: granted
+  std::string advice{};        // remedies if it is refused, in lines
+  std::string instead{};       // what a run with allow_degraded uses in its place; empty: nothing
+  bool indispensable = false;  // true: a refusal ends the run even with allow_degraded
 };
 
 [[nodiscard]] Need given(std::string subject, std::string state);
-/// Makes a refused need. The first line of `error` is the state, the others are the advice.
+/// Makes a refused requirement. The first line of the error's text becomes `state`, the others become `advice`.
 [[nodiscard]] Need refused(std::string subject, const Error& error);
 [[nodiscard]] Need indispensable(Need need);
 
-/// Returns a refused need for each core that `plan` uses and the machine lacks or withholds from this process, with the
-/// users of that core.
+/// Returns a refused requirement for each core that `plan` uses and that the machine lacks or withholds from this
+/// process. Each names the tasks and threads that need the core.
 [[nodiscard]] std::vector<Need> absent_cores(const ResolvedSet& set, const Plan& plan);
-/// Returns the same in half a sentence for all cores: "a machine with core 7; this one has cores 0-1". Empty: all
-/// exist.
+/// Returns the same for all cores in half a sentence: "a machine with core 7; this one has cores 0-1". Empty: no core
+/// is missing.
 [[nodiscard]] std::string other_machine(const ResolvedSet& set, const Plan& plan);
 
-/// Returns an error with every refusal that cannot be accepted, and its advice; its code is that of the first. Success
-/// means that the run may begin.
+/// Returns an error that lists every refusal that `allow_degraded` does not excuse, with its advice. The error's code
+/// is that of the first such refusal. Returns success if the run may begin.
 [[nodiscard]] Result<> refusal_of(const std::vector<Need>& needs, bool allow_degraded);
-/// Returns a line for each refusal.
+/// Returns a text for each refusal, for Report::degraded.
 [[nodiscard]] std::vector<std::string> degradations(const std::vector<Need>& needs);
 
-/// A set planned for this machine, and the results that a run of it would get now.
+/// A task set that is planned for this machine, and the results that its requirements would have now.
 struct Inquiry {
   PlannedSet planned;
-  Result<> startable;      // Executive::startable(), which a run checks first
-  std::vector<Need> needs; // in the order of a run; inputs and outputs of tasks last
-  std::string not_asked{}; // why only the board of this machine was checked; empty: everything was
+  Result<> startable;      // the result of Executive::startable(), which a run checks first
+  std::vector<Need> needs; // in the order in which a run checks them; inputs and outputs of tasks come last
+  std::string not_asked{}; // the reason why only the board, inputs and outputs were checked; empty: everything was
 };
-/// Acquires all that a run needs, and releases it again. If this machine is another board than the set's, only that is
-/// checked, unless the set allows a degraded run. Returns the errors of Executive::create().
+/// Finds out if a run could begin now: acquires all that a run needs, and releases it again. If this machine is not the
+/// set's board, and the set does not allow degraded runs, checks only this and the inputs and outputs of tasks. Returns
+/// the errors of Executive::create().
 [[nodiscard]] Result<Inquiry> inquire(TaskSet tasks);
-/// Returns all refusals of inquire(), including Executive::startable().
+/// Returns the requirements of inquire(). An error of Executive::startable() is included as a refusal.
 [[nodiscard]] Result<std::vector<Need>> find_needs(TaskSet tasks);
 
 } // namespace rtexec::executive

@@ -1,4 +1,5 @@
-// Calls a user's functions for misses and parts above their WCETs, on a thread of its own without real-time priority.
+// Calls a user's functions for notices (deadline misses, and parts that exceeded their WCETs), on a thread of its own
+// without real-time priority.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -20,8 +21,8 @@ class Notifier {
  public:
   using Call = std::function<void(const Notice&)>;
   using Next = std::function<std::optional<Notice>()>;
-  /// `next` returns the next notice, if there is any. It is called again whenever `noticed` is raised, which outlives
-  /// this.
+  /// `next` returns the next notice, or nullopt if there is none. It is called whenever `noticed` is raised. `noticed`
+  /// must outlive the notifier.
   [[nodiscard]] static Result<std::unique_ptr<Notifier>> start(Call call, hal::Signal& noticed, Next next);
   ~Notifier() { end(); }
   Notifier(const Notifier&) = delete;
@@ -29,10 +30,10 @@ class Notifier {
 
   /// Ends the thread, after it has reported all queued notices.
   void end();
-  /// Returns the text of the exception that the call threw, after which it is not called again. Empty: none. Any
-  /// thread.
+  /// Returns the text of the exception that a user's function threw. No function is called after an exception. Empty:
+  /// none was thrown. Any thread.
   [[nodiscard]] std::string failure() const { return failed_.load() ? failure_ : ""; }
-  /// Returns the number of notices since that exception, which were not reported.
+  /// Returns the number of notices after that exception, which are not reported.
   [[nodiscard]] std::uint64_t uncalled() const noexcept { return uncalled_.load(); }
 
  private:

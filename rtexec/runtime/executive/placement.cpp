@@ -14,12 +14,14 @@ void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
   if (thread.core) cores.insert(*thread.core);
 }
 
-// FIFO priorities: scheduler and compute engine are above every task, so that a decision never waits for a job.
+// FIFO priorities. Those of the scheduler and the compute engine are above those of all tasks, so that a decision never
+// waits for a job.
 constexpr int scheduler_priority = 98;
-// Below the CPU parts of tasks: the engines of a host device copy on the CPU, for long times
+// Below the priorities of CPU parts, because the copy engines of a host device use the CPU for long times
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
-constexpr int max_on_core = highest_task_priority - copy_priority; // real-time tasks, each above the copy engines
+constexpr int max_on_core = highest_task_priority - copy_priority; // real-time tasks of one core, each with a priority
+                                                                   // above the copy engines
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
@@ -58,7 +60,7 @@ class Placer {
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
 
-  /// Returns true if the compute engine shares its core with no task.
+  /// Chooses the core of each thread. Returns true if the compute engine shares its core with no task.
   bool choose_cores() {
     placement_.needs = absent_cores(set_, plan_);
     const auto usable = [this](unsigned core) { return is_online(core) ? core : online_.front(); };
@@ -76,13 +78,13 @@ class Placer {
     return {used.begin(), used.end()};
   }
 
-  /// True if the compute engine on the same core leaves too little time to the scheduler or the copy engines.
+  /// True if the scheduler and the copy engines would get too little time on the core of the compute engine.
   bool starves() const {
     if (plan_.services) return true;
     return plan_.swap && (board_.computes_on_core() || tasks_.device.completion == Completion::spin);
   }
 
-  /// Chooses the class that the plan is made for, if the machine grants it.
+  /// Chooses the scheduling class that the plan is made for if the machine grants it, else SCHED_OTHER.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
     const bool reserved = planned == ThreadPolicy::deadline;
@@ -126,8 +128,8 @@ class Placer {
     placement_.needs.back().instead = "SCHED_DEADLINE threads are not pinned to their cores";
   }
 
-  /// Returns settings for the chosen class. Without a reservation, a thread is SCHED_OTHER if the others are
-  /// SCHED_DEADLINE.
+  /// Returns the settings of a thread in the chosen class. If that is SCHED_DEADLINE and `reservation` is absent, the
+  /// thread is SCHED_OTHER.
   hal::ThreadSettings settings(const std::string& name, unsigned core, int priority,
                                const std::optional<CpuReservation>& reservation) const {
     hal::ThreadSettings result{.name = name, .core = core, .fifo_priority = 0, .reservation = {}};
@@ -155,8 +157,8 @@ class Placer {
     placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
   }
 
-  /// Puts the second compute engine on the core of the first, with the same priority. It executes while the first one
-  /// waits.
+  /// Places the second compute engine on the core of the first one, with the same priority. It executes while the first
+  /// one waits.
   void share_compute_core() {
     placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
     placement_.beside->stack = placement_.compute.stack;
@@ -187,9 +189,10 @@ class Placer {
   const Plan& plan_;
   const hal::Machine& machine_;
   const std::vector<unsigned> online_;
-  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` stands for SCHED_OTHER, if neither class is granted
+  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` stands for SCHED_OTHER, which is used if the planned
+                                                  // class is not granted
   unsigned compute_core_ = 0, service_core_ = 0;
-  std::vector<unsigned> cores_; // by task
+  std::vector<unsigned> cores_; // cores of the CPU parts, by task
   Placement placement_;
 };
 

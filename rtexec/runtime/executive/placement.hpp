@@ -1,5 +1,5 @@
-// The placement of a run's threads: cores, and FIFO priorities or SCHED_DEADLINE reservations, as far as the machine
-// permits them.
+// The placement of a run's threads: the core of each thread, and its FIFO priority or SCHED_DEADLINE reservation, as
+// far as the machine permits them.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -20,31 +20,34 @@ namespace rtexec::executive {
 inline constexpr int engine_priority = 97;
 
 struct Placement {
-  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: isolates the reservations of each core
+  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: cpusets that keep each core's reservations
+                                                   // apart
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
-  std::optional<hal::ThreadSettings> beside;            // present if jobs co-run
+  std::optional<hal::ThreadSettings> beside;            // of the second compute engine; present if jobs co-run
   std::vector<hal::ThreadSettings> release, completion; // by task
   std::vector<Need> needs;
 };
 
-/// Returns the settings for the class that `plan` was made for: planned reservations or FIFO priorities. If the machine
-/// refuses that class, or lacks a core, returns the best remaining settings, with a refused need.
+/// Returns the settings of all threads in the scheduling class that `plan` was made for: planned reservations or FIFO
+/// priorities. If the machine refuses that class, or lacks a core, returns the best remaining settings, and adds a
+/// refused requirement to `needs`.
 [[nodiscard]] Placement place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine);
 
-/// Returns the longest window of all reservations. After this time a thread has its full budget again.
+/// Returns the longest window (period) of all reservations. After this time every thread has its full budget again.
 [[nodiscard]] Duration longest_window(const Placement& placement);
 
-/// Returns the maximum time between begin and end of an execution that may not count as execution
-/// (DeviceDriver::Options). On a host device it is all time that others take of the compute engine's core. If this run
-/// shares that core, its own work there counts as the job's. On any other device it is the overhead that admission
-/// charges in addition to the WCET.
+/// Returns DeviceDriver::Options::max_not_executed: the maximum part of the time between begin and end of an execution
+/// that is not counted as execution time. On a host device it is unlimited, so that the time of other programs on the
+/// compute engine's core is never counted. But it is 0 if other threads of this run use that core; the time of these
+/// threads is then counted as the job's. On any other device it is the overhead that admission charges in addition to
+/// the WCET.
 [[nodiscard]] Duration max_not_executed(const Placement& placement, const Board& board);
 
-/// Returns the cores of real-time parts, and of the threads that feed the device.
+/// Returns the cores that execute parts of real-time jobs, or the threads that feed the device.
 [[nodiscard]] std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks);
-/// Returns the cores on which the parts of jobs execute.
+/// Returns the cores that execute parts of any jobs.
 [[nodiscard]] std::set<unsigned> cores_of_jobs(const Placement& placement);
-/// Returns the cores of cores_of_jobs() and of the threads that serve them.
+/// Returns the cores of cores_of_jobs(), and those of the service threads (scheduler and engines).
 [[nodiscard]] std::set<unsigned> cores_of_threads(const Placement& placement);
 
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);

@@ -1,5 +1,6 @@
-// The waits of a task's release thread: for the start of the run, the next release, and the end of a job. Releases come
-// from the grid's timer or from triggers. A SporadicGate delays triggers that come too early.
+// The waits of a task's release thread: for the start of the run, for the next release, and for the end of a job. A
+// timer causes releases at the instants of a grid, or triggers cause them. A trigger that comes less than a period
+// after the previous release is delayed by a SporadicGate.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -17,7 +18,7 @@
 
 namespace rtexec::executive {
 
-/// Keeps references to its arguments. Functions are for the release thread unless they say otherwise.
+/// Functions are for the release thread unless they say otherwise. The constructor's arguments must outlive the object.
 class ReleaseWait {
  public:
   ReleaseWait(const Task& task, channels::TaskIo& io, RunControl& control, JobHandshake& handshake,
@@ -29,31 +30,33 @@ class ReleaseWait {
         statistics_(statistics),
         gate_(task.trigger == Trigger::timer ? std::nullopt : std::optional(policies::SporadicGate(task.period))) {}
 
-  /// Waits for the start of the run and returns its instant; nullopt if the run stops before. Drops inputs that arrive
-  /// meanwhile, since other tasks may warm up for long.
+  /// Waits for the start of the run and returns its instant, or nullopt if the run stops before it starts. Drops inputs
+  /// that arrive meanwhile, since other tasks may warm up for long.
   [[nodiscard]] std::optional<Instant> for_start() noexcept;
-  /// Waits for the next release, to which a trigger postpones `grid`. Returns false if the run stops before.
+  /// Waits for the next release. If triggers release the task, moves the next release of `grid` to that of the trigger.
+  /// Returns false if the run stops before the release.
   [[nodiscard]] bool for_release(policies::ReleaseGrid& grid) noexcept;
-  /// Waits until no job is outstanding. Returns false if the run stops before.
+  /// Waits until the task has no job in progress. Returns false if the run stops before that.
   [[nodiscard]] bool for_job_end() noexcept;
   /// Waits until the run stops.
   void for_stop() noexcept;
-  /// Waits until no job is outstanding, whether the run stops or not.
+  /// Waits until the task has no job in progress, even if the run stops.
   void for_last_job_end() noexcept;
 
-  /// True if triggers release the task, and no timer.
+  /// True if triggers release the task, false if a timer does.
   [[nodiscard]] bool is_triggered() const noexcept { return gate_.has_value(); }
-  /// Notes that the release at `nominal` has been decided, whether as a job or as none.
+  /// Must be called when the release at `nominal` has become a job or was dropped. The next trigger is then delayed to
+  /// at least one period after `nominal`.
   void released(Instant nominal) noexcept {
     if (gate_) gate_->release(nominal);
   }
-  /// Returns the instant of the event that requested the job released at `nominal`: its trigger, or the timer's
-  /// release.
+  /// Returns the instant of the event that requested the job released at `nominal`: the instant of its trigger, or the
+  /// release itself if a timer causes it.
   [[nodiscard]] Instant event_of(Instant nominal) const noexcept { return gate_ ? gate_->asked() : nominal; }
 
-  /// Requests a job from `at` on. Any thread.
+  /// Triggers a job, which is released at `at` or later. Any thread.
   void trigger(Instant at) noexcept;
-  /// Returns the progress of the waits. Any thread.
+  /// Returns the progress of the thread through its waits, for the heartbeat. Any thread.
   [[nodiscard]] Progress progress(Instant now) const noexcept { return waits_.progress(now); }
 
  private:

@@ -1,5 +1,5 @@
-// Checks if this machine has the memory that a run needs in addition to its device's memory. This is host memory,
-// locked memory if that is limited, and space in the store's file system.
+// Checks if this machine has the memory that a run needs besides the memory of its device. This is host memory, locked
+// memory if that is limited, and space in the file system of the store of swapped chunks.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,14 +11,15 @@
 
 namespace rtexec::executive {
 
-/// Checks the host memory for everything that the process will allocate: locking populates its programs and libraries.
-/// Called before any of it is allocated, because at the limit of a control group the kernel kills the process without a
-/// message.
+/// Checks that there is host memory for everything that the process will allocate. Programs and libraries count, too,
+/// because locking memory loads all of their pages. Called before any of it is allocated, because at the limit of a
+/// control group the kernel kills the process without a message.
 [[nodiscard]] Need room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup);
-/// Checks the limit of locked memory for future allocations: stacks and the copies of the tasks' memory. Returns
-/// nullopt if there is room, or no limit.
+/// Checks that the limit of locked memory permits the allocations to come: stacks, and the copies of the tasks' memory.
+/// Returns nullopt if it does, or if there is no limit.
 [[nodiscard]] std::optional<Need> room_in_locked_memory(const LoadedSet& set, const Plan& plan);
-/// Checks the store's file system, if the tasks' memory is swapped to a file.
+/// Checks that the store's file system has room, if the tasks' memory is swapped to a file. Returns nullopt if it is
+/// not.
 [[nodiscard]] std::optional<Need> room_in_store(const Plan& plan, const Setup& setup);
 
 } // namespace rtexec::executive

@@ -9,15 +9,15 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The time from the last thread's readiness to the start of the release grid.
+/// The time from when the last thread is ready to the instant from which releases count.
 constexpr Duration lead_time = std::chrono::milliseconds(20);
 
-/// Returns the maximum number of jobs of a task that can end, at most `most`.
+/// Returns the maximum number of jobs of a task that can end in a run of this duration, but no more than `most`.
 std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
 
-/// Returns the policies under which jobs co-run, by task. Empty: jobs never co-run.
+/// Returns the memory policies under which jobs co-run, by task. Empty: jobs never co-run.
 std::vector<std::vector<MemoryPolicy>> co_run_policies(const Plan& plan) {
   std::vector<std::vector<MemoryPolicy>> policies;
   if (!plan.co_runs()) return policies;
@@ -51,7 +51,7 @@ Run::Run(LoadedSet set, Plan plan, Setup setup)
   connect_followers();
 }
 
-/// Connects each task to the tasks that its jobs release.
+/// Connects each task to the tasks that its jobs release (Trigger::after).
 void Run::connect_followers() {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::vector<TaskRun*> followers;
@@ -71,12 +71,12 @@ bool Run::trigger(std::string_view task) noexcept {
   return true;
 }
 
-/// Destroys workloads before their device, but only after the compute engines have returned from the last job. The
-/// task's threads may have seen that job end earlier.
+/// Waits until the compute engines have returned from the last job, and then destroys the workloads, and after them the
+/// device. The wait is needed because the task's threads may see the end of a job before the engine returns from it.
 Run::~Run() {
   heartbeat_.reset();
   end_threads();
-  if (driver_) // without it no job was executed, and the second engine may not exist
+  if (driver_) // without the driver no job was executed, and the second engine may not exist
     for (const auto kind : compute_engines())
       static_cast<void>(device_->engine(kind).call([]() noexcept { return Status(); }));
   publisher_.reset();
@@ -126,8 +126,8 @@ Result<> Run::start() {
   return start_heartbeat();
 }
 
-/// Starts the heartbeat. A thread is stuck if it takes no step for the longest deadline plus a quarter of the manager's
-/// timeout.
+/// Starts the heartbeat. A thread counts as stuck if it makes no progress for the longest deadline plus a quarter of
+/// the service manager's timeout.
 Result<> Run::start_heartbeat() {
   if (!setup_.service_manager) return {};
   Duration timeout = setup_.service_manager->patience().value_or(Duration(0)) / 4;
@@ -248,7 +248,7 @@ Instant Run::planned_end() const {
   return started_ && duration ? *started_ + *duration : Instant::max();
 }
 
-/// Returns the cause; none while the run continues.
+/// Returns the reason why the run ended, or StopCause::none while it continues.
 Stop Run::stopped_by(Instant now) const {
   if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
   if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
@@ -260,8 +260,8 @@ Stop Run::stopped_by(Instant now) const {
 
 Report Run::stop() {
   if (final_report_) return *final_report_;
-  // Page faults of threads are read while they live. The statistics of the tasks are complete once the threads have
-  // ended.
+  // The page faults of the threads must be read while the threads live. The statistics of the tasks are complete once
+  // the threads have ended.
   device_failed();
   if (started_) look(std::max(Duration(0), hal::now() - *started_));
   Report alive = report();
@@ -269,9 +269,9 @@ Report Run::stop() {
   if (heartbeat_) heartbeat_->stop(to_string(alive.stopped_by));
   end_threads();
   for (const auto& io : set_.io) io->close();
-  if (started_) steal_.look(); // the last jobs have ended
+  if (started_) steal_.look(); // attributes WCET excesses of the last jobs, which have ended
   if (bandwidth_) bandwidth_->end();
-  device_failed(); // fault of the last job
+  device_failed(); // notes a fault that the last job reported
   final_report_ = report();
   if (const auto& swap = final_report_->swap) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);
   final_report_->threads = std::move(alive.threads);
@@ -293,14 +293,15 @@ void Run::end_threads() noexcept {
   control_.stopping.store(true);
   control_.started.raise();
   for (const auto& run : runs_) run->interrupt();
-  // Joins the tasks' threads first, because the scheduler serves their last jobs.
+  // The tasks' threads are joined first, because the scheduler thread serves their last jobs.
   for (std::size_t i = threads_.size(); i-- > 1;) threads_[i].join();
   if (driver_) driver_->stop();
   if (!threads_.empty()) threads_.front().join();
   if (notifier_) notifier_->end();
 }
 
-/// Returns true if the device was lost. If only the workload of the reporting job failed, the run continues.
+/// Checks if a fault that a job reported has ended the device; if so, records it and returns true. If only the job's
+/// workload failed, returns false, and the run continues.
 bool Run::device_failed() {
   if (device_fault_) return true;
   const auto* suspect = control_.suspect.load();
@@ -314,7 +315,7 @@ bool Run::device_failed() {
   return true;
 }
 
-/// Returns the next notice for which there is a callback.
+/// Returns the next miss or WCET excess for which there is a callback, or nullopt.
 std::optional<Notice> Run::take_notice() noexcept {
   for (const auto& run : runs_) {
     if (setup_.on_wcet_exceeded)

@@ -28,17 +28,17 @@ namespace rtexec::executive {
 
 class Run {
  public:
-  /// Loads the set, plans it, and cuts its workloads as planned.
+  /// Loads the set, plans it, and cuts its workloads into segments as planned.
   static Result<std::unique_ptr<Run>> prepare(TaskSet tasks, Setup setup);
   Run(LoadedSet set, Plan plan, Setup setup);
   ~Run();
 
   Result<> start();
   Result<> startable() const;
-  /// Acquires everything that the set requires from the machine. Goes on after a refusal, so that one call reports all
-  /// failures. Called before start() to query, and by start() itself.
+  /// Acquires everything that the set requires from the machine, and returns the results. Continues after a refusal, so
+  /// that one call reports all failures. Called by start(), or without a start() to find out if the run could begin.
   std::vector<Need> ask(Placement& placement);
-  /// Checks the cameras, messages and folders of the tasks, and returns all failures. Called instead of start(), which
+  /// Checks the cameras, messages and folders of the tasks, and returns all results. Called instead of start(), which
   /// reports only the first failure.
   std::vector<Need> ask_for_channels();
   bool wait(std::optional<Duration> at_most);
@@ -57,12 +57,12 @@ class Run {
   ChainRuns chains_;
 
  private:
-  /// A thread whose page faults are counted from the start of the release grid.
+  /// A thread whose page faults are counted from the start of the run on, which is the instant `started_`.
   struct Watched {
     std::string name;
     SchedulingClass scheduling;
     int kernel_id = 0;
-    bool maps = false; // filling page tables is its work: its page faults are not counted
+    bool maps = false; // true: its page faults are not counted, because its work is to map memory
     long faults_at_start = 0;
   };
 
@@ -76,7 +76,7 @@ class Run {
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
-  /// True if copy engines copy continuously, so that executions are measured with concurrent copies.
+  /// True if copy engines copy continuously while jobs execute, so that executions are measured with concurrent copies.
   [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
   Result<> fill_device();
   void place_links();
@@ -101,7 +101,7 @@ class Run {
   Setup setup_;
   MachineClaims claims_{set_};
   std::unique_ptr<hal::Device> device_;
-  policies::DeviceScheduler scheduler_{plan_};        // moved to the driver at the start
+  policies::DeviceScheduler scheduler_{plan_};        // moved into the driver at the start
   std::optional<regulation::RegulationPlan> budgets_; // present if the set has budgets, once they are assigned
   std::unique_ptr<BandwidthControl> bandwidth_;
   std::unique_ptr<DeviceMemory> memory_;
@@ -109,17 +109,17 @@ class Run {
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;
-  BasisWatch basis_; // watches these threads and the device's engines
+  BasisWatch basis_; // watches if the conditions of these threads and of the device's engines change
   ClockWatch clocks_;
   StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // present if there are callbacks
-  std::optional<Instant> started_;     // start of the release grid
+  std::optional<Instant> started_;     // the instant from which the releases of tasks count
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;
   std::optional<StatusPageReport> status_page_;
   std::unique_ptr<StatusPublisher> publisher_;
-  std::unique_ptr<Heartbeat> heartbeat_; // null: no service manager listens
+  std::unique_ptr<Heartbeat> heartbeat_; // null: there is no service manager to notify
 };
 
 } // namespace rtexec::executive

@@ -1,4 +1,4 @@
-// State that the threads of all tasks of a run share: the start of the run, and its end.
+// The state by which all threads of a run agree on the start and the end of the run.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -12,26 +12,30 @@ namespace rtexec::executive {
 
 class TaskRun;
 
-/// A task whose policy ends the run, and the reason.
+/// A task whose policy can end the run, and the cause that this would be.
 struct Stopper {
   const Task* task = nullptr;
   StopCause cause = StopCause::none;
 };
 
 struct RunControl {
-  // The warm-up. Written by release threads, read by the thread that owns the executive
-  std::atomic<std::uint32_t> warmed_up{0}; // tasks
+  // The warm-up. Release threads write these members; the owner's thread, which makes the calls on the executive, reads
+  // them
+  std::atomic<std::uint32_t> warmed_up{0}; // number of tasks whose warm-up has ended
   std::atomic<const TaskRun*> warm_up_failed{nullptr};
   std::atomic<bool> unregulated{false}; // a thread could not join the regulation
   hal::Signal warm_up_ended;
 
   // The start. Written by the owner's thread, read by release threads
-  std::atomic<std::int64_t> start{0};       // of the release grid, ns on CLOCK_MONOTONIC; 0 before it is known
-  std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
+  std::atomic<std::int64_t> start{0};       // the instant from which releases count, ns on CLOCK_MONOTONIC; 0 before it
+                                            // is known
+  std::atomic<std::int64_t> end{INT64_MAX}; // the instant from which on no job is released, in ns; written before
+                                            // `start`
   std::atomic<bool> stopping{false};
   hal::Signal started; // raised at the start, and when the run stops
 
-  // The end. Written by tasks, engines, the scheduler and signal handlers; the owner's thread waits for `over`
+  // The end. Threads of tasks, engines and the scheduler, and signal handlers, write these members; the owner's thread
+  // waits for `over`
   std::atomic<const Stopper*> stopped_by{nullptr}; // the first task that ended the run
   /// The task whose job last reported a fault in its device part, which may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};

@@ -13,7 +13,8 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Only one job of a level can be between two segments, but all express jobs can.
+/// Returns the group of tasks with which the task shares its carry chunks: its level. Only one job of a level can be
+/// between two segments. All express jobs can be, so that express tasks share nothing.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
 }
@@ -22,10 +23,11 @@ std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
 
 std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
-  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports leftovers
-  static_cast<void>(hal::restore_clocks(hal::Machine()));        // `rtexec restore` reports clocks that remain locked
+  static_cast<void>(hal::Machine().clear_left_over_partition()); // what it cannot remove, `rtexec probe` reports
+  static_cast<void>(hal::restore_clocks(hal::Machine()));        // what it cannot restore, `rtexec restore` reports
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
-  const bool has_room = !needs.back().refused; // otherwise the kernel may kill the process
+  const bool has_room = !needs.back().refused; // without room the kernel may kill the process, so that nothing more is
+                                               // allocated
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
@@ -76,8 +78,9 @@ RegulatedRun Run::regulated(const Placement& placement) const {
           .proved = plan_.proved};
 }
 
-/// Plans the bandwidth budgets. If the machine cannot count traffic, a run without regulation needs allow_degraded. A
-/// set with impossible budgets is always refused.
+/// Plans the bandwidth budgets of the task set. If the machine cannot count memory traffic, the requirement is refused,
+/// and a run without regulation needs allow_degraded. If the budgets are impossible, the run is refused in any case.
+/// Returns nullopt if the set has no budgets.
 std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
   if (!set_.tasks.regulated()) return std::nullopt;
   auto budgets = BandwidthControl::plan(set_, regulated(placement));
@@ -148,8 +151,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
-/// Starts watching clocks and stolen time. Clocks are read once before the first job, even if no status page can be
-/// published.
+/// Starts watching clocks and stolen time. Clocks are read once before the first job, so that this is done even if no
+/// status page can be published.
 void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
@@ -161,7 +164,7 @@ void Run::watch_cores(const Placement& placement) {
     steal_.add(runs_[i]->statistics(), placement.release[i].core.value_or(plan_.tasks[i].core));
 }
 
-/// Prepares the engines' threads for tracing: otherwise their first recorded event would take a lock.
+/// Prepares the engines' threads for tracing, because otherwise their first trace event would take a lock.
 Result<> Run::prepare_engines() {
   std::vector<hal::EngineKind> engines = compute_engines();
   engines.insert(engines.end(), {hal::EngineKind::copy_in, hal::EngineKind::copy_out});
@@ -181,7 +184,7 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
                               pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
 }
 
-/// Fills the device, and binds each workload to its memory.
+/// Lays out the device memory with the initial contents, and binds each workload to its addresses.
 Result<> Run::fill_device() {
   std::vector<TaskMemory> task_memories;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
@@ -215,7 +218,7 @@ Result<> Run::fill_device() {
   return memory_->bring_in(scheduler_.state());
 }
 
-/// Places the linked outputs one after the other, in the fixed memory of their producers.
+/// Assigns device addresses to the linked outputs, one after the other in the fixed memory of their producers.
 void Run::place_links() {
   std::vector<std::byte*> free(memory_->fixed().begin(), memory_->fixed().end());
   for (const channels::DeviceLink& link : set_.links) {

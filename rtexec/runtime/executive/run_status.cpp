@@ -32,7 +32,8 @@ void Run::record_plan() {
   for (const std::string& line : degraded_) traces::degraded(line.c_str());
 }
 
-/// Traces what the machine granted: each thread's class, and the findings of device and store.
+/// Traces what the machine granted: the scheduling class of each thread, and what the device and the store found out
+/// about themselves.
 void Run::record_probes(const Placement& placement) const {
   const auto probe = [](const std::string& service, const std::string& found) {
     traces::probe(service.c_str(), found.c_str());
@@ -63,7 +64,7 @@ void Run::publish() {
   if (publisher) publisher_ = std::move(*publisher);
 }
 
-/// Returns a snapshot with the static fields filled in.
+/// Returns a snapshot for the status page with its static fields filled in.
 Snapshot Run::first_snapshot() const {
   Snapshot snapshot;
   RunStatus& run = snapshot.run;
@@ -88,8 +89,8 @@ Snapshot Run::first_snapshot() const {
   return snapshot;
 }
 
-/// Fills the dynamic fields. Called on the publisher's thread: reads atomics, and data settled before the start;
-/// allocates nothing.
+/// Fills the dynamic fields of the snapshot. Called on the publisher's thread; reads only atomics and data that do not
+/// change after the start. Allocates nothing.
 void Run::show(Snapshot& snapshot) {
   RunStatus& run = snapshot.run;
   const Duration start(control_.start.load(std::memory_order_acquire));
@@ -107,7 +108,8 @@ void Run::show(Snapshot& snapshot) {
   chains_.show(snapshot.chains);
 }
 
-/// Checks if the machine is still as it was at the start. `at`: the time since the start of the run.
+/// Checks if the machine is still in the state that it had at the start, and traces changes. `at` is the time since the
+/// start of the run.
 void Run::look(Duration at) {
   basis_.look(at);
   clocks_.look();

@@ -25,21 +25,21 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
 constexpr std::uint32_t version = 5;                // changes with each change of the structs in a page
 constexpr const char* file_prefix = "rtexec.";
-constexpr std::uint32_t max_tasks = 4096; // also of chains, in a page that is read
+constexpr std::uint32_t max_tasks = 4096; // a page with more tasks, or more chains, counts as damaged
 constexpr Duration retry_after = 5ms;
 constexpr int max_tries = 400;
 
-/// The header of a page. It is followed by RunStatus, a TaskStatus for each task and a ChainStatus for each chain. All
-/// sizes are multiples of a word.
+/// The header of a page. It is followed by RunStatus, a TaskStatus for each task and a ChainStatus for each chain. The
+/// size of each is a multiple of a word.
 struct PageHeader {
   PageOwner owner;
-  std::uint64_t size = 0; // of the page
+  std::uint64_t size = 0; // size of the whole page
   std::uint32_t run_size = sizeof(RunStatus);
   std::uint32_t task_size = sizeof(TaskStatus);
   std::uint32_t chain_size = sizeof(ChainStatus);
   std::uint32_t tasks = 0, chains = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t digest = 0; // of the page with 0 in this field
+  std::uint64_t digest = 0; // digest of the whole page, computed with 0 in this field
 };
 static_assert(std::is_trivially_copyable_v<PageHeader> && sizeof(PageHeader) % sizeof(std::uint64_t) == 0);
 static_assert(std::is_trivially_copyable_v<RunStatus> && sizeof(RunStatus) % sizeof(std::uint64_t) == 0);
@@ -83,7 +83,7 @@ Unexpected<Error> damaged(const std::filesystem::path& file, const std::string& 
   return fail(Errc::corrupted, "the status page " + file.string() + " is damaged: " + why);
 }
 
-/// Reads the beginning of the file into `into`; returns the number of bytes read.
+/// Reads from the beginning of the file into `into`. Returns the number of bytes read.
 std::size_t read_from_begin(const hal::FileDescriptor& file, std::span<std::byte> into) {
   const ssize_t got = hal::sys().pread(file.number(), into.data(), into.size(), 0);
   return got < 0 ? 0 : static_cast<std::size_t>(got);
@@ -95,7 +95,7 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
   return header;
 }
 
-/// Returns the defect of the header; empty: none.
+/// Returns the defect of the header. Empty: it has none.
 std::string problem_of(const PageHeader& header) {
   if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
       header.chain_size != sizeof(ChainStatus))
@@ -106,7 +106,7 @@ std::string problem_of(const PageHeader& header) {
   return {};
 }
 
-/// Returns the page if it is complete and consistent; otherwise the defect.
+/// Returns the contents of the page if it is complete and consistent, otherwise its defect.
 Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   const auto expected = read_header(file);
   if (!expected) return Unexpected("it is cut off");
@@ -131,7 +131,7 @@ bool possible(const Snapshot& snapshot) {
   return std::ranges::all_of(snapshot.tasks, [](const TaskStatus& task) { return task.state <= TaskState::on_device; });
 }
 
-/// Returns the user as which a process writes files; nullopt if it has ended.
+/// Returns the user to whom files of a process belong, or nullopt if the process has ended.
 std::optional<uid_t> user_of(std::uint32_t process) {
   const auto status = hal::Machine().read("/proc/" + std::to_string(process) + "/status");
   const auto users = hal::field(status.value_or(""), "Uid:");
@@ -140,9 +140,9 @@ std::optional<uid_t> user_of(std::uint32_t process) {
   return words >> real >> effective >> saved >> of_files ? std::optional(of_files) : std::nullopt;
 }
 
-/// Returns the reason why a page that `user` wrote does not belong to the process that it names; empty: it does, or
-/// that process has ended. The user of a process in another namespace is unknown: then only pages of root and this user
-/// are believed.
+/// Returns the reason why a page that `user` wrote cannot come from the process that it names. Empty: it can, or that
+/// process has ended. For a process in another PID namespace the user is unknown; only pages of root and of this user
+/// are then accepted.
 std::string foreign(const PageOwner& owner, uid_t user) {
   const std::string named =
       "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process);
@@ -221,7 +221,8 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
   return publisher;
 }
 
-/// Creates the page under the first free number, because another user may have taken our names.
+/// Creates the page under the first free number. Numbers may be in use, because another user may have created files
+/// with such names.
 Result<> StatusPublisher::create(const std::filesystem::path& folder) {
   static std::atomic<unsigned> numbers{0};
   int error = EEXIST;
@@ -239,7 +240,7 @@ StatusPublisher::~StatusPublisher() { end("request"); }
 void StatusPublisher::end(std::string_view stopped_by) {
   if (ending_.exchange(true)) return;
   wake_.raise();
-  if (thread_.kernel_id() == 0) return; // its thread was not started
+  if (thread_.kernel_id() == 0) return; // nothing to end: the thread was not started
   thread_.join();
   snapshot_.run.ended = 1;
   snapshot_.run.stopped_by = stopped_by;
@@ -269,7 +270,8 @@ void StatusPublisher::publish() {
   write();
 }
 
-/// Computes the recent figures relative to the oldest kept write, which this write replaces.
+/// Computes the figures of the recent past: the growth of the counters since the oldest write in `past_`. The counters
+/// of this write then replace it.
 void StatusPublisher::note_recent() {
   RunStatus& run = snapshot_.run;
   const std::size_t place = run.writes % past_.size();
@@ -316,7 +318,7 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
   struct stat status {};
   if (::fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) return damaged(file, "it is no file");
   auto header = read_header(descriptor);
-  for (int tries = 0; !header && tries < 10; ++tries) { // it is created, but not yet written
+  for (int tries = 0; !header && tries < 10; ++tries) { // a page may exist before its header is written
     hal::sleep_until(hal::now() + retry_after);
     header = read_header(descriptor);
   }
@@ -340,7 +342,7 @@ Result<Snapshot> StatusPage::read() const {
     if (snapshot && possible(*snapshot)) return std::move(*snapshot);
     if (snapshot) return damaged(file_, "a task is in a state that there is not");
     problem = std::move(snapshot.error());
-    if (last) break; // it will not be completed any more
+    if (last) break; // the writer has ended and will not complete the page
     hal::sleep_until(hal::now() + retry_after);
   }
   return damaged(file_, problem);

@@ -1,13 +1,13 @@
-// The page by which other processes see a running executive (`rtexec top`): a file of shared memory,
-// /dev/shm/rtexec.PID.NUMBER, with one number for each executive of the process. The run removes its page at its end. A
+// The status page, by which other processes (`rtexec top`) see a running executive. It is a file of shared memory,
+// /dev/shm/rtexec.PID.NUMBER; NUMBER distinguishes executives of one process. The run removes its page when it ends. A
 // killed run leaves it behind; the next run, or a reader, removes it.
 //
-// Real-time threads do not write it: a thread without real-time priority copies their counters, and writes the whole
-// page by one pwrite(). Neither side maps the file, so that shortening it causes no fault, and a full file system is an
-// error without a signal. A reader that finds a wrong digest has read a page during a write, and reads again.
+// Real-time threads do not write the page. A thread without real-time priority copies their counters, and writes the
+// whole page by one pwrite(). Neither side maps the file. So shortening it raises no SIGBUS, and a full file system is
+// an ordinary error. A reader that finds a wrong digest has read a page during a write, and reads again.
 //
-// Only the user of the run and root may read it (mode 0600). Names, files and times of tasks are confidential, and a
-// known schedule can be disturbed.
+// Only the user of the run and root may read it (mode 0600). Names, files and times of tasks are confidential, and who
+// knows a schedule can disturb it.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -29,13 +29,13 @@
 
 namespace rtexec::executive {
 
-/// Copies `text`, and fills the rest with zeros. Text that is too long ends in "...".
+/// Copies `text`, and fills the rest with zeros. If it does not fit, it is cut and ends in "...".
 void put_text(std::span<char> into, std::string_view text);
 /// Returns the text up to the first zero. Terminal control characters are replaced, because the writer is not trusted;
 /// line ends are kept.
 [[nodiscard]] std::string get_text(std::span<const char> from);
 
-/// A fixed-size text in a page.
+/// A text of fixed size in a page.
 template <std::size_t Size> class Text {
  public:
   Text& operator=(std::string_view text) { return put_text(bytes_, text), *this; }
@@ -45,14 +45,14 @@ template <std::size_t Size> class Text {
   char bytes_[Size]{};
 };
 
-/// The progress of a task's job.
+/// The state of a task's current job.
 enum class TaskState : std::uint32_t { waiting_for_release, on_core, waiting_for_device, swapping, on_device };
 [[nodiscard]] const char* describe(TaskState state);
 
 /// Counters of a task, in total or over the recent past.
 struct TaskActivity {
   std::uint64_t missed = 0;
-  Duration on_core{0}, on_device{0}; // of jobs' parts that have ended
+  Duration on_core{0}, on_device{0}; // sums over the parts of jobs that have ended
 };
 
 struct TaskStatus {
@@ -62,15 +62,17 @@ struct TaskStatus {
   std::uint32_t core = 0;
   TaskState state = TaskState::waiting_for_release;
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
-  std::uint64_t may_pair = 0, paired = 0; // true if its jobs may co-run; number of jobs that did
+  std::uint64_t may_pair = 0, paired = 0; // `may_pair`: 1 if the task's jobs may co-run, else 0; `paired`: number of
+                                          // jobs that did
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;
-  std::uint64_t input_delays = 0, above_input_delay = 0; // jobs whose inputs were sampled before their release
+  std::uint64_t input_delays = 0, above_input_delay = 0; // number of jobs whose inputs were sampled before their
+                                                         // release; number of these above the bound
   Duration max_input_delay{0};
 };
 
-/// The reactions of a chain.
+/// The reaction times of a chain.
 struct ChainStatus {
   Text<64> name;
   Duration longest{0};
@@ -83,21 +85,21 @@ struct SwapActivity {
 };
 
 struct RunStatus {
-  Text<256> task_set;          // its file; empty: made in code
+  Text<256> task_set;          // its file; empty: the set was built in code
   Text<32> order, swap_policy; // swap_policy is empty if nothing is swapped
   Text<64> device;
-  Bytes used, context, demand, capacity, chunk; // of the device's memory
+  Bytes used, context, demand, capacity, chunk; // of the device's memory (DeviceReport, Plan)
   Duration elapsed{0};
-  Duration planned{0}; // 0: until it is stopped
+  Duration planned{0}; // planned length of the run; 0: it runs until it is stopped
   std::uint32_t compute_core = 0, service_core = 0;
   std::uint32_t proved = 0;
-  std::uint32_t ended = 0; // the page will not change any more
-  Text<128> stopped_by;    // set when it has ended
+  std::uint32_t ended = 0; // 1: the page will not change any more; 0: the run continues
+  Text<128> stopped_by;    // set when the run has ended
   SwapActivity swapped, swapped_recently;
-  Duration recently{0}; // length of the recent past
+  Duration recently{0}; // length of the recent past that the members `recent` cover
   Instant written{};
   std::uint64_t writes = 0;
-  Text<1024> degraded; // in lines
+  Text<1024> degraded; // the refused requirements, in lines
 };
 
 struct Snapshot {
@@ -112,23 +114,23 @@ inline constexpr const char* shared_memory_folder = "/dev/shm";
 class StatusPublisher {
  public:
   static constexpr Duration usual_period = std::chrono::milliseconds(500);
-  static constexpr std::size_t recent_writes = 10; // number of writes that the recent past spans
+  static constexpr std::size_t recent_writes = 10; // the recent past spans this number of writes
 
-  /// Updates the snapshot, except for the recent figures and the fields of writing and of the end. Called by start(),
-  /// the publisher's thread and end().
+  /// A function that updates the snapshot. It leaves alone the figures of the recent past, and the fields that describe
+  /// the writing and the end of the run. Called by start(), the publisher's thread and end().
   using Fill = std::function<void(Snapshot&)>;
-  /// Removes stale pages of other processes from the folder, then publishes a page there. Returns refused if no page
-  /// can be created or written.
+  /// Removes the pages of processes that have ended from the folder, and then publishes a page there. Returns refused
+  /// if no page can be created or written.
   [[nodiscard]] static Result<std::unique_ptr<StatusPublisher>> start(const std::filesystem::path& folder,
                                                                       Snapshot first, Fill fill,
                                                                       Duration period = usual_period);
   ~StatusPublisher(); // calls end()
 
-  /// Writes a last time, and removes the page; readers that have it open can still read it. Further calls have no
-  /// effect.
+  /// Writes the page for the last time, and then removes it. Readers that have it open can still read it. Further calls
+  /// have no effect.
   void end(std::string_view stopped_by);
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// Returns the error of the last write; empty: it succeeded.
+  /// Returns the error of the last write. Empty: it succeeded.
   [[nodiscard]] std::string failure() const;
 
  private:
@@ -148,7 +150,7 @@ class StatusPublisher {
   Fill fill_;
   Duration period_;
   Snapshot snapshot_;
-  std::vector<Past> past_; // of the last writes, a ring
+  std::vector<Past> past_; // a ring buffer with the counters at the last writes
   std::vector<std::uint64_t> page_;
   std::filesystem::path file_;
   hal::FileDescriptor open_;
@@ -158,26 +160,28 @@ class StatusPublisher {
   hal::Thread thread_;
 };
 
-/// The beginning of every version of a page: its writer.
+/// The process that writes a page. Every version of the page format begins with this struct.
 struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  /// In clock ticks since the machine's start. Distinguishes processes that reused a number
+  /// The start of the process, in clock ticks since the machine's start. It distinguishes processes that had the same
+  /// process number one after the other
   std::uint64_t process_start = 0;
-  std::uint64_t process_namespace = 0; // the namespace of `process`; 0: unknown
+  std::uint64_t process_namespace = 0; // the PID namespace of `process`; 0: unknown
   [[nodiscard]] config::Process identity() const;
 };
 
-/// Reads the status page of a run, which may be another process's.
+/// Reads the status page of a run of this or another process.
 class StatusPage {
  public:
   /// Opens a page. Returns refused if the file does not exist, belongs to another user, or was not written by the
-  /// process that it names. Returns unsupported if its version is another one, corrupted if it is damaged or no page.
+  /// process that it names. Returns unsupported if the page has another version. Returns corrupted if the file is
+  /// damaged, or is not a status page.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
-  /// Returns the last written state. Retries for two seconds while the page is being written. Returns corrupted if the
-  /// page stays damaged, or if its writer died during a write.
+  /// Returns the state that was written last. If the page is just being written, retries for up to two seconds. Returns
+  /// corrupted if the page stays damaged, or if its writer died during a write.
   [[nodiscard]] Result<Snapshot> read() const;
   [[nodiscard]] const PageOwner& owner() const { return owner_; }
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
@@ -192,8 +196,8 @@ class StatusPage {
   PageOwner owner_;
 };
 
-/// Returns the pages in a folder, in any state, sorted by name; symbolic links are ignored. Empty if the folder does
-/// not exist.
+/// Returns the files of all status pages in a folder, whatever their state, sorted by name. Symbolic links are ignored.
+/// Empty if the folder does not exist.
 [[nodiscard]] std::vector<std::filesystem::path> status_pages(const std::filesystem::path& folder);
 
 /// Removes pages of any version whose process has ended. Returns the removed files.

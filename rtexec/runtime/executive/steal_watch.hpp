@@ -1,6 +1,6 @@
-// Reads the time that a hypervisor steals from the cores of a run, and finds out if it stole time when a part exceeded
-// its WCET. That proves nothing about the part: the kernel counts in steps of 10 ms, and the stolen time may have hit
-// another part.
+// Reads the time that a hypervisor steals from the cores of a run. Finds out if time was stolen from its core when a
+// part of a job exceeded its WCET. This does not prove that the part was hit: the kernel counts stolen time in steps of
+// 10 ms, and another part may have been hit.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -15,16 +15,17 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority call look(), at most one at a time.
+/// Only threads without real-time priority may call look(), one at a time.
 class StealWatch {
  public:
-  /// Sets the cores to watch; stolen time counts from now on. `compute_core` is one of `cores`; `root` is "/" or a
-  /// recorded tree. Set-up.
+  /// Sets the cores to watch, of which `compute_core` is the compute engine's. Stolen time counts from now on. `root`
+  /// is "/", or the root of recorded system files. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const std::filesystem::path& root = "/");
-  /// Adds a task whose CPU parts execute on `core`, which must be watched. `statistics` outlive this. Set-up.
+  /// Adds a task whose CPU parts execute on `core`, which must be watched. `statistics` must outlive this object.
+  /// Set-up.
   void add(TaskStatistics& statistics, unsigned core);
-  /// Reads the stolen time of all cores, traces it, and decides which WCET excesses it may have caused. Allocates
-  /// nothing.
+  /// Reads the stolen time of all cores, traces it, and decides which WCET excesses the stolen time may have caused.
+  /// Allocates nothing.
   void look() noexcept;
   /// Returns the cores from which time was stolen.
   [[nodiscard]] std::vector<StolenReport> seen() const;
@@ -32,8 +33,8 @@ class StealWatch {
  private:
   struct Core {
     unsigned number = 0;
-    Duration at_first{0}, now{0};       // counters of the kernel
-    std::optional<Instant> last_stolen; // the last look() that saw an increase
+    Duration at_first{0}, now{0};       // values of the kernel's counter
+    std::optional<Instant> last_stolen; // the instant of the last look() that saw the counter increase
   };
   struct Watched {
     TaskStatistics* statistics = nullptr;
@@ -43,7 +44,7 @@ class StealWatch {
 
   mutable std::mutex mutex_;
   hal::StolenTime stolen_;
-  std::vector<Core> cores_; // parallel to those of `stolen_`
+  std::vector<Core> cores_; // in the order of the cores of `stolen_`
   std::vector<Watched> tasks_;
   unsigned compute_core_ = 0;
   Instant last_look_{};

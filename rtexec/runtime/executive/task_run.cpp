@@ -70,7 +70,7 @@ void TaskRun::no_releases() noexcept {
   handshake_.for_completion.raise();
 }
 
-/// Runs one job through all parts, so that the first real one finds code, stacks and buffers in memory.
+/// Runs one job through all parts as a warm-up, so that the first real job finds code, stacks and buffers in memory.
 void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
   const Begin begin{.at = now, .executed = hal::execution_time()};
@@ -83,7 +83,7 @@ void TaskRun::warm_up_once() noexcept {
   control_.warm_up_ended.raise();
 }
 
-/// Releases jobs until `end`. The thread that stops the run may be late; no job begins in that time.
+/// Releases jobs until the run stops, but none at `end` or later. The thread that stops the run may be late.
 void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
   while (grid.next() < end && waits_.for_release(grid) && hal::now() < end) {
@@ -106,18 +106,19 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   }
 }
 
-/// Counts the releases from `next` on that this thread never handled, because others held its core, or because it was
-/// catching up late jobs. They were cut off by the end of the run; they are missed if their deadline had passed before
-/// it.
+/// Counts the due releases from `next` on that got no job before the end of the run. The reason is that other threads
+/// occupied the core, or that this thread was still releasing earlier, late jobs. Such a release counts as missed if
+/// its deadline has passed.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   if (waits_.is_triggered()) return;
-  // The overrun policy would have handled them
+  // Otherwise the overrun policy would have dropped these releases
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);
 }
 
-/// Begins a job, unless an input has no new value and its `on_stale` is "skip".
+/// Begins a job and executes its first CPU part. Drops the release instead if an input with on_stale = "skip" has no
+/// new value.
 void TaskRun::begin_job(policies::ReleaseGrid& grid, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
   for (ChainPlace* chain : chains_) chain->look(let_ ? decision.nominal : Instant::max());
@@ -163,7 +164,7 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
                  .deadline = job.nominal + plan_.device_done_by});
 }
 
-/// Called by the thread that holds the job.
+/// Reports the part as an excess if it took longer than its WCET. Called by the thread that holds the job.
 void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept {
   if (observer_ == nullptr || took <= wcet) return;
   exceeded_ = true;
@@ -171,7 +172,7 @@ void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet)
   if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
-/// Withdraws the job. A job without a device part is unknown to the driver, and ends by itself.
+/// Withdraws the job. If it has no device part, this has no effect: the driver does not know the job, and it soon ends.
 void TaskRun::withdraw() noexcept {
   if (!uses_device_) return;
   driver_->post({.kind = Event::Kind::job_withdrawn, .job = job_.id, .now = hal::now(), .deadline = {}});
@@ -217,8 +218,9 @@ void TaskRun::device_part_ended(const DevicePart& part) noexcept {
   handshake_.give_back();
 }
 
-/// Notes a fault. Another thread, which may block, finds out if the device or only the workload failed. If no job
-/// reported the fault, the first job that finds the device lost is named in its place.
+/// Records that a job of this task reported a fault. The thread that owns the executive, which may block, later finds
+/// out if the device or only the workload failed. If no job met the fault itself, the first job that finds the device
+/// lost is recorded.
 void TaskRun::note_fault(Errc error) noexcept {
   if (error != Errc::device_fault && error != Errc::device_lost) return;
   if (error == Errc::device_fault || control_.suspect.load() == nullptr) {
@@ -255,14 +257,14 @@ void TaskRun::end_job() noexcept {
   handshake_.end(end_.end);
 }
 
-/// Passes the results to the chains, and triggers the following tasks.
+/// Makes the job's data available in the chains, and releases jobs of the tasks that follow this one.
 void TaskRun::hand_on() noexcept {
   const Instant at = let_ ? std::max(job_.deadline, end_.end) : end_.end;
   for (ChainPlace* chain : chains_) chain->write(at);
   for (TaskRun* follower : followers_) follower->trigger(at);
 }
 
-/// Passes the results to the sinks.
+/// Writes the job's outputs to the sinks.
 void TaskRun::hand_out() noexcept {
   const std::uint32_t dropped = io_.write(job_.id.number, job_.nominal, sampled_, observer_ == nullptr);
   if (dropped > 0 && observer_ != nullptr) traces::result_drop(job_.id, hal::now(), dropped);

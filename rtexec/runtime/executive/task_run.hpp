@@ -1,9 +1,9 @@
-// One running task. Its release thread starts each job on the grid and executes its first CPU part. Its completion
-// thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has none,
-// the release thread passes its job directly to the completion thread.
+// One running task. Its release thread begins each job at its release and executes the first CPU part. Its completion
+// thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has no
+// device part, the release thread passes the job directly to the completion thread.
 //
-// There are two threads, so that a release is noticed in time while the previous job is unfinished. Besides, each part
-// can have a SCHED_DEADLINE reservation of its own.
+// There are two threads for two reasons. A release is noticed in time even while the previous job is unfinished. And
+// each CPU part can have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"
@@ -42,38 +42,39 @@ class TaskRun final : public DeviceClient {
         waits_(task, io, control, handshake_, statistics_) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
-  /// The task's threads, on `core`, join the regulation of `bandwidth` if its back end counts threads and not cores.
+  /// Sets the bandwidth control, whose regulation the task's threads on `core` join. This matters if its counters count
+  /// threads and not cores (CounterBackEnd::thread).
   void regulate(BandwidthControl& bandwidth, unsigned core) {
     bandwidth_ = &bandwidth;
     core_ = core;
   }
-  /// Traces the layer events of this task.
+  /// Enables tracing of the task's layer events.
   void trace_layers();
-  /// Traces the first contents of buffers and their instants. Called before the workload is bound.
+  /// Enables tracing of when the workload's buffers get their first contents. Called before the workload is bound.
   void trace_contents();
-  /// Sends the layer events of this task to `times`, and not to the trace.
+  /// Passes the layer events of this task to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
-  /// Writes the shortest time that a device part waited to `shortest`.
+  /// Measures for how long the thread of each device part has no core, and writes the shortest such wait to `shortest`.
   void time_waits(Duration& shortest) { shortest_wait_ = &shortest; }
-  /// Lets jobs execute even if their inputs have no new values.
+  /// Makes jobs execute even if their inputs have no new values. This is for measurements.
   void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
-  /// Follows the data of the chains that contain this task.
+  /// Sets this task's positions in chains. Its threads then follow the data of these chains.
   void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
-  /// Lets the ends of this task's jobs release jobs of `followers`. Under logical execution time the jobs' deadlines
-  /// do.
+  /// Makes the end of each job of this task release a job of each of `followers`. In a chain with logical execution
+  /// time (Communication::let) the job's deadline releases them.
   void release_after(std::vector<TaskRun*> followers) { followers_ = std::move(followers); }
-  /// Keeps records of the first `most` jobs.
+  /// Enables records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
   /// The bodies of the two threads. They return after RunControl::stopping is set and interrupt() was called, once the
   /// job in progress has ended.
   void release_loop() noexcept;
   void completion_loop() noexcept;
-  /// Lets completion_loop() return if the release thread could not be started.
+  /// Makes completion_loop() return if the release thread could not be started.
   void no_releases() noexcept;
-  /// Requests a job from `at` on, if triggers release the task. Any thread.
+  /// Triggers a job that is released at `at` or later. Has no effect if a timer releases the task. Any thread.
   void trigger(Instant at) noexcept { waits_.trigger(at); }
-  /// Wakes both threads, to check RunControl.
+  /// Wakes both threads, so that they check RunControl.
   void interrupt() noexcept;
 
   [[nodiscard]] bool launches() const noexcept override { return workload_.launches_segments(); }
@@ -83,13 +84,14 @@ class TaskRun final : public DeviceClient {
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  /// Returns the job that reported a fault, if RunControl::suspect names this task.
+  /// Returns the number of the job that reported a fault. Valid if RunControl::suspect names this task.
   [[nodiscard]] std::uint64_t suspect_job() const noexcept { return suspect_job_.load(); }
   /// Returns the result of the warm-up, once it has ended.
   [[nodiscard]] Status warm_up() const noexcept { return warm_up_.outcome; }
   [[nodiscard]] TaskStatistics& statistics() noexcept { return statistics_; }
   [[nodiscard]] TaskReport report() const;
-  /// Adds the threads of the task to `heartbeat`, and its jobs if they are proved to keep their deadlines.
+  /// Adds the threads of the task to those that `heartbeat` supervises. If `proved` is true, its jobs are added, too,
+  /// because they are proved to keep their deadlines.
   void watch(Heartbeat& heartbeat, bool proved) const;
   /// Returns a status with the static fields filled in.
   [[nodiscard]] TaskStatus first_status() const;
@@ -97,7 +99,7 @@ class TaskRun final : public DeviceClient {
   void show(TaskStatus& status) const;
 
  private:
-  /// Job 0 of the warm-up, before the first release.
+  /// The result of the warm-up, which runs job 0 before the first release.
   struct WarmUp {
     std::atomic<std::int64_t> before{0}, device{0}, after{0}; // ns
     Status outcome;
@@ -108,10 +110,10 @@ class TaskRun final : public DeviceClient {
   void warm_up_once() noexcept;
   void release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
-  /// The beginning of a job's first part.
+  /// The beginning of a job's first CPU part.
   struct Begin {
     Instant at{};
-    Duration executed{0}; // processor time of its thread so far
+    Duration executed{0}; // processor time that its thread had used before
   };
   void begin_job(policies::ReleaseGrid& grid, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
@@ -138,7 +140,7 @@ class TaskRun final : public DeviceClient {
   LayerTimes* layer_times_ = nullptr;
   Duration* shortest_wait_ = nullptr;
   std::uint32_t buffers_told_ = 0; // number of buffers that trace_contents() has traced
-  Duration waited_{0};             // in the execution that has ended; compute engine's thread
+  Duration waited_{0};             // wait of the execution that has ended; written by the compute engine's thread
 
   JobHandshake handshake_;
   ProgressCounter completing_ = ProgressCounter::of_thread();
@@ -149,18 +151,18 @@ class TaskRun final : public DeviceClient {
   std::vector<ChainPlace*> chains_;
   const bool let_;
   channels::TaskIo::For reads_for_ = channels::TaskIo::For::job;
-  /// Written by the thread that holds the job; never `swapping`
+  /// Written by the thread that holds the job. It is never `swapping`, which show() finds out from the driver
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 
-  // The job in progress, written by the thread that holds it
+  // The job in progress. The thread that holds the job writes it, and the members down to `exceeded_`
   Job job_;
   Instant sampled_{}; // the oldest sampling instant of its inputs
   JobEnd end_;
-  bool exceeded_ = false; // a part of it took longer than its WCET
+  bool exceeded_ = false; // a part of the job took longer than its WCET
   WarmUp warm_up_;
   TaskStatistics statistics_;
-  TaskStatistics* observer_ = nullptr; // of the job in progress; null in the warm-up
-  ReleaseWait waits_;                  // of the release thread
+  TaskStatistics* observer_ = nullptr; // statistics for the job in progress; null in the warm-up, which is not counted
+  ReleaseWait waits_;                  // waits of the release thread
 };
 
 } // namespace rtexec::executive

@@ -6,7 +6,7 @@ namespace rtexec::executive {
 
 namespace {
 
-// Each counter has one writer.
+// Increments a counter. It needs no atomic read-modify-write, because one thread writes each counter.
 void increment(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -93,7 +93,7 @@ bool TaskStatistics::count_outcome(const Job& job, const JobEnd& how) noexcept {
     increment(aborted_);
     traces::job_abort(job.id, how.end);
   } else if (!how.outcome && how.outcome.error() == Errc::cancelled) {
-    increment(unfinished_); // withdrawn because the run stops
+    increment(unfinished_); // the job was withdrawn because the run stops
     return late;
   } else if (!how.outcome) {
     failure_.store(how.outcome.error());
@@ -179,7 +179,8 @@ TaskReport TaskStatistics::report() const {
           .bound = plan_.response_bound};
 }
 
-/// Reads the counts of ended jobs before those of begun ones, so that no status shows more ended than begun jobs.
+/// The counts of ended jobs are read before those of begun jobs, so that a status never shows more ended than begun
+/// jobs.
 void TaskStatistics::show(TaskStatus& status) const {
   const auto value = [](const auto& counter) { return counter.load(std::memory_order_acquire); };
   status.completed = value(completed_);

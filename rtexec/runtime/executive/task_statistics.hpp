@@ -1,5 +1,6 @@
-// Observes the jobs of one task: counts them, keeps their times and records, queues their misses, and traces them.
-// Comments name the thread that calls each function; any thread may read. Allocates nothing after record_jobs().
+// Observes the jobs of one task. Counts them, keeps their times and records, queues notices of misses and WCET
+// excesses, and traces events. Comments name the thread that calls each function; any thread may read results.
+// Allocates nothing after record_jobs().
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -27,12 +28,12 @@ struct Job {
   Instant deadline{};
 };
 
-/// The course of a job after its first CPU part.
+/// How a job went on after its first CPU part.
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
-  bool accompanied = false;      // its device part co-ran with another
-  std::uint32_t preemptions = 0; // between two segments
+  bool accompanied = false;      // the device part co-ran with that of another job
+  std::uint32_t preemptions = 0; // number of times that other jobs executed between two segments
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};
 };
@@ -44,45 +45,48 @@ class TaskStatistics {
       : task_(task), plan_(plan), noticed_(noticed) {
     input_delay_.bound = task.input_delay;
   }
-  /// Keeps records of the first `most` jobs.
+  /// Allocates records for the first `most` jobs. Set-up.
   void record_jobs(std::size_t most) { records_.resize(most); }
 
-  // For the release thread.
+  // The next functions are for the release thread.
   void overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept;
   void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
   void dropped_triggers(std::uint64_t so_far) noexcept { dropped_triggers_.store(so_far, std::memory_order_relaxed); }
-  /// Records the input delay of a job released at `nominal`. `at`: the oldest sampling instant of its inputs.
+  /// Records the input delay of a job released at `nominal`; `at` is the oldest sampling instant of its inputs.
   void sampled(Instant nominal, Instant at) noexcept {
     if (at <= nominal) input_delay_.add(nominal - at);
   }
-  /// Counts a release that got no job because the run ended. `late`: its deadline had passed.
+  /// Counts a release that got no job because the run ended. `late` is true if its deadline had passed.
   void unserved(bool late) noexcept;
   void released(const Job& job, Instant now) noexcept;
   void before_ended(const Job& job, Instant at, Duration executed) noexcept;
 
-  /// Called by the compute engine: a device part succeeded.
+  /// Records the time of a device part that succeeded. Called by the compute engine's thread.
   void device_ended(Duration took) noexcept;
 
-  // For the completion thread.
+  // The next functions are for the completion thread.
   void after_begins(const Job& job, Instant at) const noexcept;
   void after_ended(Duration executed) noexcept;
   void ended(const Job& job, const JobEnd& how) noexcept;
 
-  /// Called by the thread that holds the job: a part of it that began at `begin` exceeded its WCET.
+  /// Records that a part of the job, which began at `begin`, exceeded its WCET. Called by the thread that holds the
+  /// job.
   void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
-  /// Decides which of the parts that exceeded their WCETs since the last call count as stolen. Those count that had
-  /// begun when stolen time was last seen on their core. Absent: no time was ever stolen. Called by one reader.
+  /// Decides for each part that has exceeded its WCET since the last call whether stolen time may be the reason
+  /// (TaskReport::above_wcet_stolen). It may be, if the part began before stolen time was last seen on its core. The
+  /// arguments are the instants when this was last seen on the task's core and on the compute engine's. Absent: it was
+  /// never seen. Called by one thread.
   void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
 
-  // For any thread.
+  // The next functions are for any thread.
   [[nodiscard]] TaskReport report() const;
-  /// Fills the dynamic fields, except `recent` and the state; allocates nothing.
+  /// Fills the dynamic fields of the status, except `recent` and the state. Allocates nothing.
   void show(TaskStatus& status) const;
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
-  /// Returns the next miss that was not yet reported; called by one reader.
+  /// Returns the next queued miss, or nullopt if the queue is empty. Called by one thread.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
-  /// The same functions for parts above their WCETs.
+  /// The same two functions, for parts that exceeded their WCETs.
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
   /// Adds the records of the jobs that have ended so far.
@@ -106,17 +110,19 @@ class TaskStatistics {
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0}, dropped_triggers_{0}; // release thread
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}, paired_{0},
       preempted_{0};            // completion thread
-  std::atomic<Errc> failure_{}; // of the last failed job
+  std::atomic<Errc> failure_{}; // error of the last failed job
   DurationHistogram response_, latency_, device_;
   BoundedTimes input_delay_; // release thread
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part
-  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
+  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums of execution times; response time
+                                                                              // of the last completed job
   std::vector<JobRecord> records_;                                            // completion thread
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   WaitFreeQueue<Miss, 256> misses_;
   WaitFreeQueue<WcetExcess, 64> excesses_;
-  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses that find it full count as not stolen
+  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses for settle_thefts(); if the queue is full, an excess counts as
+                                           // not stolen
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

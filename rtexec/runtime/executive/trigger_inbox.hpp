@@ -1,4 +1,5 @@
-// Triggers of one task on their way to its release thread. Wait-free, no allocation.
+// A mailbox by which any thread passes triggers to the release thread of one task. A trigger requests a job of the
+// task. Wait-free, no allocation.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,7 +13,7 @@ namespace rtexec::executive {
 
 class TriggerInbox {
  public:
-  /// Requests a job from `at` on, which may be in the future. Any thread.
+  /// Adds a trigger: requests a job at `at`, which may be in the future, or later. Any thread.
   void add(Instant at) noexcept {
     std::int64_t time = at.time_since_epoch().count(), expected = none;
     latest_.store(time, std::memory_order_relaxed);
@@ -34,8 +35,8 @@ class TriggerInbox {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<std::int64_t> first_{none}, latest_{0}; // ns; none: taken
-  std::uint64_t taken_ = 0;                           // release thread
+  std::atomic<std::int64_t> first_{none}, latest_{0}; // in ns; `none`: there is no trigger that take() has not returned
+  std::uint64_t taken_ = 0;                           // number of triggers that take() has returned; release thread
 };
 
 } // namespace rtexec::executive

@@ -11,7 +11,7 @@ template <class T, std::size_t Capacity> class WaitFreeQueue {
   static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
 
  public:
-  /// Returns false if the queue is full.
+  /// Appends an item; returns false if the queue is full.
   [[nodiscard]] bool push(const T& item) noexcept {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_.load(std::memory_order_acquire) == Capacity) return false;
