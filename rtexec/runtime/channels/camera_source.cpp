@@ -51,7 +51,7 @@ Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& fra
                       .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
-/// Keeps the newest frame. Errors are ignored, because the next fetch() returns them again.
+/// Keeps the newest frame for fetch(). Ignores errors, because the next fetch() meets them again.
 bool CameraSource::keep_up() noexcept {
   if (const auto frame = camera_->newest(); frame && *frame) kept_ = *frame;
   return true;
@@ -73,7 +73,8 @@ Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor&
   return Sample{.sampled = *taken_, .fresh = true};
 }
 
-/// Maps device_lost to io_error, because a camera is not the device of jobs, and other tasks' jobs must continue.
+/// Returns the error with which the job fails. device_lost becomes io_error, because it would end the run: jobs of
+/// other tasks must continue if a camera is lost.
 Errc CameraSource::failed(Errc error) noexcept {
   if (error != Errc::device_lost) return error;
   gone_.store(true, std::memory_order_relaxed);
@@ -95,7 +96,7 @@ void CameraSource::wake() noexcept {
   if (camera_) camera_->wake();
 }
 
-/// Returns the failure, with the number of lost frames.
+/// Returns the last failure, and the number of lost frames, in words.
 std::string CameraSource::failure() const {
   if (!camera_) return {};
   const hal::CameraCounts counts = camera_->counts();

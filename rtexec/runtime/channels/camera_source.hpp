@@ -1,4 +1,4 @@
-// The newest frame of a camera, sampled into a network's input.
+// A source that samples the newest frame of a camera into a network's input.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -16,8 +16,8 @@ namespace rtexec::channels {
 
 class CameraSource final : public Source {
  public:
-  /// Makes a source; open() opens the camera. `gap`: the longest time from one fetch() to the next. Returns bad_input
-  /// if the tensor takes no pictures, or not with this preprocessing.
+  /// Makes a source whose open() opens the camera. `gap` is the longest time from one fetch() to the next. Returns
+  /// bad_input if the tensor cannot take pictures, or not with this preprocessing.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
 
   [[nodiscard]] Result<> open() override;
@@ -42,11 +42,12 @@ class CameraSource final : public Source {
   const hal::CameraWanted wanted_;
   tasks::FrameSampler sampler_;
   std::unique_ptr<hal::Camera> camera_;
-  std::optional<tasks::MjpgDecoder> decoder_; // present if the camera compresses
+  std::optional<tasks::MjpgDecoder> decoder_; // present if the camera sends JPEG pictures
   std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
-  std::optional<Instant> taken_;         // time of the last sampled frame
-  std::optional<hal::CameraFrame> kept_; // by keep_up(): the frame to sample, unless there is a newer one
+  std::optional<Instant> taken_;         // capture instant of the last frame that fetch() sampled
+  std::optional<hal::CameraFrame> kept_; // the frame that keep_up() kept; fetch() samples it unless there is a newer
+                                         // one
 };
 
 } // namespace rtexec::channels

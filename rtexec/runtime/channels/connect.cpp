@@ -20,7 +20,7 @@
 namespace rtexec::channels {
 namespace {
 
-/// A source of pictures, tensors or noise.
+/// A source of pictures or tensors from files, or of noise.
 class FileSource final : public Source {
  public:
   explicit FileSource(std::unique_ptr<tasks::InputSource> files) : files_(std::move(files)) {}
@@ -33,7 +33,7 @@ class FileSource final : public Source {
   std::unique_ptr<tasks::InputSource> files_;
 };
 
-/// An output of a task, and the inputs of other tasks that receive it.
+/// An output of a task, with the inputs of other tasks that receive its values.
 struct Link {
   std::size_t producer;
   std::string tensor;
@@ -46,8 +46,9 @@ struct Link {
   std::vector<Reader> readers;
 };
 
-/// Returns the longest time from the beginning of a job to that of the next, if each begins by its deadline. Without a
-/// timer, a release may come up to a period late; calls of a program come at any time.
+/// Returns the longest time from the beginning of one job to the beginning of the next, if each begins by its deadline.
+/// A task that triggers release may be released up to one period late. Calls of a program (Trigger::call) may come even
+/// later.
 Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
@@ -91,7 +92,8 @@ class Connector {
 
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
-  /// Checks the tasks of chains: their time stamps pass from task to task even if no tensor does.
+  /// Checks the number of values to keep for neighbouring tasks of a chain. Time stamps pass between them even if no
+  /// tensor does.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)
@@ -99,7 +101,7 @@ class Connector {
           limit_kept(task(chain.tasks[i]), task(chain.tasks[i + 1]));
   }
 
-  /// Checks the number of values to keep under logical execution time.
+  /// Adds an error if, under logical execution time, too many values of `writer` must be kept for `reader`.
   void limit_kept(const Task& writer, const Task& reader) {
     const std::size_t kept = values_to_keep(Communication::let, writer, reader);
     if (kept <= max_kept) return;
@@ -129,7 +131,7 @@ class Connector {
       if (!fed[input]) add_file(task, input, tasks_[task].input, {});
   }
 
-  /// Adds a file source, or noise if `path` is empty.
+  /// Adds a source that reads files, or a noise source if `path` is empty.
   void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
                 const Preprocessing& preprocessing) {
     const Workload& workload = *workloads_[task];
@@ -138,7 +140,8 @@ class Connector {
     made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }
 
-  /// Returns the input that `asked` names; complains if there is none.
+  /// Returns the number of the input that `asked` names. Adds an error and returns nullopt if the task has no such
+  /// input.
   std::optional<std::size_t> find_input(std::size_t task, const TaskInput& asked) {
     const auto tensors = workloads_[task]->inputs();
     if (asked.tensor.empty() && tensors.size() == 1) return 0;
@@ -168,7 +171,7 @@ class Connector {
     }
   }
 
-  /// Returns a text like "image from v4l2:/dev/video0"
+  /// Returns the name of a channel for reports, like "image from v4l2:/dev/video0"
   std::string named(std::size_t task, std::size_t input, const std::string& from) const {
     return workloads_[task]->inputs()[input].name + " from " + from;
   }
@@ -210,8 +213,8 @@ class Connector {
       limit_kept(tasks_[producer], tasks_[task]);
   }
 
-  /// Returns true if the output can stay on the device. Boxes are made on the host, and a program's on_input sees all
-  /// inputs of its task.
+  /// Returns true if values can pass from the output to the reader without leaving the device. Boxes cannot, because
+  /// they are made on the host. Nor can inputs of a task with an on_input, because the program sees all of them.
   bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
     return !output.is_detections() && workloads_[producer]->links_on_device() &&
            workloads_[reader]->links_on_device() && !made_[reader]->asks_program();
@@ -219,7 +222,8 @@ class Connector {
 
   const Tensor& input_of(const Link::Reader& reader) const { return workloads_[reader.task]->inputs()[reader.input]; }
 
-  /// Connects the output to all its readers. Boxes go to inputs of different lengths, so the longest counts.
+  /// Connects the output to all its readers, by one mailbox. If the values are boxes, the inputs may have different
+  /// lengths, so that the mailbox gets the greatest length.
   void add(const Link& link) {
     const Task& writer = tasks_[link.producer];
     const Communication communication = policies::communication_of(set_, writer.name);
@@ -258,7 +262,7 @@ class Connector {
     return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
   }
 
-  /// Links the outputs. Called once all receivers of outputs are known.
+  /// Tells the workloads which of their outputs are linked. Called once all receivers of outputs are known.
   void link_outputs() {
     for (DeviceLink& link : on_device_) {
       link.on_host = made_[link.producer]->reads(link.output);
@@ -266,7 +270,7 @@ class Connector {
     }
   }
 
-  /// Two outputs in one folder would write the same TASK.jsonl.
+  /// Adds an error if two outputs of the task name the same folder, because both would write to the same TASK.jsonl.
   void check_folders(std::size_t task) {
     std::set<std::filesystem::path> folders;
     for (const TaskOutput& asked : tasks_[task].outputs)
@@ -289,7 +293,8 @@ class Connector {
     }
   }
 
-  /// Returns one folder for all tasks that name it. nullptr: no folder is named, and results are discarded.
+  /// Returns the RunFolder for this name; all tasks that name the same folder share it. Returns nullptr if the name is
+  /// empty, so that results are discarded.
   std::shared_ptr<RunFolder> run_folder(const std::string& name) {
     if (name.empty()) return nullptr;
     auto& folder = run_folders_[normal(name)];
@@ -297,7 +302,7 @@ class Connector {
     return folder;
   }
 
-  /// Adds a file sink. Detections are always written.
+  /// Adds a sink that writes files. `only` is the output to write; absent: all outputs. Detections are always written.
   void add_files(std::size_t task, const std::optional<Output>& only, const std::string& folder) {
     std::vector<std::size_t> tensors(only ? 0 : workloads_[task]->outputs().size());
     std::iota(tensors.begin(), tensors.end(), std::size_t{0});

@@ -19,15 +19,17 @@ namespace rtexec::channels {
 
 using Workloads = std::span<const std::unique_ptr<Workload>>;
 
-/// An output of a task that stays on the device on its way to inputs of other tasks. Tasks are indices in the set.
+/// A link: an output of a task that passes to inputs of other tasks without leaving the device. Tasks are given by
+/// their indices in the set.
 struct DeviceLink {
   std::size_t producer = 0, output = 0;
-  bool on_host = false; // its bytes are also read on the host
+  bool on_host = false; // true: the output's bytes are also read on the host
   struct Reader {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<Latest> latest; // must get device memory before the tasks' channels are opened
+  std::shared_ptr<Latest> latest; // holds the values; must get device memory (lie_at()) before the tasks' channels are
+                                  // opened
 };
 
 struct Connected {
@@ -35,16 +37,17 @@ struct Connected {
   std::vector<DeviceLink> links;
 };
 
-/// Makes the channels of each task. `workloads` are parallel to the tasks, and outlive the result. Opens nothing.
-/// Inputs without a source get `input` of the task, or noise, unless the program has an on_input. Linked tensors are
-/// reported to workloads that support links. Returns bad_input with all errors at once, each after its task's name.
+/// Makes the sources and sinks of each task, without opening them. `workloads` are parallel to the tasks, and must
+/// outlive the result. An input without a source is read from the file that the task's key `input` names, or else gets
+/// noise. If the program has an on_input for the task, the program fills such inputs. Workloads that support links are
+/// told which of their tensors are linked. Returns bad_input with all errors at once, each after its task's name.
 [[nodiscard]] Result<Connected> connect(const TaskSet& tasks, Workloads workloads,
                                         std::map<std::string, TaskCallbacks> callbacks);
 
-/// Links the tensors of another workload of the task at `index`.
+/// Tells a workload which of its tensors are linked. It replaces the one with which the task at `index` was connected.
 void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
 
-/// Returns the fingerprint for measured WCETs of the task at `index`. It covers this workload, the sources of its
+/// Returns the fingerprint for measured WCETs of the task at `index`. It changes with the workload, the sources of its
 /// inputs, and its links on the device.
 [[nodiscard]] std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
                                       std::span<const DeviceLink> links);

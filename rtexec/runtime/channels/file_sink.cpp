@@ -17,7 +17,7 @@
 namespace rtexec::channels {
 namespace {
 
-constexpr std::size_t max_kept = 8; // jobs whose results are waiting to be written
+constexpr std::size_t max_kept = 8; // maximum number of jobs whose results wait to be written
 
 Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
   return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));

@@ -1,6 +1,6 @@
 // Writes results to files: a line of JSON for each job in RUN/TASK.jsonl, and its tensors as RUN/TASK/JOB.TENSOR.npy.
-// RUN is the folder of the run. A thread without priority writes them. Results that find no room in its memory are
-// dropped.
+// RUN is the folder of the run. A thread without real-time priority writes the files. Results for which its buffers
+// have no room are dropped.
 #pragma once
 
 #include <rtexec/workload.hpp>
@@ -22,8 +22,8 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// `folder` is shared by the sinks of a run; nullptr: results are discarded. `tensors`: the outputs of `workload` to
-  /// write; `workload` outlives this. Its detections are written in each line.
+  /// The sinks of a run share `folder`; if it is nullptr, results are discarded. `tensors` are the outputs of
+  /// `workload` to write. The detections of `workload` are written in each line. `workload` must outlive this object.
   FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Workload& workload,
            std::vector<std::size_t> tensors);
   ~FileSink() override { close(); }
@@ -40,7 +40,7 @@ class FileSink final : public Sink {
   [[nodiscard]] std::string failure() const override;
 
  private:
-  /// A copy of one job's results.
+  /// A buffer with a copy of one job's results.
   struct Kept {
     std::uint64_t job = 0;
     Instant release{}, sampled{};
@@ -58,7 +58,7 @@ class FileSink final : public Sink {
   const std::string task_;
   const Workload& workload_;
   const std::vector<std::size_t> tensors_;
-  const std::vector<std::string> file_names_; // of `tensors_`
+  const std::vector<std::string> file_names_; // file names of `tensors_`
   std::vector<Kept> kept_;
   std::atomic<std::uint64_t> taken_{0}, written_{0}, lost_{0};
   std::atomic<bool> ending_{false}, failed_{false};

@@ -19,7 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t queue_capacity = 2; // only the newest is needed, and each occupies one of the daemon's chunks
+constexpr std::uint64_t queue_capacity = 2; // small, because only the newest message is needed, and each message
+                                            // occupies one of the daemon's chunks
 constexpr std::uint32_t alignment = 64;
 constexpr Duration patience = 5s;
 static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
@@ -30,11 +31,12 @@ std::atomic<bool> broken{false}; // iceoryx met an error at which it would have 
 
 struct Registration {
   Result<> outcome;
-  std::uint64_t memory = 0; // of the daemon
+  std::uint64_t memory = 0; // identifies the daemon (daemon_memory())
 };
 
-/// Runs `call`, which queries the daemon, on a thread of its own. Without an answer that thread waits forever;
-/// otherwise iceoryx would end the process. Returns iceoryx's error, or a timeout.
+/// Runs `call`, which queries the daemon, on a thread of its own, and returns its result. If the daemon does not
+/// answer, that thread is left waiting forever, because iceoryx would otherwise end the process. Returns iceoryx's
+/// error, or an error after a timeout.
 Result<void*> ask(std::function<void*()> call) {
   struct Asked {
     std::function<void*()> call;
@@ -58,7 +60,8 @@ Result<void*> ask(std::function<void*()> call) {
   return asked->answer;
 }
 
-/// Ends the process without waiting for the daemon's answer. iceoryx deregisters the process at exit, and waits for it.
+/// Ends the process without waiting for the daemon's answer. At exit, iceoryx deregisters the process, and would wait
+/// for that answer.
 void exit_without_answer(int status, void*) {
   std::thread([status] {
     std::this_thread::sleep_for(patience / 2);
@@ -79,7 +82,8 @@ Result<> register_process(const Binding& binding) {
 
 std::mutex set_up;
 
-/// A process can register only once, whether that succeeds or fails.
+/// Returns the result of registering this process. It is kept, because a process can register only once, even if that
+/// fails.
 std::optional<Registration>& registration() {
   static std::optional<Registration> made;
   return made;
@@ -125,7 +129,7 @@ Result<> check(const Service& service) {
   return {};
 }
 
-/// Makes a publisher's or subscriber's handle. If iceoryx fails, it leaves a handle without a port, which is not used.
+/// Makes a publisher's or subscriber's handle. If iceoryx fails, the handle that it leaves has no port and is not used.
 template <class Handle> Result<Handle> make(const char* what, const Service& service, std::function<Handle()> call) {
   const auto made = ask([call = std::move(call)]() -> void* { return call(); });
   if (made) return static_cast<Handle>(*made);
@@ -254,8 +258,8 @@ class IceoryxSubscriber final : public Subscriber {
     const void* chunk = nullptr;
     bool malformed = false;
     const Call call;
-    // At most as many as a full queue holds, and a few that arrive meanwhile: a fast publisher cannot keep the caller
-    // here.
+    // The number of iterations is limited to the messages of a full queue and some that arrive meanwhile. So a fast
+    // publisher cannot keep the caller here.
     for (std::uint64_t i = 0; i < 2 * queue_capacity; ++i) {
       const void* taken = nullptr;
       if (binding_.take(handle_, &taken) != received) break;
@@ -322,7 +326,7 @@ class IceoryxSubscriber final : public Subscriber {
   const std::shared_ptr<Storage> storage_ = std::make_shared<Storage>();
   SubscriberHandle handle_ = nullptr;
   hal::Signal wakes_;
-  std::uint32_t wakes_seen_ = 0; // by await()
+  std::uint32_t wakes_seen_ = 0; // wake-ups that await() has seen
   const void* held_ = nullptr;   // the message that newest() returned
   std::uint64_t last_origin_ = 0, last_sequence_ = 0;
   std::atomic<std::uint64_t> messages_{0}, passed_over_{0}, lost_{0}, malformed_{0};

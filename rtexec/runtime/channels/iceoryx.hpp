@@ -1,18 +1,18 @@
 // Messages (message.hpp) from and to other programs through shared memory, without a copy, by Eclipse iceoryx 2.0. The
 // first publisher or subscriber registers this process with iceoryx's daemon (roudi.hpp), for the life of the process.
 //
-// Set-up (open, destructors) allocates, blocks and fails with a text; one thread at a time. Functions that are noexcept
-// are for real-time threads: no heap, and no page fault once memory is locked. Only publish() takes locks. They are
-// iceoryx's recursive mutexes between processes, without priority inheritance: one of the publisher, twice, and one of
-// each subscriber's queue. They are held briefly. The daemon, at its ordinary priority, also locks the publisher's when
-// a subscriber comes or goes. A publish() at that moment may wait until the daemon has run. newest() and await() take
-// no lock.
+// Set-up (open(), destructors) allocates, blocks, and returns errors with a text. One thread at a time may do it.
+// Functions that are noexcept are for real-time threads: they use no heap, and cause no page fault once memory is
+// locked. Of these, only publish() takes locks. They are iceoryx's recursive mutexes between processes, without
+// priority inheritance. publish() takes that of the publisher twice, and that of each subscriber's queue once, and
+// holds them briefly. The daemon, which has ordinary priority, also takes the publisher's mutex when a subscriber comes
+// or goes. A publish() at that moment may wait until the daemon has run. newest() and await() take no lock.
 //
-// A process that is killed while it holds such a lock never releases it. The daemon then hangs, and so does every
+// A process that is killed while it holds such a mutex never releases it. The daemon then hangs, and so does every
 // publisher to the same subscriber. iceoryx's wait sets and listeners make that likely: the publisher wakes the waiting
-// thread while it holds the lock, and that thread may preempt it. Therefore await() uses none of them and polls for
-// messages every `look_again`, which admission charges (policies/bounds/charges.hpp). Other programs may use them
-// nevertheless.
+// thread while it holds the mutex, and may then be preempted by that thread. Therefore await() does not use them. It
+// polls for messages every `look_again`, which admission charges (policies/bounds/charges.hpp). Other programs may use
+// wait sets and listeners nevertheless.
 //
 // The daemon only connects publishers and subscribers. Without it, existing connections continue, but new ones fail. A
 // restarted daemon does not know the processes of its predecessor. connection_state() reports both cases.
@@ -38,59 +38,61 @@ struct Service {
   std::string service, instance, event;
 };
 
-/// Returns device_lost if the daemon that this process is registered with ended or was replaced. Existing connections
-/// then continue, but new ones fail until this process is restarted.
+/// Checks the connection to the daemon. Returns device_lost if the daemon with which this process is registered has
+/// ended, or was replaced. Existing connections then continue, but new ones fail until this process is restarted.
 [[nodiscard]] Result<> connection_state();
 
 /// One thread at a time may call these functions.
 class Publisher {
  public:
-  /// Opens a publisher of messages with payloads of up to `largest`. Returns refused if there is no daemon, or its
+  /// Opens a publisher of messages with payloads of up to `largest`. Returns refused if no daemon runs, or its shared
   /// memory has no chunks of that size. Returns bad_input if the name is invalid.
   [[nodiscard]] static Result<std::unique_ptr<Publisher>> open(const Service& service, Bytes largest);
   virtual ~Publisher() = default;
 
-  /// Returns memory for the payload of the next message, aligned to 64 bytes, with undefined contents. Returns
-  /// bad_input if the previous loan was neither published nor cancelled, or if `payload` exceeds `largest`. Returns
-  /// out_of_memory if all of the daemon's chunks of this size are in use (iceoryx allocates in this case).
+  /// Returns a loan: shared memory for the payload of the next message, aligned to 64 bytes, with undefined contents.
+  /// Returns bad_input if the previous loan was neither published nor cancelled, or if `payload` exceeds `largest`.
+  /// Returns out_of_memory if all of the daemon's chunks of this size are in use (iceoryx allocates in this case).
   [[nodiscard]] virtual Expected<std::span<std::byte>, Errc> loan(Bytes payload) noexcept = 0;
-  /// Sends the loan. Uses the element, rank, shape, instants and job of `header`. Returns bad_input if these do not
-  /// imply the loan's size; it then stays a loan. Never waits for subscribers: a slow one loses its oldest messages.
+  /// Sends the loan as a message. Its header gets the element type, rank, shape, instants and job of `header`. Returns
+  /// bad_input if type and shape do not imply the loan's size; it then remains a loan. Never waits for subscribers: a
+  /// slow subscriber loses its oldest messages.
   [[nodiscard]] virtual Status publish(const rtexec_message& header) noexcept = 0;
-  /// Returns the loan without sending it, if there is one.
+  /// Gives up the loan without sending it. Has no effect if there is none.
   virtual void cancel() noexcept = 0;
 
   [[nodiscard]] virtual bool has_subscribers() const noexcept = 0;
 };
 
-/// newest() and release() are called by one thread at a time. So is await(), possibly by another thread. wake() and
-/// counts() may be called by any thread.
+/// Threads: one at a time calls newest() and release(), and one at a time, possibly another one, calls await(). Any
+/// thread may call wake() and counts().
 class Subscriber {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(const Service& service);
   virtual ~Subscriber() = default;
 
-  /// Takes all messages from the queue, keeps the newest and returns the others. Returns nullopt if none arrived since
-  /// the last call; that call's message then stays valid, even if its publisher is gone. Otherwise it becomes invalid.
-  /// Returns bad_input if the arrived data are no message; they are skipped.
+  /// Takes all messages from the queue, returns the newest one, and gives the others back to their publishers. If a
+  /// message arrived since the last call, the message of that call becomes invalid. Otherwise this returns nullopt, and
+  /// that message stays valid even if its publisher is gone. Returns bad_input if the arrived data are not a valid
+  /// message; the data are skipped.
   [[nodiscard]] virtual Expected<std::optional<Message>, Errc> newest() noexcept = 0;
-  /// Returns the message of newest() to its publisher, if it is kept. The publisher can reuse that memory, which is in
-  /// caches, for the next message, and needs no other.
+  /// Gives the message of newest() back to its publisher. Has no effect if there is no such message. The publisher can
+  /// then reuse its memory, which is still in caches, for the next message.
   virtual void release() noexcept = 0;
 
   enum class Wake { message, woken, time };
-  /// Waits until newest() would return a message, wake() is called, or `until`. This thread notices a message after up
-  /// to `look_again`.
+  /// Waits until newest() would return a message, wake() is called, or the instant `until`. Returns the reason. A
+  /// message is noticed at most `look_again` after its arrival.
   [[nodiscard]] virtual Expected<Wake, Errc> await(Instant until) noexcept = 0;
   static constexpr Duration look_again = std::chrono::microseconds(500);
-  /// Ends the current await(), or else the next one. Real-time.
+  /// Ends the current await(), or if there is none, the next one. Real-time.
   virtual void wake() noexcept = 0;
 
   struct Counts {
-    std::uint64_t messages = 0;    // returned by newest()
-    std::uint64_t passed_over = 0; // returned unseen because there was a newer one
-    std::uint64_t lost = 0;        // dropped from a full queue before newest() was called
-    std::uint64_t malformed = 0;   // data that were no messages
+    std::uint64_t messages = 0;    // messages that newest() returned
+    std::uint64_t passed_over = 0; // messages that newest() gave back because a newer one had arrived
+    std::uint64_t lost = 0;        // messages that a full queue dropped before newest() was called
+    std::uint64_t malformed = 0;   // received data that were not valid messages
   };
   [[nodiscard]] virtual Counts counts() const noexcept = 0;
 };

@@ -18,11 +18,12 @@ struct ThreadErrors {
   bool any = false;
   bool fatal = false;
   bool ends_at_fatal = false;
-  bool inside = false; // in a call to iceoryx
+  bool inside = false; // this thread is in a call to iceoryx
 };
 thread_local constinit ThreadErrors errors;
 
-/// A stream buffer in front of that of std::cerr, installed for the life of the process.
+/// A stream buffer in front of the one of std::cerr, which drops the output of iceoryx. Installed for the life of the
+/// process.
 class WithoutIceoryx final : public std::streambuf {
  public:
   explicit WithoutIceoryx(std::streambuf* rest) : rest_(rest) {}
@@ -40,7 +41,7 @@ class WithoutIceoryx final : public std::streambuf {
   static bool is_iceoryx() {
     char name[16] = {};
     return errors.inside || (::pthread_getname_np(::pthread_self(), name, sizeof name) == 0 &&
-                             std::string_view(name) == "KeepAlive"); // iceoryx's own thread
+                             std::string_view(name) == "KeepAlive"); // the name of iceoryx's own thread
   }
   std::streambuf* rest_;
 };
@@ -78,7 +79,7 @@ void take_over_errors(void* library) {
   (void)find(library, "_ZN3iox12ErrorHandler8toStringENS_5ErrorE", name_of_error);
 }
 
-/// Fills `binding`. Returns the name of the first missing function, or null.
+/// Fills `binding` with the functions of the library. Returns the name of the first function that it lacks, or null.
 const char* fill(void* library, Binding& binding) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, binding.member)) return symbol

@@ -1,11 +1,11 @@
 // The C binding of Eclipse iceoryx 2.0 as one table of functions, opened at run time (libiceoryx_binding_c.so.2), so
-// that the program also runs where iceoryx is not installed. The types are those of its ABI; a test compares them with
-// iceoryx's headers where these are installed. No other code of rtexec calls iceoryx.
+// that the program also runs where iceoryx is not installed. The types have the layout of its ABI. A test compares them
+// with iceoryx's headers if these are installed. No other code of rtexec calls iceoryx.
 //
-// By default iceoryx ends the process on errors. Its C binding cannot change that, but the error handler of its C++
-// library can. The handler is replaced if the library exports it under the name known here; errors are then kept for
-// the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A stream buffer in front of
-// std::cerr's drops this output and passes on all other output.
+// By default iceoryx ends the process on errors. Its C binding cannot change that, but replacing the error handler of
+// its C++ library does. The handler is replaced if the library exports it under the known symbol name; errors are then
+// kept for the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A stream buffer in front
+// of the one of std::cerr drops this output, and passes on all other output.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -47,7 +47,7 @@ struct SubscriberOptions {
   std::uint64_t check = 0;
 };
 
-/// The values of iox_AllocationResult and iox_ChunkReceiveResult that are distinguished here.
+/// Those values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes.
 inline constexpr unsigned allocated = 8;
 inline constexpr unsigned received = 3;
 
@@ -80,7 +80,7 @@ struct ChunkHeader {
   std::uint8_t reserved = 0;
   std::uint16_t user_header_id = 0;
   std::uint64_t origin = 0;   // identifies the publisher
-  std::uint64_t sequence = 0; // number of the message of that publisher
+  std::uint64_t sequence = 0; // number of the message, counted by its publisher
   std::uint32_t user_header_size = 0;
   std::uint32_t payload_size = 0;
   std::uint32_t payload_alignment = 0;
@@ -88,14 +88,14 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 40);
 
-/// Opens the library, once for the process, silences its log, and replaces its error handler. Returns unsupported if it
-/// is not installed (with the packages to install), or has another version.
+/// Opens the library, silences its log, and replaces its error handler. Further calls return the same binding. Returns
+/// unsupported if the library is not installed (with the packages to install), or has another version.
 [[nodiscard]] Result<const Binding*> open_binding();
-/// Opens the binding from `library`.
+/// Opens the binding from the shared object `library`.
 [[nodiscard]] Result<Binding> load_binding(const char* library);
 
-/// A scope around calls to iceoryx: keeps their errors, and drops their output to std::cerr. One object at a time on a
-/// thread; a new one begins without errors.
+/// A scope for calls to iceoryx by this thread. It keeps their errors, and drops their output to std::cerr. A thread
+/// may have one object at a time. A new object has no errors.
 class Call {
  public:
   Call() noexcept;
@@ -107,7 +107,8 @@ class Call {
   [[nodiscard]] bool met_fatal_error() const noexcept;
   /// Returns iceoryx's name of the last error; "" if there was none, or errors are not available.
   [[nodiscard]] std::string last_error() const;
-  /// Makes this thread wait forever after a fatal error. For a thread that may be left behind.
+  /// From now on, a fatal error makes this thread wait forever, instead of returning to iceoryx, which would end the
+  /// process. For threads that nobody joins.
   void end_thread_at_fatal_errors() noexcept;
 };
 

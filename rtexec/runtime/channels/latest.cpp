@@ -5,7 +5,8 @@
 
 namespace rtexec::channels {
 
-/// The slots: `kept` values, one for each reader to hold, and one to write to.
+/// There are enough slots for the newest `kept` values, for one value that each reader may still read, and for the next
+/// value.
 Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where)
     : size_(size),
       distance_(round_up(Bytes{size}, Bytes{256}).count),
@@ -21,9 +22,10 @@ void Latest::lie_at(std::byte* memory) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
 }
 
-/// Returns a slot that is not read. A reader announces the slot that it will read, and then checks that its value is
-/// still there. The writer invalidates the slot, and then checks that no reader has announced it. Both use one total
-/// order, so the second one sees the first.
+/// Returns a slot that no reader reads, and whose value need not be kept. A reader first announces the slot that it
+/// will read, and then checks that the value is still there. The writer first invalidates the slot, and then checks
+/// that no reader has announced it. All these operations are sequentially consistent, so that whichever side comes
+/// second sees what the other one did.
 Latest::Slot& Latest::free_slot() noexcept {
   const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
   for (;;)
@@ -55,8 +57,8 @@ bool Latest::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
-/// Returns the newest visible value. A search of all slots counts only if no value was written meanwhile. Otherwise the
-/// newest value may have moved to a slot already searched, and the previous one may be gone.
+/// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile, because that
+/// value may be in a slot that was already searched, while the previous value is gone.
 std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
     const std::uint64_t versions = versions_.load();

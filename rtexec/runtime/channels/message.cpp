@@ -42,7 +42,7 @@ std::optional<Message> read_message(std::span<const std::byte> bytes) noexcept {
   if (bytes.size() < RTEXEC_MESSAGE_HEADER) return std::nullopt;
   const auto& header = *reinterpret_cast<const rtexec_message*>(bytes.data());
   if (header.magic != RTEXEC_MESSAGE_MAGIC || header.version != RTEXEC_MESSAGE_VERSION) return std::nullopt;
-  const std::uint64_t size = header.bytes; // read once: the writer may still change it
+  const std::uint64_t size = header.bytes; // read only once, because the writer may still change it
   if (size > bytes.size() - RTEXEC_MESSAGE_HEADER || payload_size(header) != Bytes{size}) return std::nullopt;
   return Message{.header = &header, .payload = bytes.subspan(RTEXEC_MESSAGE_HEADER, size)};
 }

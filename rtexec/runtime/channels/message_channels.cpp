@@ -67,7 +67,7 @@ Result<> MessageSource::open() {
   return {};
 }
 
-/// The subscriber has already skipped data that are no message.
+/// newest() returns bad_input for data that are not a valid message, and has then already skipped them.
 Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
   const auto message = subscriber_->newest();
   if (!message) return Unexpected(message.error());
@@ -75,7 +75,7 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
     return sampled_ ? Expected<Sample, Errc>(Sample{.sampled = *sampled_, .fresh = false}) : Unexpected(Errc::stale);
   const Status taken = take(**message, into);
   const std::int64_t sampled = (*message)->header->sampled_ns;
-  subscriber_->release(); // its data are in the tensor now
+  subscriber_->release(); // the message is no longer needed, because the tensor has its data
   if (!taken) {
     misfits_.fetch_add(1, std::memory_order_relaxed);
     return Unexpected(taken.error());
@@ -86,7 +86,8 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
-  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the writer may still change the header
+  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the size is checked, too, because the
+                                                                           // writer may still change the header
     copy_bytes(message.payload, into.bytes);
     return {};
   }

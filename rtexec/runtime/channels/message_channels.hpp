@@ -1,4 +1,4 @@
-// Inputs from messages of other processes, and outputs as messages to other processes (<rtexec/message.h>), through
+// A source that reads messages of other processes, and a sink that sends messages to them (<rtexec/message.h>), by
 // iceoryx.
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace rtexec::channels {
 
-/// Parses "SERVICE/INSTANCE/EVENT".
+/// Returns the name of the service in a text "SERVICE/INSTANCE/EVENT".
 [[nodiscard]] iceoryx::Service service_of(const std::string& text);
 
-/// Reads the newest message. Its values must have the tensor's type and shape. For an input that takes pictures it may
-/// also be uint8 [height, width, 3] as red, green and blue; it is sampled like a camera's picture, by `preprocessing`.
-/// Other messages fail the job.
+/// A source that reads the newest message. The message must have the tensor's type and shape. For an input that takes
+/// pictures it may also be a picture: uint8 [height, width, 3], as red, green and blue. The picture is sampled by
+/// `preprocessing`, like that of a camera. A job that meets any other message fails.
 class MessageSource final : public Source {
  public:
-  /// Makes a source. Returns bad_input if `preprocessing` is given, and `tensor` cannot take pictures with it.
+  /// Makes a source. Returns bad_input if the task set gives a preprocessing with which `tensor` cannot take pictures.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(iceoryx::Service service, const Tensor& tensor,
                                                             const Preprocessing& preprocessing);
 
@@ -44,27 +44,28 @@ class MessageSource final : public Source {
   const std::string wanted_; // the tensor's type and shape, in words
   std::optional<tasks::FrameSampler> sampler_;
   std::unique_ptr<iceoryx::Subscriber> subscriber_;
-  std::optional<Instant> sampled_; // of the last message that was taken
+  std::optional<Instant> sampled_; // sampling instant of the last message that was read
   std::atomic<std::uint64_t> misfits_{0};
 };
 
-/// Sends one output as a message: a tensor unchanged, boxes as float32 [n, 6].
+/// A sink that sends one output as a message: a tensor as it is, boxes as float32 [n, 6].
 class MessageSink final : public Sink {
  public:
-  /// `workload` outlives this.
+  /// `workload` must outlive this object.
   MessageSink(iceoryx::Service service, const Workload& workload, Output output)
       : service_(std::move(service)), workload_(workload), output_(output) {}
 
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
-  /// Fills a message and does not send it.
+  /// Fills a message without sending it.
   void rehearse(const OutputJob& results) noexcept override;
   [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
   [[nodiscard]] std::string failure() const override;
 
  private:
-  /// Fills a loan with the results, and describes it in `header`.
+  /// Gets shared memory from the publisher (Publisher::loan()), writes the results into it, and describes them in
+  /// `header`.
   [[nodiscard]] Status fill(const OutputJob& results, rtexec_message& header) noexcept;
 
   const iceoryx::Service service_;

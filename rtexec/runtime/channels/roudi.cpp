@@ -49,7 +49,7 @@ bool others_use_it(pid_t daemon) {
   return false;
 }
 
-/// The daemon that this process started; the destructor ends it.
+/// The daemon, started as a child of this process. The destructor ends it.
 class Child {
  public:
   Child() = default;
@@ -70,7 +70,7 @@ class Child {
     if (process_ > 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) process_ = 0;
     return process_ > 0;
   }
-  /// Returns its output so far, without terminal colours.
+  /// Returns the daemon's output so far, without terminal colours.
   [[nodiscard]] std::string said() const {
     std::string text(2000, '\0');
     const ssize_t size = ::pread(log_.number(), text.data(), text.size(), 0);
@@ -89,8 +89,8 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t files;
 
-  /// Sets up an ordinary process, independent of the calling thread's scheduling and signal mask, that the terminal's
-  /// signals do not reach.
+  /// Settings of an ordinary process: it does not inherit the scheduling class and signal mask of the calling thread,
+  /// and does not get the terminal's signals.
   explicit SpawnSettings(int log) {
     ::posix_spawnattr_init(&attributes);
     ::posix_spawnattr_setflags(
@@ -150,7 +150,7 @@ Result<> ensure_daemon() {
   if (const auto started = child.start(); !started) return started;
   for (const Instant end = hal::now() + patience; hal::now() < end; hal::sleep_until(hal::now() + 10ms)) {
     if (daemon_listens()) return {};
-    // If two are started at the same moment, one finds the other.
+    // If two processes start a daemon at the same moment, one daemon finds the other one and ends, which is no error.
     if (!child.runs() && child.said().find(found_another) == std::string::npos)
       return fail(Errc::refused, "iceoryx's daemon (iox-roudi) ended as soon as it was started: " + child.said());
   }

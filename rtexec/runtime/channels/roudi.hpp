@@ -1,5 +1,5 @@
-// Finds RouDi, the daemon of iceoryx, or starts it as a child of this process that ends with it. The daemon gives
-// processes their shared memory, and connects publishers with subscribers. Set-up code.
+// Finds RouDi, the daemon of iceoryx. If it does not run, starts it as a child of this process, which ends with the
+// process. The daemon gives processes their shared memory, and connects publishers with subscribers. Set-up code.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,16 +8,17 @@
 
 namespace rtexec::channels::iceoryx {
 
-/// Returns true if a daemon listens.
+/// Returns true if a daemon runs and accepts processes.
 [[nodiscard]] bool daemon_listens();
 
-/// Identifies the daemon's shared memory, which differs between a daemon and its successor; 0 if there is none.
+/// Returns a number that identifies the daemon's shared memory, and so distinguishes a daemon from its successor.
+/// Returns 0 if there is no such memory.
 [[nodiscard]] std::uint64_t daemon_memory();
 
-/// Returns once a daemon listens: a running one, or else `iox-roudi` of PATH, whose output is kept for errors. A
-/// started daemon is ended when this process exits, unless another visible process has its memory mapped by then. A
-/// killed process leaves its daemon behind for later processes. Returns an error if the daemon is not installed (with
-/// the package to install), or did not come up (with its output).
+/// Makes sure that a daemon listens, and returns then. If none does, starts `iox-roudi` of PATH, whose output is kept
+/// for errors. When this process exits, it ends the daemon that it started, unless another process that it can see has
+/// mapped the daemon's memory. If this process is killed, its daemon remains for later processes. Returns an error if
+/// the daemon is not installed (with the package to install), or did not start to listen (with its output).
 [[nodiscard]] Result<> ensure_daemon();
 
 } // namespace rtexec::channels::iceoryx

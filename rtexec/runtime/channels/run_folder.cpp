@@ -38,7 +38,8 @@ Result<> check_link(const fs::path& base) {
                                    "another folder");
 }
 
-/// Makes a folder in `base` that did not exist; two runs may start within a second.
+/// Makes a new folder in `base`, named by the time. If the name exists, because two runs start within a second, chooses
+/// another name.
 Result<fs::path> make_new_folder(const fs::path& base) {
   const std::string name = time_stamp();
   std::error_code error;
@@ -49,7 +50,7 @@ Result<fs::path> make_new_folder(const fs::path& base) {
   }
 }
 
-/// Replaces the link atomically, so that a reader always finds one.
+/// Points the link `latest` to `folder`. Replaces it atomically, so that a reader always finds a link.
 Result<> set_link(const fs::path& base, const fs::path& folder) {
   const fs::path temporary = folder.string() + "." + link_name;
   std::error_code error;
@@ -74,7 +75,7 @@ Result<> RunFolder::make() {
 Result<> RunFolder::check() const {
   if (auto ok = check_link(base_); !ok) return ok;
   std::error_code error;
-  fs::path there = fs::absolute(base_, error); // or the nearest existing parent folder
+  fs::path there = fs::absolute(base_, error); // `base_`, or its nearest existing parent folder
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   if (!fs::is_directory(there, error)) return io_error(base_, std::make_error_code(std::errc::not_a_directory));
   if (::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};

@@ -1,5 +1,5 @@
-// The folder of one run, BASE/2026-11-28T17-08-00 (UTC), in a folder that the user names, and the link BASE/latest to
-// it. Folders of earlier runs are kept.
+// The folder for the results of one run: BASE/2026-11-28T17-08-00 (UTC), where the user names the folder BASE.
+// BASE/latest is a link to it. Folders of earlier runs are kept.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::channels {
 
-/// Not thread-safe: for set-up.
+/// Not thread-safe; for set-up only.
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path base) : base_(std::move(base)) {}
@@ -16,7 +16,7 @@ class RunFolder {
   /// Makes the folder, and points BASE/latest to it; only the first call has an effect. Returns io_error if the folder
   /// cannot be made, bad_input if BASE/latest exists and is no symbolic link.
   [[nodiscard]] Result<> make();
-  /// Checks the preconditions of make(), and makes nothing. Returns the errors of make().
+  /// Checks if make() would succeed, without making anything. Returns the errors of make().
   [[nodiscard]] Result<> check() const;
   /// Returns the folder of the run; empty before make().
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

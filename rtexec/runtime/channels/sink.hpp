@@ -19,25 +19,27 @@ class Sink {
 
   /// Acquires the resources that the sink needs. Called once, before the first job, when the workload is bound.
   [[nodiscard]] virtual Result<> open() { return {}; }
-  /// Checks if open() would succeed. Called instead of open(), possibly without a bound workload. The sink's destructor
-  /// releases everything. Absent: it needs no resources.
+  /// Checks if open() would succeed, and returns its result. Called instead of open(), possibly before the workload is
+  /// bound. The destructor releases what this acquired. Returns nullopt if the sink needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
-  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread; the rules
-  /// of put() hold.
+  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread; for which
+  /// the rules of put() hold.
   virtual void begin() noexcept {}
-  /// Copies the results that it needs. Called on the task's completion thread, in the last CPU part: no allocation, no
-  /// lock, no call that blocks. Returns false if there was no room, and the results are dropped.
+  /// Copies the results that the sink needs. Called on the task's completion thread, in the last CPU part. Must not
+  /// allocate, take a lock, or block. Returns false if there is no room, so that the results are dropped.
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
-  /// Warms up with the job before the first one: brings the memory that put() needs into use, and forwards nothing.
+  /// Called instead of put() for the warm-up job. Touches the memory and the code that put() will use, and forwards
+  /// nothing.
   virtual void rehearse(const OutputJob&) noexcept {}
-  /// Returns true if put() reads the bytes of output `output`. If no sink does, they need not be filled.
+  /// Returns true if put() reads the bytes of the output with this number. If no sink reads them, the workload need not
+  /// fill them.
   [[nodiscard]] virtual bool reads(std::size_t) const { return true; }
-  /// Forwards all results that were taken, or lets failure() return the reason. Called once, after the last job.
-  /// Blocks.
+  /// Forwards all results that put() took. If that is impossible, failure() then returns the reason. Called once, after
+  /// the last job. May block.
   virtual void close() {}
-  /// Returns the number of results that were taken and could not be forwarded. Any thread.
+  /// Returns the number of results that put() took but that could not be forwarded. Any thread.
   [[nodiscard]] virtual std::uint64_t lost() const noexcept { return 0; }
-  /// Returns the last failure, its place and a remedy; empty: none. Any thread.
+  /// Returns the last failure, where it occurred, and a remedy. Empty: no failure. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 

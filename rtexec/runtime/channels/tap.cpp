@@ -9,7 +9,8 @@
 namespace rtexec::channels {
 namespace {
 
-/// Returns the preprocessing of the input. An entry without a name is for the only input.
+/// Returns the preprocessing that the task set gives for the input. An entry without a tensor's name is for the only
+/// input.
 Preprocessing preprocessing_of(const Task& task, const Tensor& input) {
   const auto asked = std::ranges::find_if(
       task.inputs, [&](const TaskInput& each) { return each.tensor.empty() || each.tensor == input.name; });
@@ -36,7 +37,8 @@ Result<> Tap::connect(const Task& task, const Workload& workload) {
   return {};
 }
 
-/// Measures the longest copy of the largest results of a job, from and to memory that is in no cache.
+/// Measures how long it takes to copy an input of `size` bytes and the largest possible results, with memory that is in
+/// no cache. Returns the longest time of some trials.
 Duration Tap::longest_copy(std::size_t size) {
   constexpr std::size_t caches = 32 << 20;
   constexpr int tries = 12;
@@ -57,7 +59,7 @@ Duration Tap::longest_copy(std::size_t size) {
   return longest;
 }
 
-/// Takes a copy if it is due. Missed copies are not caught up after a pause.
+/// Copies the input and the results, if a copy is due. After a pause, missed copies are not caught up.
 void Tap::take(const OutputJob& results) noexcept {
   const Instant now = hal::now();
   const Input input = workload_->inputs()[input_].bytes;

@@ -1,8 +1,8 @@
-// Observes one task while it runs. Copies its input picture and the objects recognised in it, at most ten times a
-// second, in the last CPU part of a job.
+// A tap observes one task during a run, for a viewer. In the last CPU part of some jobs, at most ten times a second on
+// average, it copies the input picture and the objects that the job recognised.
 //
-// Ownership: shared by the run, which writes by take(), and by the viewer; neither waits for the other. connect()
-// allocates all memory.
+// Ownership: the run and the viewer share a tap. The run calls take(), the viewer newest(), and neither waits for the
+// other. connect() allocates all memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,45 +25,46 @@ namespace rtexec::channels {
 
 class Tap {
  public:
-  /// The mean time from one copy to the next. The last parts of all other jobs are as long as without a tap.
+  /// The mean time from one copy to the next. Jobs for which no copy is made take no longer than without a tap.
   static constexpr Duration interval = std::chrono::milliseconds(100);
 
   explicit Tap(std::string task) : task_(std::move(task)) {}
 
   [[nodiscard]] const std::string& task() const noexcept { return task_; }
 
-  /// Connects the tap to the task's workload, which outlives the run. Set-up, called once. Returns bad_input if the
-  /// task has no input that is a picture.
+  /// Connects the tap to the task's workload, which must outlive the run. Set-up, called once. Returns bad_input if no
+  /// input of the task is a picture.
   [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
-  /// Returns the input that is shown. Valid after connect().
+  /// Returns the number of the input that is shown. Valid after connect().
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
-  /// Returns the maximum time that a copy adds to a last part: twice the longest of some trials with memory that is in
-  /// no cache. It is no proved bound. Valid after connect().
+  /// Returns the maximum time that a copy is assumed to add to the last part of a job. It is twice the longest of some
+  /// trials with memory that is in no cache, and not a proved bound. Valid after connect().
   [[nodiscard]] Duration cost() const noexcept { return cost_; }
-  /// True if there can be more than the picture: the task runs a detector or a classifier.
+  /// True if the task runs a detector or a classifier, so that there are results to show in addition to the picture.
   [[nodiscard]] bool recognises() const noexcept {
     return workload_ != nullptr && workload_->recognises() != Recognition::nothing;
   }
-  /// Returns the conversion from the tensor to a picture.
+  /// Returns the object that converts the values of the input tensor to a picture.
   [[nodiscard]] const tasks::TensorPicture& pictures() const noexcept { return *pictures_; }
 
   /// Copies the input and the results, if a copy is due. Called on the task's completion thread.
   void take(const OutputJob& results) noexcept;
 
   struct Seen {
-    std::uint64_t number = 0; // number of the copy, from 1
+    std::uint64_t number = 0; // number of the copy, counted from 1
     std::uint64_t job = 0;
-    Instant sampled{}; // when the input was sampled
+    Instant sampled{}; // the instant at which the input was sampled
     Instant taken{};
     std::span<const std::byte> input;
-    std::span<const Box> boxes;           // of a detector
-    std::span<const RankedClass> classes; // of a classifier
+    std::span<const Box> boxes;           // results of a detector
+    std::span<const RankedClass> classes; // results of a classifier
   };
-  /// Returns the newest copy, which stays unchanged until the next call; nullopt if there is none yet. One thread.
+  /// Returns the newest copy, which stays unchanged until the next call. Returns nullopt if there is none yet. Called
+  /// by one thread.
   [[nodiscard]] std::optional<Seen> newest() noexcept;
 
  private:
-  /// The header before the input's values.
+  /// The header of a copy; the values of the input follow it.
   struct Head {
     std::uint64_t job = 0;
     Instant taken{};
@@ -79,11 +80,11 @@ class Tap {
 
   const std::string task_;
   const Workload* workload_ = nullptr;
-  std::size_t input_ = 0; // its number
-  std::size_t size_ = 0;  // its size in bytes
+  std::size_t input_ = 0; // the number of the input that is shown
+  std::size_t size_ = 0;  // the size of that input in bytes
   std::optional<tasks::TensorPicture> pictures_;
   std::unique_ptr<Latest> latest_;
-  Instant next_{}; // completion thread
+  Instant next_{}; // instant at which the next copy is due; completion thread
   Duration cost_{0};
 };
 

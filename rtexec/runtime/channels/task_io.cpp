@@ -61,9 +61,10 @@ std::vector<TaskIo::Tried> TaskIo::try_out() {
   return all;
 }
 
-/// Applies `sample` to `read`. Returns false if reading ends here. If there never was a value, none can be reused. An
-/// unfit message from another process fails the job that meets it, but not the warm-up. Its sampling instant is
-/// clamped, because it is not trusted and sums must not overflow.
+/// Updates `read` by `sample`, the result of reading `input`. Returns false if the further inputs need not be read.
+/// on_stale = "reuse" drops the job if there never was a value. A message of another process that does not fit the
+/// tensor fails a job, but not the warm-up. The sampling instant is clamped, because other processes may give any value
+/// and sums must not overflow.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
@@ -87,7 +88,8 @@ bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& samp
   return false;
 }
 
-/// Calls on_input. If the program has no new value, the inputs stay unchanged.
+/// Calls on_input, and returns its result as a sample. If the program has no new value, the inputs keep the values of
+/// the previous job.
 Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept {
   InputJob asked{.job = job, .release = release, .inputs = workload_.inputs(), .sampled = sampled};
   const Status answer = callbacks_.on_input(asked);
@@ -153,7 +155,7 @@ void TaskIo::report(std::vector<ChannelReport>& all) const {
     if (channel.name.empty()) return;
     const auto value = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
     const std::uint64_t taken = value(channel.counts->moved);
-    lost = std::min(lost, taken); // the newest results may not be counted yet
+    lost = std::min(lost, taken); // `lost` may already contain results that `moved` does not
     all.push_back({.task = task_,
                    .name = channel.name,
                    .input = input,

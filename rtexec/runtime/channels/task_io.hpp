@@ -1,8 +1,8 @@
-// The inputs and outputs of one task of a run: fills its workload's inputs at the beginning of each job, and forwards
-// its outputs at the end.
+// The inputs and outputs of one task of a run. Fills the inputs of the task's workload at the beginning of each job,
+// and forwards the outputs at its end.
 //
-// Ownership: it owns its sources and sinks; the workload outlives it. Threads: read() runs on the release thread,
-// write() on the completion thread, report() on any.
+// Ownership: a TaskIo owns its sources and sinks, and its workload must outlive it. Threads: read() runs on the release
+// thread, write() on the completion thread, report() on any thread.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -24,56 +24,59 @@ class TaskIo {
  public:
   TaskIo(std::string task, const Workload& workload, TaskCallbacks callbacks);
 
-  // Set-up. `name` appears in reports; with an empty name the channel is not reported.
+  // The next two functions may be called during set-up only. `name` is the channel's name in reports. If it is empty,
+  // the channel is not reported.
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
-  /// Returns true if code on the host reads the bytes of output `output`.
+  /// Returns true if code on the host reads the bytes of the output with this number.
   [[nodiscard]] bool reads(std::size_t output) const;
-  /// Sets the reaction to an on_input without a new value. Only the first call has an effect.
+  /// Sets the reaction if on_input has no new value. Only the first call has an effect.
   void answer_program(OnStale on_stale) noexcept;
 
   /// Opens all sources and sinks. Called after the workload is bound.
   [[nodiscard]] Result<> open();
   struct Tried {
-    std::string name; // of the input or output, as in reports
+    std::string name; // the channel's name in reports
     Result<> outcome;
   };
-  /// Checks if each input and output that needs resources of the machine would get them. Called instead of open(),
-  /// before any workload is bound. The resources are released when this object is destroyed.
+  /// Checks for each source and sink that needs resources of the machine if it would get them, and returns the results.
+  /// Called instead of open(), before any workload is bound. The destructor releases the resources.
   [[nodiscard]] std::vector<Tried> try_out();
 
   struct Read {
-    /// stale: there is no new value, and the job fails; other errors of the sources and of on_input
+    /// If it is an error, the job fails: `stale` if an input with on_stale = "miss" has no new value, else the error of
+    /// a source or of on_input
     Status outcome;
-    bool drops = false; // there is no new value, and the job must not be executed
+    bool drops = false; // true: an input has no new value, and the job must not be executed
     Instant sampled{};  // the oldest sampling instant of the inputs
-    // Counts of the reported inputs, as far as they were read.
+    // Numbers of inputs that were read; inputs that reports do not name are not counted.
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // inputs without a new value
   };
-  /// The purpose of reading inputs. `measurement` and `rehearsal`, the warm-up, accept stale values. Only `rehearsal`
-  /// changes no counters.
+  /// The purpose of reading inputs: for a normal job, for a job that is measured, or for the warm-up (`rehearsal`). The
+  /// last two accept stale values. Only a rehearsal changes no counters.
   enum class For { job, measurement, rehearsal };
-  /// Fills all inputs for job `job`.
+  /// Fills all inputs for job `job`, released at `release`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
-  /// Lets the sources keep up. Returns true if this must be called again, at least once each period. Called on the
-  /// release thread, before the first job.
+  /// Calls Source::keep_up() for all sources, which drops old values. Returns true if this must be called again, at
+  /// least once in each period. Called on the release thread, before the first job.
   [[nodiscard]] bool keep_up() noexcept;
-  /// Waits until the first source that can release jobs has a new value, or wake() is called. Returns true if there is
-  /// a new value; an error if the source failed. Called on the release thread of a task that its inputs release.
+  /// Waits until the source that releases the task's jobs has a new value, or wake() is called. That is the first
+  /// source that can release jobs. Returns true if there is a new value, or an error if the source failed. Called on
+  /// the release thread of a task with trigger = "input".
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
   /// Returns true if there is a source that can release jobs.
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
-  /// Returns the number of values of that source that no job could take.
+  /// Returns the number of values of that source that no job could use.
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Ends await(). Any thread.
   void wake() noexcept;
-  /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`rehearsing`) only on_output gets them.
+  /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`rehearsing`), only on_output gets them.
   /// Returns the number of sinks that dropped them.
   std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
 
-  /// Closes the sinks. Called after the last job. Failures of its results are known afterwards, too.
+  /// Closes the sinks, so that reports include failures with the last results. Called after the last job.
   void close();
 
   void report(std::vector<ChannelReport>& all) const;
@@ -91,7 +94,7 @@ class TaskIo {
     std::size_t tensor = 0;
     std::unique_ptr<Source> source;
     OnStale on_stale = OnStale::reuse;
-    bool untaken = false; // a new value was read for jobs that were then dropped
+    bool untaken = false; // true: a new value was read for a job that was then dropped, and the next job uses it
   };
   struct Output : Channel {
     std::unique_ptr<Sink> sink;
@@ -105,7 +108,7 @@ class TaskIo {
   const Workload& workload_;
   TaskCallbacks callbacks_;
   std::vector<Input> inputs_;
-  Input program_; // has no source
+  Input program_; // the channel of on_input, which has no source
   bool program_answered_ = false;
   std::vector<Output> outputs_;
 };

@@ -25,8 +25,9 @@ bool TaskSink::put(const OutputJob& results) noexcept {
   return true;
 }
 
-/// Returns the newest visible value. Without logical execution time all values are visible: at a given instant there
-/// might be none, if the writer has replaced the older values meanwhile.
+/// Reads the newest value that is visible at the release. Without logical execution time it reads the newest of all
+/// values. At a given instant there might then be none, because the writer may have replaced the values of that time
+/// meanwhile.
 Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const Tensor& into) noexcept {
   const auto value = latest_->newest(reader_, communication_ == Communication::let ? release : Instant::max());
   if (!value) return Unexpected(Errc::stale);

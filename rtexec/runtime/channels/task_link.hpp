@@ -1,4 +1,5 @@
-// Links an output of one task to inputs of others of the same set: a sink and sources around one Latest.
+// Connects an output of one task to inputs of other tasks of the same set: a sink and some sources share one mailbox
+// (latest.hpp).
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -11,14 +12,14 @@
 
 namespace rtexec::channels {
 
-/// Returns the number of newest values that must be kept for `reader`. Under logical execution time it reads the value
-/// at its release, but may do so as late as its deadline.
+/// Returns the number of newest values that must be kept for `reader`. Under logical execution time the reader needs
+/// the value that was visible at its release, but may read it as late as its deadline.
 [[nodiscard]] std::size_t values_to_keep(Communication communication, const Task& writer, const Task& reader);
 
 class TaskSink final : public Sink {
  public:
-  /// `appears_after`: the time after the release at which values become visible, but not before they exist. Absent:
-  /// they become visible at once.
+  /// `appears_after` is the time from the release of a job until its value becomes visible, or later if the value does
+  /// not exist by then. Absent: values become visible at once.
   TaskSink(std::shared_ptr<Latest> latest, Output output, std::optional<Duration> appears_after)
       : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
@@ -37,7 +38,7 @@ class TaskSource : public Source {
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept final;
 
  protected:
-  /// `fresh`: the value is not that of the previous call.
+  /// Copies the value into the tensor. `fresh` is false if it is the same value as in the previous call.
   virtual void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept;
   [[nodiscard]] const Latest& latest() const noexcept { return *latest_; }
 
@@ -45,12 +46,13 @@ class TaskSource : public Source {
   std::shared_ptr<Latest> latest_;
   std::size_t reader_;
   Communication communication_;
-  std::optional<std::uint64_t> last_; // version
+  std::optional<std::uint64_t> last_; // version of the value of the previous fetch()
 };
 
-// Sink and source for values on the device, whose memory outlives the workloads. An execution of `workload` writes its
-// output there, or reads its input from there. A job's output becomes visible in its last part. The input that a job
-// reads stays unchanged until the next job begins. So executions need not wait for each other.
+// The sink and the source for values that stay on the device, in memory that outlives the workloads. Executions of the
+// writing workload write their output into that memory, and executions of the reading workloads read their input from
+// it. A job's output becomes visible in its last CPU part. The input of a job stays unchanged until the task's next job
+// begins. So executions need not wait for each other.
 
 class DeviceSink final : public Sink {
  public:
@@ -73,7 +75,7 @@ class DeviceSource final : public TaskSource {
   DeviceSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication, Workload& workload,
                std::size_t input)
       : TaskSource(std::move(latest), reader, communication), workload_(workload), input_(input) {}
-  /// Sets memory for jobs that execute before there is a value.
+  /// Sets the address of the memory that jobs read before there is a value.
   [[nodiscard]] Result<> open() override;
 
  private:

@@ -17,13 +17,13 @@
 
 namespace rtexec {
 
-/// The entry of one BandwidthLocks object, normally one for each process. Its owner also holds the file lock on its
-/// byte, which the kernel releases when the process ends. Process numbers prove nothing, because they are reused, and
-/// other namespaces have their own.
+/// The entry in the page for one BandwidthLocks object; normally each process has one. The process that owns the entry
+/// also holds a file lock on the entry's byte of the file, which the kernel releases when the process ends. Process
+/// numbers cannot show this, because they are reused, and other PID namespaces have numbers of their own.
 struct alignas(64) BandwidthLocks::Place {
-  std::atomic<std::int32_t> process{0}; // 0: free
+  std::atomic<std::int32_t> process{0}; // the owner; 0: the entry is free
   std::atomic<std::uint32_t> locks{0}, busy{0};
-  // The last instants at which one of them became 0, ns on CLOCK_MONOTONIC
+  // The last instants at which `locks` and `busy` became 0, ns on CLOCK_MONOTONIC
   std::atomic<std::int64_t> unlocked_at{0}, left_at{0};
 
   void clear() noexcept {
@@ -35,10 +35,10 @@ struct alignas(64) BandwidthLocks::Place {
   }
 };
 
-/// A new file is all zeros, which is a page without holders.
+/// The contents of the shared file. A new file is all zeros, which is a page on which nobody holds a lock.
 struct BandwidthLocks::Page {
   std::atomic<std::uint64_t> layout{0};
-  std::atomic<std::uint32_t> used{0}; // number of places ever used: regulating threads read no others
+  std::atomic<std::uint32_t> used{0}; // number of entries that were ever used; regulating threads read only these
   std::array<Place, max_processes> places;
 };
 
@@ -46,8 +46,8 @@ namespace {
 
 constexpr std::uint64_t this_layout = 0x7274'6578'6563'0003; // "rtexec", version 3
 
-/// Locks the place's byte. The lock belongs to the open file and not to the process, so that it also separates two
-/// users in one process.
+/// Takes or releases the file lock on the byte of an entry. Returns false if another object holds it. The lock belongs
+/// to the open file and not to the process, so that it also separates two objects in one process.
 bool own(int file, std::size_t place, short type) noexcept {
   struct flock range {};
   range.l_type = type;
@@ -68,14 +68,14 @@ int open_page(const std::filesystem::path& file) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (const int there = ::open(file.c_str(), flags); there >= 0 || errno != ENOENT) return there;
     const int made = ::open(file.c_str(), flags | O_CREAT | O_EXCL, 0660);
-    if (made >= 0) ::fchmod(made, 0660); // independent of the umask
+    if (made >= 0) ::fchmod(made, 0660); // makes the mode independent of the umask
     if (made >= 0 || errno != EEXIST) return made;
   }
   return ::open(file.c_str(), flags);
 }
 
-/// Returns the reason why the file's owner is not trusted. A user who can write the file can shorten it, and so end
-/// every process that has it mapped. Empty: the owner is root or this user, who choose other writers themselves.
+/// Returns the reason why the file's owner is not trusted. A user who can write the file can shorten it, and so kill
+/// every process that has it mapped. Empty: the owner is root or this user, who decide themselves who else may write.
 std::string mistrust(int file) {
   struct stat found {};
   if (::fstat(file, &found) != 0) return hal::errno_text(errno);
@@ -84,7 +84,8 @@ std::string mistrust(int file) {
          ", who could end this process by shortening it; end its users and delete it";
 }
 
-/// Allocates the file's memory: writing to a page that a full /dev/shm cannot provide would end the process.
+/// Allocates the file's memory in advance. Otherwise, if /dev/shm is full, writing to the mapped file would kill the
+/// process. Returns 0, or -1 with errno set.
 int grow(int file, std::size_t size) {
   if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;
   struct stat found {};
@@ -99,7 +100,7 @@ void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
-  // The instant is stored before the end is visible
+  // The instant must be stored before others can see that the count is 0
   if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }
@@ -128,7 +129,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   for (std::size_t i = 0; i < max_processes; ++i) {
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
-    locks.place_->clear(); // left by a process that died
+    locks.place_->clear(); // contents left by a process that died
     raise_to(locks.page_->used, static_cast<std::uint32_t>(i + 1));
     locks.place_->process.store(::getpid());
     locks.forget_dead();
@@ -138,7 +139,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
 }
 
 BandwidthLocks::~BandwidthLocks() {
-  // A forked child has its parent's place, and does not release it.
+  // A forked child has a copy of its parent's object, and must not release the parent's entry.
   if (place_ != nullptr && place_->process.load() == ::getpid()) {
     place_->clear();
     own(file_, static_cast<std::size_t>(place_ - page_->places.data()), F_UNLCK);

@@ -1,4 +1,5 @@
-// Plans the domains from the options of the set: the regulated cores, their budgets, and their counters.
+// Plans bandwidth regulation by the options of the task set: which cores are regulated, with which budgets and by which
+// counters. A domain is a core, or some cores that share one counter and budget.
 #include "rtexec/runtime/regulation/regulation.hpp"
 
 #include "config/names.hpp"
@@ -50,8 +51,8 @@ class Checker {
       check_budget(*tasks_.bandwidth.best_effort, core == cores_.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
-  /// Checks the event of the counter, that a core can move as much as `budget`, and that a period holds at least one
-  /// line.
+  /// Adds an error if the event of the core's counter does not exist, if a core cannot move as much as `budget`, or if
+  /// the budget of a period is less than one cache line.
   void check_budget(Bandwidth budget, unsigned core, const std::string& who) {
     const CounterFacts counter = counter_of(core, board_, tasks_.bandwidth.event);
     const auto event = hal::find_event(counter.event);
@@ -65,7 +66,8 @@ class Checker {
                to_string(tasks_.bandwidth.period) + ", " + to_string(least) + "; use a longer period");
   }
 
-  /// Checks the sum of all reservations; a limit of best-effort cores reserves nothing.
+  /// Adds an error if the budgets of single cores together exceed what the memory can provide. The limit of best-effort
+  /// cores does not count, because it reserves nothing.
   void check_sum() {
     Bandwidth sum;
     for (const CoreBudget& each : tasks_.core_budgets) sum.bytes_per_second += each.budget.bytes_per_second;
@@ -146,7 +148,7 @@ class Planner {
                            .donates = serving == choice.cores.end()};
     for (const unsigned core : choice.cores)
       if (contains(machine_.online, core)) domain.cores.push_back(core);
-    domain.counter.core = domain.cores.front(); // the thread of this core reads it
+    domain.counter.core = domain.cores.front(); // the thread of this core reads the counter
     domain.counter.period = tasks_.bandwidth.period;
     plan_.domains.push_back(std::move(domain));
     plan_.reasons.push_back(choice.reason);
@@ -157,8 +159,8 @@ class Planner {
       if (!contains(plan_.reasons, reason)) plan_.reasons.push_back(reason);
   }
 
-  /// Notes where admission's assumptions fail for a core with real-time parts: the whole core is throttled, and for no
-  /// longer than planned.
+  /// Adds the reasons why admission's assumptions need not hold for a core with real-time parts. Admission assumes that
+  /// the whole core is throttled, and for no longer than planned.
   void note_limits(unsigned core, const hal::CounterChoice& choice) {
     const std::string who = "core " + std::to_string(core) + " has real-time parts and a budget; ";
     if (choice.settings.back_end != CounterBackEnd::core)

@@ -11,16 +11,16 @@ namespace {
 
 using policies::Lines;
 
-/// Each counter has one writer.
+/// Increments a counter. It needs no atomic read-modify-write, because one thread writes each counter.
 void increment(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
 
-/// A spin lock between regulating threads, held for some hundred nanoseconds. If they have the same FIFO priority and a
-/// core each, the holder runs. Threads of SCHED_DEADLINE or SCHED_OTHER may share a core; a long wait sleeps, so that
-/// the holder can run.
+/// A spin lock between regulating threads, held for some hundred nanoseconds. If each thread has a core of its own, and
+/// all have the same FIFO priority, the holder runs while others spin. Threads under SCHED_DEADLINE or SCHED_OTHER may
+/// share a core. Therefore a thread that has spun for long sleeps, so that the holder can run.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -53,22 +53,25 @@ struct Shared {
   }
 
   const RegulationSettings settings;
-  /// The gap between two jobs, or between a copy and its execution, in which the device still counts as working.
+  /// The longest gap, between two jobs or between a copy and the execution after it, in which the device still counts
+  /// as working.
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
-  /// The maximum number of periods for which a domain with little traffic is left unattended.
+  /// The length of a pause, in periods. During a pause, the thread of a domain with little traffic does not wake up at
+  /// the ends of periods.
   const std::uint64_t longest_pause =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, max_paused);
   BandwidthLocks& locks;
   SpinLock lock; // protects the regulator
   policies::BandwidthRegulator regulator;
   std::atomic<bool> stopping{false};
-  std::atomic<std::int64_t> grid{0};       // the beginning of a period; others begin a whole number of periods later
+  std::atomic<std::int64_t> grid{0};       // the beginning of a period; all later periods begin a whole number of
+                                           // periods after it
   std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant
-  std::atomic<std::uint64_t> limit{0};     // bytes a second of domains that are not `always`; 0: as planned
+  std::atomic<std::uint64_t> limit{0};     // bytes per second, for domains that are not `always`; 0: the planned budget
   hal::Signal started;
 };
 
-constexpr std::uint64_t lifted = UINT64_MAX; // value of `limit`: no limit
+constexpr std::uint64_t lifted = UINT64_MAX; // the value of Shared::limit that stands for no limit
 
 class Domain {
  public:
@@ -79,7 +82,7 @@ class Domain {
   [[nodiscard]] const RegulatedDomain& planned() const noexcept { return planned_; }
   [[nodiscard]] hal::BandwidthCounter& counter() noexcept { return *counter_; }
 
-  /// The body of the thread that reads the counter.
+  /// The body of the domain's regulating thread, which reads the counter.
   void regulate() noexcept {
     if (const auto& observer = shared_.settings.observer; observer.thread_begins != nullptr)
       observer.thread_begins(observer.self);
@@ -93,13 +96,14 @@ class Domain {
     following_.raise();
   }
 
-  /// The body of the threads on the domain's other cores, which are throttled together with the first.
+  /// The body of the threads on the domain's other cores. They occupy these cores while the regulating thread throttles
+  /// the domain.
   void follow(unsigned core) noexcept {
     for (;;) {
       const std::uint32_t seen = following_.value();
       if (shared_.stopping.load(std::memory_order_acquire)) return;
       while (holding_.load(std::memory_order_acquire) && !shared_.stopping.load(std::memory_order_acquire))
-        if (hal::current_core() != core) return; // its own core went offline
+        if (hal::current_core() != core) return; // the thread was moved, because its core went offline
       following_.wait(seen);
     }
   }
@@ -131,11 +135,11 @@ class Domain {
       if (shared_.grid.load(std::memory_order_acquire) == 0 && !shared_.stopping.load()) shared_.started.wait(seen);
     }
     grid_ = shared_.grid.load();
-    const Instant now = hal::now(); // its preparation may have taken longer
+    const Instant now = hal::now(); // the first period may have begun before this thread was ready
     end_ = ns(now) < grid_ ? Instant(Duration(grid_)) : next_boundary(now);
   }
 
-  /// Returns the end of the period that contains `now`.
+  /// Returns the end of the period that contains `now`, by the grid that all domains share.
   Instant next_boundary(Instant now) noexcept {
     grid_ = shared_.grid.load(std::memory_order_acquire);
     const Duration since = now - Instant(Duration(grid_));
@@ -147,14 +151,14 @@ class Domain {
     const Instant now = hal::now();
     late_.add(now - end_);
     const Instant next = next_boundary(now);
-    // Number of periods since this one was due
+    // The number of period ends that have passed since this thread had to wake up, 1 if it did so in time
     const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1));
     increment(missed_periods_, ended - 1);
     const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
     unthrottled_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
-    // Earlier traffic is not charged
+    // Traffic before the first period is not charged
     if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
     const Lines used = moved_since_begin();
     if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
@@ -167,10 +171,11 @@ class Domain {
     serve();
   }
 
-  /// Returns the lines allowed during a pause, or 0 for no pause. Waking up is the largest cost here, so a domain with
-  /// little traffic is left unattended for some periods. There is no pause if the limit may change during the run.
+  /// Begins a pause if the domain has little traffic, and returns the number of cache lines that are allowed during it.
+  /// The reason for pauses is that waking up is the largest cost of regulation. Returns 0 if there is no pause. There
+  /// is none if the limit may change during the run.
   Lines pause() noexcept {
-    // Threads without a limit must not stop
+    // An overflow during a pause would stop threads that have no limit
     const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited;
     if (shared_.longest_pause == 1 || limit_ != 0 || stops_threads) return 0;
     shared_.lock.lock();
@@ -182,8 +187,9 @@ class Domain {
     return lines;
   }
 
-  /// Ends a pause early, because the domain moved more than predicted. All of its traffic counts in the current period.
-  /// If no limit was in force before, only the traffic that the pause allowed counts.
+  /// Ends a pause early, because the domain has moved more lines than predicted. All traffic since the beginning of the
+  /// pause counts in the current period. If no limit was in force before the pause, at most the number of lines allowed
+  /// in the pause counts.
   void end_pause() noexcept {
     if (given_ == policies::unlimited) {
       begin_.reads = std::max(begin_.reads, counted_.reads - std::min(counted_.reads, allowed_));
@@ -230,7 +236,8 @@ class Domain {
     if (!counter_->arm(lines == policies::unlimited ? hal::no_limit : lines, writes_allowed(lines))) lose();
   }
 
-  /// Returns the larger of reads and writes: separately counted writes have the same budget as reads.
+  /// Returns the number of lines moved since the period began. If writes are counted separately, they have the same
+  /// budget as reads, and the larger of both numbers is returned.
   [[nodiscard]] Lines moved_since_begin() const noexcept {
     return std::max(counted_.reads - begin_.reads, counted_.writes - begin_.writes);
   }
@@ -238,7 +245,7 @@ class Domain {
     return !planned_.counter.writes || lines == policies::unlimited ? hal::no_limit : std::max<Lines>(lines, 1);
   }
 
-  /// Serves overflows until the period ends.
+  /// Handles overflows of the counter until the period ends.
   void serve() noexcept {
     if (allowed_ == 0) ask();
     while (!lost_.load(std::memory_order_relaxed) && !shared_.stopping.load(std::memory_order_acquire) &&
@@ -260,20 +267,24 @@ class Domain {
     }
   }
 
-  /// Ends a pause whose overflow was not signalled, or too late: the traffic is spread over all its periods.
+  /// Handles an overflow during a pause that this thread noticed only after the end of the pause, because the kernel
+  /// signalled it late or not at all. The traffic then counts for all periods of the pause, and not for the last one
+  /// alone.
   void overslept() noexcept {
     counted_at_end_ = true;
     allowed_ = policies::unlimited;
   }
 
-  /// Checks if another domain has begun a new period for all.
+  /// Returns true if another domain has begun a new period for all domains. If so, ends this domain's period at the
+  /// same instant.
   [[nodiscard]] bool moved() noexcept {
     if (shared_.grid.load(std::memory_order_acquire) == grid_) return false;
     end_ = Instant(Duration(shared_.grid.load(std::memory_order_acquire)));
     return true;
   }
 
-  /// Asks the regulator how to continue, because all allowed lines are used up.
+  /// Called when all allowed lines are used up. Does what the regulator decides: allows more lines, throttles, or
+  /// begins a new period.
   void ask() noexcept {
     if (paused_ > 1) end_pause();
     const Lines used = moved_since_begin();
@@ -321,10 +332,11 @@ class Domain {
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
     tell(shared_.settings.observer.throttle_end, end);
-    unthrottled_ = true; // in case the period is not over
+    unthrottled_ = true; // has an effect only if the period is not over
   }
 
-  /// Continues before the period's end: other domains left some budget, or the device stopped working.
+  /// Continues after throttling that ended before the period did, because no core is throttled any more or the device
+  /// stopped working.
   void released() noexcept {
     if (hal::now() < Instant(Duration(shared_.free_until.load(std::memory_order_acquire)))) return go_on();
     if (count()) ask();
@@ -344,7 +356,8 @@ class Domain {
   void lose() noexcept {
     lost_.store(true);
     shared_.lock.lock();
-    shared_.regulator.set_budget(index_, policies::unlimited); // its unused budget keeps no other domain waiting
+    shared_.regulator.set_budget(index_, policies::unlimited); // so that no other domain waits until this one has used
+                                                               // up its budget
     shared_.lock.unlock();
     tell_budget(policies::unlimited);
   }
@@ -369,14 +382,14 @@ class Domain {
   std::unique_ptr<hal::BandwidthCounter> counter_;
   Shared& shared_;
   std::int64_t grid_ = 0;
-  Instant end_{};                            // end of the period, or of the pause
-  std::uint64_t paused_ = 1;                 // periods from the begin until `end_`
-  hal::TrafficCount base_, begin_, counted_; // at the start, at the period's beginning, and newest
-  bool counted_at_end_ = false;              // the last count is that of the period's end
-  Lines given_ = policies::unlimited;        // at the beginning of this period
-  Lines allowed_ = policies::unlimited;      // in this period, so far
+  Instant end_{};                            // the end of the current period or pause
+  std::uint64_t paused_ = 1;                 // number of periods from the beginning to `end_`; more than 1 in a pause
+  hal::TrafficCount base_, begin_, counted_; // counts at the start, at the period's beginning, and the newest ones
+  bool counted_at_end_ = false;              // `counted_` was read at the end of the period
+  Lines given_ = policies::unlimited;        // lines that the regulator allowed at the beginning of this period
+  Lines allowed_ = policies::unlimited;      // lines that are allowed in this period so far
   Lines told_ = 0;
-  bool unthrottled_ = false; // it was throttled in this period, and no longer is
+  bool unthrottled_ = false; // the domain was throttled in this period, and no longer is
   bool throttled_in_period_ = false;
   std::uint64_t limit_ = 0;
   std::atomic<bool> holding_{false};
@@ -384,7 +397,7 @@ class Domain {
   std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> periods_{0}, throttled_periods_{0}, throttled_{0}, reads_{0}, writes_{0},
       missed_periods_{0};
-  Histogram overshoot_; // in lines
+  Histogram overshoot_; // excess over the allowed lines
   DurationHistogram late_;
 };
 
@@ -419,7 +432,8 @@ class Running final : public Regulation {
       const hal::CounterSettings& counter = domain->planned().counter;
       if (counter.back_end == CounterBackEnd::thread) continue;
       held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
-      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // overflows are signalled on this core
+      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // the kernel signals overflows on this
+                                                                               // core
     }
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return Unexpected(raised.error());
@@ -456,7 +470,7 @@ class Running final : public Regulation {
   }
 
  private:
-  /// Returns null if the core is not regulated.
+  /// Returns the domain of the core, or null if the core is not regulated.
   [[nodiscard]] Domain* domain_of(unsigned core) const noexcept {
     for (const auto& domain : domains_)
       if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end()) return domain.get();
@@ -473,8 +487,9 @@ class Running final : public Regulation {
     return domains;
   }
 
-  /// Starts a thread of the domain. If threads stop themselves, the regulating thread needs no core of its own. It also
-  /// works without priority if that is refused: then it only grants budgets late.
+  /// Starts a thread of the domain. With CounterBackEnd::thread, in which counted threads stop themselves, the
+  /// regulating thread need not occupy the core. If real-time priority is refused, it then works without priority, and
+  /// only grants budgets late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;
@@ -502,7 +517,7 @@ class Running final : public Regulation {
     return {};
   }
 
-  /// Releases locks of dead processes, and reports failed counters. Runs without priority.
+  /// The body of a thread without priority, which releases the locks of dead processes and reports failed counters.
   void watch() {
     std::vector<bool> told(domains_.size(), false);
     while (!shared_.stopping.load(std::memory_order_acquire)) {

@@ -1,6 +1,7 @@
 #include "rtexec/runtime/view/loopback_server.hpp"
 
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK // one thread runs all handlers, and ThreadSanitizer does not support fences
+#define BOOST_ASIO_DISABLE_FENCED_BLOCK // fences are not needed, because one thread runs all handlers, and
+                                        // ThreadSanitizer does not support them
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -26,13 +27,14 @@ using boost::system::error_code;
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t max_sessions = 32;
 
-/// Returns true for loopback names like "localhost:8080"; a browser sends the name that its user typed.
+/// Returns true if the host in a request is a loopback name, like "localhost:8080". A browser sends the host name that
+/// is in the page's address.
 bool names_loopback(std::string_view host) {
   const std::string_view name = host.substr(0, host.find_last_of(':'));
   return name == "127.0.0.1" || name == "localhost";
 }
 
-/// A connection with one client.
+/// A session: the connection with one client.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket, const LoopbackServer::Respond& respond, std::size_t& sessions)
@@ -92,7 +94,8 @@ class LoopbackServer::Impl {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
     acceptor_.open(here.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error); // earlier connections may linger
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error); // connections of an earlier server may
+                                                                                 // still use the port
     if (!error) acceptor_.bind(here, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     return error;
@@ -105,13 +108,13 @@ class LoopbackServer::Impl {
     repeat(interval, also);
     while (!io_.stopped()) try {
         io_.run();
-      } catch (const std::exception&) {} // an exception while serving one client; its session is gone
+      } catch (const std::exception&) {} // an exception while serving one client ends only its session
   }
 
   void stop() { io_.stop(); }
 
  private:
-  /// Accepts connections. If that fails because descriptors are used up, tries again after a pause.
+  /// Accepts connections. If that fails, as when all file descriptors are in use, tries again after a pause.
   void accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error) {

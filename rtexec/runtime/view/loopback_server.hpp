@@ -1,9 +1,9 @@
-// An HTTP server on 127.0.0.1, for a browser on the same machine or behind a tunnel to it. One thread does all the work
-// and waits for no client. A client that does not send a request, or does not read its answer, within five seconds is
-// disconnected. Beyond 32 connections new ones are closed. Requests to a host name other than the loopback's are
-// refused, so that no web page can reach this server by a name of its own.
+// An HTTP server on 127.0.0.1, for browsers on the same machine, or at the other end of a tunnel to it. One thread does
+// all the work and waits for no client. A client that does not send a request, or does not read its answer, within five
+// seconds is disconnected. While there are 32 connections, new ones are closed at once. Requests whose host is not a
+// loopback name are refused. So a foreign web page cannot reach this server under its own host name (DNS rebinding).
 //
-// Threads: one calls run(), which calls the given functions; any may call stop().
+// Threads: one thread calls run(), which calls the given functions. Any thread may call stop().
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,7 +25,7 @@ struct Answer {
 
 class LoopbackServer {
  public:
-  /// Answers a GET of `path`, which excludes the query after a question mark.
+  /// Returns the answer to a GET of `path`. `path` does not contain the query, which begins at a question mark.
   using Respond = std::function<Answer(std::string_view path)>;
 
   /// Opens the server; port 0 selects a free one. Returns refused if the port cannot be used, with the reason and a
@@ -36,8 +36,8 @@ class LoopbackServer {
   LoopbackServer& operator=(const LoopbackServer&) = delete;
 
   [[nodiscard]] std::string url() const;
-  /// Serves until stop(), and calls `also` every `interval`. An exception of either function costs a client its
-  /// connection.
+  /// Serves clients until stop(), and calls `also` every `interval`. If `also` or the Respond function throws, at most
+  /// one client loses its connection.
   void run(Duration interval, std::function<void()> also);
   void stop();
 

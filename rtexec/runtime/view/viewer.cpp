@@ -14,7 +14,7 @@
 namespace rtexec::view {
 namespace {
 
-/// Returns settings for a thread on the cores that the set does not use, if there are any.
+/// Returns the settings of the viewer's thread, on cores that are not in `cores` if there are any.
 hal::ThreadSettings beside(const std::vector<unsigned>& cores) {
   hal::ThreadSettings settings{.name = "show", .core = {}, .reservation = {}};
   for (const unsigned core : hal::Machine().online_cores())
@@ -81,7 +81,7 @@ std::string Viewer::state() {
   return state.dump();
 }
 
-/// Reads the newest copy, and updates the rate, which is that of the last second or more.
+/// Reads the newest copy from the tap, and updates the rate of copies, which is measured over a second or more.
 void Viewer::look() {
   seen_ = tap_->newest();
   if (!seen_) return;
@@ -93,7 +93,7 @@ void Viewer::look() {
   counted_ = now;
 }
 
-/// Draws the newest copy, unless it is drawn already.
+/// Draws the newest copy, unless it is already drawn.
 void Viewer::draw() {
   if (std::exchange(drawn_, seen_->number) == seen_->number) return;
   tap_->pictures().read(seen_->input, picture_);
@@ -102,7 +102,7 @@ void Viewer::draw() {
   tasks::encode_jpeg(picture_, jpeg_);
 }
 
-/// Writes the newest picture. Continues to try after a failure, which may be temporary.
+/// Writes the newest picture to the file, if there is one. Tries again after a failure, which may be temporary.
 void Viewer::write_file() {
   if (file_.empty() || !seen_ || std::exchange(written_, seen_->number) == seen_->number) return;
   draw();

@@ -1,8 +1,8 @@
-// Shows the input and results of a task of a run (channels/tap.hpp): serves a page on 127.0.0.1, and optionally keeps
-// the newest picture in a folder.
+// A viewer of the input and the results of one task of a run, which it gets from a tap (channels/tap.hpp). It serves a
+// web page on 127.0.0.1, and optionally writes the newest picture to a folder.
 //
-// Draws and serves on one thread without priority, on cores that the task set does not use, if there are any. The run
-// never waits for this code. Failures are reported by news(), and the run continues.
+// It draws and serves on one thread without priority, on cores that the task set does not use if there are any. The run
+// never waits for it. Failures are reported by news(), and the run continues.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -26,23 +26,23 @@ namespace rtexec::view {
 struct ViewerOptions {
   std::uint16_t port = 0;            // 0: a free port
   std::filesystem::path folder = {}; // empty: pictures are not written
-  std::vector<unsigned> cores = {};  // the cores of the task set
+  std::vector<unsigned> cores = {};  // the cores that the task set uses
 };
 
 class Viewer {
  public:
-  /// Starts the viewer; the tap must be connected. Makes the folder if needed. Returns refused if port or folder cannot
-  /// be used.
+  /// Starts the viewer. The tap must be connected. Makes the folder if it does not exist. Returns refused if the port
+  /// or the folder cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<Viewer>> start(std::shared_ptr<channels::Tap> tap, ViewerOptions options);
-  /// Ends the thread, at the latest after the picture in progress.
+  /// Ends the thread, after the picture in progress if there is one.
   ~Viewer();
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
   [[nodiscard]] std::string url() const { return server_->url(); }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-  /// Returns the first failure to write pictures into the folder, once. Called by the caller's thread, not by the
-  /// viewer's.
+  /// Returns the first failure to write pictures into the folder, or nullopt if there was none or it was already
+  /// returned. Called by the thread that owns the viewer.
   [[nodiscard]] std::optional<std::string> news();
 
  private:
@@ -57,24 +57,24 @@ class Viewer {
   [[nodiscard]] Result<> replace_file() const;
 
   const std::shared_ptr<channels::Tap> tap_;
-  const std::filesystem::path file_; // empty: none
+  const std::filesystem::path file_; // empty: pictures are not written
   std::unique_ptr<LoopbackServer> server_;
 
-  // Used by the viewer's thread.
+  // The next members are used by the viewer's thread.
   std::optional<channels::Tap::Seen> seen_; // the newest
   struct Counted {
     std::uint64_t number = 0;
     Instant taken{};
   };
   std::optional<Counted> counted_; // the copy from which the rate is counted
-  double rate_ = 0;                // pictures a second
+  double rate_ = 0;                // copies per second
   tasks::Picture picture_;
   std::vector<std::byte> jpeg_;
-  std::uint64_t drawn_ = 0, written_ = 0; // numbers of copies
+  std::uint64_t drawn_ = 0, written_ = 0; // numbers of the last copies that were drawn and written
 
   std::string failure_; // written before failed_
   std::atomic<bool> failed_{false};
-  bool told_ = false; // used by the caller's thread
+  bool told_ = false; // news() has returned the failure; used by the owner's thread
   hal::Thread thread_;
 };
 

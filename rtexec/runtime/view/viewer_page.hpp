@@ -1,4 +1,5 @@
-// The page that shows a task: requests state.json ten times a second, and picture.jpg when there is a newer one.
+// The web page that shows a task. It requests state.json ten times a second, and picture.jpg when there is a newer
+// picture.
 #pragma once
 
 #include <string_view>

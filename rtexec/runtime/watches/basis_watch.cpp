@@ -14,7 +14,7 @@ void BasisWatch::look(Duration at) noexcept {
   const std::lock_guard lock(mutex_);
   for (Thread& thread : threads_) {
     const auto basis = hal::basis_of(thread.kernel_id);
-    if (!basis) continue; // it has ended
+    if (!basis) continue; // the thread has ended
     last_look_ = at;
     if (*basis == thread.wanted) continue;
     if (!thread.found) {

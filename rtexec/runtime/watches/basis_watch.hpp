@@ -1,5 +1,5 @@
-// Checks that the threads of a run keep the scheduling class and cores that they had at its start, on which all
-// promises rest. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
+// Checks that the threads of a run keep the scheduling class and the cores that they had at its start, because all
+// promises rely on these. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,14 +12,14 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority call look(), at most one at a time; the watched threads are not involved.
+/// Only threads without real-time priority may call look(), one at a time. The watched threads do nothing for it.
 class BasisWatch {
  public:
-  /// Adds a thread, whose present state is the one to keep. Set-up.
+  /// Adds a thread, which must keep the scheduling class and cores that it has now. Set-up.
   void add(std::string thread, int kernel_id);
-  /// Checks all threads, while they live. `at`: the time since the start of the run. Allocates nothing.
+  /// Checks all threads that have not ended. `at` is the time since the start of the run. Allocates nothing.
   void look(Duration at) noexcept;
-  /// Returns a line for each thread that was found changed, with its first change.
+  /// Returns a line for each thread that look() found changed, with the first change.
   [[nodiscard]] std::vector<std::string> changes() const;
 
  private:
@@ -27,8 +27,8 @@ class BasisWatch {
     std::string name;
     int kernel_id = 0;
     hal::ThreadBasis wanted;
-    std::optional<hal::ThreadBasis> found; // the first deviating state
-    Duration from{0}, until{0};            // when a deviation was seen first and last
+    std::optional<hal::ThreadBasis> found; // the first state that deviates from `wanted`
+    Duration from{0}, until{0};            // the times at which a deviation was seen first and last
   };
 
   mutable std::mutex mutex_;

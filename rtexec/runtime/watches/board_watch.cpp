@@ -6,9 +6,10 @@
 namespace rtexec::executive {
 namespace {
 
-constexpr std::int64_t moved_by = 20; // a 20th: the accuracy of clocks that the kernel measures
+constexpr std::int64_t moved_by = 20; // a deviation of more than a 20th counts as a change; clocks that the kernel
+                                      // measures are not more accurate
 
-/// Returns the highest of the rates.
+/// Returns the highest of the gauges' rates.
 Frequency rate_of(const std::vector<hal::Gauge>& gauges) noexcept {
   std::int64_t rate = 0;
   for (const hal::Gauge& gauge : gauges) rate = std::max(rate, gauge.read().value_or(0));

@@ -1,5 +1,5 @@
-// Reads the board's sensors during a run: clocks that the device's driver does not report, and conditions that
-// invalidate measured execution times.
+// Reads the board's sensors during a run: clocks that the device's driver does not report, and conditions under which
+// measured execution times are invalid.
 #pragma once
 
 #include "hal/board/board_findings.hpp"
@@ -14,13 +14,13 @@ namespace rtexec::executive {
 
 class BoardWatch {
  public:
-  /// Sets the sensors to read. `locked`: clocks that must not change. Set-up.
+  /// Sets the sensors to read. `locked` are clocks that must not change. Set-up.
   void watch(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
              const hal::Machine& machine);
 
   struct Seen {
     Frequency gpu, memory;    // 0: not known
-    std::uint32_t limits = 0; // flags of hal::DeviceClocks
+    std::uint32_t limits = 0; // the conditions that were seen, as flags of hal::DeviceClocks
   };
   /// Reads all sensors. Allocates nothing.
   [[nodiscard]] Seen look() const noexcept;
@@ -32,9 +32,9 @@ class BoardWatch {
   };
 
   std::vector<hal::Gauge> gpu_, memory_;
-  std::vector<Limited> locked_;  // limit: the locked rate
-  std::vector<Limited> hot_;     // limit: the value at which throttling begins
-  std::vector<Limited> current_; // limit: the number of events before the run
+  std::vector<Limited> locked_;  // locked clocks; `limit` is the locked rate
+  std::vector<Limited> hot_;     // temperature sensors; `limit` is the value at which throttling begins
+  std::vector<Limited> current_; // over-current counters; `limit` is the number of events before the run
 };
 
 } // namespace rtexec::executive

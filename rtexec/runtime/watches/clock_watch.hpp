@@ -1,5 +1,5 @@
-// Reads the clock rates of a run's cores and device, before its first job and during it: execution times depend on
-// them.
+// Reads the clock rates of a run's cores and device before the first job and during the run, because execution times
+// depend on them.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -16,21 +16,23 @@
 
 namespace rtexec::executive {
 
-/// Threads without real-time priority call look(), at most one at a time.
+/// Only threads without real-time priority may call look(), one at a time.
 class ClockWatch {
  public:
-  /// Sets the clocks to read. `cores` execute parts of jobs. A host device without a clock of its own has the clock of
-  /// `compute_core`. `device` outlives this; `root` is "/" or a recorded tree. Set-up.
+  /// Sets the clocks to read. `cores` are the cores that execute parts of jobs. A host device without a clock of its
+  /// own has the clock of `compute_core`. `device` must outlive this object. `root` is "/", or the root of recorded
+  /// system files. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const hal::Device& device,
              const std::filesystem::path& root = "/");
-  /// Adds the board's sensors. `locked`: clocks that must not change. Set-up.
+  /// Adds the board's sensors. `locked` are clocks that must not change. Set-up.
   void watch_board(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
                    const hal::Machine& machine);
-  /// Reads all clocks, and traces the known ones. Allocates nothing.
+  /// Reads all clocks, and traces those whose rates are known. Allocates nothing.
   void look() noexcept;
   /// Returns a report for each known clock.
   [[nodiscard]] std::vector<ClockReport> seen() const;
-  /// Returns the reason why execution times of the run are no WCETs, in a line; empty: no reason is known.
+  /// Returns the reason why execution times of this run must not be used to derive WCETs, in one line. Empty: no reason
+  /// is known.
   [[nodiscard]] std::string invalid() const;
 
  private:

@@ -19,7 +19,7 @@ void Heartbeat::stop(const std::string& reason) {
   report("STOPPING=1\nSTATUS=Stopped by " + reason);
 }
 
-/// Beats four times in the manager's timeout, so that a stuck thread is found in time.
+/// Sends heartbeats at a quarter of the manager's timeout, so that a stuck thread is found in time.
 void Heartbeat::run() {
   const Duration period = *manager_.patience() / 4;
   for (Instant next = hal::now();; next += period) {

@@ -1,9 +1,9 @@
-// The heartbeat of a program for its service manager: WATCHDOG=1, only while the watched threads and engines make
-// progress.
+// The heartbeat of a program for its service manager: the message WATCHDOG=1, which is sent only while the watched
+// threads and engines make progress.
 //
-// A thread without real-time priority reads their progress counters. If one is stuck, it reports the name and withholds
-// the heartbeat, and the manager ends the program after its timeout. The same happens if the heartbeat's own thread
-// gets no core.
+// A thread without real-time priority, the heartbeat's own, reads their progress counters. If a thread or engine is
+// stuck, it reports the name and sends no heartbeat, so that the manager ends the program after its timeout. The
+// manager also ends it if the heartbeat's own thread gets no core.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,21 +25,24 @@ namespace rtexec::executive {
 
 class Heartbeat {
  public:
-  /// A watched thread or engine is stuck if it is due for longer than `timeout` and takes no step.
+  /// A watched thread or engine is stuck if for longer than `timeout` it has had work to do (Progress::due) and has
+  /// made no step.
   Heartbeat(ServiceManager manager, Duration timeout) : manager_(std::move(manager)), timeout_(timeout) {}
   ~Heartbeat() { stop("request"); }
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// Set-up, before start(). `look` returns the progress, without blocking, until stop().
+  /// Adds a thread or engine to watch. `look` returns its progress without blocking, and must be valid until stop().
+  /// Set-up, before start().
   using Look = std::function<Progress(Instant now)>;
   void watch(std::string name, Look look) { watched_.push_back({.name = std::move(name), .look = std::move(look)}); }
-  /// Reports that the program is ready, and starts the thread if the manager expects a heartbeat. Once.
+  /// Reports to the manager that the program is ready, and starts the heartbeat's thread if the manager expects one.
+  /// Called once.
   [[nodiscard]] Result<> start(const std::string& status);
-  /// Ends the thread, and reports that the program stops, and why. Further calls have no effect.
+  /// Ends the thread, and reports to the manager that the program stops, and why. Further calls have no effect.
   void stop(const std::string& reason);
-  /// Returns a line for the first time that the heartbeat was withheld, and one if the manager could not be reached.
-  /// Any thread.
+  /// Returns a line about the first time that the heartbeat was not sent, and a line if the manager could not be
+  /// reached. Any thread.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
   /// Returns the name of the first stuck thread or engine; null: none is stuck. Called by the heartbeat's thread, or by
@@ -51,7 +54,7 @@ class Heartbeat {
     std::string name;
     Look look;
     std::uint64_t steps = 0;
-    std::optional<Instant> due_since = {}; // without a step
+    std::optional<Instant> due_since = {}; // since when it has had work without making a step
   };
   void run();
   void beat();
@@ -62,7 +65,7 @@ class Heartbeat {
   std::vector<Watched> watched_;
   const std::string* reported_ = nullptr; // the stuck thread or engine that was reported last
   mutable std::mutex mutex_;
-  std::string stuck_, unreachable_; // the first ones
+  std::string stuck_, unreachable_; // the first failure of each kind, in words
   bool started_ = false;
   std::atomic<bool> stopping_{false};
   hal::Signal wake_;

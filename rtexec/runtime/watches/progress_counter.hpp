@@ -1,5 +1,5 @@
-// Counts the progress of one thread or engine, so that a heartbeat (heartbeat.hpp) finds out whether it is stuck. The
-// watched threads store words of their own: no lock, no allocation, no system call.
+// Counts the progress of one thread or engine, so that the heartbeat (heartbeat.hpp) finds out if it is stuck. The
+// watched thread only stores into atomic variables: no lock, no allocation, no system call.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,22 +10,23 @@
 
 namespace rtexec::executive {
 
-/// An observation of a thread, an engine or a job. It is stuck if it is due for a long time and takes no step.
+/// An observation of a thread, an engine or a job. It is stuck if `due` is true for a long time while `steps` does not
+/// grow.
 struct Progress {
   std::uint64_t steps = 0;
-  bool due = false; // it has work to do, or should have been woken
+  bool due = false; // true: it has work to do, or should have been woken
 };
 
-/// Counts pieces of work: those submitted to a thread or an engine, and its steps, each of which completes one. A
-/// thread has work from its start, and between two waits.
+/// Counts pieces of work that are submitted to a thread or engine, and steps, each of which completes one piece. A
+/// thread counts as having work from its start on, except while it waits.
 class ProgressCounter {
  public:
   ProgressCounter() noexcept = default;
   /// Returns the counter of a thread that waits by wait(), wait_until() and wait_elsewhere().
   [[nodiscard]] static ProgressCounter of_thread() noexcept { return ProgressCounter(1); }
 
-  // For the watched thread.
-  /// Calls signal.wait(seen). The thread has handled all signals up to `seen`; `signal` outlives the counter.
+  // The wait functions are for the watched thread.
+  /// Calls signal.wait(seen). The thread must have handled all signals up to `seen`. `signal` must outlive the counter.
   void wait(const hal::Signal& signal, std::uint32_t seen) noexcept {
     begin_wait(&signal, seen, Instant::max());
     signal.wait(seen);
@@ -37,7 +38,7 @@ class ProgressCounter {
     static_cast<void>(signal.wait_until(seen, until));
     completed();
   }
-  /// Calls `wait`, which may wait for any time without being stuck: for input, for example.
+  /// Calls `wait`, which may wait for any length of time, for input for example, without the thread being stuck.
   template <class Wait> auto wait_elsewhere(Wait wait) noexcept {
     begin_wait(nullptr, 0, Instant::max());
     const auto outcome = wait();
@@ -45,7 +46,7 @@ class ProgressCounter {
     return outcome;
   }
 
-  // For an engine: submitted() is called on one thread, completed() on the engine's.
+  // The next two functions are for engines. One thread calls submitted(), the engine's thread completed().
   void submitted() noexcept {
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -63,7 +64,8 @@ class ProgressCounter {
 
  private:
   explicit ProgressCounter(std::uint64_t submitted) noexcept : submitted_(submitted) {}
-  /// Submitted work equals completed work once the wait begins; the step at its end makes them differ again.
+  /// While the thread waits, the numbers of submitted and completed pieces are equal, so that it has no work. At the
+  /// end of the wait they differ again.
   void begin_wait(const hal::Signal* signal, std::uint32_t seen, Instant until) noexcept {
     signal_.store(signal, std::memory_order_relaxed);
     seen_.store(seen, std::memory_order_relaxed);
@@ -74,7 +76,7 @@ class ProgressCounter {
 
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> steps_{0};
-  // The current wait of the thread
+  // The thread's current wait
   std::atomic<const hal::Signal*> signal_{nullptr};
   std::atomic<std::uint32_t> seen_{0};
   std::atomic<std::int64_t> until_{Instant::max().time_since_epoch().count()};

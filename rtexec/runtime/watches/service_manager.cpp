@@ -21,7 +21,8 @@ std::string_view variable(const char* name) {
 
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "NOTIFY_SOCKET: " + what); }
 
-/// Returns the timeout for this process: a child inherits the environment, but WATCHDOG_PID excludes it.
+/// Returns the manager's timeout for this process, or nullopt if it has none. A child process inherits the variables,
+/// but WATCHDOG_PID shows that they are not for the child.
 std::optional<Duration> patience_asked() {
   const auto microseconds = config::number<std::int64_t>(variable("WATCHDOG_USEC"));
   const std::string_view process = variable("WATCHDOG_PID");

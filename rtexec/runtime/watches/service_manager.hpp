@@ -1,8 +1,9 @@
-// The manager that started this program and supervises it: systemd, or the supervisor of an image. It is notified by
-// datagrams to the socket that the environment names (NOTIFY_SOCKET, a path or an abstract name; sd_notify(3) describes
-// the protocol). If WATCHDOG_USEC is set, it expects a message within that time, and otherwise ends the program.
+// The service manager that started this program and supervises it: systemd, or the supervisor of a container image. The
+// program notifies it by datagrams to the socket that the environment names (NOTIFY_SOCKET, a path or an abstract name;
+// sd_notify(3) describes the protocol). If WATCHDOG_USEC is set, the manager ends the program unless it gets a message
+// WATCHDOG=1 within each such time.
 //
-// Owns its socket. One thread at a time, without real-time priority, calls tell(), which never blocks.
+// The object owns its socket. One thread at a time, without real-time priority, calls tell(), which never blocks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,13 +17,14 @@ namespace rtexec::executive {
 
 class ServiceManager {
  public:
-  /// Returns nullopt if the environment names no manager. Returns refused if it names no valid address, or no process
-  /// listens there.
+  /// Returns the manager that the environment names, or nullopt if it names none. Returns refused if the address is
+  /// invalid, or no process listens there.
   [[nodiscard]] static Result<std::optional<ServiceManager>> of_environment();
 
-  /// Sends lines "NAME=VALUE". Returns refused if the manager is gone, or accepts no message.
+  /// Sends lines "NAME=VALUE" to the manager. Returns refused if the manager is gone, or does not accept the message.
   [[nodiscard]] Result<> tell(const std::string& lines) const;
-  /// Returns the time without WATCHDOG=1 after which the manager ends the program; nullopt: it never does.
+  /// Returns the manager's timeout: the time without WATCHDOG=1 after which it ends the program. Returns nullopt if it
+  /// never does.
   [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
 
  private:
