@@ -105,7 +105,7 @@ struct RegulatedMachine {
 
 /// Plans the regulation. check_budgets() must have succeeded. `own` are the cores that execute real-time parts, or the
 /// threads that feed the device. Only [[bandwidth.core]] limits these cores, and they never donate unused budget.
-/// Returns bad_input if a core does not exist, or if two cores with different budgets share one counter. Returns
+/// Returns bad_input if a core does not exist, or if the set gives two budgets to cores that share one counter. Returns
 /// unsupported, with the trials made, if no counter counts the traffic of a core.
 [[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board,
                                                      std::span<const unsigned> own, const RegulatedMachine& machine);

@@ -61,7 +61,7 @@ class Viewer {
   std::unique_ptr<LoopbackServer> server_;
 
   // The next members are used by the viewer's thread.
-  std::optional<channels::Tap::Seen> seen_; // the newest
+  std::optional<channels::Tap::Seen> seen_; // the newest copy
   struct Counted {
     std::uint64_t number = 0;
     Instant taken{};

@@ -1,7 +1,7 @@
-// The service manager that started this program and supervises it: systemd, or the supervisor of a container image. The
-// program notifies it by datagrams to the socket that the environment names (NOTIFY_SOCKET, a path or an abstract name;
-// sd_notify(3) describes the protocol). If WATCHDOG_USEC is set, the manager ends the program unless it gets a message
-// WATCHDOG=1 within each such time.
+// The service manager that started this program and supervises it: systemd, or the supervisor of rtexec's system images
+// (rtexec/supervisor). The program notifies it by datagrams to the socket that the environment names (NOTIFY_SOCKET, a
+// path or an abstract name; sd_notify(3) describes the protocol). If WATCHDOG_USEC is set, the manager ends the program
+// unless it gets a message WATCHDOG=1 within each such time.
 //
 // The object owns its socket. One thread at a time, without real-time priority, calls tell(), which never blocks.
 #pragma once
