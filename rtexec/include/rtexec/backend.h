@@ -10,9 +10,10 @@
  * or `backend = "./libmine.so"`, a file in the folder of the TOML file. The built-in back end is "rtexec".
  *
  * The networks of a back end are workloads (workload.h), and a plan treats them like those of all other tasks. So a
- * network can have memory by class, memory of its own (own_device, own_host), segments between which other tasks may
- * use the device, tuning, links and recognised objects. Members for features that a back end lacks are null or 0.
- * Without segments its jobs are not preempted on the device. Without memory.constant none of their memory is swapped.
+ * network can have memory by class, memory of its own (own_device, own_host), tuning, links and recognised objects. It
+ * can have segments, between which other tasks may use the device. Members for features that a back end lacks are null
+ * or 0. Without segments its jobs are not preempted on the device. Without memory.constant none of their memory is
+ * swapped.
  *
  * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which the
  * code that fills them in sets: later versions add members at the end.

@@ -1,6 +1,5 @@
 // The facts of a machine that a plan depends on. For the machine that this program runs on they are probed. For another
-// machine they are read from a file that `rtexec probe --json` wrote on that machine, so that a laptop can check a
-// robot's task set.
+// machine they are read from a file that `rtexec probe --json` wrote there. So a laptop can check a robot's task set.
 #pragma once
 
 #include <rtexec/units.hpp>

@@ -285,8 +285,8 @@ struct PlannedChain {
   std::optional<Duration> age;
   /// The greatest age of the last task's output when it appears. Absent: none is promised.
   std::optional<Duration> reduced_age;
-  /// The sum of the input delay and all periods and response bounds (Davare et al., DAC 2007), which is another bound
-  /// of the reaction time if timers release all tasks. Absent: a task has no response bound.
+  /// The sum of the input delay, all periods and all response bounds. It is another bound of the reaction time if
+  /// timers release all tasks (Davare et al., DAC 2007). Absent: a task has no response bound.
   std::optional<Duration> davare;
   std::optional<Duration> max_reaction;
   std::optional<Duration> max_age;

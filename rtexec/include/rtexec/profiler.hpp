@@ -6,11 +6,11 @@
 // First each workload is tuned: it measures on the device which implementations are fastest. Then the set runs three
 // times. The first run uses the set's own periods, for a tenth of the jobs or up to 10 s. The second run uses slightly
 // different periods, and is half as long. The third run uses periods so short that the busiest core is busy most of the
-// time, while threads without priority use the set's cores and their caches. So both CPU parts and device parts are
+// time. Meanwhile threads without priority use the set's cores and their caches. So both CPU parts and device parts are
 // measured after idle times, and also while other parts execute. If workloads have layers on the device, a last, short
-// run times the layers, with the periods of the third run. That run lasts for a tenth of the requested jobs (at least
-// 8, if so many are requested), or for a tenth of the requested time. If neither is requested, it lasts for 3 s and 8
-// jobs of each task.
+// run times the layers, with the periods of the third run. That run lasts for a tenth of the requested jobs or of the
+// requested time. It has at least 8 jobs of each task if that many are requested. If neither is requested, it lasts for
+// 3 s and 8 jobs of each task.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -33,8 +33,8 @@ struct ProfileOptions {
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
   /// A part's WCET is at least its longest execution times this margin. The WCET is larger if executions vary so much
-  /// that longer ones are likely (traces/wcet/part_wcet.hpp), or if the longest executions of the part's layers have a
-  /// larger sum.
+  /// that longer ones are likely (traces/wcet/part_wcet.hpp). It is also larger if the longest executions of the part's
+  /// layers have a larger sum.
   double margin = 1.2;
   /// An earlier profile of this machine and device, which this measurement extends. Its executions count as well, and
   /// its tuning is kept. It must contain each task, with the same workload.

@@ -8,12 +8,12 @@
  *   rtexec_executive_free(executive);
  *   rtexec_task_set_free(set);
  *
- * Ownership: the caller owns every object that a function returns without const, and frees it with the function whose
- * name ends in _free (null has no effect). const text lives as long as its handle, or until the same function is called
- * again on that handle. Errors: a function returns null or a code, and fills in the error (`error` may be null). No
- * exception leaves a function. If a handle or text is null, functions fail with BAD_INPUT; functions without an error
- * parameter then have no effect, and return false or null. Threading: all calls on one handle come from one thread,
- * unless a function says otherwise. Times are int64_t nanoseconds, sizes are bytes.
+ * Ownership: the caller owns every object that a function returns without const. The function whose name ends in _free
+ * frees it; null has no effect. const text lives as long as its handle, or until the same function is called again on
+ * that handle. Errors: a function returns null or a code, and fills in the error (`error` may be null). No exception
+ * leaves a function. If a handle or text is null, functions fail with BAD_INPUT; functions without an error parameter
+ * then have no effect, and return false or null. Threading: all calls on one handle come from one thread, unless a
+ * function says otherwise. Times are int64_t nanoseconds, sizes are bytes.
  *
  * Structs begin with `size`, which the caller sets to sizeof the struct. Later versions add members at the end, so that
  * programs compiled against this header continue to work. All elements of an array have the same `size`.

@@ -1,5 +1,5 @@
-// The C binding of Eclipse iceoryx 2.0 as one table of functions, opened at run time (libiceoryx_binding_c.so.2), so
-// that the program also runs where iceoryx is not installed. The types have the layout of its ABI. A test compares them
+// The C binding of Eclipse iceoryx 2.0 (libiceoryx_binding_c.so.2) as one table of functions. It is opened at run time,
+// so that the program also runs if iceoryx is not installed. The types have the layout of its ABI. A test compares them
 // with iceoryx's headers if these are installed. No other code of rtexec calls iceoryx.
 //
 // By default iceoryx ends the process on errors. Its C binding cannot change that, but replacing the error handler of
@@ -47,7 +47,7 @@ struct SubscriberOptions {
   std::uint64_t check = 0;
 };
 
-/// Those values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes.
+/// The values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes from all others.
 inline constexpr unsigned allocated = 8;
 inline constexpr unsigned received = 3;
 

@@ -57,8 +57,8 @@ bool Latest::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
-/// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile, because that
-/// value may be in a slot that was already searched, while the previous value is gone.
+/// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile. That value may
+/// be in a slot that was already searched, and the previous value may be gone.
 std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
     const std::uint64_t versions = versions_.load();

@@ -1,5 +1,5 @@
-// A tap observes one task during a run, for a viewer. In the last CPU part of some jobs, at most ten times a second on
-// average, it copies the input picture and the objects that the job recognised.
+// A tap observes one task during a run, for a viewer. In the last CPU part of a job, it copies the input picture and
+// the objects that the job recognised. It does so at most ten times a second on average.
 //
 // Ownership: the run and the viewer share a tap. The run calls take(), the viewer newest(), and neither waits for the
 // other. connect() allocates all memory.

@@ -3,8 +3,8 @@
 // times and data ages.
 //
 // policies/chains/chain_bounds.hpp defines these times. Data are available when they are written to the inputs of other
-// tasks (rtexec/runtime/channels). If a task has no input from the previous task of the chain, its job is treated as if
-// it had read the previous task's newest output.
+// tasks (rtexec/runtime/channels). A task may have no input from the previous task of the chain. Its job is then
+// treated as if it had read that task's newest output.
 #pragma once
 
 #include <rtexec/plan.hpp>

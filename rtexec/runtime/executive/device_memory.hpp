@@ -15,7 +15,7 @@
 // A slot of streamed constants loses its frame without a save: the frame is simply loaded for another slot. From then
 // on the previous slot holds no contents. It may still map the frame, until another chunk is loaded there.
 //
-// Whatever fails, no job executes on memory of another job. prepare() lets a job execute only if each slot that it
+// No job executes on memory of another job, even after failures. prepare() lets a job execute only if each slot that it
 // reads maps the chunk that the slot holds. If unmapping a chunk fails, the chunk may nevertheless be given to another
 // slot. The old mapping is removed before the old slot maps another chunk.
 #pragma once
@@ -104,8 +104,8 @@ class DeviceMemory {
   void begin_save(const policies::Transfer& transfer) noexcept;
   /// Fills the frame of the transfer from the store, and maps the frame at its slot. Normally it is mapped during the
   /// copy. While other contents are copied out, mapping is delayed, at most until the last missing slot of the task is
-  /// loaded. The reason is that a GPU may change a mapping only between its copies out (which takes 1 ms on an H200,
-  /// instead of 40 us). After an error the slot holds no chunk, and is unmapped if possible. Returns the number of
+  /// loaded. The reason is that a GPU may change a mapping only between its copies out. On an H200 mapping then takes 1
+  /// ms instead of 40 us. After an error the slot holds no chunk, and is unmapped if possible. Returns the number of
   /// bytes copied, or io_error, corrupted, or an error of the device.
   [[nodiscard]] Expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
   /// Unmaps the slot, and copies its frame to the store unless the contents are constant or unchanged. After an error

@@ -49,8 +49,8 @@ struct Inquiry {
   std::string not_asked{}; // the reason why only the board, inputs and outputs were checked; empty: everything was
 };
 /// Finds out if a run could begin now: acquires all that a run needs, and releases it again. If this machine is not the
-/// set's board, and the set does not allow degraded runs, checks only this and the inputs and outputs of tasks. Returns
-/// the errors of Executive::create().
+/// set's board, and degraded runs are not allowed, checks only this and the inputs and outputs of tasks. Returns the
+/// errors of Executive::create().
 [[nodiscard]] Result<Inquiry> inquire(TaskSet tasks);
 /// Returns the requirements of inquire(). An error of Executive::startable() is included as a refusal.
 [[nodiscard]] Result<std::vector<Need>> find_needs(TaskSet tasks);

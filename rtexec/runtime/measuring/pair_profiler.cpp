@@ -112,8 +112,8 @@ Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough
   return waited;
 }
 
-/// Measures waits as the time by which a device part exceeds the same part with all its data in the device's own
-/// memory, which is in `resident`.
+/// Measures waits by comparison with `resident`, the times of the same device parts with all their data in the device's
+/// own memory. A wait is the difference.
 Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
                    const Watch& watch) {
   const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);

@@ -154,8 +154,8 @@ std::vector<Duration> own_periods(const TaskSet& tasks) {
   return periods;
 }
 
-/// Returns periods slightly longer than the set's own, and different for each task, so that the releases of any two
-/// tasks drift against each other through all phases.
+/// Returns periods that are longer than the set's own, by a small factor that is different for each task. So the
+/// releases of any two tasks drift through all phases against each other.
 std::vector<Duration> shifting_periods(const TaskSet& tasks) {
   constexpr std::size_t apart = 32; // at most 1 / apart longer
   std::vector<Duration> periods;

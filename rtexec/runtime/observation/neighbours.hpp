@@ -1,6 +1,5 @@
-// Interference load for measurements of a task set. On each core of the set, a thread that runs only while the core is
-// otherwise idle sweeps as much memory as the core's private caches hold. So jobs find these caches filled with other
-// data.
+// Interference load for measurements of a task set. On each core of the set, a thread runs while the core is otherwise
+// idle. It sweeps as much memory as the core's private caches hold. So jobs find these caches filled with other data.
 #pragma once
 
 #include <rtexec/result.hpp>

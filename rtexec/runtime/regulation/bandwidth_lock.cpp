@@ -18,8 +18,8 @@
 namespace rtexec {
 
 /// The entry in the page for one BandwidthLocks object; normally each process has one. The process that owns the entry
-/// also holds a file lock on the entry's byte of the file, which the kernel releases when the process ends. Process
-/// numbers cannot show this, because they are reused, and other PID namespaces have numbers of their own.
+/// also holds a file lock on one byte of the file. The kernel releases this lock when the process ends. Process numbers
+/// cannot show this, because they are reused, and other PID namespaces have numbers of their own.
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // the owner; 0: the entry is free
   std::atomic<std::uint32_t> locks{0}, busy{0};

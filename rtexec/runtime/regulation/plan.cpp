@@ -51,8 +51,8 @@ class Checker {
       check_budget(*tasks_.bandwidth.best_effort, core == cores_.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
-  /// Adds an error if the event of the core's counter does not exist, if a core cannot move as much as `budget`, or if
-  /// the budget of a period is less than one cache line.
+  /// Adds an error if the budget of a core is impossible: the event of the counter does not exist, a core cannot move
+  /// that much, or the budget of a period is less than one cache line.
   void check_budget(Bandwidth budget, unsigned core, const std::string& who) {
     const CounterFacts counter = counter_of(core, board_, tasks_.bandwidth.event);
     const auto event = hal::find_event(counter.event);

@@ -267,9 +267,8 @@ class Domain {
     }
   }
 
-  /// Handles an overflow during a pause that this thread noticed only after the end of the pause, because the kernel
-  /// signalled it late or not at all. The traffic then counts for all periods of the pause, and not for the last one
-  /// alone.
+  /// Handles an overflow in a pause that this thread notices only after the pause. The kernel has signalled it late or
+  /// not at all. The traffic then counts for all periods of the pause, and not for the last one alone.
   void overslept() noexcept {
     counted_at_end_ = true;
     allowed_ = policies::unlimited;
@@ -432,8 +431,9 @@ class Running final : public Regulation {
       const hal::CounterSettings& counter = domain->planned().counter;
       if (counter.back_end == CounterBackEnd::thread) continue;
       held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
-      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // the kernel signals overflows on this
-                                                                               // core
+      if (counter.reads.counted_on)
+        held.push_back(*counter.reads.counted_on); // the kernel signals overflows on this
+                                                   // core
     }
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return Unexpected(raised.error());

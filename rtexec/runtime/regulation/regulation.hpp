@@ -85,7 +85,8 @@ struct RegulationPlan {
 };
 
 /// Checks the budgets as far as this does not depend on the machine. Returns bad_input if the board's memory cannot
-/// provide a budget, if a budget is less than one cache line in a period, or if an event does not exist.
+/// provide a budget, or an event does not exist. Returns bad_input, too, if a budget is less than one cache line in a
+/// period.
 [[nodiscard]] Result<> check_budgets(const ResolvedSet& set);
 
 /// The facts of a machine that regulation depends on. Some are functions, so that tests can replace the machine.

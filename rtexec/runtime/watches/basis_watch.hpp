@@ -1,5 +1,5 @@
-// Checks that the threads of a run keep the scheduling class and the cores that they had at its start, because all
-// promises rely on these. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
+// Checks that the threads of a run keep the scheduling class and the cores that they had at its start. All promises
+// rely on these. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
 #pragma once
 
 #include <rtexec/units.hpp>
