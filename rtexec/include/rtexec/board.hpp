@@ -60,8 +60,8 @@ using BoardPaths = std::vector<BoardPath>;
 
 /// The facts by which a board is recognised.
 struct BoardIdentity {
-  /// The board is recognised if the device tree's `compatible` contains one of these strings. Empty: the board cannot
-  /// be recognised.
+  /// A machine is recognised as this board if the `compatible` list of its device tree contains one of these strings.
+  /// Empty: the board cannot be recognised.
   std::vector<std::string> compatible;
 };
 
@@ -84,7 +84,7 @@ struct BootFacts {
 /// Cores of one kind in one cluster.
 struct CoreKind {
   std::string name;
-  // As /proc/cpuinfo reports them
+  // The codes of the CPU's implementer and part in /proc/cpuinfo
   std::uint32_t implementer = 0;
   std::uint32_t part = 0;
   std::vector<unsigned> cores;
@@ -93,8 +93,8 @@ struct CoreKind {
 
 enum class ClockKind { cpu, gpu, memory };
 
-/// A clock of the board, with the files that read and set it. Values are in Hz. If `name` contains "#", this stands for
-/// one clock for each number that matches "#" in its paths.
+/// A clock of the board, with the files that read and set it. Values are in Hz. If `name` contains "#", this struct
+/// describes several clocks: one for each number that matches "#" in the paths.
 struct ClockFacts {
   std::string name;
   ClockKind kind = ClockKind::cpu;
@@ -105,7 +105,7 @@ struct ClockFacts {
   BoardPaths set, lock;
   /// The rates that the hardware supports. Only the highest one is used.
   BoardPaths possible;
-  /// The highest rate that the clock may be locked at. 0: no cap.
+  /// The file with the highest rate at which the clock may be locked. A rate of 0 in it means no limit.
   BoardPaths cap;
 };
 
@@ -118,12 +118,12 @@ enum class SensorKind {
   over_current,    // number of events since the board was started
 };
 
-/// If `name` contains "#", this stands for one sensor for each number that matches "#" in its paths.
+/// If `name` contains "#", this struct describes several sensors: one for each number that matches "#" in the paths.
 struct SensorFacts {
   std::string name;
   SensorKind kind = SensorKind::temperature;
   BoardPaths value;
-  /// The value at which throttling begins.
+  /// The file with the value at which throttling begins.
   BoardPaths limit;
 };
 
@@ -175,8 +175,8 @@ struct MemoryCosts {
   Duration host_flush{0};   // Ca_cpu: flushing a full CPU cache
   Duration device_flush{0}; // Ca_gpu: flushing a full device cache; the upper limit of the `written_back` term
   double written_back = 0;  // l_mem of Eq. (4)
-  double memory_access = 0; // l_mem of Eq. (7), per access of an instruction, as far as parallelism does not hide it
-  double cache_access = 0;  // l_L2, per access likewise
+  double memory_access = 0; // l_mem of Eq. (7), for each access by an instruction, unless parallelism hides the latency
+  double cache_access = 0;  // l_L2, for each such access that the device's cache serves
 
   // Discrete memory behind a link
   double faulted = 0;         // for pages that migrate because of a page fault
@@ -185,9 +185,10 @@ struct MemoryCosts {
   double returned = 0;        // for pages that a prefetch brings back to the host
   Duration linked_start{0};   // H: for each launch
   double linked = 0;          // H: for bytes touched in host memory
-  double linked_access = 0;   // H: per access that the device's cache would serve under D
+  double linked_access = 0;   // H: for each access that the device's cache would serve under D
 
-  /// The expected error for a new task: errors of the estimates for tasks that were not part of the fit, in percent.
+  /// The mean and the worst error of the estimates, in percent, for tasks that were not used to fit the costs. It is
+  /// the error to expect for a new task.
   double mean_error = 0;
   double worst_error = 0;
 
@@ -209,7 +210,8 @@ struct Board {
   std::vector<ClockFacts> clocks;
   std::vector<SensorFacts> sensors;
   DeviceKind device = DeviceKind::host;
-  /// The capacity of the device memory. 0: all that the device has, which only a machine with the device knows.
+  /// The capacity of the device memory. 0: all memory of the device, whose size must be queried on a machine with the
+  /// device.
   Bytes capacity{0};
   /// The default chunk size: the unit of physical device memory.
   Bytes chunk{0};
@@ -225,21 +227,22 @@ struct Board {
   std::vector<MemoryPolicy> memory_policies;
   MemoryFacts memory;
   MemoryCosts memory_costs;
-  /// The counters of memory traffic. Empty: the machine's generic event.
+  /// The counters of memory traffic. Empty: the generic event for cache misses.
   std::vector<CounterFacts> counters;
   /// The core of the compute engine's thread. Absent: the machine's last core.
   std::optional<unsigned> compute_core;
   /// The core of the scheduler and the copy engines. Absent: the last but one of four or more cores, otherwise the
   /// first.
   std::optional<unsigned> service_core;
-  /// The charge of admission for one thread switch on a core.
+  /// The time that admission charges for one thread switch on a core.
   Duration context_switch{0};
-  /// The charge of admission for the delay from a job's request to its start on the device. It is charged again for the
-  /// delay from the end on the device until the job's thread is ready.
+  /// The time that admission charges for the delay from a job's request to its start on the device. It is charged again
+  /// for the delay from the end on the device until the job's thread is ready.
   Duration dispatch{0};
-  /// The charge of admission between two segments of a job if the second one was launched ahead. Absent: `dispatch`.
+  /// The time that admission charges between two segments of a job if the second one was launched ahead. Absent:
+  /// `dispatch`.
   std::optional<Duration> cut;
-  /// The charge of admission for the delay from a timer's expiry until the thread runs.
+  /// The time that admission charges for the delay from a timer's expiry until the thread runs.
   Duration release_latency{0};
   /// The longest platform stall: a time for which a hypervisor or firmware stops the machine, or a part of it, and
   /// which the three charges above do not cover. Admission adds it to each response-time bound, but not to each device

@@ -5,8 +5,8 @@
 
 namespace rtexec {
 
-/// A detected object: edges in pixels of the network's input, into which the picture was letterboxed. right and bottom
-/// are exclusive.
+/// A detected object. Its edges are in pixels of the network's input, into which the picture was letterboxed. `right`
+/// and `bottom` are exclusive.
 struct Box {
   float left = 0;
   float top = 0;

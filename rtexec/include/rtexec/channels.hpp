@@ -25,7 +25,7 @@ struct InputJob {
   std::uint64_t job = 0;
   /// The nominal release.
   Instant release{};
-  /// All inputs of the task; inputs that have another source are filled already.
+  /// All inputs of the task. Inputs that have another source are already filled.
   std::span<const Tensor> inputs;
   /// The instant on CLOCK_MONOTONIC at which the input values were sampled by a sensor, set by the callback. Initially
   /// the oldest sampling instant of the other sources' values, or else now.
@@ -45,8 +45,8 @@ struct OutputJob {
 
 /// The callbacks of a task. Empty functions are not called.
 struct TaskCallbacks {
-  /// Errc::stale: there is no new value, and `on_stale` of the task's first input from the program decides; without
-  /// such an input the job is executed. Another error fails the job.
+  /// Fills the inputs. If it returns Errc::stale, there is no new value, and `on_stale` of the task's first input from
+  /// the program decides what happens. Without such an input the job is executed. Any other error fails the job.
   std::function<Status(InputJob&)> on_input = {};
   std::function<void(const OutputJob&)> on_output = {};
 };

@@ -25,7 +25,7 @@ enum class Criticality { real_time, best_effort };
 
 /// The event that releases the jobs of a task.
 enum class Trigger {
-  timer, // its period
+  timer, // a timer, at each period
   input, // a new frame or sample of its inputs
   call,  // a call by a program
   after, // the end of a job of another task (Task::after)
@@ -124,8 +124,9 @@ enum class TensorLayout { nchw, nhwc };
 /// fill the rest. stretch: the picture is stretched.
 enum class PictureFit { letterbox, stretch };
 
-/// How pixels become the values of an input. Floats: (byte * scale - mean) / deviation. uint8: the bytes. Each of the
-/// three lists holds one number for all channels, or one for each channel in the network's order.
+/// How pixels become the values of an input. A float value is (byte * scale - mean) / deviation; a uint8 value is the
+/// byte. Each of the lists mean, deviation and scale holds one number for all channels, or one for each channel in the
+/// network's order.
 struct Preprocessing {
   ChannelOrder channels = ChannelOrder::rgb;
   /// Absent: the layout that the shape implies, or nchw if both are possible.
@@ -160,7 +161,7 @@ enum class MemoryPolicy {
   device,
   managed,
   host,
-  switching, // H if a job under D executes concurrently, D otherwise
+  switching, // written D/H: H for a job while a job under D executes concurrently, D otherwise
 };
 
 /// The part of a task's constants (such as a network's weights) that is on the device while a job executes.
@@ -200,12 +201,13 @@ enum class RegulateWhile {
 enum class BandwidthSharing {
   none,         // all cores stay throttled
   spare,        // all cores run without a limit (MemGuard's best-effort sharing)
-  proportional, // a new period begins at once: spare bandwidth is shared in proportion to the budgets
+  proportional, // a new period begins at once for all cores, so that spare bandwidth is shared in proportion to the
+                // budgets
 };
 
-/// How memory traffic beyond the budget of a period is treated.
+/// The rule for memory traffic that exceeds the budget of a period.
 enum class Overshoot {
-  carry, // it is subtracted from the next periods' budgets: the rate holds in the long run
+  carry, // the excess is subtracted from the next periods' budgets, so that the rate is kept in the long run
   forgive,
 };
 
@@ -222,7 +224,7 @@ enum class SwapPolicy {
   pipelined, // the next job's chunks are loaded while this one executes
   serial,    // chunks are loaded one at a time, and only for the most urgent job
   rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; memory classes are not distinguished
-  mo_vmm,    // RT-Swap's baseline: every memory object in chunks of its own, swapped as a unit
+  mo_vmm,    // RT-Swap's baseline: every memory object has chunks of its own, and is swapped as a unit
   min,       // RT-Swap's baseline: chunks of the device's smallest size
   pageable,  // RT-Swap's baseline: host memory that is not page-locked
   lru,       // RT-Swap's baseline: on-demand paging, the least recently used chunks are evicted first
@@ -232,7 +234,7 @@ enum class SwapPolicy {
 /// The chunks of a task that are swapped first, if not all of them must be.
 enum class SwapCandidates {
   constants_first, // chunks of constants, which cost least to evict
-  largest_first,   // those of the largest memory objects (RT-Swap, V-D: the list Theta)
+  largest_first,   // chunks of the largest memory objects (RT-Swap, RTSS 2023, section V-D: the list Theta)
 };
 
 /// The kernel scheduling class that the executive's threads request.

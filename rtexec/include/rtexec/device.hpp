@@ -6,8 +6,8 @@
 // engine's thread. No function of this file may be called in before() and after(). No function throws, except
 // std::bad_alloc during set-up.
 //
-// Errors of all functions: device_fault if this call met the fault that ended the device, or another error of its
-// driver; device_lost if an earlier fault had ended it. Further errors are listed at each function.
+// Errors of all functions: device_fault if the device failed during this call, or its driver reported another error;
+// device_lost if the device failed before. Further errors are listed at each function.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -29,7 +29,7 @@ struct Driver;
 }
 } // namespace hal
 
-/// The kind of a buffer: the memory policies D, M and H of the literature.
+/// The kind of a buffer. The three kinds are the memory policies D, M and H of the literature, in this order.
 enum class BufferKind {
   device,  // device memory, which the host cannot access
   managed, // one address for host and device; pages migrate to the side that accesses them
@@ -98,9 +98,9 @@ struct GpuExtent {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// Launches work on an NVIDIA GPU, through one stream: that of the compute engine on whose thread a job executes. Work
-/// in the stream runs in the order of submission. One job at a time uses the stream, so a job waits for its own work
-/// only. During set-up the stream is that of the first compute engine.
+/// Launches work on an NVIDIA GPU, through one stream: the stream of the compute engine on whose thread a job executes.
+/// Work in the stream runs in the order of submission. One job at a time uses the stream, so a job waits for its own
+/// work only. During set-up the stream is that of the first compute engine.
 class Gpu {
  public:
   /// Returns the compute capability as 10 * major + minor: 62, 72, 86, 90.
@@ -122,8 +122,8 @@ class Gpu {
   [[nodiscard]] virtual Result<GpuGraph> capture(const std::function<Result<>()>& body) = 0;
 
   /// Real-time. Submits `kernel` to the stream without waiting. `arguments` holds the address of each kernel parameter,
-  /// read before launch() returns. `shared`: dynamic shared memory of a block, at most 48 KiB. Returns bad_input if
-  /// `kernel` is empty.
+  /// read before launch() returns. `shared` is the size of a block's dynamic shared memory, at most 48 KiB. Returns
+  /// bad_input if `kernel` is empty.
   [[nodiscard]] virtual Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
                                       void** arguments) noexcept = 0;
   /// Real-time. Launches `graph` and waits until it is done. A graph must not run concurrently with itself. Returns
@@ -150,9 +150,9 @@ class Device {
   /// addresses.
   [[nodiscard]] virtual Gpu* gpu() noexcept { return nullptr; }
 
-  /// Set-up. Allocates a buffer of `kind`, aligned to 256 bytes. It is not swapped, and counts against a plan's
-  /// capacity only as far as Workload::memory() declares it. Returns bad_input if `size` is 0; out_of_memory;
-  /// unsupported.
+  /// Set-up. Allocates a buffer of `kind`, aligned to 256 bytes. The buffer is never swapped. A plan counts it only if
+  /// Workload::memory() declares it. Returns bad_input if `size` is 0; out_of_memory; unsupported if the device has no
+  /// buffers of this kind.
   [[nodiscard]] virtual Result<Buffer> allocate(BufferKind kind, Bytes size) = 0;
   /// Set-up. Frees a buffer that allocate() returned. Must not be called while work that uses the buffer runs. Returns
   /// bad_input if the buffer was not allocated, or was already freed.

@@ -17,14 +17,14 @@
 //   }
 //
 // create() loads every workload and makes the plan. start() locks memory, opens the device, starts the threads and
-// releases the first jobs; from then on the executive's threads neither allocate nor fault nor take a lock. stop() lets
-// the jobs in progress end, joins all threads and returns the report.
+// releases the first jobs; from then on the executive's real-time threads do not allocate, take locks or cause page
+// faults. stop() lets the jobs in progress end, joins all threads and returns the report.
 //
 // Ownership: the executive owns workloads, device and threads. Threading: one thread makes all calls on an executive,
 // unless a function says otherwise. Callbacks run on a thread of their own without real-time priority. A process runs
-// one executive at a time, because locked memory and the budgets' signals belong to the process. Exceptions: set-up
-// throws std::bad_alloc, and exceptions of the constructors of custom workloads; nothing else is thrown. Stability:
-// <rtexec/version.hpp>.
+// one executive at a time, because locked memory, and the signals of bandwidth budgets, belong to the process.
+// Exceptions: set-up throws std::bad_alloc, and exceptions of the constructors of custom workloads; nothing else is
+// thrown. Stability: <rtexec/version.hpp>.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -77,10 +77,10 @@ struct ExecutiveSetup {
 
 class RTEXEC_API Executive {
  public:
-  /// Loads the workloads and makes the plan. Errors cover all tasks at once. Returns bad_input if the set, its board,
-  /// models, workloads or profile are invalid. Returns unsupported if device or machine lack a needed feature. Returns
-  /// refused if the device cannot be opened to query its memory; out_of_memory. An unproved set is no error: see
-  /// plan().
+  /// Loads the workloads and makes the plan. An error lists the problems of all tasks at once. Returns bad_input if the
+  /// set, its board, models, workloads or profile are invalid. Returns unsupported if device or machine lack a needed
+  /// feature. Returns refused if the device cannot be opened to query its memory. Returns out_of_memory if there is not
+  /// enough memory. An unproved set is no error: see plan().
   [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
   /// For the library itself.
   explicit Executive(std::unique_ptr<executive::Run> run);

@@ -14,7 +14,7 @@ enum class MemoryClass {
   state,    // its contents must survive: copied out when evicted, and copied back
 };
 
-/// A part of a task's memory that a framework would allocate separately.
+/// A part of a task's memory that an inference framework would allocate as one buffer, such as a tensor.
 struct MemoryObject {
   MemoryClass kind = MemoryClass::state;
   /// The offset within the memory of its class. Scratch objects with disjoint lifetimes may overlap.

@@ -28,7 +28,7 @@ struct Arena {
   /// Slots for contents that live between segments. Tasks of one level share the chunks of these slots; express tasks
   /// have their own (PlannedTask::device_class).
   std::uint32_t carry = 0;
-  /// Slots that are wasted because objects have chunks of their own (mo-vmm).
+  /// Slots that stay unused because each memory object has chunks of its own (SwapPolicy::mo_vmm).
   std::uint32_t padding = 0;
   [[nodiscard]] std::uint32_t slots() const { return constant + state + fixed + scratch + carry + padding; }
 };
@@ -51,8 +51,8 @@ struct SlotRange {
   friend bool operator==(const SlotRange&, const SlotRange&) = default;
 };
 
-/// The plan for streaming a task's constants while its job executes. The constants are its swap slots, in the order of
-/// their first use.
+/// The plan for streaming a task's constants while its job executes. The slots of the constants are the task's swap
+/// slots, in the order of their first use.
 struct Stream {
   /// The number of frames of the ring: the physical chunks that are used again and again for the streamed slots. A job
   /// begins once that many of its first chunks are loaded.
@@ -90,7 +90,7 @@ enum class AdmissionTest : std::uint8_t {
   rta,        // the device alone, static priorities: response-time analysis
   pipelined,  // the device alone, with loads concurrent with executions: one of the previous two
   segmented,  // like `pipelined`, for jobs in segments and tasks in preemption classes
-  core,       // one core, as if the device took no time
+  core,       // one core, as if device parts took no time
   end_to_end, // whole jobs, from release to end: the test that decides
 };
 /// Returns the spelling in tables and JSON: "theorem1", "end-to-end".
@@ -117,7 +117,7 @@ struct UnmetPrecondition {};
 /// The outcome of one test, with its numbers for the instant or task at which the test is tightest.
 struct TestVerdict {
   AdmissionTest test{};
-  /// The core that AdmissionTest::core tests.
+  /// The tested core; present for AdmissionTest::core.
   std::optional<unsigned> core;
   bool proved = false;
   std::variant<TimeBound, ShareBound, UnmetPrecondition> bound;
@@ -131,7 +131,7 @@ struct TestVerdict {
   /// The part of the left side that comes from earlier work, which blocks these jobs.
   Duration blocking{0};
   std::string limiting_task;
-  /// The task that blocks. Empty: no task, or more than one.
+  /// The task whose work causes the blocking. Empty: no task, or more than one.
   std::string blocking_task;
   /// The swap volumes of the tasks (PlannedTask::swap_volume), if they were chosen for this test alone.
   std::vector<Bytes> swap_volumes;
@@ -188,7 +188,7 @@ struct CoRun {
 
 struct PlannedTask {
   std::string name;
-  /// True if this is a real-time task whose bound is within its deadline.
+  /// True if this is a real-time task whose response-time bound is within its deadline.
   bool promised = false;
   /// The WCETs that the plan relies on.
   Wcet wcet;
@@ -279,11 +279,13 @@ struct PlannedChain {
   /// The first task's Task::input_delay: reactions and ages count from the sampling of its inputs. Absent: they count
   /// from the first task's release, or from the instant at which its job reads.
   std::optional<Duration> input_delay;
-  /// The longest reaction time. Absent: none is promised.
+  /// The bound of the reaction time. Absent: none is promised.
   std::optional<Duration> reaction;
-  /// The greatest age of the last task's output while it is in use. Absent: none is promised.
+  /// The bound of the data age: the greatest age of the last task's output while it is in use. Absent: none is
+  /// promised.
   std::optional<Duration> age;
-  /// The greatest age of the last task's output when it appears. Absent: none is promised.
+  /// The bound of the reduced data age: the greatest age of the last task's output when it appears. Absent: none is
+  /// promised.
   std::optional<Duration> reduced_age;
   /// The sum of the input delay, all periods and all response bounds. It is another bound of the reaction time if
   /// timers release all tasks (Davare et al., DAC 2007). Absent: a task has no response bound.

@@ -25,7 +25,7 @@
 
 namespace rtexec {
 
-/// A resolved set whose plan is made, with the execution times that the plan rests on.
+/// A resolved set with its plan. Its tasks have the execution times that the plan relies on.
 struct PlannedSet : ResolvedSet {
   Plan plan;
 };

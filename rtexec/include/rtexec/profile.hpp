@@ -1,4 +1,5 @@
-// Measured WCETs: `rtexec profile` writes them, and admission uses them for tasks without a given wcet.
+// Measured WCETs: `rtexec profile` writes them, and admission uses them for tasks whose `wcet` the task set does not
+// give.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -22,7 +23,7 @@ enum class WcetMethod { growth, tail_model, layers };
 /// The evidence for the WCET of a part.
 struct PartBasis {
   WcetMethod method = WcetMethod::growth;
-  /// A job exceeds the WCET with at most this probability, with 95 % confidence. 0: nothing is claimed
+  /// A job exceeds the WCET with at most this probability, with 95 % confidence. 0: no probability is claimed
   double exceedance = 0;
   /// `longest` holds the longest execution of each block of `block` consecutive jobs. `block` is a power of two. Later
   /// executions can be added.
@@ -38,7 +39,7 @@ struct MeasuredLayers {
     Duration longest{0};
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  /// The number of pieces. 0: no layer was measured.
+  /// The number of pieces. 0: layers were not measured.
   std::uint64_t pieces = 0;
   /// The sum of the longest execution of each piece, plus the longest time that jobs spent outside the pieces.
   Duration sum{0};
@@ -65,14 +66,14 @@ struct ProfiledTraffic {
 };
 
 struct ProfileEntry {
-  std::string task; // its name
+  std::string task; // the name of the task
   /// The memory policy under which the task was measured
   MemoryPolicy memory_policy = MemoryPolicy::device;
   /// The fingerprint of the model, input, device kind and tuning that were measured; if it differs from that of the
   /// workload, the entry is stale
   std::string workload;
-  Wcet wcet;     // at least observed maximum times margin
-  Wcet observed; // observed maximum
+  Wcet wcet;     // at least `observed` times `margin`
+  Wcet observed; // the longest observed execution of each part
   std::uint64_t samples = 0;
   double margin = 1;
   PartBasis before{}, device{}, after{};
@@ -87,7 +88,7 @@ struct ProfileEntry {
   /// measurement.
   std::optional<Duration> wcet_beside{}, mapping_idle{};
   std::vector<std::string> tuning; // the workload's choices on the profile's device, as Workload::tune() returned them
-  /// The requests that the machine refused during the measurement, as in Report::degraded. On a machine that grants
+  /// The requirements that the machine refused during the measurement (Report::degraded). On a machine that fulfils
   /// them, jobs may take longer
   std::vector<std::string> degraded{};
   std::optional<ProfiledTraffic> traffic{}; // present for a micro-benchmark
@@ -108,8 +109,8 @@ struct Profile {
 
 /// Reads a profile. Returns bad_input, with every error of the file.
 [[nodiscard]] RTEXEC_API Result<Profile> read_profile(const std::filesystem::path& file);
-/// Writes a profile to a temporary file beside `file`, and renames it. A failure returns refused and leaves the old
-/// profile intact.
+/// Writes a profile to a temporary file beside `file`, and renames it. Returns refused if that fails; the old profile
+/// then stays intact.
 [[nodiscard]] RTEXEC_API Result<> write_profile(const Profile& profile, const std::filesystem::path& file);
 
 } // namespace rtexec

@@ -28,13 +28,13 @@ struct PartCounts {
   [[nodiscard]] std::uint64_t all() const { return before + device + after; }
 };
 
-/// Times, and the bound that they must not exceed.
+/// Statistics of measured times, and the bound that these times must not exceed.
 struct MeasuredTimes {
   DurationStatistics times;
   std::uint64_t count = 0;
   /// The number of times above the bound.
   std::uint64_t violations = 0;
-  /// Absent: there is no bound.
+  /// The bound. Absent: the times have none.
   std::optional<Duration> bound;
 };
 
@@ -45,7 +45,8 @@ struct TaskReport {
   std::uint64_t released = 0;
   /// Jobs that ended, in time or not.
   std::uint64_t completed = 0;
-  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off after their deadline.
+  /// Jobs that ended after their deadline, were abandoned, failed, or were still unfinished after their deadline when
+  /// the run ended.
   std::uint64_t missed = 0;
   /// Releases that were dropped because the previous job was unfinished, or had a part above its WCET (on_wcet_exceeded
   /// = "skip-next"). Releases that were dropped because an input had no new value (on_stale = "skip") are included.
@@ -66,7 +67,7 @@ struct TaskReport {
   std::optional<std::uint64_t> paired;
   /// How often jobs were preempted on the device between two segments. Absent: the device part is one segment.
   std::optional<std::uint64_t> preempted;
-  /// Times from the nominal release to the end of the job.
+  /// Response times: from the nominal release to the end of the job.
   DurationStatistics response;
   /// Times from the nominal release until the thread runs.
   DurationStatistics release_latency;
@@ -76,7 +77,7 @@ struct TaskReport {
   MeasuredTimes input_delay;
   /// The longest execution of each part.
   Wcet observed;
-  /// The execution times on which the plan rests, and the number of parts that took longer.
+  /// The WCETs that the plan relies on, and the number of parts that took longer.
   Wcet wcet;
   PartCounts above_wcet;
   /// The parts above their WCET during or after whose execution the hypervisor was seen to have stolen time from their
@@ -89,7 +90,7 @@ struct TaskReport {
   std::optional<Duration> bound;
 };
 
-/// Measured and promised reaction time and data age of a chain (PlannedChain).
+/// The measured reaction times and data ages of a chain, each with its promised bound (PlannedChain).
 struct ChainReport {
   using Measured = MeasuredTimes;
   std::string name;
@@ -133,7 +134,7 @@ struct DeviceReport {
   std::string name;
   /// The device memory that this run uses, its context included.
   Bytes used;
-  /// The device memory that opening the device used.
+  /// The device memory that was used by opening the device.
   Bytes context;
   /// The demand of the plan: constants, state and the shared scratch, in whole chunks.
   Bytes demand;
@@ -170,7 +171,7 @@ template <class Value> struct Percentiles {
 /// A domain of bandwidth regulation: a core, or a cluster of cores that share one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
-  /// The counter's description of itself.
+  /// The text by which the counter describes itself.
   std::string counter;
   /// The number of bytes that one event represents.
   Bytes line{64};
@@ -180,18 +181,18 @@ struct DomainReport {
   /// Cache lines counted since the start. If writes are not counted separately, `reads` contains all lines
   std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
-  /// Periods in which the regulating thread did not run, because other threads occupied the core.
+  /// Regulation periods in which the regulating thread did not run, because other threads occupied the core.
   std::uint64_t missed_periods = 0;
   /// Periods in which the core was throttled.
   std::uint64_t throttled_periods = 0;
   Duration throttled{0};
   /// The excess of counted over allowed cache lines, in periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
-  /// The lateness of the regulating thread at the beginning of a period.
+  /// The delay with which the regulating thread ran at the beginning of a period.
   Percentiles<Duration> late;
   /// Overflows of the counter that the kernel did not signal, and that regulation found by reading the counter.
   std::uint64_t lost_overflows = 0;
-  /// True if the counter failed: the core is not regulated since then.
+  /// True if the counter failed. From then on the domain was not regulated.
   bool lost = false;
 };
 
@@ -202,11 +203,11 @@ struct ChannelReport {
   std::string name;
   /// True if the channel is a source, false if it is a sink.
   bool input = false;
-  /// Jobs that got new values from this source, or whose results this sink took.
+  /// Jobs that got new values from this source, or whose results this sink accepted.
   std::uint64_t moved = 0;
-  /// Jobs for which this source had no new value, independent of `on_stale`.
+  /// Jobs for which this source had no new value, whatever `on_stale` made of them.
   std::uint64_t stale = 0;
-  /// Jobs whose results found no room in this sink, or were taken but could not be written.
+  /// Jobs whose results this sink could not accept for lack of room, or accepted but could not write.
   std::uint64_t dropped = 0;
   /// The last failure of the channel, and its remedy. Empty: no failure.
   std::string failure;
@@ -220,7 +221,7 @@ struct BandwidthReport {
   std::optional<Bandwidth> limit;
   /// The counts of each domain since the start, the warm-up included.
   std::vector<DomainReport> domains;
-  /// How each domain is counted and throttled, and the limitations of the guarantee.
+  /// Texts that say how each domain is counted and throttled, and what limits the guarantee.
   std::vector<std::string> reasons;
 };
 
@@ -251,7 +252,7 @@ struct FlightReport {
     std::string reason;
   };
   std::vector<Snapshot> snapshots;
-  /// The number of further snapshots that were triggered but not written.
+  /// The number of further snapshots that had a reason but were not written.
   std::uint64_t left_out = 0;
 };
 
@@ -293,7 +294,8 @@ struct ClockReport {
   [[nodiscard]] RTEXEC_API bool steady() const noexcept;
 };
 
-/// Time that the hypervisor stole from a core while the core had work, read twice a second.
+/// The time that the hypervisor stole from a core: the core had work, but the hypervisor did not run it. Read twice a
+/// second.
 struct StolenReport {
   unsigned core = 0;
   Duration time{0};
@@ -302,7 +304,7 @@ struct StolenReport {
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
-  /// The monitored chains.
+  /// The chains of the task set.
   std::vector<ChainReport> chains;
   std::vector<ThreadReport> threads;
   /// The device and its memory. Absent before the start.
@@ -314,7 +316,7 @@ struct Report {
   std::vector<ClockReport> clocks;
   /// The cores from which the hypervisor stole time, among those that execute parts or serve the device.
   std::vector<StolenReport> stolen;
-  /// The sources and sinks of tasks that the task set or the program names, except noise and files.
+  /// The sources and sinks that the task set or the program names, except noise and input files.
   std::vector<ChannelReport> channels;
   /// The regulation of memory bandwidth. Absent: the set has no limit.
   std::optional<BandwidthReport> bandwidth;
@@ -381,9 +383,9 @@ struct JobRecord {
 };
 
 struct JobRecords {
-  /// The jobs, task by task, those of each task in their order.
+  /// The records, task after task; those of a task are in the order of its jobs.
   std::vector<JobRecord> jobs;
-  /// The number of jobs that were not kept.
+  /// The number of jobs whose records were not kept.
   std::uint64_t lost = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace rtexec {
 
 struct ResolvedSet {
-  /// `executive.threads` is fifo or deadline, never automatic.
+  /// The task set. Its executive.threads is `fifo` or `deadline`, never `automatic`.
   TaskSet tasks;
   /// The board as its file describes it. A capacity that only the device knows is filled in.
   Board board;

@@ -1,4 +1,5 @@
-/* rtexec for C11, C++17 and Python's ctypes: periodic tasks with promised deadlines, admitted, run and reported on.
+/* rtexec for C11, C++17 and Python's ctypes: an executive for periodic tasks, which admits them only if it can promise
+ * their deadlines, runs them, and reports on them.
  *
  *   rtexec_error error;
  *   rtexec_task_set* set = rtexec_load("tasks.toml", &error);
@@ -37,8 +38,9 @@ extern "C" {
 
 typedef struct rtexec_task_set rtexec_task_set;
 
-/* Reads a task set from a TOML file, or from its text; `file` then names it in messages, and relative paths are
- * resolved against its folder. BAD_INPUT: the error lists every error of the file. */
+/* The first function reads a task set from a TOML file, the second from the text `toml`. For the latter, `file` is
+ * the name in messages, and its folder resolves relative paths. If the set is invalid, the error is BAD_INPUT and
+ * lists every problem of the file. */
 RTEXEC_API rtexec_task_set* rtexec_load(const char* file, rtexec_error* error);
 RTEXEC_API rtexec_task_set* rtexec_parse(const char* toml, const char* file, rtexec_error* error);
 RTEXEC_API void rtexec_task_set_free(rtexec_task_set* set);
@@ -66,7 +68,7 @@ typedef struct rtexec_input_job {
    * Initially the oldest sampling instant of the other sources' values, or else now. */
   int64_t sampled_ns;
   /* All inputs of the task. The callback writes the data of the inputs whose source is the program. Inputs that have
-     another source are already filled. */
+   * another source are already filled. */
   const rtexec_tensor* inputs;
   size_t input_count;
 } rtexec_input_job;

@@ -88,13 +88,13 @@ struct Task {
   /// They have no source.
   std::map<std::string, std::vector<double>> constant;
   /// Recurrent state of a dnn task, as pairs of an input's and an output's name. In each job the input gets the output
-  /// of the previous job. Zero at first.
+  /// of the previous job. The first job gets zeros.
   std::map<std::string, std::string> state;
   /// The arithmetic of a dnn task on a GPU.
   Precision precision = Precision::fp32;
   /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.
   std::filesystem::path library;
-  /// A text that the shared object of a custom task, or the back end of a dnn task, gets.
+  /// A text that is passed to the shared object of a custom task, or to the back end of a dnn task.
   std::string arguments;
   /// The time between two releases. For a task that triggers release, and not a timer, it is the shortest such time.
   Duration period{0};
@@ -125,7 +125,8 @@ struct Task {
   /// The part of `wcet_beside` in which the device part only waits for pages of memory. It is for tasks under managed
   /// memory (M) or mapped host memory (H). A job under device memory (D) executes during these waits.
   std::optional<Duration> mapping_idle;
-  /// The maximum number of segments of the device part; 1: it is not cut. Absent: as many as other tasks need.
+  /// The maximum number of segments of the device part. 1: it is not cut. Absent: the plan cuts it as far as other
+  /// tasks need that.
   std::optional<std::uint32_t> segments;
   /// The preemption class. 0: express, which means that the task's jobs go first whenever a segment of another job
   /// ends. Otherwise the level; smaller is more urgent. Absent: the plan chooses.
@@ -162,7 +163,7 @@ struct Task {
   std::optional<Bytes> buffer;
   /// The side of a winograd task's square picture.
   unsigned resolution = 512;
-  /// The problem size of a micro-benchmark of memory policies: elements, or the side of a matrix.
+  /// The problem size of a micro-benchmark of memory policies: the number of elements, or the side of a matrix.
   std::optional<unsigned> size;
   /// Release times counted from the start, for the simulator only. Absent: releases are periodic.
   std::optional<std::vector<Duration>> releases;
@@ -184,7 +185,7 @@ struct Chain {
 struct ExecutiveOptions {
   Order order = Order::edf;
   PriorityAssignment priorities = PriorityAssignment::rate_monotonic;
-  /// The length of a run. Absent: until it is stopped.
+  /// The length of a run. Absent: a run lasts until it is stopped.
   std::optional<Duration> duration;
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;

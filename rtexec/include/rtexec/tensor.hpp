@@ -1,7 +1,7 @@
 // An input or an output of a workload: a typed, shaped view of a staging buffer on the host.
 //
-// Ownership: the workload owns the buffer; workload.hpp says who may access it when. A copy of a Tensor views the same
-// buffer. No function here allocates or fails.
+// Ownership: the workload owns the buffer; workload.hpp says who may access it at which time. A copy of a Tensor views
+// the same buffer. No function here allocates or fails.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Units as types, so that no bare integer crosses the border between components, and their text forms in TOML files.
+// Types for units, so that components do not exchange bare integers, and the text forms of their values in TOML files.
 #pragma once
 
 #include <rtexec/export.hpp>

@@ -127,8 +127,7 @@ typedef struct rtexec_workload {
                                                     * device part is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
 
-  /* Frees the workload; the last call. It is not called if the workload was refused because of its `size`. Null:
-     nothing to free. */
+  /* Frees the workload; the last call. Not called if the workload was refused because of its `size`. Null: no call. */
   void (*destroy)(void* self);
 
   /* Inputs and outputs; null if there are none. They stay valid at constant addresses until destroy(). Inputs hold

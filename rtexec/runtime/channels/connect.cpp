@@ -53,9 +53,9 @@ Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
 
-constexpr std::size_t max_kept = 1024; // maximum number of values kept of one output
+constexpr std::size_t max_kept = 1024; // maximum number of values of one output that are kept
 
-/// Returns "out/" for "out", "./out" and "out/".
+/// Returns a normal form of a folder's name, for comparisons: "out/" for "out", "./out" and "out/".
 std::filesystem::path normal(const std::string& folder) {
   return (std::filesystem::path(folder) / "").lexically_normal();
 }

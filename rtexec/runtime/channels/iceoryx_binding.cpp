@@ -11,7 +11,7 @@
 namespace rtexec::channels::iceoryx {
 namespace {
 
-constexpr std::uint32_t fatal = 0; // iox::ErrorLevel
+constexpr std::uint32_t fatal = 0; // the value of iox::ErrorLevel for fatal errors
 
 struct ThreadErrors {
   std::uint32_t code = 0;
@@ -56,14 +56,15 @@ void silence_cerr() {
 
 const char* (*name_of_error)(std::uint32_t code) = nullptr;
 
-/// The type iox::HandlerFunction; both enumerations have 32 bits.
+/// The type iox::HandlerFunction; its parameters of enumeration types have 32 bits.
 using Handler = std::function<void(std::uint32_t code, std::function<void()> callback, std::uint32_t level)>;
 
 void keep_error(std::uint32_t code, const std::function<void()>&, std::uint32_t level) {
   errors.code = code;
   errors.any = true;
   errors.fatal = errors.fatal || level == fatal;
-  // After a fatal error during registration, iceoryx would end the process if this returned.
+  // If this handler returned from a fatal error, iceoryx would end the process. A thread that may be left behind
+  // therefore stays here forever.
   while (level == fatal && errors.ends_at_fatal) ::pause();
 }
 

@@ -48,7 +48,8 @@ class Latest {
   /// Returns the memory for the next value, which no reader reads before publish(). Further calls before publish()
   /// return the same memory.
   [[nodiscard]] std::span<std::byte> take() noexcept;
-  /// Publishes the value that was written since take(); has no effect without take(). `visible` must never decrease.
+  /// Publishes the value that was written since take(); has no effect without take(). The `visible` of a value must not
+  /// be less than that of the previous value.
   void publish(const Stamp& stamp) noexcept;
   /// Calls take(), lets `fill` write the value into that memory, and publishes it.
   template <class Fill> void write(const Stamp& stamp, Fill fill) noexcept {
@@ -65,7 +66,8 @@ class Latest {
 
  private:
   struct Slot {
-    std::atomic<std::uint64_t> version{0}; // number of the value; 0: none, or it is being written
+    std::atomic<std::uint64_t> version{0}; // number of the value in the slot; 0: the slot has no value, or it is being
+                                           // written
     Stamp stamp;
     std::atomic<std::int64_t> visible{0}; // the instant from which the value is visible, in ns
     std::span<std::byte> bytes;
@@ -80,7 +82,7 @@ class Latest {
   Slot* taken_ = nullptr;
   std::vector<std::atomic<const Slot*>> reading_; // the slot that each reader reads
   std::size_t kept_;
-  std::atomic<std::uint64_t> versions_{0}; // number of written values
+  std::atomic<std::uint64_t> versions_{0}; // number of values written so far
 };
 
 } // namespace rtexec::channels

@@ -88,7 +88,7 @@ class Tap {
   Duration cost_{0};
 };
 
-/// The sink that passes a task's results to the tap.
+/// A sink that passes the results of a task's jobs to the tap.
 class TapSink final : public Sink {
  public:
   explicit TapSink(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) {}

@@ -30,7 +30,7 @@ class Output {
   [[nodiscard]] static Result<Output> of(const Workload& workload, const std::string& name);
 
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }
-  /// Returns the tensor's number among the outputs.
+  /// Returns the number of the tensor among the workload's outputs. Must be a tensor, and not boxes.
   [[nodiscard]] std::size_t tensor() const noexcept { return *tensor_; }
   [[nodiscard]] bool is_tensor(std::size_t output) const noexcept { return tensor_ == output; }
   /// Returns the reason why values of this output cannot fill `input`. Empty: they can. Boxes can fill a float32 tensor

@@ -53,7 +53,7 @@ class BandwidthControl {
   [[nodiscard]] BandwidthReport report() const;
   /// Returns the reasons why proved bounds need not hold under this regulation.
   [[nodiscard]] const std::vector<std::string>& degraded() const { return plan_.degraded; }
-  /// Stops throttling for good. Called after the run's threads have ended; the report stays available.
+  /// Ends the regulation. Called after the run's threads have ended. The report stays available.
   void end();
 
  private:

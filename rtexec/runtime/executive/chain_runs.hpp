@@ -36,7 +36,7 @@ class ChainPlace {
   /// filling them may take long.
   void look(Instant when) noexcept;
   void read(const Reading& reading) noexcept;
-  /// Called by the completion thread: the output of that job becomes available at `at`.
+  /// Records that the output of the job that has read becomes available at `at`. Called by the completion thread.
   void write(Instant at) noexcept;
 
  private:
@@ -46,7 +46,7 @@ class ChainPlace {
   channels::Latest* behind_ = nullptr; // this task's output; null: this is the last task
   policies::ChainEnd* end_ = nullptr;
   ChainStatistics* statistics_ = nullptr;
-  bool from_sampling_ = false;               // times count from the sampling of the first task's inputs
+  bool from_sampling_ = false;               // true: times count from the sampling of the first task's inputs
   std::optional<policies::ChainStamp> held_; // the stamps of the data that the job in progress has read
   std::uint64_t jobs_ = 0;
 };

@@ -55,23 +55,23 @@ struct DeviceDriver::TaskLink {
   Instant started{};
   std::uint32_t done = 0;   // number of the job's segments that have ended
   std::uint32_t handed = 0; // number of the job's segments that were launched on the device
-  // Used by the compute engine
-  bool launches = false;  // segments are launched ahead of their turn; constant
+  // The next members are used by the compute engine
+  bool launches = false;  // true: segments are launched before the previous one has ended; constant
   bool opened = false;    // the segment that ends next has begun: it executes, or was launched
   std::uint32_t told = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment of a job
                           // is not counted
   Instant begun{};        // traced beginning of the segment that ends next
   Instant last_end{};     // end of the previous segment
-  Status trouble{};       // error of launching a segment ahead of its turn
+  Status trouble{};       // error of launching a segment ahead; reported when the segment's turn comes
   std::optional<policies::JobId> ended; // the job that failed: its other submitted segments do not execute
   DevicePart part{};                    // the device part so far
   Duration recorded{0};                 // the share of its execution that lies within the traced interval
-  // Used by the scheduler thread
+  // The next members are used by the scheduler thread
   /// A ring buffer of submitted segments. After an error of a job, all its segments but one may still be queued,
   /// together with the segments of the next job
   std::vector<Given> given;
   std::uint64_t times_given = 0;
-  // Written by the scheduler thread, read by the compute engine
+  // The next members are written by the scheduler thread, and read by the compute engine
   std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
   hal::Signal decided;                    // signalled once for each reported segment end on which the scheduler has
                                           // decided
@@ -430,7 +430,7 @@ void DeviceDriver::decide(const Event& event) noexcept {
   const auto company = std::ranges::any_of(actions, &Action::beside) ? hal::Company::accompanied : hal::Company::alone;
   for (const Action& action : actions) {
     traces::scheduler_action(sequence, action);
-    // A withdrawal has no effect if its job has already left the device.
+    // The scheduler core refuses a withdrawal if the job's device part has already ended. This is no error.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
     carry_out(action, company);
   }
@@ -455,7 +455,8 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
-/// Returns the part of `passed` that counts as execution. Called on a compute engine's thread.
+/// Returns the part of the time `passed`, from begin to end of an execution, that counts as execution time. Called on a
+/// compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
@@ -469,8 +470,8 @@ void DeviceDriver::left(TaskLink& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
-/// Submits the segments of `action`. If the job executes already, these are further segments, and its other fields must
-/// not change.
+/// Submits the segments of `action` to a compute engine. If the job already executes, they are further segments of it,
+/// and the state of its execution must not change.
 void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
   link.waiting = link.preempted = false;
   if (action.segment == 0) {

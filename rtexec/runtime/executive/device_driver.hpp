@@ -66,10 +66,11 @@ class DeviceClient {
 
 class DeviceDriver {
  public:
-  /// The scheduler's initial state must be the one that `memory` was laid out for. `clients` is parallel to the
+  /// The initial state of `scheduler` must be the one for which `memory` was laid out. `clients` is parallel to the
   /// scheduler's tasks. `device`, `memory` and the clients must outlive the driver.
   struct Options {
-    /// True if copy engines copy continuously while a job executes, to measure with concurrent copies
+    /// True if copy engines copy continuously while a job executes, so that executions are measured with concurrent
+    /// copies
     bool exercise = false;
     /// The memory policies under which jobs co-run, by task. Empty: jobs never co-run, and there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};

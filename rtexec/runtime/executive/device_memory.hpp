@@ -69,7 +69,7 @@ class DeviceMemory {
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
-    bool exercise = false; // true if exercise() will be called
+    bool exercise = false; // true: exercise() will be called, so that spare chunks are created
     OpenStore open_store;  // opens the store; required if there are swap slots, or for exercise()
   };
 
@@ -129,7 +129,7 @@ class DeviceMemory {
     std::optional<hal::Chunk> mapped{}; // the chunk that is certainly mapped at this slot
     bool left_behind = false;           // true: unmapping failed, so the old mapping may still exist
   };
-  /// A chunk that belongs to no task, and its copy in the store.
+  /// A spare chunk for exercise(), which belongs to no task, and the number of its copy in the store.
   struct Spare {
     std::size_t number;
     std::byte* window;

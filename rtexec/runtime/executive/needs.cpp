@@ -120,7 +120,8 @@ Result<Inquiry> inquire(TaskSet tasks) {
     inquiry.needs = run.ask(placement);
   }
   std::ranges::move(run.ask_for_channels(), std::back_inserter(inquiry.needs));
-  static_cast<void>(::munlockall()); // otherwise later allocations of this process would count against its limit
+  static_cast<void>(::munlockall()); // undoes hal::lock_memory(), since otherwise later allocations would count against
+                                     // the limit of locked memory
   return inquiry;
 }
 

@@ -104,7 +104,8 @@ class Placer {
             "Use a kernel with CONFIG_HZ of 250 or more.");
   }
 
-  /// Checks that each real-time task of a core has a priority of its own, which admission assumes.
+  /// Adds a refused requirement for each real-time task that gets no FIFO priority of its own on its core. Admission
+  /// assumes that each has one.
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) {
       if (!is_real_time(i) || rank_on_core(i) < max_on_core) continue;
@@ -167,7 +168,7 @@ class Placer {
             "Set threads = \"fifo\" in [executive], or co_run = false in [device].");
   }
 
-  /// Returns the number of more urgent tasks on the same core.
+  /// Returns the number of tasks on the task's core that are more urgent than it.
   int rank_on_core(std::size_t index) const {
     int rank = 0;
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)

@@ -24,7 +24,7 @@ struct Placement {
                                                    // apart
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
   std::optional<hal::ThreadSettings> beside;            // of the second compute engine; present if jobs co-run
-  std::vector<hal::ThreadSettings> release, completion; // by task
+  std::vector<hal::ThreadSettings> release, completion; // settings of the tasks' threads, by task
   std::vector<Need> needs;
 };
 

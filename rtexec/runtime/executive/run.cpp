@@ -188,7 +188,8 @@ Result<> Run::start_threads(const Placement& placement) {
     TaskRun& run = *runs_[i];
     run.connect(*driver_);
     if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
-    // The completion thread is started first: a release thread alone would wait for its warm-up for ever.
+    // The completion thread is started first. If only the release thread could be started, it would wait for the end of
+    // its warm-up for ever.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started)
       return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)

@@ -107,7 +107,7 @@ class Run {
   std::unique_ptr<DeviceMemory> memory_;
   std::vector<std::unique_ptr<TaskRun>> runs_;
   std::unique_ptr<DeviceDriver> driver_;
-  std::vector<hal::Thread> threads_; // scheduler first, then two for each task
+  std::vector<hal::Thread> threads_; // the scheduler thread first, then two threads for each task
   std::vector<Watched> watched_;
   BasisWatch basis_; // watches if the conditions of these threads and of the device's engines change
   ClockWatch clocks_;

@@ -23,7 +23,7 @@ struct RunControl {
   // them
   std::atomic<std::uint32_t> warmed_up{0}; // number of tasks whose warm-up has ended
   std::atomic<const TaskRun*> warm_up_failed{nullptr};
-  std::atomic<bool> unregulated{false}; // a thread could not join the regulation
+  std::atomic<bool> unregulated{false}; // true: a thread could not join the bandwidth regulation
   hal::Signal warm_up_ended;
 
   // The start. Written by the owner's thread, read by release threads
@@ -39,8 +39,8 @@ struct RunControl {
   std::atomic<const Stopper*> stopped_by{nullptr}; // the first task that ended the run
   /// The task whose job last reported a fault in its device part, which may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};
-  std::atomic<bool> device_lost{false};   // a job found the device lost
-  std::atomic<bool> driver_failed{false}; // the driver lost an event
+  std::atomic<bool> device_lost{false};   // true: a job has found that the device is lost
+  std::atomic<bool> driver_failed{false}; // true: the device driver has lost an event
   std::atomic<bool> over_requested{false};
   hal::Signal over;
 

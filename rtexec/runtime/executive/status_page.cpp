@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
-constexpr std::uint32_t version = 5;                // changes with each change of the structs in a page
+constexpr std::uint32_t version = 5;                // must change whenever a struct of the page changes
 constexpr const char* file_prefix = "rtexec.";
 constexpr std::uint32_t max_tasks = 4096; // a page with more tasks, or more chains, counts as damaged
 constexpr Duration retry_after = 5ms;
@@ -54,7 +54,7 @@ constexpr std::size_t size_of_page(std::size_t tasks, std::size_t chains) {
 
 template <class Item> std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
 
-/// Copies `bytes` to `at`, and advances `at`. take() copies in the other direction.
+/// Copies `bytes` to `at`, and advances `at` beyond them. take() copies in the other direction.
 void put(std::span<std::byte>& at, std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, at.begin());
   at = at.subspan(bytes.size());

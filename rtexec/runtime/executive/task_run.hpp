@@ -66,8 +66,8 @@ class TaskRun final : public DeviceClient {
   /// Enables records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
-  /// The bodies of the two threads. They return after RunControl::stopping is set and interrupt() was called, once the
-  /// job in progress has ended.
+  /// The bodies of the two threads. They return once RunControl::stopping is set, interrupt() was called, and the job
+  /// in progress has ended.
   void release_loop() noexcept;
   void completion_loop() noexcept;
   /// Makes completion_loop() return if the release thread could not be started.
@@ -93,9 +93,9 @@ class TaskRun final : public DeviceClient {
   /// Adds the threads of the task to those that `heartbeat` supervises. If `proved` is true, its jobs are added, too,
   /// because they are proved to keep their deadlines.
   void watch(Heartbeat& heartbeat, bool proved) const;
-  /// Returns a status with the static fields filled in.
+  /// Returns a status for the status page with its static fields filled in.
   [[nodiscard]] TaskStatus first_status() const;
-  /// Fills the dynamic fields, except `recent`. Any thread; allocates nothing.
+  /// Fills the dynamic fields of the status, except `recent`. Any thread; allocates nothing.
   void show(TaskStatus& status) const;
 
  private:

@@ -20,8 +20,8 @@ class TriggerInbox {
     first_.compare_exchange_strong(expected, time, std::memory_order_relaxed);
     added_.fetch_add(1, std::memory_order_release);
   }
-  /// Returns the number of triggers since the last call, and the instant of the first one in `first`. If a trigger
-  /// arrives during a call, the next call may return a later trigger's instant instead. Release thread.
+  /// Returns the number of triggers since the last call, and stores the instant of the first one in `first`. If a
+  /// trigger arrives during a call, the next call may return a later trigger's instant instead. Release thread.
   [[nodiscard]] std::uint64_t take(Instant& first) noexcept {
     const std::uint64_t added = added_.load(std::memory_order_acquire);
     const std::uint64_t count = added - std::exchange(taken_, added);

@@ -13,7 +13,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
-constexpr unsigned last_core = 1023; // the last core of a kernel cpu_set_t
+constexpr unsigned last_core = 1023; // the highest core number that a cpu_set_t can hold
 
 std::string text_of(const json& facts, const char* key) {
   const auto found = facts.find(key);

@@ -42,7 +42,7 @@ struct SwapFit {
 };
 
 struct ChunkCalibration {
-  SwapCost cost; // margin included
+  SwapCost cost; // cost of swapping, with the margin
   SwapFit in, out;
 };
 

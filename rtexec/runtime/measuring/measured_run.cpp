@@ -29,7 +29,7 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-/// Throws if the device or a job failed.
+/// Throws Failed with device_fault if the device or a job failed.
 void check_faults(const Report& report) {
   if (report.device_fault)
     give_up(Errc::device_fault, "task '" + report.device_fault->task +

@@ -15,7 +15,7 @@
 
 namespace rtexec::executive {
 
-/// The criterion of a run's end: all conditions must be fulfilled.
+/// The criterion for the end of a run. The run ends when all conditions are fulfilled.
 struct Enough {
   std::uint64_t jobs = 1; // the number of jobs of each task
   Duration time{0};

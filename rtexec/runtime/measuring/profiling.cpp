@@ -102,7 +102,7 @@ void tune(Tuned& tuned, LoadedSet& set, std::size_t task, const ProfileObserver&
 
 Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
   Setup setup = must(make_setup());
-  setup.tunings.emplace(); // tunings of an old profile do not count
+  setup.tunings.emplace(); // present but empty, so that tunings of an old profile are not used
   LoadedSet set = must(load(tasks, setup));
   Tuned tuned{.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity))),
               .tunings = {},
@@ -157,7 +157,7 @@ std::vector<Duration> own_periods(const TaskSet& tasks) {
 /// Returns periods that are longer than the set's own, by a small factor that is different for each task. So the
 /// releases of any two tasks drift through all phases against each other.
 std::vector<Duration> shifting_periods(const TaskSet& tasks) {
-  constexpr std::size_t apart = 32; // at most 1 / apart longer
+  constexpr std::size_t apart = 32; // periods become longer by less than 1 / apart
   std::vector<Duration> periods;
   for (const Task& task : tasks.tasks)
     periods.push_back(task.period + task.period * static_cast<Duration::rep>(periods.size()) /
@@ -193,10 +193,10 @@ constexpr Enough nothing{.jobs = 0, .time = 0s, .settled = {}};
 
 /// The criteria for the ends of the runs of Runs::measure().
 struct Asked {
-  Enough own; // with the set's own periods: cores and device idle between jobs as in a normal run
+  Enough own; // with the set's own periods, so that cores and device are idle between jobs as in a normal run
   Enough shifted = nothing;
   Enough dense = nothing;  // with short periods: a high load
-  Enough layers = nothing; // at the same load, with each layer timed
+  Enough layers = nothing; // with the same periods, and with each layer timed
   Enough pairs = nothing;  // with co-running jobs: the criterion for each such run
 };
 
@@ -242,20 +242,20 @@ class Progress {
 
   /// Sets the sum of the runs that are still to come.
   void expect(const Enough& runs) { ahead_ = runs; }
-  /// Begins the next run; the previous one has ended. More runs than expected may follow.
+  /// Begins the next run, after the previous one has ended. There may be more runs than were expected.
   void begin(const Enough& run) {
     add(ended_, under_way_);
     under_way_ = {.jobs = run.jobs, .time = run.time};
     ahead_ = {.jobs = ahead_.jobs - std::min(ahead_.jobs, run.jobs),
               .time = ahead_.time - std::min(ahead_.time, run.time)};
   }
-  /// Ends all runs; expected runs may have been left out.
+  /// Reports the end of all runs. Some expected runs may have been left out.
   void end() {
     begin(nothing);
     expect(nothing);
     (*this)(0, Duration(0), Duration(0));
   }
-  /// Has the signature of Watch.
+  /// Called during a run (Watch); reports the progress. Throws `cancelled` if the observer returns false.
   void operator()(std::uint64_t fewest, Duration elapsed, Duration wanted) {
     under_way_.time = wanted;
     const Enough done{.jobs = ended_.jobs + std::min(fewest, under_way_.jobs),
@@ -484,7 +484,7 @@ void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Ru
   profile.unfed = unfed(runs.seen);
 }
 
-/// Tunes the tasks whose policy in this round differs from that in the first round.
+/// Tunes the tasks whose memory policy in this round, in `tasks`, differs from that in the first round.
 void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const ProfileObserver& observer,
             const MakeSetup& make_setup) {
   Setup setup = must(make_setup());

@@ -34,7 +34,7 @@ struct TransferObserver {
 };
 
 struct Setup : ExecutiveSetup {
-  /// Replaces the board that the task set names.
+  /// The board to use instead of the one that the task set names.
   std::optional<Board> board = {};
   /// Begins the recording of a trace. start() calls it after the machine has fulfilled all requirements of the run, and
   /// before any trace event is emitted.
@@ -52,8 +52,8 @@ struct Setup : ExecutiveSetup {
   /// True to run interference load on the cores of the set (neighbours.hpp) during measurements. It is not started if
   /// memory bandwidth budgets are in force, because it would use them up.
   bool neighbours = false;
-  /// True to let jobs execute during measurements even if their inputs have no new values. No release is dropped for
-  /// stale inputs.
+  /// True to let jobs execute during measurements even if their inputs have no new values. Then no release is dropped
+  /// because of stale inputs.
   bool whatever_inputs = false;
   /// True if a core that another run holds is an error even if the set allows degraded runs. Set for measurements.
   bool exclusive = false;

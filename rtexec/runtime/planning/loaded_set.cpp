@@ -24,7 +24,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Returns the tasks that give no WCET: "'front', 'rear'".
+/// Returns the names of the tasks that give no WCET: "'front', 'rear'".
 std::string unmeasured(const TaskSet& tasks) {
   std::string names;
   for (const Task& task : tasks.tasks)
@@ -32,8 +32,7 @@ std::string unmeasured(const TaskSet& tasks) {
   return names;
 }
 
-/// Checks that a workload without a device part needs no device memory; returns an empty text, or the problem with a
-/// remedy.
+/// Returns the problem that a workload without a device part needs device memory, with a remedy. Empty: it does not.
 std::string problem_of_memory(const Workload& workload) {
   const Bytes asked = workload.memory().on_device();
   if (workload.uses_device() || asked == Bytes{0}) return {};
@@ -41,7 +40,7 @@ std::string problem_of_memory(const Workload& workload) {
          " of device memory; let it keep its data in memory of its own, or give it such a part";
 }
 
-/// Checks that the WCET has the parts that the workload has; returns an empty text, or the problem with a remedy.
+/// Returns the problem that only one of WCET and workload has a device part, with a remedy. Empty: they agree.
 std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
   if (wcet.uses_device() == workload.uses_device()) return {};
   const std::string found = "its wcet is " + to_string(wcet.device) + ", and its workload has ";
@@ -121,8 +120,8 @@ Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   return room;
 }
 
-/// Checks the host memory before models are read: at the limit of a control group, the kernel kills the process without
-/// a message. A model needs memory for its file and for its tensors.
+/// Checks that the host memory suffices for reading the models. If a control group's limit were exceeded later, the
+/// kernel would kill the process without a message. A model needs memory for its file and for its tensors.
 Result<> check_room_for_models(const TaskSet& tasks) {
   std::set<std::filesystem::path> models;
   for (const Task& task : tasks.tasks)
@@ -213,8 +212,8 @@ class Loader {
     set_.tunings.push_back(std::move(*tuned));
   }
 
-  /// Applies the measured tuning to the workload, and returns it. A stale entry is ignored: if its WCET is needed, that
-  /// is reported later.
+  /// Applies the measured tuning to the workload, and returns it. Ignores a stale entry of the profile. If its WCET is
+  /// needed, this is reported later.
   Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
@@ -236,7 +235,7 @@ class Loader {
 
   LoadedSet& set_;
   Setup& setup_;
-  std::vector<std::size_t> choosing_; // tasks that leave their memory policy open
+  std::vector<std::size_t> choosing_; // indices of the tasks that leave their memory policy open
   std::string errors_;
 };
 

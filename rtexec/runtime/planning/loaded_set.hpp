@@ -62,8 +62,8 @@ struct LoadedSet : ResolvedSet {
 /// an entry becomes stale if somebody edits its tuning.
 [[nodiscard]] std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning);
 
-/// Checks the precision: a device that computes on the host supports only fp32. Returns an empty text, or the problem
-/// with a remedy.
+/// Returns the reason why the board's device does not support `precision`, with a remedy. A device that computes on the
+/// host supports only fp32. Empty: it does.
 [[nodiscard]] std::string problem_of_precision(Precision precision, const Board& board);
 
 } // namespace rtexec::executive

@@ -44,7 +44,8 @@ MeasuredPolicy measured_of(Task task, MemoryPolicy policy, const MemoryDemand& m
   return {policy, memory, *task.wcet, task.wcet_beside, task.mapping_idle};
 }
 
-/// Adds the measurement of the task at `index` under `policy`, with its workload. Ignores a stale entry.
+/// Adds the profile's measurement of the task at `index` under `policy`, with a workload made for that policy. Adds
+/// nothing if the entry is missing or stale.
 Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t index, MemoryPolicy policy) {
   Task task = set.tasks.tasks[index];
   task.memory_policy = policy;
@@ -90,7 +91,7 @@ Bytes memory_of(const MeasuredPolicy& each, const Board& board) {
 
 Duration time_of(const MeasuredPolicy& each) { return each.wcet.before + each.wcet.device + each.wcet.after; }
 
-/// Returns a text like "M: 12 MiB and 2.1 ms a job; 24 MiB and 1.9 ms under D; slack 3.1 ms"
+/// Returns the reason for a chosen policy, like "M: 12 MiB and 2.1 ms a job; 24 MiB and 1.9 ms under D; slack 3.1 ms"
 std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen, const Plan& plan, const Board& board) {
   const auto costs = [&](const MeasuredPolicy& each) {
     return readable(memory_of(each, board)) + " and " + readable(time_of(each));

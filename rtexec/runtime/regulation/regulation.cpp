@@ -39,7 +39,7 @@ constexpr Duration shortest_rest = std::chrono::microseconds(100);
 constexpr Duration time_paused = std::chrono::milliseconds(20);
 constexpr std::uint64_t max_paused = 16;
 
-/// State that all domains share.
+/// The state that all domains share.
 struct Shared {
   Shared(const RegulationSettings& asked, std::span<const policies::BandwidthDomain> domains, BandwidthLocks& page)
       : settings(asked), locks(page), regulator(domains, asked.rules) {}

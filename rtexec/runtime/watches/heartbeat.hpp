@@ -45,8 +45,8 @@ class Heartbeat {
   /// reached. Any thread.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
-  /// Returns the name of the first stuck thread or engine; null: none is stuck. Called by the heartbeat's thread, or by
-  /// one other thread if start() was not called; reads no clock.
+  /// Returns the name of the first stuck thread or engine, or null if none is stuck. `now` is the present; no clock is
+  /// read. Called by the heartbeat's thread, or by one other thread if start() was not called.
   [[nodiscard]] const std::string* stuck(Instant now);
 
  private:

@@ -22,7 +22,7 @@ struct Progress {
 class ProgressCounter {
  public:
   ProgressCounter() noexcept = default;
-  /// Returns the counter of a thread that waits by wait(), wait_until() and wait_elsewhere().
+  /// Returns a counter for a thread, which must wait only by wait(), wait_until() and wait_elsewhere().
   [[nodiscard]] static ProgressCounter of_thread() noexcept { return ProgressCounter(1); }
 
   // The wait functions are for the watched thread.
@@ -32,7 +32,7 @@ class ProgressCounter {
     signal.wait(seen);
     completed();
   }
-  /// Calls signal.wait_until(seen, until).
+  /// Like wait(), but calls signal.wait_until(seen, until).
   void wait_until(const hal::Signal& signal, std::uint32_t seen, Instant until) noexcept {
     begin_wait(&signal, seen, until);
     static_cast<void>(signal.wait_until(seen, until));

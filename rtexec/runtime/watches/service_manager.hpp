@@ -29,7 +29,7 @@ class ServiceManager {
 
  private:
   ServiceManager() = default;
-  std::string address_; // a path, or a zero and an abstract name
+  std::string address_; // a path, or a zero byte followed by an abstract name
   std::optional<Duration> patience_;
   config::Descriptor socket_;
 };
