@@ -65,8 +65,8 @@ struct BoardIdentity {
   std::vector<std::string> compatible;
 };
 
-/// The target that the board's programs are compiled for. Empty members: the programs are compiled for the machine that
-/// compiles them.
+/// The target that the board's programs are compiled for. The members are empty if the programs are compiled for the
+/// machine that compiles them.
 struct BuildFacts {
   std::string machine;          // "aarch64"
   std::string cpu;              // the compiler's name for it: "cortex-a57"

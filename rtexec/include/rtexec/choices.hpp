@@ -56,7 +56,7 @@ enum class OnOverrun {
 enum class OnWcetExceeded {
   tell, // no further reaction
   /// The task's next release is dropped and counted, so that the time of the dropped job compensates for the excess.
-  /// This is not done if a release was already dropped since the release of the excessive job.
+  /// This is not done if a release was already dropped since the release of the job with the excess.
   skip_next,
   /// The executive stops.
   stop,
@@ -197,7 +197,7 @@ enum class RegulateWhile {
   always,
 };
 
-/// The rule for the time from when every regulated core has used up its budget to the end of the period.
+/// The rule for the rest of a period in which all regulated cores have used up their budgets.
 enum class BandwidthSharing {
   none,         // all cores stay throttled
   spare,        // all cores run without a limit (MemGuard's best-effort sharing)
@@ -219,7 +219,7 @@ enum class CounterBackEnd {
   polling,   // a counter of the whole core that is read several times in a period; throttling is as for `core`
 };
 
-/// The way in which tasks share device memory that is too small for all of them.
+/// How tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
   pipelined, // the next job's chunks are loaded while this one executes
   serial,    // chunks are loaded one at a time, and only for the most urgent job

@@ -1,4 +1,5 @@
-// A workload's view of its device: buffers beside its task's memory and, on a GPU, the means to launch work.
+// A workload's view of its device. By it a workload allocates buffers in addition to its task's memory, and launches
+// work on a GPU.
 //
 // Ownership: the library owns devices. A device outlives every workload, module and graph on it. A workload frees the
 // buffers that it allocated. Threading: one thread at a time calls set-up functions, in Workload::bind() and tune() and

@@ -213,7 +213,7 @@ struct DeviceOptions {
   std::optional<Bytes> capacity;
   /// The unit of physical device memory. Absent: the board's default.
   std::optional<Bytes> chunk;
-  /// The way in which the engines' threads wait for a GPU.
+  /// How the engines' threads wait for a GPU.
   Completion completion = Completion::block;
   /// True if a job under device memory (D) may execute while another job, under managed (M) or mapped host memory (H),
   /// waits for pages. All memory must fit.

@@ -1,7 +1,8 @@
 /* The version of these headers; the build reads it from here. For C and C++.
  *
- * While MAJOR is 0, a new MINOR may change the interface, and a new PATCH does not. The number in librtexec.so's name
- * changes whenever programs must be compiled anew: test/abi holds the interface that it stands for.
+ * While MAJOR is 0, a new MINOR may change the interface, and a new PATCH does not. The number in the name of
+ * librtexec.so changes whenever programs must be compiled anew. test/abi describes the interface that belongs to this
+ * number.
  */
 #pragma once
 

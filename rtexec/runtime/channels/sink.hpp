@@ -22,8 +22,8 @@ class Sink {
   /// Checks if open() would succeed, and returns its result. Called instead of open(), possibly before the workload is
   /// bound. The destructor releases what this acquired. Returns nullopt if the sink needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
-  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread; for which
-  /// the rules of put() hold.
+  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread. The rules
+  /// of put() hold.
   virtual void begin() noexcept {}
   /// Copies the results that the sink needs. Called on the task's completion thread, in the last CPU part. Must not
   /// allocate, take a lock, or block. Returns false if there is no room, so that the results are dropped.

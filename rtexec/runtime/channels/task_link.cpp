@@ -26,8 +26,8 @@ bool TaskSink::put(const OutputJob& results) noexcept {
 }
 
 /// Reads the newest value that is visible at the release. Without logical execution time it reads the newest of all
-/// values. At a given instant there might then be none, because the writer may have replaced the values of that time
-/// meanwhile.
+/// values. It does not ask for a value of the release's instant, because the writer may have replaced all values of
+/// that time.
 Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const Tensor& into) noexcept {
   const auto value = latest_->newest(reader_, communication_ == Communication::let ? release : Instant::max());
   if (!value) return Unexpected(Errc::stale);

@@ -36,7 +36,7 @@ class ChainPlace {
   /// filling them may take long.
   void look(Instant when) noexcept;
   void read(const Reading& reading) noexcept;
-  /// Records that the output of the job that has read becomes available at `at`. Called by the completion thread.
+  /// Records that the output of the job becomes available at `at`. Called by the completion thread.
   void write(Instant at) noexcept;
 
  private:

@@ -3,9 +3,10 @@
 // scheduler thread is the only thread that uses the core and submits work.
 //
 // Jobs co-run if they execute on the device at once. A job that is started while another one executes goes to the
-// second compute engine. The device part of each then counts from its start, less the time that the device reports as
-// not executed. This includes the wait until its engine's thread gets the core that both engines share. In the warm-up
-// a job that may co-run executes repeatedly, until it has executed under each of its memory policies on each engine.
+// second compute engine. The device part of each of the two jobs then counts from the job's start, less the time that
+// the device reports as not executed. It includes the wait until the engine's thread gets the core that both engines
+// share. In the warm-up a job that may co-run executes repeatedly, until it has executed under each of its memory
+// policies on each engine.
 //
 // After each segment of a job but the last, the scheduler decides which job executes next. The job's device part begins
 // with its first segment and ends with its last one; executions of other jobs in between are not part of it. With
@@ -82,7 +83,7 @@ class DeviceDriver {
     /// time. More is not subtracted, whatever the device reports. It is the overhead that admission charges in addition
     /// to the WCET, so that a longer delay is noticed as an excess of the WCET
     Duration max_not_executed{0};
-    BandwidthControl* bandwidth = nullptr; // told when the device begins and ends to work; null: no regulation
+    BandwidthControl* bandwidth = nullptr; // notified while the device works; null: there is no bandwidth regulation
     /// Called if an event was lost because its queue was full, which is an error of the executive. Every job is
     /// cancelled from then on. Called on any thread; must not block or allocate.
     void (*failed)(void* self) noexcept = nullptr;

@@ -151,8 +151,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
-/// Starts watching clocks and stolen time. Clocks are read once before the first job, so that this is done even if no
-/// status page can be published.
+/// Starts watching clocks and stolen time. Reads the clocks once before the first job. So their rates are known even if
+/// no status page can be published, whose thread reads them later.
 void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);

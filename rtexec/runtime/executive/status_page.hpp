@@ -165,8 +165,8 @@ struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  /// The start of the process, in clock ticks since the machine's start. It distinguishes processes that had the same
-  /// process number one after the other
+  /// The start of the process, in clock ticks since the machine's start. It distinguishes a process from an earlier one
+  /// with the same number
   std::uint64_t process_start = 0;
   std::uint64_t process_namespace = 0; // the PID namespace of `process`; 0: unknown
   [[nodiscard]] config::Process identity() const;

@@ -111,7 +111,7 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
 /// its deadline has passed.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   if (waits_.is_triggered()) return;
-  // Otherwise the overrun policy would have dropped these releases
+  // A job is in progress, so that the overrun policy, and not the end of the run, accounts for these releases
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);

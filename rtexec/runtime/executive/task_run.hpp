@@ -60,8 +60,8 @@ class TaskRun final : public DeviceClient {
   void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
   /// Sets this task's positions in chains. Its threads then follow the data of these chains.
   void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
-  /// Makes the end of each job of this task release a job of each of `followers`. In a chain with logical execution
-  /// time (Communication::let) the job's deadline releases them.
+  /// Makes the end of each job of this task release a job of each of `followers`. If this task communicates by logical
+  /// execution time (Communication::let), its deadline releases them instead.
   void release_after(std::vector<TaskRun*> followers) { followers_ = std::move(followers); }
   /// Enables records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }

@@ -2,9 +2,9 @@
 // executive with tasks that only swap. Both directions are busy during the measurements. The costs include decisions of
 // the scheduler, wake-ups of threads and mappings of chunks.
 //
-// For each chunk size, jobs swap several numbers x of chunks. A line fixed + x * per_chunk is fitted to the times of
-// each direction, as RT-Swap does (Kang et al., RTSS 2023, section V-A: O_in, O_out by linear regression). The
-// resulting cost is that line, plus the largest residual, times a margin.
+// For each chunk size, jobs that swap x chunks are measured, for several x. A line fixed + x * per_chunk is fitted to
+// the times of each direction, as RT-Swap does (Kang et al., RTSS 2023, section V-A: O_in, O_out by linear regression).
+// The resulting cost is that line, plus the largest residual, times a margin.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -33,7 +33,7 @@ struct MeasuredBeside {
 /// it waits for no pages. Absent: not measured
 using ResidentTimes = std::vector<std::optional<Duration>>;
 
-/// A pair of tasks, by their indices: `computing` is under D, `waiting` waits for pages.
+/// A pair of tasks that co-run, by their indices. `computing` is under D, `waiting` waits for pages.
 struct MeasuredPair {
   std::size_t computing = 0, waiting = 0;
 };

@@ -274,7 +274,7 @@ class Progress {
   Enough ended_ = nothing, under_way_ = nothing, ahead_ = nothing;
 };
 
-/// The measuring runs of a task set in which no memory policy is open: each task keeps one given policy.
+/// The measuring runs of a task set, all under the memory policies that its tasks give.
 class Runs {
  public:
   /// `across` is true if pairs of co-running tasks will later be measured under other policies, too (runs_of_pairs()).

@@ -43,8 +43,8 @@ struct ObservedSwaps {
   std::vector<ObservedSwap> jobs; // empty if the machine was too busy for so short a `turn`
 };
 
-/// Runs the experiment. Its memory holds the chunks of two jobs on the device, and of three in the store. Returns the
-/// errors of Executive, and cancelled if `going_on` returned false.
+/// Runs the experiment. It needs room for the chunks of two jobs on the device, and for those of three jobs in the
+/// store. Returns the errors of Executive, and cancelled if `going_on` returned false.
 [[nodiscard]] Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment);
 
 } // namespace rtexec::executive

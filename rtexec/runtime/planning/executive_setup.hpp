@@ -52,8 +52,8 @@ struct Setup : ExecutiveSetup {
   /// True to run interference load on the cores of the set (neighbours.hpp) during measurements. It is not started if
   /// memory bandwidth budgets are in force, because it would use them up.
   bool neighbours = false;
-  /// True to let jobs execute during measurements even if their inputs have no new values. Then no release is dropped
-  /// because of stale inputs.
+  /// True to let jobs execute during measurements even if their inputs have no new values. In that case no release is
+  /// dropped because of stale inputs.
   bool whatever_inputs = false;
   /// True if a core that another run holds is an error even if the set allows degraded runs. Set for measurements.
   bool exclusive = false;
