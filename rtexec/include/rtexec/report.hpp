@@ -51,8 +51,8 @@ struct TaskReport {
   /// Releases that were dropped because the previous job was unfinished, or had a part above its WCET (on_wcet_exceeded
   /// = "skip-next"). Releases that were dropped because an input had no new value (on_stale = "skip") are included.
   std::uint64_t skipped = 0;
-  /// For a task that triggers release, and not a timer: triggers that came while another one waited, and so requested
-  /// no further job.
+  /// If triggers release the task, and not a timer: triggers that came while another one waited, and so requested no
+  /// further job.
   std::uint64_t dropped_triggers = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
@@ -156,7 +156,7 @@ struct SwapReport {
   Bytes skipped;
   /// Bytes that were not copied out because they were constant.
   Bytes dropped;
-  /// The number of loads and evictions of chunks.
+  /// The number of chunks that were loaded or evicted, in total.
   std::uint64_t operations = 0;
   /// The last errors of the store, and their remedies. Empty: no errors.
   std::string failure;
@@ -252,7 +252,7 @@ struct FlightReport {
     std::string reason;
   };
   std::vector<Snapshot> snapshots;
-  /// The number of further snapshots that had a reason but were not written.
+  /// The number of further snapshots that were triggered but not written.
   std::uint64_t left_out = 0;
 };
 

@@ -96,7 +96,7 @@ struct Task {
   std::filesystem::path library;
   /// A text that is passed to the shared object of a custom task, or to the back end of a dnn task.
   std::string arguments;
-  /// The time between two releases. For a task that triggers release, and not a timer, it is the shortest such time.
+  /// The time between two releases. If triggers release the task, and not a timer, it is the shortest such time.
   Duration period{0};
   Trigger trigger = Trigger::timer;
   /// The task whose jobs release this task when they end (Trigger::after). In a chain with Communication::let a job
@@ -123,7 +123,7 @@ struct Task {
   /// The longest device part while another job co-runs (DeviceOptions::co_run). Absent: the task's jobs never co-run.
   std::optional<Duration> wcet_beside;
   /// The part of `wcet_beside` in which the device part only waits for pages of memory. It is for tasks under managed
-  /// memory (M) or mapped host memory (H). A job under device memory (D) executes during these waits.
+  /// memory (M) or mapped host memory (H). A co-running job under device memory (D) executes during these waits.
   std::optional<Duration> mapping_idle;
   /// The maximum number of segments of the device part. 1: it is not cut. Absent: the plan cuts it as far as other
   /// tasks need that.

@@ -156,8 +156,8 @@ class RTEXEC_API Workload {
   /// True if inputs and outputs can be linked. Constant. If false, none of the following functions is called.
   [[nodiscard]] virtual bool links_on_device() const { return false; }
   virtual void link_input(std::size_t) {}
-  /// Links an output. The flag is true if the output's host bytes are read as well; if it is false, they need not be
-  /// filled.
+  /// Links an output. The second argument is true if the output's host bytes are read as well. If it is false, they
+  /// need not be filled.
   virtual void link_output(std::size_t, bool) {}
   // Both set the address at which the next execute() reads the input or writes the output. They are called in the first
   // CPU part, before before(), and once after bind(). They must not allocate, take a lock, or make a system call that

@@ -47,8 +47,8 @@ struct Link {
 };
 
 /// Returns the longest time from the beginning of one job to the beginning of the next, if each begins by its deadline.
-/// A task that triggers release may be released up to one period late. Calls of a program (Trigger::call) may come even
-/// later.
+/// If triggers release the task, and not a timer, a release may come up to one period late. Calls of a program
+/// (Trigger::call) may come even later.
 Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }

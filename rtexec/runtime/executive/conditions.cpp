@@ -142,8 +142,8 @@ Condition rare_stops(const ResolvedSet& set) {
                    (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
 }
 
-/// Returns the condition that the input delays hold of tasks with which chains begin. Returns nullopt if no such task
-/// has an input delay.
+/// Returns the condition that the input delays of the first tasks of chains hold. Returns nullopt if no first task has
+/// an input delay.
 std::optional<Condition> input_delays(const ResolvedSet& set) {
   std::string tasks;
   bool released = false; // true: triggers, and not timers, release one of the tasks
