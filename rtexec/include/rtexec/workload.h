@@ -188,8 +188,8 @@ typedef struct rtexec_workload {
   size_t (*classes)(void* self, const rtexec_ranked_class** classes);
 
   /* Discards the state that the warm-up left. Called once, between the warm-up (job 0, which runs again later) and
-   * the first release, if the workload has memory.state or a state of its own. memory.state is zero before the
-   * warm-up, and rtexec does not clear it afterwards. */
+   * the first release. Needed if the workload has memory.state or a state of its own. memory.state is zero before
+   * the warm-up, and rtexec does not clear it afterwards. */
   void (*begin_to_keep)(void* self);
 } rtexec_workload;
 

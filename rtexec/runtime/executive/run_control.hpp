@@ -12,7 +12,7 @@ namespace rtexec::executive {
 
 class TaskRun;
 
-/// A task whose policy can end the run, and the cause that this would be.
+/// A task whose policy can end the run, and the cause that is reported if it does.
 struct Stopper {
   const Task* task = nullptr;
   StopCause cause = StopCause::none;

@@ -26,8 +26,8 @@ std::vector<Need> Run::ask(Placement& placement) {
   static_cast<void>(hal::Machine().clear_left_over_partition()); // what it cannot remove, `rtexec probe` reports
   static_cast<void>(hal::restore_clocks(hal::Machine()));        // what it cannot restore, `rtexec restore` reports
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
-  const bool has_room = !needs.back().refused; // without room the kernel may kill the process, so that nothing more is
-                                               // allocated
+  const bool has_room = !needs.back().refused; // if there is no room, nothing more is allocated, since the kernel might
+                                               // kill the process
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));

@@ -75,7 +75,7 @@ class Regulation {
   virtual void leave(unsigned core) noexcept = 0;
 };
 
-/// The regulation on a machine that the tables [bandwidth] and [[bandwidth.core]] of a task set lead to.
+/// The planned regulation of a machine, by the tables [bandwidth] and [[bandwidth.core]] of a task set.
 struct RegulationPlan {
   std::vector<RegulatedDomain> domains; // empty: nothing is regulated
   /// Lines of text: the chosen counter of each domain with the reason, and the limitations of the guarantee
