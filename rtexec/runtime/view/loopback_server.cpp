@@ -94,8 +94,8 @@ class LoopbackServer::Impl {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
     acceptor_.open(here.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error); // connections of an earlier server may
-                                                                                 // still use the port
+    // Connections of an earlier server may still use the port
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(here, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     return error;
