@@ -1,5 +1,5 @@
-// An inference back end, which makes workloads of model files. The built-in one is engine/engine_backend.hpp. Others
-// are shared objects (<rtexec/backend.h>, backends/loaded_backend.hpp).
+// The interface of an inference back end, which makes workloads from model files. engine/engine_backend.hpp is the
+// built-in back end. Other back ends come from shared objects (<rtexec/backend.h>, backends/loaded_backend.hpp).
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -13,7 +13,7 @@
 
 namespace rtexec::tasks {
 
-/// All memory policies that memory can have; D comes first.
+/// All memory policies that a task can choose for its memory: device memory (D), managed memory (M), host memory (H).
 inline constexpr std::array every_memory_policy{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 
 class Backend {
@@ -23,10 +23,11 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// Returns the memory policies that the memory of `task` can have, regardless of the board. D comes first.
+  /// Returns the memory policies that the memory of `task` can have, regardless of the board. D (device memory) comes
+  /// first.
   [[nodiscard]] virtual std::span<const MemoryPolicy> memory_policies(const Task& task) const = 0;
-  /// Opens the network of `task`, to run on a device of `kind`, which need not exist here. Set-up, any thread. Errors
-  /// name the file, and the part that cannot be used.
+  /// Opens the network of `task`, to run on a device of `kind`, which need not exist on this machine. Call it during
+  /// set-up, from any thread. Errors name the file, and the part of it that cannot be used.
   [[nodiscard]] virtual Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const = 0;
 };
 

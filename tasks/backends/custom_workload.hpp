@@ -1,5 +1,5 @@
-// Workloads of users, written in C (rtexec/workload.h), as a Workload. They come from a program, or from a shared
-// object that a task set names.
+// Adapts a user's workload in C (rtexec/workload.h) to the interface Workload. It comes from a program that uses the C
+// API, or from a shared object that a task set names.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -15,12 +15,12 @@ namespace rtexec::tasks {
 
 class CustomWorkload final : public Workload {
  public:
-  /// Takes ownership of `workload`, which is destroyed at the end, or at once if it is refused. `code` is a fingerprint
-  /// of its code, if known. Returns bad_input if its struct size is of no known version, if constants, fingerprint or
-  /// segments are missing, or if a tensor is inconsistent.
+  /// Takes ownership of `workload`, which is destroyed with this object, or at once if it is refused. `code` is a
+  /// fingerprint of the workload's code, or empty if unknown. Returns bad_input in three cases: no known version has a
+  /// struct of its size; constants, fingerprint or segments are missing; or a tensor is inconsistent.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> adopt(const rtexec_workload* workload,
                                                                std::string_view code = {});
-  /// Makes the workload by the shared object that `task` names, which stays loaded until the process ends. Returns
+  /// Makes the workload with the shared object that `task` names, which stays loaded until the process ends. Returns
   /// bad_input if it cannot be loaded or lacks rtexec_workload_create(), or the error of that function.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> load(const Task& task);
   ~CustomWorkload() override;
@@ -31,7 +31,7 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;
-  /// Returns the names of its segments in C, if there are several.
+  /// Returns the names of the C workload's segments, if there are several; otherwise returns no names.
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
@@ -77,7 +77,7 @@ class CustomWorkload final : public Workload {
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the piece (segment of the C workload) behind it
+  std::vector<std::size_t> segment_ends_; // for each segment, the number of the first piece (segment in C) behind it
   LayerObserver observer_;
   std::string device_name_;
   rtexec_device device_{};

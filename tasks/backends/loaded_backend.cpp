@@ -48,7 +48,7 @@ Result<> add_file(Fingerprint& fingerprint, const fs::path& path) {
 
 class LoadedBackend final : public Backend {
  public:
-  /// `code`: the fingerprint of the back end's shared object.
+  /// `code` is the fingerprint of the back end's shared object.
   LoadedBackend(const rtexec_backend& backend, const Fingerprint& code) : backend_(backend), code_(code) {}
 
   std::span<const MemoryPolicy> memory_policies(const Task&) const override {
@@ -87,7 +87,7 @@ class LoadedBackend final : public Backend {
  private:
   [[nodiscard]] std::string who() const { return "back end " + config::quoted(backend_.name); }
 
-  /// Returns the fingerprint of everything that execution times depend on, as far as it is known here.
+  /// Returns a fingerprint of the inputs that execution times depend on, as far as they are known here.
   [[nodiscard]] Result<std::string> code_of(const Task& task) const {
     Fingerprint fingerprint = code_;
     if (const auto added = add_file(fingerprint, task.model); !added) return Unexpected(added.error());

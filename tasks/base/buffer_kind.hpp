@@ -1,4 +1,4 @@
-// Maps memory policies to buffers of a device.
+// Maps memory policies (D: device memory, M: managed memory, H: host memory) to kinds of device buffers.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -8,7 +8,8 @@
 
 namespace rtexec::tasks {
 
-/// Returns the kind of a buffer that both host and kernels use. For D/H it is that of D, with which D/H begins.
+/// Returns the kind of a buffer that both host and kernels use. A task with policy D/H (D or H, chosen for each job)
+/// starts with the buffers of D.
 [[nodiscard]] constexpr BufferKind kind_of(MemoryPolicy policy) {
   switch (policy) {
   case MemoryPolicy::automatic:

@@ -26,7 +26,7 @@ Result<hal::FileDescriptor> memory_file(Bytes size) {
                           Errc::out_of_memory);
 }
 
-/// Maps the first `size` bytes of `file` at `at`.
+/// Maps the first `size` bytes of `file` to the address `at`.
 Result<> map(const hal::FileDescriptor& file, std::byte* at, Bytes size, int protection) {
   if (hal::sys().mmap(at, size.count, protection, MAP_SHARED | MAP_FIXED, file.number(), 0) != MAP_FAILED) return {};
   const int error = errno;

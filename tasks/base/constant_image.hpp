@@ -1,5 +1,5 @@
-// Contents of constants that may be gigabytes large with little information. They take as many addresses as bytes, and
-// hardly any memory.
+// Images of constants that may be gigabytes large but contain little information. An image takes as much address space
+// as its size, but hardly any memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,21 +12,23 @@
 
 namespace rtexec::tasks {
 
-/// A read-only image. Locking a process's memory fills in its page tables and takes no further memory.
+/// A read-only image. Locking the process's memory fills in the page tables of an image, but takes no further memory.
 class ConstantImage {
  public:
-  /// The length of pattern(), in pages: 16 MiB with pages of 4 KiB. It is a prime number: if the size of chunks is a
-  /// power of two in pages, fewer than 4093 chunks all differ.
+  /// The length of the pattern that pattern() repeats, in pages: 16 MiB with pages of 4 KiB. It is a prime number. So
+  /// if the chunk size is a power of two in pages, any 4093 consecutive chunks have different contents.
   static constexpr std::uint64_t pattern_pages = 4093;
 
   ConstantImage() = default;
   /// Returns a copy of `head`, followed by zeros up to `size`. All zeros are mapped to the kernel's one zero page.
-  /// Errors: out_of_memory, refused.
+  /// Returns out_of_memory or refused on failure.
   [[nodiscard]] static Result<ConstantImage> zeros_behind(std::span<const std::byte> head, Bytes size);
-  /// The largest pattern. Each repetition is a mapping, and the kernel's default limit allows 65,530 in a process.
+  /// The maximum size of a pattern. Each repetition is a mapping, and the kernel allows 65,530 mappings in a process by
+  /// default.
   static constexpr Bytes max_pattern{std::uint64_t{512} << 30};
-  /// Returns pseudo-random words from `seed`. They occupy pattern_pages pages of memory, which are mapped repeatedly.
-  /// Returns bad_input if `size` exceeds max_pattern, out_of_memory, or refused.
+  /// Returns an image of pseudo-random words from `seed`. They occupy pattern_pages pages of memory, which are mapped
+  /// repeatedly. Returns bad_input if `size` exceeds max_pattern. Returns out_of_memory or refused if the mapping
+  /// fails.
   [[nodiscard]] static Result<ConstantImage> pattern(std::uint64_t seed, Bytes size);
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {mapping_.base(), size_.count}; }

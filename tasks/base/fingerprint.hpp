@@ -14,8 +14,8 @@ namespace rtexec::tasks {
 
 class Fingerprint {
  public:
-  /// Splits `text` into its prefix and the fingerprint at its end, which more can be added to. If `text` ends in no
-  /// fingerprint, returns all of it and a new fingerprint.
+  /// Splits `text` into its prefix and the fingerprint at its end. The caller can add further values to that
+  /// fingerprint. If `text` ends in no fingerprint, returns all of it and a new fingerprint.
   [[nodiscard]] static std::pair<std::string, Fingerprint> resumed(const std::string& text) {
     Fingerprint made;
     const std::size_t digits = text.size() < length ? 0 : text.size() - length;

@@ -1,4 +1,4 @@
-// The project's own random numbers: the same on every machine and compiler.
+// The project's own random number generator: it gives the same numbers on every machine and with every compiler.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class Random {
   /// Returns a uniform number in [0, 1), a multiple of 2^-24.
   constexpr float fraction() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
 
-  /// Returns a uniform number in [-1, 1), a multiple of 2^-23. It is exact, and so is its product with a power of two.
+  /// Returns a uniform number in [-1, 1), a multiple of 2^-23. The number and its product with a power of two are
+  /// exact.
   constexpr float centred() {
     return static_cast<float>(static_cast<std::int32_t>(next() >> 40) - (1 << 23)) * 0x1p-23f;
   }

@@ -1,8 +1,8 @@
-// Initialisation of memory that host and GPU share, on the GPU in tiles. While the compute stream initialises one tile,
+// Initialises memory that host and GPU share. The GPU does it in tiles: while the compute stream initialises one tile,
 // the copy-in stream prefetches the next tile to the device (Wang et al., GPU-side initialization with prefetching:
-// eUMM). For set-up, while the engines are idle: it loads constants and fills arrays.
+// eUMM). It loads constants and fills arrays during set-up, while the engines are idle.
 //
-// The initialiser owns its events; the device must outlive it. One thread.
+// The initialiser owns its events; the device must outlive it. Use it from one thread.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -28,10 +28,10 @@ struct Tiling {
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
-/// The maximum number of tiles. Tiles become larger than requested if there would be more.
+/// The maximum number of tiles. A buffer that would need more gets tiles larger than requested.
 inline constexpr std::size_t max_tiles = 64;
-/// Returns the tile size for a buffer of size `buffer`. Tiles are whole pages of the GPU (64 KiB), except for the last
-/// one.
+/// Returns the tile size for a buffer of size `buffer`. Every tile except the last one consists of whole GPU pages (64
+/// KiB).
 [[nodiscard]] Bytes tile_size(const Tiling& tiling, Bytes buffer);
 
 class TiledInitialiser {
@@ -44,8 +44,8 @@ class TiledInitialiser {
 
   /// A function that submits the initialisation of `size` bytes from offset `first` to the compute stream.
   using MakeTile = std::function<Result<>(Bytes first, Bytes size)>;
-  /// Initialises `buffer`. Returns when all of it is done or, after an error, when no work is under way any more.
-  /// Prefetches only managed memory, and only if the device can.
+  /// Initialises `buffer`. Returns when the whole buffer is initialised or, after an error, when no submitted work
+  /// remains. Prefetches only managed memory, and only if the device supports prefetching.
   [[nodiscard]] Result<> run(const Buffer& buffer, const Tiling& tiling, const MakeTile& make,
                              const Observer& observer = {});
 
@@ -67,13 +67,13 @@ class TiledInitialiser {
   hal::CudaDevice* gpu_;
   std::vector<Marks> marks_;
   std::vector<TileTimes> times_; // times of the last timed run
-  Instant made_{};               // the end of the last timed run
+  Instant made_{};               // the instant at which the last timed run ended
 };
 
-/// Initialises on the host: `make` fills a whole buffer of `size`.
+/// Initialises a buffer on the host: `make` fills all of its `size` bytes.
 void make_on_host(Bytes size, const std::function<void()>& make, const Observer& observer);
 
-/// Copies `bytes` to the begin of `buffer`, which may be of any kind and on any device. On a GPU it copies tile by
+/// Copies `bytes` to the beginning of `buffer`, which may be of any kind and on any device. On a GPU it copies tile by
 /// tile, at the speed of the link if `bytes` are page-locked. Returns bad_input if `bytes` exceed the buffer.
 [[nodiscard]] Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes,
                             const Observer& observer = {}, const Tiling& tiling = {});

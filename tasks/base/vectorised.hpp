@@ -1,9 +1,9 @@
-// Macros that compile kernels for several instruction sets; the best available one is chosen when the program is
+// Macros that compile a kernel for several instruction sets. The best available version is chosen when the program is
 // loaded.
 #pragma once
 
-// Instrumented builds have one version, because the choice runs before a sanitizer is ready. ARM needs one version,
-// because its baseline has vector instructions.
+// Instrumented builds have one version of each kernel, because the choice would run before a sanitizer is ready. ARM
+// needs one version only, because its baseline has vector instructions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define RTEXEC_VECTORISED __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -13,14 +13,14 @@
 #define RTEXEC_VECTORISED
 #endif
 
-/// A kernel for one of these instruction sets. The caller has to check that the processor supports it.
+/// Marks a kernel for the instruction set `set`. The caller has to check that the processor supports it.
 #if defined(__GNUC__) && !defined(__clang__)
 #define RTEXEC_TARGET(set) __attribute__((optimize("O3"), target(set)))
 #else
 #define RTEXEC_TARGET(set) __attribute__((target(set)))
 #endif
 
-/// A kernel for this program's baseline instruction set.
+/// Marks a kernel for this program's baseline instruction set.
 #if defined(__GNUC__) && !defined(__clang__)
 #define RTEXEC_BASELINE __attribute__((optimize("O3")))
 #else
@@ -34,5 +34,5 @@
 #define RTEXEC_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// A part of a vectorised kernel: it is compiled into the kernel, for the same instruction set.
+/// Marks a part of a vectorised kernel. It is compiled into the kernel, for the same instruction set.
 #define RTEXEC_INLINE [[gnu::always_inline]] inline

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns a fingerprint prefix that names the device kind and precision of measurements; the host device has none.
+/// Returns the prefix of a fingerprint. It names the device kind and the precision, which measured times depend on; for
+/// the host device it names neither.
 std::string_view prefix(DeviceKind kind, Precision precision) {
   if (kind == DeviceKind::host) return "dnn-";
   switch (precision) {
@@ -29,7 +30,7 @@ std::string_view prefix(DeviceKind kind, Precision precision) {
   std::unreachable();
 }
 
-/// Returns a fingerprint part that names the memory policy; empty for D.
+/// Returns the part of a fingerprint that names the memory policy; it is empty for D (device memory).
 std::string_view infix(MemoryPolicy policy) {
   switch (kind_of(policy)) {
   case BufferKind::device: return "";
@@ -41,7 +42,7 @@ std::string_view infix(MemoryPolicy policy) {
 
 using Ports = std::span<const Network::Port>;
 
-/// Adds what the user supplies in addition to the file.
+/// Adds the properties that the user supplies in addition to the model file.
 void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs) {
   if (!given.inputs.shapes.empty())
     for (const auto& input : inputs) fingerprint.add("shape").add(input.name).add(to_string(input.shape));
@@ -148,7 +149,7 @@ Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
   return Beside{.fixed = fixed, .added = room - fixed};
 }
 
-/// Divides the footprint for the network's present memory demand.
+/// Divides the footprint for the network's current memory demand into the network's own memory and added memory.
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();

@@ -1,4 +1,4 @@
-// The built-in back end "rtexec", which is this project's inference engine.
+// The built-in back end, named "rtexec": this project's inference engine.
 #pragma once
 
 #include "tasks/api/backend.hpp"

@@ -1,4 +1,4 @@
-// Makes the workload of a task. This is the only place that knows all kinds.
+// Makes the workload of a task. Only this component knows all kinds of workloads.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -12,14 +12,15 @@
 
 namespace rtexec::tasks {
 
-/// Makes the workload of `task`, to run on a device of `kind`, which need not exist here. Errors name the file, and the
-/// node or value that cannot be used.
+/// Makes the workload of `task`, to run on a device of `kind`, which need not exist on this machine. Errors name the
+/// file, and the node or value that cannot be used.
 [[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
 
-/// Returns the back end of a dnn task. Errors name what could not be loaded.
+/// Returns the inference back end of a dnn task. Errors name the shared object that could not be loaded.
 [[nodiscard]] Result<const Backend*> backend_of(const Task& task);
 
-/// Returns the memory policies that the workload's memory can have, regardless of the board. D comes first.
+/// Returns the memory policies that the workload's memory can have, regardless of the board. D (device memory) comes
+/// first.
 [[nodiscard]] std::span<const MemoryPolicy> memory_policies(const Task& task);
 
 } // namespace rtexec::tasks
