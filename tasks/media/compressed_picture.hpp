@@ -1,4 +1,4 @@
-// Reads the file of a picture for PictureDecoder.
+// Reads compressed picture files for PictureDecoder.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,8 +8,8 @@
 
 namespace rtexec::tasks {
 
-/// Returns the contents of a file. A JPEG without Huffman tables gets the standard tables. Returns bad_input if the
-/// file cannot be read, or has more than kLargestPictureFile bytes.
+/// Returns the contents of a picture file. If a JPEG has no Huffman tables, the standard tables are inserted. Returns
+/// bad_input if the file cannot be read, or has more than kLargestPictureFile bytes.
 [[nodiscard]] Result<std::string> read_compressed(const std::filesystem::path& path);
 
 } // namespace rtexec::tasks

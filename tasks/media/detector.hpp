@@ -1,4 +1,4 @@
-// Decodes boxes from the heads of a YOLOv3-type detector (Redmon, Farhadi: YOLOv3, 2018, section 2).
+// Decodes boxes from the output tensors (heads) of a YOLOv3-type detector (Redmon, Farhadi: YOLOv3, 2018, section 2).
 #pragma once
 
 #include "tasks/media/network_output.hpp"
@@ -14,8 +14,8 @@ struct Anchor {
   float height = 0;
 };
 
-/// One output of shape [1, anchors * (5 + classes), rows, columns]. Each anchor has planes for tx, ty, tw, th,
-/// objectness, and one plane for each class.
+/// One output tensor of shape [1, anchors * (5 + classes), rows, columns]. Each anchor has one plane each for tx, ty,
+/// tw, th and objectness, and then one plane for each class.
 struct DetectorHead {
   std::vector<Anchor> anchors;
   std::size_t classes = 0;
@@ -24,7 +24,7 @@ struct DetectorHead {
 };
 
 /// Decodes boxes whose objectness times best class probability is at least kThreshold. To bound the time, only the best
-/// kMostCandidates enter the suppression, and at most kMostBoxes survivors are reported.
+/// kMostCandidates boxes enter the suppression, and at most kMostBoxes of the survivors are reported.
 class Detector final : public OutputDecoder {
  public:
   static constexpr float kThreshold = 0.5f;
@@ -32,7 +32,7 @@ class Detector final : public OutputDecoder {
   static constexpr std::size_t kMostCandidates = 512;
   static constexpr std::size_t kMostBoxes = 100;
 
-  /// `width` and `height` are those of the network's input, in pixels.
+  /// `width` and `height` are the size of the network's input, in pixels.
   Detector(std::vector<DetectorHead> heads, std::size_t width, std::size_t height);
 
   void decode(std::span<const rtexec::Tensor> outputs) noexcept override;
@@ -45,7 +45,7 @@ class Detector final : public OutputDecoder {
   std::vector<DetectorHead> heads_;
   float width_;
   float height_;
-  std::vector<Box> candidates_; // capacity for every cell and anchor
+  std::vector<Box> candidates_; // has capacity for every cell and anchor
   std::size_t kept_ = 0;
 };
 

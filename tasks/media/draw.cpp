@@ -28,7 +28,7 @@ constexpr std::array<Colour, 8> kColours{{{255, 215, 0},
                                           {178, 255, 89},
                                           {234, 128, 252},
                                           {132, 255, 255}}};
-constexpr int kTextHeight = 12; // height of a line of stb_easy_font at scale 1, in pixels
+constexpr int kTextHeight = 12; // line height of stb_easy_font (a bitmap font) at scale 1, in pixels
 
 Colour colour_of(std::uint32_t label) { return kColours[label % kColours.size()]; }
 
@@ -39,11 +39,11 @@ void fill(Picture& picture, int left, int top, int right, int bottom, Colour col
       std::ranges::copy(colour, picture.rgb.begin() + (std::ptrdiff_t{y} * picture.size.width + x) * 3);
 }
 
-/// Returns the scale of lines and letters. It grows with the picture, so that they remain visible when the picture is
-/// scaled to a screen.
+/// Returns the scale of lines and letters. It grows with the picture, so that both remain visible when the whole
+/// picture is scaled to a screen.
 int scale_of(const Picture& picture) { return std::max(1, std::min(picture.size.width, picture.size.height) / 400); }
 
-/// Writes black text on `background`; moves it to the left if it would leave the picture.
+/// Writes black text on `background`. Moves the text to the left if it would leave the picture.
 void write_text(Picture& picture, int left, int top, std::string text, Colour background) {
   struct Vertex {
     float x, y, z;
@@ -64,7 +64,7 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   }
 }
 
-/// Rounds any number; positions far outside of the picture are clamped to a value that is still outside.
+/// Rounds any number. Positions far outside of the picture are clamped to a value that is still outside.
 int pixel(float position) {
   constexpr float beyond = 1 << 20;
   return static_cast<int>(std::lround(std::clamp(position, -beyond, beyond)));

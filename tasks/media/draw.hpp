@@ -1,4 +1,4 @@
-// Draws detected boxes and classes onto a picture, and writes it as PNG or JPEG. For tools: allocates.
+// Draws detected boxes and classes onto a picture, and writes the picture as PNG or JPEG. Allocates; only for tools.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,17 +12,17 @@
 
 namespace rtexec::tasks {
 
-/// Draws each box, in picture pixels (Letterbox::to_picture), in the colour of its class, with class number and score.
-/// Clips boxes at the picture's edges, and skips boxes with edges that are not finite.
+/// Draws each box in the colour of its class, with class number and score. Coordinates are pixels of the picture
+/// (Letterbox::to_picture). Clips boxes at the picture's edges, and skips boxes with edges that are not finite.
 void draw(Picture& picture, std::span<const Box> boxes);
-/// Draws a line of text for each class, from the top left corner downwards.
+/// Draws a line of text for each class. The first line is at the top left corner.
 void draw(Picture& picture, std::span<const RankedClass> classes);
 
 /// Writes a PNG file. It appears complete or not at all. Errors name the file and the reason.
 [[nodiscard]] Result<> write_png(const Picture& picture, const std::filesystem::path& path);
 
-/// Writes a JPEG into `file`, replacing its contents and reusing its memory. Colours keep their full resolution, which
-/// the lines of boxes need.
+/// Writes a JPEG into the vector `file`, whose contents it replaces and whose memory it reuses. Colours keep their full
+/// resolution, which the thin lines of boxes need.
 void encode_jpeg(const Picture& picture, std::vector<std::byte>& file);
 
 } // namespace rtexec::tasks

@@ -21,7 +21,7 @@ std::size_t pairs(int pixels) { return (size(pixels) + 1) / 2; }
 bool whole(const Frame& frame) noexcept {
   if (frame.size.width <= 0 || frame.size.height <= 0 || frame.format == PixelFormat::mjpg) return false;
   const bool nv12 = frame.format == PixelFormat::nv12;
-  const std::size_t row = nv12                                ? 2 * pairs(frame.size.width) // of chroma
+  const std::size_t row = nv12                                ? 2 * pairs(frame.size.width) // bytes of a row of chroma
                           : frame.format == PixelFormat::yuyv ? 4 * pairs(frame.size.width)
                                                               : kChannels * size(frame.size.width);
   const std::size_t rows = size(frame.size.height) + (nv12 ? pairs(frame.size.height) : 0);
@@ -45,7 +45,7 @@ template <int red, int blue> struct Packed {
 RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
   constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;          // scales of the limited range
   constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue; // weights of the colours in luma
-  // Weights of chroma in the differences to luma
+  // Weights of the chroma channels u and v in the differences of red and blue to luma
   constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma;
   constexpr auto u_green = static_cast<float>(u_blue * blue / green), v_green = static_cast<float>(v_red * red / green);
   const auto clipped = [](float value) { return value < 0 ? 0.0f : value > 255 ? 255.0f : value; };
@@ -55,13 +55,13 @@ RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
           clipped(brightness + static_cast<float>(u_blue) * (u - 128))};
 }
 
-/// Pairs of neighbouring pixels to be blended.
+/// Up to 64 pairs of neighbouring pixels, which one call blends.
 struct Neighbours {
   static constexpr int most = 64;
   struct {
     float y[most], u[most], v[most];
   } first, second;
-  float weight[most]; // weight of the second
+  float weight[most]; // weight of the second pixel of the pair
 };
 
 RTEXEC_VECTORISED void blend_yuv(const Neighbours& pairs, int count, float* red, float* green, float* blue) noexcept {
@@ -79,7 +79,7 @@ struct Yuyv {
   const std::uint8_t* row;
   [[nodiscard]] std::uint8_t y(int x) const noexcept { return row[2 * x]; }
   [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return row + 4 * (x / 2) + 1; }
-  static constexpr int v = 2; // offset of v from u
+  static constexpr int v = 2; // offset of v from u in bytes
 };
 
 struct Nv12 {
@@ -87,7 +87,7 @@ struct Nv12 {
   const std::uint8_t* interleaved;
   [[nodiscard]] std::uint8_t y(int x) const noexcept { return luma[x]; }
   [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return interleaved + 2 * (x / 2); }
-  static constexpr int v = 1; // offset of v from u
+  static constexpr int v = 1; // offset of v from u in bytes
 };
 
 template <class Row> void take(const Row& row, int x, float& y, float& u, float& v) noexcept {
@@ -107,7 +107,7 @@ bool normalised(const rtexec::Tensor& tensor) {
   return tensor.mean != std::array<float, 3>{0, 0, 0} || tensor.deviation != std::array<float, 3>{1, 1, 1};
 }
 
-/// Returns true if the channels are in separate planes.
+/// Returns true if the shape has the channels in separate planes, and false if they are interleaved.
 Result<bool> is_planar(const Shape& shape, std::optional<TensorLayout> layout) {
   const std::string nchw = "[1, 3, height, width]", nhwc = "[1, height, width, 3]";
   const auto refuse = [&](const std::string& who, const std::string& shapes) {
@@ -197,7 +197,7 @@ void FrameSampler::fetch(const Frame& frame, Line& line, int number, int width) 
   case PixelFormat::bgr24: return across(Packed<2, 0>{row}, line.rgb.data(), width);
   case PixelFormat::yuyv: return across_yuv(Yuyv{row}, line.rgb.data(), width);
   case PixelFormat::nv12: return across_yuv(Nv12{row, chroma()}, line.rgb.data(), width);
-  case PixelFormat::mjpg: return; // whole() refuses it
+  case PixelFormat::mjpg: return; // whole() has refused these frames
   }
 }
 

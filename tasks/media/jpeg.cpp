@@ -9,9 +9,9 @@ namespace rtexec::tasks {
 namespace {
 
 enum Marker : std::uint8_t {
-  kEscaped = 0x00,    // an escaped 0xff byte in a scan's data
-  kFirstFrame = 0xc0, // baseline, extended
-  kLastFrame = 0xc2,  // progressive; stb_image decodes these three
+  kEscaped = 0x00,    // follows a data byte 0xff in a scan
+  kFirstFrame = 0xc0, // start of frame: baseline, or extended (the next number)
+  kLastFrame = 0xc2,  // start of frame: progressive; stb_image decodes these three
   kHuffmanTables = 0xc4,
   kFirstRestart = 0xd0,
   kLastRestart = 0xd7,
@@ -39,7 +39,7 @@ bool huffman_tables_fit(Bytes tables) {
   return true;
 }
 
-/// A segment with the tables of ITU-T T.81, annex K.3: luminance DC and AC, chrominance DC and AC.
+/// A JPEG segment with the Huffman tables of ITU-T T.81, annex K.3: luminance DC and AC, chrominance DC and AC.
 constexpr std::uint8_t standard_tables[] = {
     // clang-format off
     0xff, 0xc4, 0x01, 0xa2, 0x00, 0x00, 0x01, 0x05, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -68,14 +68,15 @@ constexpr std::uint8_t standard_tables[] = {
     // clang-format on
 };
 
-/// Returns the size in a frame's header, which holds length, precision, height and width.
+/// Returns the picture size in a frame header. `frame` holds the header from its length on: length, precision, height,
+/// width.
 Extent size_of(Bytes frame) {
   if (frame.size() < 7) return {};
   const auto word = [&](std::size_t i) { return at(frame, i) << 8 | at(frame, i + 1); };
   return {word(5), word(3)};
 }
 
-/// Returns the end of a scan's data: the next marker that is neither an escaped byte nor a restart.
+/// Returns the position behind a scan's data: that of the next marker which is neither an escaped byte nor a restart.
 std::size_t end_of_scan(Bytes file, std::size_t i) {
   for (; i + 1 < file.size(); ++i) {
     const std::uint8_t next = at(file, i + 1);
@@ -95,7 +96,7 @@ Expected<Extent, std::string_view> inspect_jpeg(Bytes file) {
   for (std::size_t i = 2;;) {
     if (i >= file.size()) return truncated();
     if (at(file, i) != kPrefix) return Unexpected("is a damaged JPEG picture: no marker where a segment ends");
-    while (i < file.size() && at(file, i) == kPrefix) ++i; // any number of them may precede a marker
+    while (i < file.size() && at(file, i) == kPrefix) ++i; // a marker may have any number of prefix bytes
     if (i >= file.size()) return truncated();
     const std::uint8_t marker = at(file, i++);
     if (marker == kEnd) break;
@@ -114,7 +115,7 @@ Expected<Extent, std::string_view> inspect_jpeg(Bytes file) {
   return size;
 }
 
-/// Expects a file that inspect_jpeg() accepts
+/// `file` must be one that inspect_jpeg() accepts
 std::optional<std::string> with_huffman_tables(Bytes file) {
   for (std::size_t i = 2; i + 3 < file.size();) {
     if (at(file, i + 1) == kPrefix) {

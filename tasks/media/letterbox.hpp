@@ -1,5 +1,5 @@
-// The position of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred; or
-// stretched.
+// The position of a picture inside a network's input. The picture is either scaled to fit with its aspect ratio kept,
+// and centred, or stretched.
 #pragma once
 
 #include <rtexec/box.hpp>

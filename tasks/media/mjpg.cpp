@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kChannels = 3;
 
-/// The memory of one picture. Blocks are allocated one after another, aligned for vector instructions.
+/// The memory of one picture. It hands out consecutive blocks, aligned for vector instructions.
 class Arena {
  public:
   explicit Arena(std::size_t size) : blocks_((size + sizeof(Block) - 1) / sizeof(Block)) {}
 
-  /// Returns null if the memory does not suffice.
+  /// Returns a block, or null if the memory does not suffice.
   void* allocate(std::size_t size) noexcept {
     const std::size_t count = size / sizeof(Block) + 1;
     return count > blocks_.size() - used_ ? nullptr : &blocks_[std::exchange(used_, used_ + count)];
@@ -34,7 +34,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-/// Returns a size that suffices for any sampling of three components that a camera may choose.
+/// Returns a memory size that suffices to decode a picture of `size` with three components, however the camera
+/// subsamples them.
 constexpr std::size_t memory_for(Extent size) {
   return (std::size_t{256} << 10) + 512 * static_cast<std::size_t>(size.width);
 }
@@ -52,7 +53,7 @@ struct MjpgDecoder::Library {
   /// Leaves the library by longjmp, because libjpeg does not return errors.
   [[noreturn]] static void leave(j_common_ptr common) noexcept { std::longjmp(of(common).failure, 1); }
 
-  /// Ends the picture at the first warning about missing or wrong data, because the rest would be invented.
+  /// Ends the decoding at the first warning about missing or wrong data: libjpeg would invent the rest of the picture.
   static void take_warning(j_common_ptr common, int level) noexcept {
     if (level >= 0) return;
     switch (common->err->msg_code) {
@@ -70,7 +71,7 @@ struct MjpgDecoder::Library {
     return block;
   }
 
-  /// Allocates rows one after another, each padded for vector instructions.
+  /// Allocates the rows of an array, each padded for vector instructions.
   template <class Element>
   static Element** allocate_rows(j_common_ptr common, int pool, JDIMENSION width, JDIMENSION count) noexcept {
     constexpr std::size_t vectors = 64;
@@ -96,16 +97,16 @@ struct MjpgDecoder::Library {
     return true;
   }
 
-  /// True if the picture has the expected size and a single scan. It is then decoded line by line, and the memory does
-  /// not grow with its height.
+  /// Returns true if the picture has the expected size and a single scan. libjpeg decodes such a picture line by line,
+  /// and its memory does not grow with the picture's height.
   [[nodiscard]] bool is_wanted(Extent size) noexcept {
     return info.image_width == static_cast<JDIMENSION>(size.width) &&
            info.image_height == static_cast<JDIMENSION>(size.height) && info.progressive_mode == FALSE &&
            jpeg_has_multiple_scans(&info) == FALSE;
   }
 
-  /// Drops the tables of the previous picture. The library would use them for pictures without tables, even if they
-  /// come from a damaged picture.
+  /// Drops the tables of the previous picture. The library would use them for pictures without tables, even if the
+  /// previous picture was damaged.
   void forget() noexcept {
     arena.reset();
     info.src = nullptr;

@@ -1,7 +1,7 @@
-// A decoder of Motion JPEG (MJPG): frames of a camera that compresses each frame by itself. It uses libjpeg-turbo,
-// which requests heap memory for each picture; here it gets memory that was allocated at set-up.
+// A decoder of Motion JPEG (MJPG), the frames of a camera that compresses each frame by itself. It uses libjpeg-turbo.
+// That library requests heap memory for each picture; the decoder gives it memory that was allocated at set-up.
 //
-// Ownership: the decoder owns the memory of the decoded picture. Only one thread at a time may use it.
+// The decoder owns the memory of the decoded picture. Only one thread at a time may use it.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,16 +17,16 @@ namespace rtexec::tasks {
 
 class MjpgDecoder {
  public:
-  /// Makes a decoder for frames of this size. Returns unsupported if the libjpeg of this machine is not the version of
-  /// the build.
+  /// Makes a decoder for frames of this size. Returns unsupported if this machine's libjpeg has another version than
+  /// the one that the program was built with.
   [[nodiscard]] static Result<MjpgDecoder> make(Extent size);
   MjpgDecoder(MjpgDecoder&&) noexcept;
   MjpgDecoder& operator=(MjpgDecoder&&) noexcept;
   ~MjpgDecoder();
 
-  /// Decodes a frame to RGB24, valid until the next call. If the frame lacks Huffman tables, those of ITU-T T.81, annex
-  /// K, are used, as many cameras expect. No allocation, no lock. Returns corrupted if the frame is no baseline JPEG of
-  /// that size, is damaged, or ends before its last line. Later frames are not affected.
+  /// Decodes a frame to RGB24. The result is valid until the next call. If the frame lacks Huffman tables, uses the
+  /// standard ones of ITU-T T.81, annex K, as many cameras expect. Does not allocate or lock. Returns corrupted if the
+  /// frame is no baseline JPEG of that size, is damaged, or ends before its last line. Later frames are not affected.
   [[nodiscard]] Expected<Frame, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTask = "rtexec.task", kAnchors = "rtexec.anchors", kMean = "rtexec.mean",
                            kDeviation = "rtexec.std";
 
-/// A decoder that returns the most probable classes, with the first output as logits.
+/// A decoder that returns the most probable classes. It reads the network's first output as logits.
 class Classifier final : public OutputDecoder {
  public:
   explicit Classifier(std::size_t classes) : count_(std::min(classes, ranked_.size())) {}
@@ -58,7 +58,8 @@ Unexpected<Error> refuse(std::string_view key, std::string_view value, const std
   return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + config::printable(value) + "\": " + why);
 }
 
-/// Returns `count` finite numbers separated by commas, or nullopt.
+/// Returns the numbers in a text of `count` finite numbers separated by commas, or nullopt if the text is anything
+/// else.
 std::optional<std::vector<float>> numbers(std::string_view text, std::size_t count) {
   std::vector<float> values;
   for (const auto part : config::parts(text, ',')) {

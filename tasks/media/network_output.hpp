@@ -1,6 +1,7 @@
-// The decoding of a network's outputs: boxes of a detector, or most probable classes of a classifier.
+// The decoding of a network's outputs: boxes of a detector, or the most probable classes of a classifier.
 //
-// The metadata_props of an ONNX file describe its outputs. Without these keys, outputs are not decoded.
+// The metadata_props (key-value pairs) of an ONNX file describe its outputs with the following keys. Without them,
+// outputs are not decoded.
 //   rtexec.task     "detect" (YOLOv3 heads [1, anchors * (5 + classes), height, width]) or "classify" (logits)
 //   rtexec.anchors  detect: the anchors of each output, in order, in input pixels: "81,82 135,169 344,319; 10,14 23,27
 //                   37,58"
@@ -32,31 +33,32 @@ class OutputDecoder {
   OutputDecoder(const OutputDecoder&) = delete;
   OutputDecoder& operator=(const OutputDecoder&) = delete;
 
-  /// Decodes `outputs`: those of the network given at set-up, once it is bound. No allocation, no lock; bounded time.
+  /// Decodes `outputs`, which are the outputs of the network given at set-up once it is bound. Does not allocate or
+  /// lock; the time is bounded.
   virtual void decode(std::span<const rtexec::Tensor> outputs) noexcept = 0;
 
-  /// True if the decoder makes boxes.
+  /// True if the decoder makes boxes, false if it makes classes.
   [[nodiscard]] virtual bool detects() const noexcept { return false; }
-  /// Return the results of the last decode(), best first, valid until the next decode(). Empty if the network is of
-  /// another kind.
+  /// Return the results of the last decode(), best first. They are valid until the next decode(). The decoder of a
+  /// detector returns no classes, and that of a classifier no boxes.
   [[nodiscard]] virtual std::span<const Box> boxes() const noexcept { return {}; }
   [[nodiscard]] virtual std::span<const RankedClass> classes() const noexcept { return {}; }
 };
 
-/// Makes the decoder that the metadata name; null if they name no task. Errors (bad_input) name the key, its value, and
-/// what does not fit the network's inputs and outputs.
+/// Makes the decoder that the metadata name, or returns null if they name no task. Returns bad_input if a value does
+/// not fit the network's inputs and outputs; the message names the key, the value and the misfit.
 [[nodiscard]] Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata,
                                                                   std::span<const rtexec::Tensor> inputs,
                                                                   std::span<const rtexec::Tensor> outputs);
 
-/// The normalisation of pictures, as in rtexec::Tensor.
+/// The normalisation of pictures, as in rtexec::Tensor: mean and standard deviation of each channel.
 struct Normalization {
   std::array<float, 3> mean{0, 0, 0};
   std::array<float, 3> deviation{1, 1, 1};
 };
-/// Returns the normalisation in the metadata of a network.
+/// Returns the normalisation that a network's metadata define.
 [[nodiscard]] Result<Normalization> normalization_of(const Metadata& metadata);
-/// Returns `inputs` with this normalisation.
+/// Returns `inputs` with their normalisation set to `normalization`.
 [[nodiscard]] std::vector<rtexec::Tensor> normalised(std::span<const rtexec::Tensor> inputs,
                                                      const Normalization& normalization);
 

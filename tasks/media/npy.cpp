@@ -29,12 +29,12 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-/// Parses the header: the text of a Python dictionary with three known keys. It reads only this part of Python.
+/// Parses the header, which is the text of a Python dictionary with three known keys. It understands no other Python.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
 
-  /// Returns nullopt if the text is anything else.
+  /// Returns the header, or nullopt if the text is anything else.
   std::optional<Header> parse() {
     Header header;
     bool type = false, order = false, shape = false;
@@ -103,7 +103,7 @@ class HeaderParser {
   std::string_view rest_;
 };
 
-/// Returns nullopt if the product overflows.
+/// Returns the number of elements of a shape, or nullopt if the product overflows.
 std::optional<std::size_t> checked_count(std::span<const std::int64_t> shape) {
   std::size_t count = 1;
   for (const std::int64_t size : shape)
@@ -112,7 +112,7 @@ std::optional<std::size_t> checked_count(std::span<const std::int64_t> shape) {
 }
 
 struct Stored {
-  std::string_view name; // name of the type in a file
+  std::string_view name; // name of the type in .npy files
   ElementType type;
   std::size_t size;
 };
@@ -188,7 +188,7 @@ Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64
   const auto* const stored = std::ranges::find(kTypes, type, &Stored::type);
   std::string header =
       "{'descr': '" + std::string(stored->name) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-  // The format requires aligned data, and a newline at the end of the header
+  // The format requires that the data are aligned, and that a newline ends the header
   constexpr std::size_t kPreamble = 10, kAlignment = 64;
   header.append(kAlignment - 1 - (kPreamble + header.size()) % kAlignment, ' ');
   header += '\n';

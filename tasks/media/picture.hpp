@@ -15,7 +15,7 @@
 
 namespace rtexec::tasks {
 
-/// Rows from the top, three bytes (red, green, blue) a pixel.
+/// A picture: rows from the top, three bytes (red, green, blue) for each pixel.
 struct Picture {
   Extent size;
   std::vector<std::uint8_t> rgb;
@@ -31,11 +31,11 @@ struct PictureView {
   return {PixelFormat::rgb24, picture.size, std::size_t{3} * static_cast<std::size_t>(picture.size.width), picture.rgb};
 }
 
-/// The memory of one decode. Blocks are allocated one after another, and reset() frees all. Blocks are zeroed, because
-/// stb_image reads tables that a damaged file never defined, and its results must not depend on old contents.
+/// The memory of one decode. It hands out consecutive blocks, and reset() frees all of them. Blocks are zeroed, because
+/// stb_image reads tables that a damaged file never defined. Its results must not depend on old contents.
 class DecodeArena {
  public:
-  /// Allocates a block. If the memory does not suffice, returns null, and exhausted() is true from then on.
+  /// Allocates a block. If the memory does not suffice, returns null, and exhausted() returns true from then on.
   void* allocate(std::size_t size) noexcept;
   /// Copies a block to a new one; the old block stays allocated.
   void* resize(void* block, std::size_t old_size, std::size_t new_size) noexcept;
@@ -51,14 +51,15 @@ class DecodeArena {
   bool exhausted_ = false;
 };
 
-/// Decodes compressed pictures held in memory. Not shared between threads at once.
+/// Decodes compressed pictures held in memory. Only one thread at a time may use it.
 class PictureDecoder {
  public:
-  /// Decodes a picture once and allocates the memory that it needs. The size of the picture limits this memory,
-  /// whatever else the file contains. `path` names the picture in messages. Returns bad_input if it cannot be decoded.
+  /// Decodes a picture once and allocates the memory that it needs. The size of the picture bounds this memory,
+  /// whatever else the file contains. `path` names the picture in messages. Returns bad_input if the picture cannot be
+  /// decoded.
   [[nodiscard]] Result<PictureView> prepare(std::span<const std::byte> compressed, const std::filesystem::path& path);
 
-  /// Decodes a prepared picture; the view is valid until the next call. No allocation, no lock.
+  /// Decodes a picture that prepare() has accepted. The view is valid until the next call. Does not allocate or lock.
   [[nodiscard]] Expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
   /// Returns the memory allocated by prepare(), also for refused pictures.
@@ -68,7 +69,7 @@ class PictureDecoder {
   DecodeArena arena_;
 };
 
-/// Reads and decodes one file. For tools.
+/// Reads and decodes one file. Only for tools.
 [[nodiscard]] Result<Picture> read_picture(const std::filesystem::path& path);
 
 /// The maximum size of a compressed picture file, in bytes.

@@ -8,18 +8,19 @@
 
 namespace rtexec::tasks {
 
-/// value = byte * scale + offset
+/// Converts a byte of a pixel: value = byte * scale + offset.
 struct PixelValues {
   std::size_t colour; // 0: red, 1: green, 2: blue
   float scale;
   float offset;
 };
 
-/// True if a tensor of this type can hold a picture: uint8, float16 and float32.
+/// True if a tensor of this type can hold a picture, that is for uint8, float16 and float32.
 [[nodiscard]] bool holds_pixels(ElementType type);
-/// True if `preprocessing` has a normalisation of its own, which replaces the tensor's.
+/// True if `preprocessing` has a normalisation, which replaces that of the tensor.
 [[nodiscard]] bool normalises(const Preprocessing& preprocessing);
-/// Returns the conversion for channel `channel` (0 to 2) of inputs like `tensor`. For uint8 it returns bytes unchanged.
+/// Returns the conversion for channel `channel` (0 to 2) of inputs like `tensor`. The conversion for uint8 does not
+/// change bytes.
 [[nodiscard]] PixelValues pixel_values(const rtexec::Tensor& tensor, const Preprocessing& preprocessing,
                                        std::size_t channel);
 

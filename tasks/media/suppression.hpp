@@ -12,7 +12,8 @@ namespace rtexec::tasks {
 [[nodiscard]] float overlap(const Box& a, const Box& b) noexcept;
 
 /// Sorts `boxes` by descending score and moves the kept boxes to the front. A box is kept if its overlap with every
-/// kept box of its class is at most `most`. Returns the number of kept boxes. O(n^2) at worst; no allocation.
+/// kept box of its class is at most `most`. Returns the number of kept boxes. Takes O(n^2) time at worst, and does not
+/// allocate.
 std::size_t suppress(std::span<Box> boxes, float most) noexcept;
 
 } // namespace rtexec::tasks

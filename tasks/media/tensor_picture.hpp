@@ -14,13 +14,14 @@ namespace rtexec::tasks {
 
 class TensorPicture {
  public:
-  /// Makes a converter for inputs like `tensor` that were filled with `preprocessing`. Shapes are [1, 3, height,
-  /// width], else [1, height, width, 3], or the same with one channel. Returns bad_input for another shape or type
-  /// (holds_pixels()), no pixel, or more than 16384 pixels on a side.
+  /// Makes a converter for inputs like `tensor` that were filled with `preprocessing`. The shape must be [1, 3, height,
+  /// width] (tried first) or [1, height, width, 3], or one of these with one channel. Returns bad_input for another
+  /// shape, a type that cannot hold pixels (holds_pixels()), an empty picture, or more than 16384 pixels on a side.
   [[nodiscard]] static Result<TensorPicture> of(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
-  /// Converts the tensor's `bytes` to pixels of `picture`, whose memory is reused if it suffices. One channel becomes
-  /// grey. Values that denormalise to below black, above white or no number become black or white.
+  /// Converts the tensor's `bytes` to pixels of `picture`, whose memory is reused if it suffices. A single channel
+  /// becomes grey. A value that stands for less than black or for NaN becomes black, and a value above white becomes
+  /// white.
   void read(std::span<const std::byte> bytes, Picture& picture) const;
 
  private:
