@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::benchmark {
 
-/// Returns the arrays: a and b are inputs, sum is the output.
+/// Returns the arrays of an addition: a and b are inputs, sum is the output.
 [[nodiscard]] std::vector<ArrayDemand> add_arrays(unsigned count);
 [[nodiscard]] cuda::Fill summands(unsigned, std::uint64_t job, std::size_t array) noexcept;
 void fill_summands(unsigned count, std::uint64_t job, const Addresses& host) noexcept;

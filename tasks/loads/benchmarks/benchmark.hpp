@@ -1,9 +1,10 @@
 // The definition of a micro-benchmark of memory policies: its arrays, the contents of its inputs, and the kernels of
-// one job. Each kernel exists as a plain loop for the host device and as a CUDA kernel; both compute the same bits.
+// one job. Each kernel exists as a plain loop for the host device and as a CUDA kernel; both compute bit-identical
+// results.
 //
-// The benchmarks are those of the literature (Bateni et al., Co-Optimizing Performance and Memory Footprint, RTAS 2020,
-// Table IV; Wang et al., GPU-side initialization), of the kinds of the Rodinia suite. Each is a constant in a file of
-// its own, with its kernels in cuda/. kernel_workload.hpp runs any of them under any policy.
+// The benchmarks come from the literature (Bateni et al., Co-Optimizing Performance and Memory Footprint, RTAS 2020,
+// Table IV; Wang et al., GPU-side initialization), and resemble those of the Rodinia suite. Each is a constant in a
+// file of its own, with its kernels in cuda/. kernel_workload.hpp runs any of them under any memory policy.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -21,11 +22,11 @@
 
 namespace rtexec::tasks::benchmark {
 
-/// The use of an array outside of kernels.
+/// Who uses an array outside of kernels, and how.
 enum class Direction {
   in,     // the host writes it
   out,    // the host reads it
-  both,   // the host writes it and reads it
+  both,   // the host writes and reads it
   device, // only kernels use it
 };
 [[nodiscard]] constexpr bool goes_in(Direction direction) {
@@ -45,7 +46,8 @@ template <class T>
   return {name, Bytes{count * sizeof(T)}, direction};
 }
 
-/// Addresses of the arrays, in their order. A host address is null if the host does not see the array.
+/// The addresses of all arrays, in the order of their definition. A host address is null if the host does not see the
+/// array.
 class Addresses {
  public:
   explicit Addresses(std::span<std::byte* const> at) : at_(at) {}
@@ -55,14 +57,15 @@ class Addresses {
   std::span<std::byte* const> at_;
 };
 
-/// One kernel of a job: the launch on a GPU, and a function that computes the whole grid on the host device.
+/// One kernel of a job: its launch on a GPU, and a function that computes the whole grid on the host device.
 struct Step {
   cuda::Launch launch;
   alignas(16) std::array<std::byte, 64> arguments{};
   void (*on_host)(const std::byte* arguments) noexcept = nullptr;
 };
 
-/// Makes a step. `host` is a function that computes on the host what kernel `name` computes with `arguments`.
+/// Makes a step. The function `host` computes on the host what the CUDA kernel that `launch` names computes with
+/// `arguments`.
 template <auto host, class Arguments>
 [[nodiscard]] Step make_step(const cuda::Launch& launch, const Arguments& arguments) {
   Step step{.launch = launch};
@@ -87,38 +90,41 @@ template <auto host, class Arguments>
           .threads = static_cast<unsigned>(cuda::benchmark_threads)};
 }
 
-/// The memory accesses of one launch, estimated from the access pattern of its kernel. Accesses that depend on random
-/// inputs are counted by their average.
+/// The memory accesses of one kernel launch, estimated from the access pattern of the kernel. Accesses that depend on
+/// random inputs are counted by their average.
 struct LaunchTraffic {
   std::uint64_t threads = 0;
-  // Bytes of arrays that the host sees. An isolated word counts as 32 bytes, the smallest transfer of memory
+  // The bytes that the launch touches and those that it writes, in arrays that the host sees. An isolated word counts
+  // as 32 bytes, the smallest transfer of memory
   Bytes touched{0};
   Bytes written{0};
-  // Accesses of thread blocks to lines of 128 bytes in the L2 cache: each line once per block, and once per atomic
-  // update. `hits` are those found in a cache of size `estimated_cache`
+  // The accesses of thread blocks to 128-byte lines of the L2 cache. Each line counts once per block that accesses it,
+  // and once per atomic update. `hits` counts the accesses that find their line in a cache of size `estimated_cache`
   std::uint64_t accesses = 0;
   std::uint64_t hits = 0;
   friend bool operator==(const LaunchTraffic&, const LaunchTraffic&) = default;
 };
 
-/// A micro-benchmark. All functions take a size from `least` to `most`.
+/// A micro-benchmark. All its functions take a size from `least` to `most`.
 struct Benchmark {
   WorkloadKind kind;
   std::string_view unit; // the items that the size counts
   unsigned least, most;
   std::vector<ArrayDemand> (*arrays)(unsigned size);
-  /// Fills all inputs; equal for equal jobs. Real-time.
+  /// Fills all inputs. Equal jobs get equal inputs. Real-time code: does not allocate or block.
   void (*fill)(unsigned size, std::uint64_t job, const Addresses& host) noexcept;
-  /// Describes the contents of one input array, for initialising it elsewhere. Null: only fill() can.
+  /// Describes the contents of one input array, so that other code can fill it, for example on the GPU. Null: only
+  /// fill() can fill the inputs.
   cuda::Fill (*contents)(unsigned size, std::uint64_t job, std::size_t array) noexcept = nullptr;
-  /// Returns the kernels in order. A kernel may read results of earlier ones.
+  /// Returns the kernels in their order of execution. A kernel may read results of earlier ones.
   std::vector<Step> (*steps)(unsigned size, const Addresses& device);
   /// Returns the memory accesses of each step.
   std::vector<LaunchTraffic> (*traffic)(unsigned size);
   bool chained = false; // each access of a thread depends on its previous one
 };
 
-/// True if parallelism hides the latency of memory. `launches` is the result of `traffic`.
+/// True if parallelism hides the latency of memory accesses. `launches` is the result of the benchmark's function
+/// `traffic`.
 [[nodiscard]] bool hides_latency(const Benchmark& benchmark, std::span<const LaunchTraffic> launches);
 
 extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch, gaussian, hotspot, pathfinder, bfs,
@@ -129,31 +135,33 @@ extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch
 
 // ---- helpers for fill()
 
-/// Returns a different seed for each job and array.
+/// Returns a seed that differs between jobs and between arrays.
 [[nodiscard]] unsigned seed_of(std::uint64_t job, std::size_t array) noexcept;
 [[nodiscard]] cuda::Fill words(std::uint64_t job, std::size_t array) noexcept;
 [[nodiscard]] cuda::Fill fractions(std::uint64_t job, std::size_t array) noexcept;
 [[nodiscard]] cuda::Fill integers(std::uint64_t job, std::size_t array, int least, unsigned range) noexcept;
-/// Fills the first `count` words.
+/// Fills the first `count` words at `to` as `fill` describes.
 void fill_words(const cuda::Fill& fill, void* to, std::size_t count) noexcept;
-// Fill the first `count` elements of an array, with the seed of that job and array.
+// These functions fill the first `count` elements of an array, with the seed of that job and array.
 void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
 void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
                    unsigned range) noexcept;
 
 // ---- helpers for traffic(): all arrays have words of 4 bytes
 
-// Figures of the TX2's GPU
+// Figures of the GPU of the NVIDIA Jetson TX2
 constexpr Bytes estimated_cache{512 << 10};
 constexpr std::uint64_t threads_at_once = 4096;
 [[nodiscard]] constexpr bool is_kept(Bytes bytes) { return bytes <= estimated_cache; }
 [[nodiscard]] constexpr Bytes words(std::uint64_t count) { return Bytes{count * 4}; }
-/// Returns the size of `count` words, each in a different row of `row` words, or as far apart as that.
+/// Returns the bytes that `count` isolated words touch, which lie `row` words apart. A word touches 32 bytes (8 words),
+/// or fewer if `row` is less than 8.
 [[nodiscard]] constexpr Bytes lone_words(std::uint64_t count, std::uint64_t row) {
   return words(count * (row < 8 ? row : 8));
 }
 [[nodiscard]] constexpr std::uint64_t lines(std::uint64_t words) { return (words + 31) / 32; }
-/// Returns the traffic of `count` items that each read `in` words and write one word; no word is used twice.
+/// Returns the traffic of a kernel that computes `count` items. Each item reads `in` words and writes one word; no word
+/// is used twice.
 [[nodiscard]] LaunchTraffic streaming(std::uint64_t count, std::uint64_t in);
 
 } // namespace rtexec::tasks::benchmark

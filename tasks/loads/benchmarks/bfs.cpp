@@ -1,5 +1,5 @@
-// Breadth-first search: finds the distance, in edges, of each of `size` nodes of a random graph from the first node. It
-// has a kernel for each level, always 24. A level without nodes detects this on the device, by a word that the previous
+// Breadth-first search: finds the distance, in edges, of each of `size` nodes of a random graph from the first node. A
+// job has 24 kernels, one for each level. The kernel of a level without nodes detects this by a word that the previous
 // level wrote, and ends at once. Nodes beyond the last level are not reached. A node has 4 to 12 edges.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
@@ -58,14 +58,14 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Returns the expected traffic of a launch on a random graph: `frontier` nodes are in its level, and it finds `found`
-/// new nodes.
+/// Returns the expected traffic of one launch on a random graph: `frontier` nodes are in the launch's level, and it
+/// finds `found` new nodes.
 LaunchTraffic expected(double nodes, double edges, double frontier, double found) {
   const auto count = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
-  /// Returns the expected number of different `places` that `items` fall into.
+  /// Returns the expected number of distinct places, out of `places`, that `items` random items fall into.
   const auto taken = [](double places, double items) { return places * (1 - std::pow(1 - 1 / places, items)); };
-  /// Returns the bytes of touched sectors in an array of nodes or edges. `probability` is the chance that one of the
-  /// `in_sector` items in a sector is needed.
+  /// Returns the bytes of the 32-byte sectors that are touched in an array of `words` words, of nodes or edges.
+  /// `probability` is the chance that an item is needed; `in_sector` items share a sector.
   const auto sectors = [](double words, double probability, double in_sector) {
     return 32 * std::ceil(words / 8) * (1 - std::pow(1 - std::min(probability, 1.0), in_sector));
   };
@@ -73,11 +73,11 @@ LaunchTraffic expected(double nodes, double edges, double frontier, double found
   const auto size = static_cast<std::uint64_t>(nodes);
   const double blocks = blocks_of(static_cast<unsigned>(size), cuda::benchmark_threads), share = frontier / nodes;
   const auto all = static_cast<double>(lines(size)), own = all / blocks;
-  const double each = frontier / blocks; // frontier nodes of a block
+  const double each = frontier / blocks; // number of frontier nodes in a block
   const double listed = taken(own, each) + taken(std::max(edges / blocks / 32, 1.0), 1.25 * each);
   const double looked_up = taken(all, each * edges / nodes) * (1 - own / all);
   const auto cached = static_cast<double>(estimated_cache.count);
-  // The fraction of `levels` in the cache, with a quarter more for streaming data
+  // The fraction of the array `levels` that is in the cache, if streaming data take a fifth of the cache
   const double held = std::min(1.0, cached / (5 * nodes));
   double hits = blocks * (1 + looked_up * held) - 1;
   if (held >= 1) hits += blocks * own;

@@ -1,13 +1,14 @@
-// Emulated costs of memory policies on the host device, where all memory is the same. The workload waits for the time
-// that a platform's operations would take, according to the board's costs. Formulas of Bateni et al. (Co-Optimizing
-// Performance and Memory Footprint, RTAS 2020):
-// - M maps pages and flushes the CPU's caches where the CPU wrote before the launch, and flushes the device's cache
-//   after each launch (Eqs. 3 and 4).
-// - H maps with each launch and pays for accesses that no cache serves (Eqs. 6 to 8).
+// Emulates the costs of memory policies on the host device, where all memory is the same. The workload waits for the
+// time that a platform's operations would take, according to the costs in the board file. D stands for device memory, M
+// for managed memory, H for host memory. The formulas are those of Bateni et al. (Co-Optimizing Performance and Memory
+// Footprint, RTAS 2020):
+// - M maps pages before the first launch, and flushes the caches of the CPU, which wrote the inputs. It flushes the
+//   device's cache after each launch (Eqs. 3 and 4).
+// - H maps memory with each launch, and pays for accesses that no cache serves (Eqs. 6 to 8).
 // - D has a minimum time for each copy (Eq. 2).
 //
-// Made at set-up; the waits are real-time. During mapping the core idles, so that another job may execute. All other
-// waits keep the core busy, because they would keep the device busy.
+// An object is made at set-up; its waits are real-time code. During mapping the core idles, so that another job may
+// execute. All other waits keep the core busy, because the operations would keep the device busy.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -20,7 +21,7 @@
 
 namespace rtexec::tasks {
 
-/// Costs of one launch.
+/// The costs of one kernel launch.
 struct LaunchCosts {
   Duration mapping{0}; // before the launch
   Duration flush{0};   // before the launch, after the mapping
@@ -30,15 +31,16 @@ struct LaunchCosts {
 
 class EmulatedCosts {
  public:
-  /// No costs.
+  /// Makes an object without costs.
   EmulatedCosts() = default;
-  /// `exchanged`: bytes that both host and device use. There are no costs if `costs` are not known.
+  /// `exchanged` is the number of bytes that both host and device use. The object has no costs if `costs` are not
+  /// known.
   EmulatedCosts(const MemoryCosts& costs, MemoryPolicy policy, const benchmark::Benchmark& benchmark, unsigned size,
                 Bytes exchanged);
 
-  /// Returns the costs in the order of the steps; empty under D.
+  /// Returns the costs of each step, in the order of the steps. The result is empty under D.
   [[nodiscard]] std::span<const LaunchCosts> launches() const { return launches_; }
-  /// Returns the minimum time of a copy.
+  /// Return the minimum time of a copy to the device, and of a copy back to the host.
   [[nodiscard]] Duration copy_in(Bytes size) const noexcept { return copy(size, costs_.copied_in); }
   [[nodiscard]] Duration copy_out(Bytes size) const noexcept { return copy(size, costs_.copied_out); }
 

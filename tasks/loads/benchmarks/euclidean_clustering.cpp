@@ -1,7 +1,7 @@
 // Clustering of `size` points in space: a cluster is a set of points that are joined by a chain of points, each at most
-// 1 from the next. It has 16 kernels, in each of which every point takes the least label of the points near it. Points
-// are in heaps of 32, in which chains are shorter than 16. So labels converge, and do not depend on the order of
-// threads.
+// a distance of 1 from the next. A job has 16 kernels. In each of them every point takes the least label of the points
+// near it. The points lie in heaps of 32, in which chains are shorter than 16. So labels converge, and do not depend on
+// the order of threads.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -18,8 +18,9 @@ enum : std::size_t { x, y, z, labels };
 
 constexpr std::size_t rounds = 16;
 
-/// Returns the least label within reach, without a branch, so that the loop vectorises. Non-negative floats are ordered
-/// like their bits, and the label of a point that is too far becomes the largest integer.
+/// Returns the least label of the points within reach. The loop has no branch, so that it vectorises. It compares
+/// squared distances by their bits, since non-negative floats are ordered like their bits. It replaces the label of a
+/// point that is too far away by the largest integer.
 RTEXEC_VECTORISED int min_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
   constexpr int none = std::numeric_limits<int>::max();
   const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];
@@ -64,7 +65,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return std::vector<Step>(rounds, round);
 }
 
-/// Every block reads all points; blocks that run at the same time read them together.
+/// Returns the traffic of all rounds. Every block reads all points. Blocks that run at the same time share the lines
+/// that they read.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   constexpr std::uint64_t at_once = threads_at_once / cuda::benchmark_threads;
   const std::uint64_t points = 4 * lines(size), blocks = blocks_of(size, cuda::benchmark_threads);

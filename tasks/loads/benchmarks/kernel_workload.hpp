@@ -1,15 +1,16 @@
-// Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy. The first CPU part writes the inputs, so
-// that the host's caches are dirty and managed pages are on the host. The device part makes the policy's copies and
-// runs the kernels. The last CPU part reads the results into a checksum. So each job pays the costs of its policy.
+// Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy (D: device, M: managed, H: host memory).
+// The first CPU part of a job writes the inputs, so that the host's caches are dirty and managed pages are on the host.
+// The device part makes the policy's copies and runs the kernels. The last CPU part reads the results into a checksum.
+// So each job pays the costs of its policy.
 //
-// The arrays are the workload's own buffers, separate from the device's chunks: they are not swapped, and take of the
-// device's capacity. On a GPU copies and kernels form one graph in the compute stream, and copies compete with swapping
-// for the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to the device
-// before the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither side meets
-// page faults.
+// The arrays are the workload's own buffers, separate from the device's chunks. They are not swapped, and reduce the
+// capacity of the device. On a GPU, copies and kernels form one CUDA graph in the compute stream. The copies compete
+// with swapping for the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to
+// the device before the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither
+// side meets page faults.
 //
 // On the host device M and H use ordinary memory, and the costs of policies are emulated (emulated_costs.hpp).
-// Threading and errors: as Workload.
+// Threading rules and errors are those of Workload.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -37,9 +38,9 @@ namespace rtexec::tasks {
 class KernelWorkload final : public Workload {
  public:
   struct Options {
-    WorkloadKind kind = WorkloadKind::vector_add; // is_micro_benchmark() must be true for it
+    WorkloadKind kind = WorkloadKind::vector_add; // must satisfy is_micro_benchmark()
     unsigned size = 1;
-    MemoryPolicy policy = MemoryPolicy::device; // automatic means D; D/H executes as either
+    MemoryPolicy policy = MemoryPolicy::device; // automatic means D; under D/H each job executes as under D or H
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
     bool prefetch = true; // under M: prefetch pages; false: pages move by faults
   };
@@ -48,13 +49,14 @@ class KernelWorkload final : public Workload {
 
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
-  /// Depends on benchmark, size, policy and kind of device.
+  /// The result depends on the benchmark, its size, the policy and the kind of device.
   [[nodiscard]] std::string fingerprint() const override;
-  /// Takes the choice for first contents (initialiser.hpp), under M on a GPU that prefetches.
+  /// Adopts a tuned choice for the first contents of arrays (initialiser.hpp). The choice is used under M on a GPU that
+  /// prefetches.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
-  /// Under M, fills managed arrays with the contents of job 0, if a GPU can, and moves them to the host. So no page is
-  /// touched for the first time in a job.
+  /// Allocates the arrays. Under M on a GPU that prefetches, also fills managed arrays with the contents of job 0, and
+  /// moves them to the host. So no job touches a page for the first time.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe_contents(const initialise::Observer& observer) override { contents_observer_ = observer; }
 
@@ -65,24 +67,24 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// The parts of the device part. Executed in this order, they equal execute() under D.
+  /// The three steps of a job's device part. Executed in this order, they do the same as execute() under D.
   enum class JobPart { copies_in, kernels, copies_out };
-  /// Executes one part. Set-up, on the thread of a compute engine.
+  /// Executes one step. Call it during set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);
-  /// Executes all parts, and returns the time of the kernels.
+  /// Executes all steps, and returns the time of the kernels.
   [[nodiscard]] Result<Duration> time_kernels();
 
-  /// Returns the memory that bind() will take.
+  /// Returns the memory that bind() will allocate.
   [[nodiscard]] Footprint footprint() const;
   [[nodiscard]] WorkloadKind kind() const { return options_.kind; }
   [[nodiscard]] unsigned size() const { return options_.size; }
   [[nodiscard]] bool prefetch() const { return options_.prefetch; }
   [[nodiscard]] std::span<const benchmark::ArrayDemand> demands() const { return demands_; }
-  /// Returns the arrays, after bind().
+  /// Returns the arrays. Valid after bind().
   [[nodiscard]] std::span<const SharedArray> arrays() const { return arrays_; }
-  /// The kernels of one job, after bind().
+  /// Returns the kernels of one job. Valid after bind().
   [[nodiscard]] std::span<const benchmark::Step> steps() const { return steps_; }
-  /// Returns the checksum of the output arrays of the last job whose after() has returned.
+  /// Returns the checksum of the outputs of the last job whose last CPU part, after(), has returned.
   [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
 
  private:
@@ -117,13 +119,13 @@ class KernelWorkload final : public Workload {
   initialise::Observer contents_observer_;
   EmulatedCosts costs_; // for the host device
   std::uint64_t checksum_ = 0;
-  std::unique_ptr<KernelWorkload> in_place_; // under D/H: a workload that executes under H, in the arrays of this one
+  std::unique_ptr<KernelWorkload> in_place_; // under D/H: executes under H, in the arrays of this workload
   // Members for a GPU
   hal::CudaDevice* gpu_ = nullptr;
   std::shared_ptr<cuda::Resources> resources_;
   std::vector<hal::cuda::Function> functions_; // kernels of the steps
   GpuGraph graph_;
-  std::array<GpuGraph, 3> parts_; // by JobPart; captured when one is first run
+  std::array<GpuGraph, 3> parts_; // by JobPart; captured when run() is first called
 };
 
 } // namespace rtexec::tasks

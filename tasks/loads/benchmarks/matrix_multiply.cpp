@@ -44,8 +44,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                     size})};
 }
 
-/// Blocks read a row of tiles of a and all of b. The part of b that the cache does not hold is read again for each row
-/// of tiles.
+/// Returns the traffic of the launch. A row of blocks reads a row of tiles of a and all of b. The part of b that the
+/// cache does not hold is read from memory again for each row of tiles.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size, tiles = blocks_of(size, cuda::tile_side), matrix = n * n;
   const std::uint64_t accesses = n * tiles * (lines(n) + tiles + 1);

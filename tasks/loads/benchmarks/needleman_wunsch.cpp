@@ -23,7 +23,7 @@ void align_block(const cuda::NeedlemanWunschArguments& p, std::size_t block_row,
   }
 }
 
-/// The rows of blocks that one anti-diagonal crosses.
+/// The rows of blocks that one anti-diagonal of the table crosses.
 struct Rows {
   unsigned first, count;
 };
@@ -66,7 +66,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// A cache line holds rows of two or three blocks: one of this launch, the others of the previous launch.
+/// Returns the traffic of one launch. A cache line of the table holds parts of two or three neighbouring blocks. This
+/// launch uses one of them; the previous launch used the others.
 LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
   constexpr std::uint64_t block = cuda::alignment_block;
   const auto within = [&](std::uint64_t index) { return std::min(block, size - index * block); };
@@ -76,7 +77,7 @@ LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
     const std::uint64_t height = within(row), width = within(diagonal - row);
     launch.touched += words(height * width + (height + 1) * (width + 1));
     launch.written += words(height * width);
-    launch.accesses += height * 11 / 4 + 1; // many rows extend across the border of two lines
+    launch.accesses += height * 11 / 4 + 1; // many rows extend over two lines
   }
   if (is_kept(launch.touched * 2)) launch.hits = launch.accesses * 5 / 8;
   return launch;

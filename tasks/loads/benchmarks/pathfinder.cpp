@@ -36,7 +36,8 @@ void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   fill_integers(host, wall, std::size_t{rows} * size, job, 0, 10);
 }
 
-/// Rows alternate between `spare` and `costs`; the last row is in `costs`.
+/// Returns the kernels, one for each row. The costs of successive rows are written to `spare` and `costs` in turn; the
+/// last row is in `costs`.
 std::vector<Step> steps(unsigned size, const Addresses& device) {
   std::vector<Step> made;
   const int* before = device.get<int>(wall);
@@ -50,8 +51,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Each launch reads a row of the wall, and alternates costs between an array that the host sees and one that it does
-/// not see.
+/// Returns the traffic of each launch. A launch reads a row of the wall, reads the costs of the previous row and writes
+/// those of this row. One of the two arrays of costs is visible to the host, the other one is not.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t row = lines(size), beside = 2 * (blocks_of(size, cuda::benchmark_threads) - std::uint64_t{1});
   const std::uint64_t kept = is_kept(words(3 * std::uint64_t{size})) ? row : 0;

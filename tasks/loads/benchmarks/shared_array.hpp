@@ -5,7 +5,7 @@
 // - D/H has the buffers of D, and can also use the host buffer in place.
 // An array that only kernels use is in device memory under every policy.
 //
-// The array owns its buffers and frees them; the device must outlive it. Made and destroyed during set-up.
+// The array owns its buffers and frees them; the device must outlive it. It is made and destroyed during set-up.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -18,7 +18,7 @@
 
 namespace rtexec::tasks {
 
-/// The size of buffers. Managed memory counts as device memory, because all of it may be there.
+/// The total size of buffers. Managed memory counts as device memory, because all of its pages may be on the device.
 struct Footprint {
   Bytes host;
   Bytes device;
@@ -34,8 +34,8 @@ struct ArrayCopy {
 
 class SharedArray {
  public:
-  /// Makes an array; automatic means D. Errors name the array. Returns out_of_memory also for managed memory that
-  /// exceeds the device's free memory.
+  /// Makes an array. The policy `automatic` means D. Errors name the array. Returns out_of_memory also for managed
+  /// memory that exceeds the device's free memory.
   [[nodiscard]] static Result<SharedArray> make(Device& device, MemoryPolicy policy,
                                                 const benchmark::ArrayDemand& demand);
   [[nodiscard]] static Footprint footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand);
@@ -47,8 +47,8 @@ class SharedArray {
   SharedArray& operator=(SharedArray&&) = delete;
   ~SharedArray();
 
-  /// For D/H: returns a view of the array that kernels use in place, under H. It owns no memory, and this array must
-  /// outlive it.
+  /// Returns a view of an array under D/H, with which kernels use the host buffer in place, as under H. The view owns
+  /// no memory, and this array must outlive it.
   [[nodiscard]] SharedArray in_place() const noexcept;
 
   /// Returns the host address; null if the host does not see the array.
@@ -59,8 +59,8 @@ class SharedArray {
   [[nodiscard]] const Buffer& buffer() const noexcept { return on_device_; }
   [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
 
-  // Return the copies that the policy makes before a job's first kernel and after its last one. nullopt: there is none,
-  // pages move by themselves
+  // Return the copies that the policy makes before a job's first kernel and after its last one. They return nullopt if
+  // the policy makes no copy
   [[nodiscard]] std::optional<ArrayCopy> copy_in() const noexcept;
   [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
 

@@ -1,22 +1,22 @@
-// A workload with configured times and memory that computes nothing: for experiments with schedules.
+// A workload with a configured execution time and memory that computes nothing. It serves experiments with schedules.
 //
 // Each part of a job spins for 95 % of its WCET by CLOCK_MONOTONIC. The rest leaves time for the overhead around it (a
-// switch, a cache miss, the clock itself), so that a run keeps its WCETs. Preemption is not compensated: a preempted
-// part ends at the same instant as an undisturbed one.
+// context switch, a cache miss, the clock itself), so that a run does not exceed its WCETs. Preemption is not
+// compensated: a preempted part ends at the same instant as an undisturbed one.
 //
-// The device part may have layers, each with a share of the WCET, and may be cut after any layer but the last. Besides
-// its footprint it then has live state across preemption (`carry`). Each segment compares the words that the previous
-// segment left there, as many as half of its first layer's time allows, and writes new ones.
+// The device part may have layers, each with a share of the WCET, and may be cut after any layer but the last. If it is
+// cut, it also has live state across preemption (`carry`) in addition to its footprint. Each segment checks the words
+// that the previous segment left in `carry`, and writes new ones. It stops after half of the time of its first layer.
 //
-// The swappable memory is one object of the task's class; the rest of the footprint is fixed and never touched. On the
-// host device the device part visits one word of each 4 KiB in turn, as many as its time allows. The next job continues
-// there. Constants are compared with their image. A word of state must identify its task, its position and its number
-// of visits, and is set to the next count. So memory that was lost, is old, or belongs to another task is detected.
-// Scratch is only written.
+// The swappable memory is one object of the task's memory class (constant, state or scratch). The rest of the footprint
+// is fixed and never touched. On the host device the device part visits one word of each 4 KiB page in turn, as many as
+// its time allows. The next job continues behind the last word. Constants are compared with their image. A word of
+// state must identify its task, its position and its number of visits, and then gets the next number. So memory that
+// was lost, is old, or belongs to another task is detected. Scratch is only written.
 //
-// On a GPU the device part occupies the compute engine for its time. It writes one byte in each chunk of its state or
-// scratch, and of its `carry`, as many as half of its time allows. An access to a missing chunk is a fault. Nothing is
-// compared there.
+// On a GPU the device part occupies the compute engine for its time. It writes one byte to each chunk of its state or
+// scratch, and to each chunk of its `carry`, for at most half of its time. An access to a missing chunk is a fault.
+// Nothing is compared on a GPU.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -41,12 +41,12 @@ class SyntheticWorkload final : public Workload {
   [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind);
 
   [[nodiscard]] MemoryDemand memory() const override { return demand(is_cut()); }
-  /// Returns a pattern that follows from the task's name, in little memory.
+  /// Returns a pattern that is derived from the task's name and occupies little memory.
   [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes(); }
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override;
-  /// Divides the constants equally among the layers.
+  /// Returns an equal share of the constants for each layer.
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override {
@@ -58,13 +58,13 @@ class SyntheticWorkload final : public Workload {
   }
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
-  /// Returns corrupted if a word has a wrong value. The word stays as it is, and the next job begins with it.
+  /// Returns corrupted if a word has a wrong value. The word is not changed, and the next job begins with it.
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status execute_segment(std::uint32_t segment) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:
-  /// The words that a layer visits, in turn.
+  /// The range of words that a layer visits in turn, and the next one to visit.
   struct Part {
     std::size_t begin = 0, end = 0;
     std::size_t next = 0;
@@ -87,24 +87,24 @@ class SyntheticWorkload final : public Workload {
   Bytes swappable_;
   Bytes fixed_;
   MemoryClass class_;
-  std::uint64_t identity_; // hash of the task's name, contained in its memory
+  std::uint64_t identity_; // hash of the task's name, which is written into its memory
   DeviceKind kind_;
   std::vector<Duration> times_;     // times of the layers; one time if there are no layers
   std::vector<std::string> layers_; // names of the layers
   Bytes live_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the layer behind it
+  std::vector<std::size_t> segment_ends_; // for each segment, the number of the layer behind it
   ConstantImage image_;
   Memory memory_;
   LayerObserver observer_;
 
   // Members for the host device
-  std::vector<Part> parts_;           // by layer if the class is constant; otherwise one part
-  std::vector<std::uint32_t> visits_; // visits of each word; only for state
-  std::size_t carry_words_ = 0;       // words that the previous segment left
-  std::uint64_t passes_ = 0;          // executed segments
+  std::vector<Part> parts_;           // one for each layer if the class is constant; otherwise one
+  std::vector<std::uint32_t> visits_; // number of visits of each word; only for state
+  std::size_t carry_words_ = 0;       // number of words that the previous segment left in `carry`
+  std::uint64_t passes_ = 0;          // number of executed segments
 
   hal::CudaDevice* gpu_ = nullptr;
-  std::uint8_t executions_ = 0; // executed layers; the byte that is written on a GPU
+  std::uint8_t executions_ = 0; // number of executed layers (modulo 256); this byte is written on a GPU
 };
 
 } // namespace rtexec::tasks

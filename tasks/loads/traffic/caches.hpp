@@ -1,5 +1,5 @@
-// The caches that traffic generators must exceed, as the kernel describes them under
-// /sys/devices/system/cpu/cpu*/cache. Set-up code.
+// The caches that the buffers of traffic generators must exceed. The kernel describes them under
+// /sys/devices/system/cpu/cpu*/cache. Used during set-up.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,17 +8,18 @@
 namespace rtexec::tasks {
 
 struct CacheFacts {
-  Bytes last_level{0}; // size of one cache of the highest level, the largest of all cores; 0: unknown
+  Bytes last_level{0}; // size of one highest-level cache, the largest among all cores; 0: unknown
   Bytes line{64};      // line size of that cache; 64 if unknown
 };
 
-/// Returns the caches of the online cores. A recorded tree can replace a board.
+/// Returns the caches of the online cores. `machine` may be a recorded directory tree instead of this machine.
 [[nodiscard]] CacheFacts cache_facts(const hal::Machine& machine = hal::Machine());
 
-/// Returns the default buffer of a generator: four times the last-level cache, at least 16 MiB (the buffer of Nigam's
-/// thesis, Algorithm 2) and at most 256 MiB. If twice the cache exceeds that, returns twice the cache. Returns 64 MiB
-/// if the cache is unknown. A cache that retains a part of the lines of a sweep (as server caches do) still serves up
-/// to cache / buffer of them: on a server with 105 MiB, 41 % at worst.
+/// Returns the default buffer size of a generator, which accesses its buffer from begin to end again and again (a
+/// sweep). The size is four times the last-level cache, at least 16 MiB (the buffer of Nigam's thesis, Algorithm 2) and
+/// at most 256 MiB. If twice the cache exceeds that, returns twice the cache. Returns 64 MiB if the cache is unknown.
+/// Some caches, such as those of servers, retain a part of the lines of a sweep. They still serve up to a fraction
+/// cache / buffer of the accesses: 41 % at worst on a server with 105 MiB.
 [[nodiscard]] Bytes sweep_size(const CacheFacts& caches);
 
 } // namespace rtexec::tasks

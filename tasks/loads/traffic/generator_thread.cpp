@@ -18,7 +18,7 @@ struct GeneratorThread::State {
   std::atomic<std::uint64_t> moved{0}, dropped{0};
   Traffic traffic; // the complete result, once the thread has ended
   std::atomic<bool> ended{false};
-  hal::Thread thread; // ends before the other members
+  hal::Thread thread; // declared last: it ends before the other members are destroyed
 
   void run() {
     if (hooks.begin) refused = hooks.begin();
@@ -32,7 +32,7 @@ struct GeneratorThread::State {
     course.moved = &moved;
     course.dropped = &dropped;
     traffic = run_course(*generator, course, {[](void*) noexcept { return hal::now(); }, &State::sleep_until, this});
-    traffic.elapsed = hal::now() - start; // counted as by so_far()
+    traffic.elapsed = hal::now() - start; // measured in the same way as by so_far()
     if (hooks.end) hooks.end();
     ended.store(true, std::memory_order_release);
   }

@@ -1,5 +1,5 @@
-// A generator on a thread of its own, as fast as possible or at a requested rate, until it is stopped. Experiments and
-// calibration use it as interference load.
+// Runs a generator on a thread of its own, as fast as possible or at a requested rate, until it is stopped. Experiments
+// and calibration use it as interference load.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,8 +12,8 @@
 
 namespace rtexec::tasks {
 
-/// Functions that the thread calls before its first byte and after its last, for counters and budgets of the starting
-/// code. Empty: none.
+/// Functions that the thread calls before it moves its first byte and after its last. The code that starts the thread
+/// uses them for counters and budgets. An empty function is not called.
 struct GeneratorHooks {
   std::function<Result<>()> begin; // an error ends the thread
   std::function<void()> end;       // not called if `begin` failed
@@ -21,9 +21,9 @@ struct GeneratorHooks {
 
 class GeneratorThread {
  public:
-  /// Starts the thread. Returns once it runs with its settings in force, or the error of hal::Thread or `hooks.begin`.
-  /// Returns bad_input for a rate of 0. Only page faults of a PageGenerator and sleeps of a paced generator make the
-  /// thread wait. In a real-time class without a rate it occupies its core until it is stopped.
+  /// Starts the thread. Returns once the thread runs with its settings, or returns the error of hal::Thread or of
+  /// `hooks.begin`. Returns bad_input for a rate of 0. The thread waits only for page faults of a PageGenerator and for
+  /// the bursts of a paced generator. In a real-time class and without a rate it occupies its core until it is stopped.
   [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator,
                                                      const hal::ThreadSettings& settings,
                                                      std::optional<Bandwidth> rate = {}, GeneratorHooks hooks = {});
@@ -31,11 +31,12 @@ class GeneratorThread {
   GeneratorThread(GeneratorThread&&) noexcept;
   GeneratorThread& operator=(GeneratorThread&&) noexcept; // stops the thread that it replaces
 
-  /// Returns the result since the start, at most about 64 KiB behind; the complete result after stop(). Any thread.
+  /// Returns the traffic since the start, of which about the last 64 KiB may be missing. After stop() the result is
+  /// complete. May be called from any thread.
   [[nodiscard]] Traffic so_far() const noexcept;
-  /// Stops after the present piece. A second call returns the same result.
+  /// Stops the thread, which first completes at most about 64 KiB. A second call returns the same result.
   Traffic stop();
-  [[nodiscard]] int kernel_id() const; // its number in /proc
+  [[nodiscard]] int kernel_id() const; // the thread's number in /proc
 
  private:
   struct State;

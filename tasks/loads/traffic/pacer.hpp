@@ -1,6 +1,6 @@
-// The schedule of a paced generator, which keeps a rate exactly. Burst k is due at start + k grid. Bursts 0 to k
-// together have rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness accumulates. Pure: no
-// clock, no allocation.
+// The schedule of a paced generator, which keeps a rate exactly. Burst k is due at start + k * grid. Bursts 0 to k
+// together have rate * (k + 1) * grid bytes, rounded down to whole units. So neither rounding errors nor lateness
+// accumulate. Pure code: no clock, no allocation.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -11,9 +11,9 @@ namespace rtexec::tasks {
 
 class Pacer {
  public:
-  /// A tenth of the usual regulation period
+  /// The time between bursts: a tenth of the usual regulation period
   static constexpr Duration grid = std::chrono::microseconds(100);
-  /// Later bursts are dropped, so that lost time is not followed by a flood
+  /// The maximum lateness of a burst. Bursts that are later are dropped, so that no flood follows after lost time
   static constexpr Duration max_behind = std::chrono::milliseconds(10);
 
   /// `rate` and `unit` must be above 0.
@@ -23,12 +23,13 @@ class Pacer {
     Instant due;
     Bytes size; // whole units, at least one
   };
-  /// Returns the next burst that holds a unit. Drops and counts bursts that are more than `max_behind` late at `now`.
+  /// Returns the next burst that contains at least one unit. Drops and counts bursts that are more than `max_behind`
+  /// late at `now`.
   [[nodiscard]] Burst next(Instant now) noexcept;
   [[nodiscard]] Bytes dropped() const noexcept { return dropped_; }
 
  private:
-  /// Adds `steps` of the grid to the credit, and takes its whole units.
+  /// Adds the credit of `steps` grid steps. Removes and returns the whole units of the credit, in bytes.
   [[nodiscard]] Bytes take(std::uint64_t steps) noexcept;
 
   std::uint64_t rate_; // credit added in each step

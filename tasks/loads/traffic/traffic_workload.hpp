@@ -1,7 +1,7 @@
-// A workload that moves memory in its CPU parts and needs no device: for experiments with bandwidth budgets. Each job
-// moves traffic_before bytes in its first part and traffic_after bytes in its last part. Amounts are rounded down to
-// whole lines (copy: pairs of lines), and each job continues where the previous one ended.
-// tasks/loads/traffic/generator.hpp defines the bytes of each pattern. The device part does nothing.
+// A workload that moves memory in its CPU parts and needs no device. It serves experiments with bandwidth budgets. Each
+// job moves traffic_before bytes in its first part and traffic_after bytes in its last part. Both amounts are rounded
+// down to whole lines (copy: pairs of lines), and each job continues where the previous one ended.
+// tasks/loads/traffic/generator.hpp defines how each pattern counts bytes. The device part does nothing.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -15,14 +15,15 @@ namespace rtexec::tasks {
 
 class TrafficWorkload final : public Workload {
  public:
-  /// Makes the workload. The line size, and the buffer if the task names none, come from `machine`'s caches. Returns
-  /// bad_input for an amount below one line or no traffic at all, and out_of_memory.
+  /// Makes the workload. The line size is that of `machine`'s caches. If the task names no buffer size, it follows from
+  /// these caches too. Returns bad_input if an amount is below one line or no traffic is requested. Returns
+  /// out_of_memory if the buffer cannot be allocated.
   [[nodiscard]] static Result<std::unique_ptr<TrafficWorkload>> make(const Task& task,
                                                                      const hal::Machine& machine = hal::Machine());
 
   [[nodiscard]] MemoryDemand memory() const override { return {}; }
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
-  /// Depends on pattern, amounts, buffer and line.
+  /// The result depends on pattern, amounts, buffer and line size.
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] Result<> bind(Device&, const Memory&) override { return {}; }
 

@@ -24,7 +24,7 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
   segment_ends_ = {1};
 }
 
-CudnnWinograd::~CudnnWinograd() { unbind(); } // before the convolution is destroyed, which the graph uses
+CudnnWinograd::~CudnnWinograd() { unbind(); } // unbinds before the convolution is destroyed, which the graph uses
 
 Bytes CudnnWinograd::picture() const {
   return {static_cast<std::uint64_t>(element_count(inputs_[0].shape)) * sizeof(float)};
@@ -84,7 +84,7 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
-  executor_->begin(); // the last kernel was one of cuDNN
+  executor_->begin(); // the last kernel belongs to cuDNN
   if (auto recorded = record(0, 1); !recorded) return recorded;
   if (auto copied = executor_->give_out({buffers_[1].device}, ElementType::float32, y, floats); !copied) return copied;
   return record_end(0);

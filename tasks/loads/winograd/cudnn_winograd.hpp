@@ -1,5 +1,5 @@
-// The convolution of the micro-benchmark on an NVIDIA GPU by cuDNN's Winograd: a network of one layer, captured into
-// one graph with the copies of its input and output. All functions except bind() work without a device.
+// A network of one layer, which cuDNN's Winograd convolution computes on an NVIDIA GPU. It is captured into one CUDA
+// graph with the copies of its input and output. All functions except bind() work without a device.
 #pragma once
 
 #include "tasks/engine/cuda/gpu_network.hpp"
@@ -25,7 +25,7 @@ class CudnnWinograd final : public GpuNetwork {
     MemoryPolicy policy = MemoryPolicy::device;
   };
 
-  /// Makes the network of a graph from winograd_graph().
+  /// Makes the network for a graph that winograd_graph() returned.
   CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options);
   ~CudnnWinograd() override;
 
@@ -35,11 +35,12 @@ class CudnnWinograd final : public GpuNetwork {
   [[nodiscard]] double flops() const override { return flops_; }
 
  private:
-  /// Returns refused if cuDNN is missing, or no longer accepts the method.
+  /// Binds the network. Returns refused if cuDNN is missing, or no longer accepts the method.
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
   void release_image() noexcept override { filters_ = std::vector<float>(); }
-  /// Returns the size of the picture. The result is as large and follows it in scratch; then follows the workspace
+  /// Returns the size of the picture in bytes. Scratch holds the picture, then the result of the same size, then the
+  /// workspace
   [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> open_convolution();
   [[nodiscard]] Result<> issue(const Memory& memory);

@@ -1,5 +1,5 @@
-// Device functions that kernels of micro-benchmarks need beyond the primitives of networks: arithmetic with the same
-// bits as on the host device.
+// Device functions for the kernels of micro-benchmarks, in addition to the engine's primitives: arithmetic with the
+// same bits as on the host device.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"
@@ -7,20 +7,20 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Returns the index of this thread in the grid, in x.
+/// Returns the index of this thread in the grid, in direction x.
 DEVICE unsigned item() {
   return static_cast<unsigned>(block_x()) * static_cast<unsigned>(block_threads()) +
          static_cast<unsigned>(thread_index());
 }
 
 #ifndef RTEXEC_EMULATION
-/// Returns a * b, rounded. It does not become part of a fused multiply-add.
+/// Returns a * b, rounded. The compiler cannot fuse it with an addition.
 DEVICE float product(float a, float b) {
   float result;
   asm("mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
-/// Computes *word ^= bits, atomically for the device.
+/// Computes *word ^= bits as an atomic operation of the device.
 DEVICE void flip(unsigned* word, unsigned bits) {
   asm volatile("red.global.xor.b32 [%0], %1;" ::"l"(word), "r"(bits) : "memory");
 }

@@ -5,9 +5,9 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int benchmark_threads = 256; // threads of a block, in x, unless a kernel has its own
+constexpr int benchmark_threads = 256; // threads of a block, in x; some kernels have another number
 
-/// Returns a pseudo-random number: a bijection of `i` for each seed.
+/// Returns a pseudo-random number. For each seed, the function is a bijection of `i`.
 constexpr unsigned noise(unsigned i, unsigned seed) {
   unsigned x = i * 0x9e3779b9U + seed;
   x = (x ^ (x >> 16U)) * 0x7feb352dU;
@@ -15,17 +15,18 @@ constexpr unsigned noise(unsigned i, unsigned seed) {
   return x ^ (x >> 16U);
 }
 
-/// Maps a pseudo-random number to 0 .. count - 1.
+/// Maps a 32-bit pseudo-random number to 0 .. count - 1.
 constexpr unsigned chosen(unsigned number, unsigned count) {
   return static_cast<unsigned>(static_cast<unsigned long long>(number) * count >> 32U);
 }
 
-/// The contents of an array. Word i depends on its index alone, so any thread or device may fill any part.
+/// A description of the contents of an array. Word i depends on its index alone, so any thread or device may fill any
+/// part.
 struct Fill {
   enum Kind : int {
-    words,     // noise
+    words,     // pseudo-random bits of noise()
     fractions, // floats in [0, 1), multiples of 2^-24
-    integers,  // `range` different integers from `least` on
+    integers,  // `range` different integers, the smallest one `least`
     scores,    // the initial table of needleman-wunsch with `range` columns: its first row and column, zeros elsewhere
   };
   int kind = words;
@@ -47,7 +48,7 @@ constexpr int filled_score(const Fill& fill, unsigned i) {
 }
 
 /// Fills the words first to first + count of the array at `to`. Thread t fills the words t, t + threads, t + 2 threads,
-/// ... of them.
+/// ... of these words.
 struct FillArguments {
   void* to = nullptr;
   unsigned first = 0, count = 0;
@@ -55,7 +56,7 @@ struct FillArguments {
   Fill fill;
 };
 
-/// Computes sum = a + b, element by element; matrices are vectors of their elements.
+/// Computes sum = a + b, element by element. Matrices are added as vectors of their elements.
 struct AddArguments {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -75,8 +76,9 @@ struct MatrixMultiplyArguments {
 constexpr int alignment_block = 16; // side of a block; one thread for each of its rows
 
 /// Computes scores[i + 1][j + 1] as the greatest of scores[i][j] + similarity[i][j], scores[i][j + 1] - penalty and
-/// scores[i + 1][j] - penalty. One launch computes the blocks of one anti-diagonal. Grid block b computes the block in
-/// row first_row + b and column diagonal - first_row - b.
+/// scores[i + 1][j] - penalty. The table is divided into square blocks. One launch computes the blocks of one
+/// anti-diagonal. Thread block b of its grid computes the block in row first_row + b and column diagonal - first_row -
+/// b.
 struct NeedlemanWunschArguments {
   const int* similarity = nullptr; // [side][side]
   int* scores = nullptr;           // [side + 1][side + 1]
@@ -93,11 +95,11 @@ struct GaussianArguments {
   unsigned side = 0, pivot = 0;
 };
 
-// Heat flow to an element in one step, as a fraction of the difference
+// The change of an element's temperature in one step, as a fraction of its power or of each temperature difference
 constexpr float heat_from_power = 0.5F, heat_across_rows = 0.125F, heat_across_columns = 0.1F, heat_to_air = 0.0125F;
 constexpr float air = 80; // temperature of the air
 
-/// Neighbours beyond an edge have the temperature of the element.
+/// Computes one step of heat flow. Neighbours beyond an edge have the temperature of the element.
 struct HotspotArguments {
   const float* temperature = nullptr;
   const float* power = nullptr;
@@ -113,8 +115,9 @@ struct PathfinderArguments {
   unsigned columns = 0;
 };
 
-/// Expands one level: the neighbours of node i are entries first[i] to first[i + 1] of `neighbours`. Nodes of level
-/// `level` give level + 1 to neighbours without a level (below 0). reached[l] is nonzero if level l has nodes.
+/// Expands one level of a breadth-first search. The neighbours of node i are the entries first[i] to first[i + 1] of
+/// `neighbours`. Nodes of level `level` give level + 1 to neighbours without a level (below 0). reached[l] is nonzero
+/// if level l has nodes.
 struct BfsArguments {
   const unsigned* first = nullptr;
   const unsigned* neighbours = nullptr;
@@ -132,15 +135,15 @@ struct NearestNeighbourArguments {
   float to_x = 0, to_y = 0;
 };
 
-/// Makes as many updates as there are elements. The number of an update selects its element.
+/// Makes as many updates as the table has elements. The number of an update selects its element pseudo-randomly.
 struct RandomAccessArguments {
   unsigned* table = nullptr;
   unsigned count = 0;
   unsigned seed = 0;
 };
 
-/// Sets every label to the least label of the points within `reach`. A label read may be from this launch or from the
-/// previous one.
+/// Sets the label of every point to the least label of the points within `reach`. A label that it reads may be the
+/// result of this launch or of the previous one.
 struct ClusteringArguments {
   const float* x = nullptr;
   const float* y = nullptr;

@@ -1,5 +1,5 @@
-// One round in which each point takes the least label of the points near it. Another thread may lower a label
-// meanwhile; the old and the new value are equally valid.
+// Computes one round, in which each point takes the least label of the points near it. Another thread may lower a label
+// at the same time. The old and the new value are both valid.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

@@ -3,7 +3,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Uses one row for each y of the grid, and one element for each thread.
+/// A block of the grid computes part of one row, which the grid's y selects. Each thread computes one element.
 KERNEL(benchmark_heat, benchmark_threads, HotspotArguments) {
   wait_for_previous();
   const unsigned n = arguments.side, row = static_cast<unsigned>(block_y()), column = item();

@@ -1,4 +1,4 @@
-// Computes distances from one place.
+// Computes the distances of all places from one given place.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

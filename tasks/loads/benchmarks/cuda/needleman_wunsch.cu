@@ -1,4 +1,5 @@
-// Computes the blocks of one anti-diagonal. In a block, thread i computes row i, one column behind the row above.
+// Computes the blocks of one anti-diagonal. In a block, thread i computes row i, one column behind the thread of the
+// row above.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -24,7 +25,7 @@ KERNEL(benchmark_align, alignment_block, NeedlemanWunschArguments) {
   const int columns = n - column < alignment_block ? static_cast<int>(n - column) : alignment_block;
   int* const result = arguments.scores + (row + 1) * width + column + 1;
   const int* const similarity = arguments.similarity + static_cast<unsigned long long>(row) * n + column;
-  // The edges of the block: the column to the left by rows, the row above by columns
+  // Load the edges of the block: each thread one element of the column to the left and one of the row above
   if (row < n) scores[own + 1][0] = result[-1];
   if (own < columns)
     scores[0][own + 1] =
