@@ -11,12 +11,12 @@
 namespace rtexec::tasks {
 namespace {
 
-/// The computation between the product q k^T and its softmax: factor * scores + mask.
+/// Finds the computation factor * scores + mask between the product q k^T (the scores) and its softmax.
 class Scores {
  public:
   Scores(const Patterns& patterns, TensorId end) : p_(patterns), end_(end) {}
 
-  /// Walks back to the product. Returns false if other operations lie between.
+  /// Follows the graph back from the softmax to the product. Returns false if other operations lie between them.
   bool find() {
     for (auto id = end_; p_.uses.single_reader(id);) {
       const auto* node = p_.writer(id);
@@ -32,8 +32,8 @@ class Scores {
 
   const Node* product = nullptr;
   float factor = 1;
-  std::optional<TensorId> mask;     // a computed mask
-  std::vector<float> constant_mask; // a constant mask, broadcast to the shape of the scores
+  std::optional<TensorId> mask;     // the mask, if it is computed
+  std::vector<float> constant_mask; // the mask, if it is constant, broadcast to the shape of the scores
 
  private:
   bool pass(const Node& node, TensorId& id) {
@@ -49,7 +49,7 @@ class Scores {
     }
     const auto* pair = std::get_if<Binary>(&node.operation);
     if (!pair || pair->kind != Pair::add) return false;
-    // The operand with the shape of the sum is the scores.
+    // The scores are the operand that has the shape of the sum.
     const bool swapped = p_.is_constant(node.inputs[0]) || p_.shape(node.inputs[0]) != p_.shape(node.output);
     const auto added = node.inputs[swapped ? 0 : 1];
     id = node.inputs[swapped ? 1 : 0];
@@ -77,7 +77,7 @@ class Scores {
   bool reshaped_ = false;
 };
 
-/// Adds a View that swaps the last two dimensions of `x`.
+/// Adds a View that swaps the last two dimensions of `x`, and returns its output.
 TensorId swapped(Graph& graph, std::vector<Node>& before, TensorId x, const std::string& name) {
   auto shape = graph.tensors[x].shape;
   auto strides = dense_strides(shape);
@@ -110,11 +110,11 @@ class AttentionFusion {
     return {shape.begin(), shape.end() - 2};
   }
 
-  /// Softmax times values, or its transpose: values times softmax.
+  /// A match of the last product: softmax times values, or values times softmax for the transposed result.
   struct Weighted {
     const Node* softmax = nullptr;
     TensorId v = 0;
-    bool v_transposed = false; // in the product with the softmax
+    bool v_transposed = false; // true: the product with the softmax transposes v
     bool turned = false;       // true: the result is transposed
   };
   std::optional<Weighted> weighted(const Node& last) const {
@@ -165,18 +165,19 @@ class AttentionFusion {
     return {attention.name, View{0, std::move(strides)}, {attention.output}, to, {}, {}};
   }
 
-  /// Returns the number of columns of the operand's matrices, after an optional transposition.
+  /// Returns the number of columns of the operand's matrices, which are transposed first if `transpose` is set.
   [[nodiscard]] std::int64_t row_of(TensorId id, bool transpose) const {
     const auto& shape = p_.shape(id);
     return shape[shape.size() - (transpose ? 2 : 1)];
   }
-  /// Excludes attention over channels, whose rows are long and whose scores are few.
+  /// Returns false for attention over channels, which the kernels do not fit: its rows are long and its scores are few.
   [[nodiscard]] static bool fits_kernels(std::int64_t columns, const Shape& heads) {
     constexpr std::int64_t max_columns = 1024, max_heads = 65535;
     return columns <= max_columns && element_count(heads) <= max_heads;
   }
 
-  /// Adds a constant mask. Leading dimensions along which it does not vary are reduced to size 1.
+  /// Adds a constant mask and returns its tensor. Leading dimensions along which the mask does not vary are reduced to
+  /// size 1.
   TensorId mask(const Node& node, Shape shape, std::vector<float> values) {
     for (std::size_t d = 0; d + 2 < shape.size(); ++d) {
       const auto inner =

@@ -1,4 +1,4 @@
-// Finds the part of a network's constants that each of its layers reads (Workload::constant_ranges).
+// Finds the range of a network's constants that each of its layers reads (Workload::constant_ranges).
 #pragma once
 
 #include <rtexec/memory.hpp>
@@ -12,11 +12,12 @@ namespace rtexec::tasks {
 
 class ConstantRanges {
  public:
-  /// `constants` must be sorted by offset and outlive this object.
+  /// Starts without any reads. `constants` are the objects in the image of constants. They must be sorted by offset and
+  /// outlive this object.
   ConstantRanges(std::span<const MemoryObject> constants, std::size_t layers)
       : constants_(constants), ranges_(layers) {}
 
-  /// Records that the layer reads the object that contains this offset.
+  /// Records that layer number `layer` reads the constant that contains the byte at `offset`.
   void read(std::size_t layer, std::size_t offset);
   [[nodiscard]] std::vector<ConstantRange> result() && { return std::move(ranges_); }
 

@@ -25,16 +25,16 @@ class DeformableFusion {
 
  private:
   struct Samples {
-    std::vector<const Node*> of;      // the GridSample of each image
-    std::int64_t n, c, q, points = 0; // points of each image
+    std::vector<const Node*> of;      // the GridSample node of each image
+    std::int64_t n, c, q, points = 0; // number of points of each image
   };
   struct Found {
     Samples samples;
-    TensorId scores = 0; // [n,1,q,count], after `softmax` is removed
+    TensorId scores = 0; // [n,1,q,count]: the weights, which are scores once `softmax` is removed
     const Node* softmax = nullptr;
   };
 
-  /// Returns the node that writes `id`, skipping Reshapes, if its output has no other reader; else nullptr.
+  /// Returns the node that writes `id`, skipping Reshapes, or nullptr if the tensor has another reader.
   [[nodiscard]] const Node* unshaped(TensorId id) const {
     const auto* node = p_.uses.single_reader(id) ? p_.writer(id) : nullptr;
     return node && std::holds_alternative<Reshape>(node->operation) ? unshaped(node->inputs[0]) : node;
@@ -44,7 +44,8 @@ class DeformableFusion {
     return a.mode == b.mode && a.padding == b.padding && a.align_corners == b.align_corners;
   }
 
-  /// Matches `id` as samples [n, c, q, count] in which the points of the images follow each other.
+  /// Matches `id` as samples of shape [n, c, q, count], in which the points of one image follow those of the previous
+  /// one.
   [[nodiscard]] std::optional<Samples> samples(TensorId id) const {
     const auto* node = unshaped(id);
     const auto* concat = node ? std::get_if<Concat>(&node->operation) : nullptr;
@@ -65,7 +66,7 @@ class DeformableFusion {
     return found;
   }
 
-  /// Returns how many of the last dimensions hold `count` elements together; 0 if none do.
+  /// Returns the smallest number of last dimensions that together have `count` elements, or 0 if no number does.
   [[nodiscard]] static std::size_t last_dimensions(const Shape& shape, std::int64_t count) {
     std::int64_t held = 1;
     for (std::size_t d = shape.size(); d-- > 0;)
@@ -73,7 +74,7 @@ class DeformableFusion {
     return 0;
   }
 
-  /// True if every run of `count` consecutive elements is still consecutive after the move.
+  /// True if every run of `count` consecutive elements is still consecutive after the node `move`.
   [[nodiscard]] bool keeps(const Node& move, std::int64_t count) const {
     const auto& to = p_.shape(move.output);
     const auto last = last_dimensions(to, count);
@@ -85,7 +86,7 @@ class DeformableFusion {
                                            view->strides.end() - static_cast<std::ptrdiff_t>(last));
   }
 
-  /// Returns the Softmax that computes `id`, if all moves in between keep its rows together; else nullptr.
+  /// Returns the Softmax that computes `id`, if all moves between keep each of its rows consecutive; else nullptr.
   [[nodiscard]] const Node* softmax(TensorId id) const {
     const auto count = p_.shape(id).back();
     for (const auto* node = p_.writer(id); node && p_.uses.single_reader(node->output);

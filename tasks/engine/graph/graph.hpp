@@ -1,5 +1,5 @@
 // The engine's representation of a network: static shapes, typed tensors, NCHW layout, few operations. Integers of
-// every width and booleans are computed in their own type, modulo 2^n; floats are computed in the network's precision.
+// every width and booleans are computed in their own type, modulo 2^n. Floats are computed in the network's precision.
 // onnx_reader.hpp reads a graph from ONNX, passes.hpp simplifies it, and network.hpp executes it. A graph is a plain
 // value: it can be compared, and it owns its constants.
 #pragma once
@@ -24,8 +24,8 @@ namespace rtexec::tasks {
 
 /// Shapes and constants that the user supplies because the model file leaves them open, keyed by the name of the input.
 struct GivenInputs {
-  std::map<std::string, Shape> shapes;                  // all dimensions of an input that has open ones in the file
-  std::map<std::string, std::vector<double>> constants; // all elements, or one value for all; no longer an input
+  std::map<std::string, Shape> shapes;                  // all dimensions of an input with open dimensions
+  std::map<std::string, std::vector<double>> constants; // all elements, or one for all; the input becomes a constant
 };
 
 using TensorId = std::uint32_t; // index in Graph::tensors
@@ -42,7 +42,8 @@ struct QuantizedConstant {
 [[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
   return type != ElementType::float32 && type != ElementType::float16 && type != ElementType::float64;
 }
-/// Returns the bytes of one element in the host engine's memory. Floats of every precision are stored as float32.
+/// Returns the bytes that one element takes in the host engine's memory. Floats of every precision are stored as
+/// float32.
 [[nodiscard]] constexpr std::size_t stored_size(ElementType type) noexcept {
   return is_integer(type) ? size_of(type) : sizeof(float);
 }
@@ -53,7 +54,7 @@ struct Tensor {
   std::vector<float> values; // a float constant's elements in row-major order; empty if the tensor is computed
   ElementType type = ElementType::float32;
   Integers integers = {};                                  // the elements of an integer or boolean constant, of `type`
-  std::shared_ptr<const QuantizedConstant> quantized = {}; // set if `values` are known to be dequantized 8-bit integers
+  std::shared_ptr<const QuantizedConstant> quantized = {}; // set if `values` are dequantized 8-bit integers
 
   [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
   bool operator==(const Tensor&) const = default;
@@ -116,7 +117,7 @@ struct Activation {
   bool operator==(const Activation&) const = default;
 };
 
-/// True for the functions that commonly follow a layer: the layers' kernels can apply them to their results.
+/// True for the functions that commonly follow a layer. The kernel of the layer can apply them to its results.
 [[nodiscard]] constexpr bool is_common(Activation::Kind kind) {
   using enum Activation::Kind;
   return kind <= selu || kind == mish || kind == gelu || kind == gelu_tanh;
@@ -131,7 +132,7 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-/// y = clip(round(x / scale) + zero, low, high), ties to even.
+/// y = clip(round(x / scale) + zero, low, high). Ties are rounded to even.
 struct Quantise {
   float scale = 1, zero = 0;
   float low = 0, high = 255;
@@ -144,15 +145,15 @@ struct Dequantise {
   bool operator==(const Dequantise&) const = default;
 };
 
-/// Inputs: x [n,c,h,w], weights [m, c/groups, kh, kw], and optionally a bias [m].
+/// A convolution (ONNX Conv). Inputs: x [n,c,h,w], weights [m, c/groups, kh, kw], and optionally a bias [m].
 struct Conv {
   Window window;
   std::int64_t groups = 1;
   bool operator==(const Conv&) const = default;
 };
 
-/// alpha * op(a) * op(b) + beta * c. Inputs: a, b, and optionally c of [m,n], [1,n], [n], [m,1] or a scalar. Without
-/// `transpose_a`, a may have more than two dimensions: all but the last are its rows.
+/// alpha * op(a) * op(b) + beta * c (ONNX Gemm). Inputs: a, b, and optionally c of shape [m,n], [1,n], [n], [m,1] or a
+/// scalar. Without `transpose_a`, a may have more than two dimensions: all but the last then count as rows.
 struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -161,13 +162,13 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
-/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows (ceil_mode). Padding is
-/// never the maximum.
+/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows, so ceil_mode needs no
+/// field. Padding never is the maximum.
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
   Window window;
-  bool count_padding = false; // average: padding counts as zeros
+  bool count_padding = false; // average: padding counts as elements of value zero
   bool operator==(const Pool&) const = default;
 };
 
@@ -180,15 +181,15 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
-/// softmax(scale * q k^T + mask) v, with q [..., m, d], k [..., n, d] and v [..., n, e]. Their leading dimensions are
-/// equal. The optional mask is broadcast to [..., m, n]. The complete score matrix is never in memory.
+/// softmax(scale * q k^T + mask) v, with q [..., m, d], k [..., n, d] and v [..., n, e]. The leading dimensions of all
+/// three are equal. The optional mask is broadcast to [..., m, n]. The complete score matrix is never in memory.
 struct Attention {
   float scale = 1;
-  bool may_be_nothing = false; // see Softmax
+  bool may_be_nothing = false; // see Softmax::may_be_nothing
   bool operator==(const Attention&) const = default;
 };
 
-/// Two inputs of one type, broadcast as in NumPy. Comparisons produce booleans.
+/// An operation on two inputs of one type, which are broadcast as in NumPy. Comparisons produce booleans.
 struct Binary {
   enum class Kind {
     add,
@@ -201,12 +202,12 @@ struct Binary {
     power,
     modulo,    // with the sign of the divisor
     remainder, // with the sign of the dividend
-    slope,     // PRelu: a if a >= 0, else a * b
+    slope,     // ONNX PRelu: a if a >= 0, else a * b
     equal,
     not_equal,
     less,
     less_or_equal,
-    bit_and, // this and the following: integers only
+    bit_and, // this and the following ones: only for integers
     bit_or,
     bit_xor,
     shift_left,
@@ -240,18 +241,20 @@ struct IntegerConv {
   bool operator==(const IntegerConv&) const = default;
 };
 
-/// ONNX Where: the second input where the first, a boolean, is true, else the third. All are broadcast as in NumPy.
+/// ONNX Where: selects the second input if the first one, a boolean, is true, and else the third input. All three are
+/// broadcast as in NumPy.
 struct Select {
   bool operator==(const Select&) const = default;
 };
 
-/// alpha a b + c of inputs a, b and c, broadcast as in NumPy. Only passes.hpp creates it.
+/// alpha * a * b + c, with inputs a, b and c broadcast as in NumPy. Only passes.hpp creates it.
 struct MultiplyAdd {
   float alpha = 1;
   bool operator==(const MultiplyAdd&) const = default;
 };
 
-/// y = x * scale[c] + shift[c] for x [n,c,...]: a batch normalisation that was not folded. Inputs: x, scale, shift.
+/// y = x * scale[c] + shift[c] for x [n,c,...]: a batch normalisation that was not folded into a convolution. Inputs:
+/// x, scale, shift.
 struct ScaleShift {
   bool operator==(const ScaleShift&) const = default;
 };
@@ -260,7 +263,7 @@ struct ScaleShift {
 struct Softmax {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool logarithm = false;
-  bool may_be_nothing = false; // a row of only minus infinity gives zeros
+  bool may_be_nothing = false; // true: a row that only holds minus infinity gives zeros, not NaN
   bool operator==(const Softmax&) const = default;
 };
 
@@ -288,12 +291,12 @@ struct Reduce {
 struct RunningSum {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool exclusive = false; // y[i] excludes x[i]
-  bool reverse = false;   // sums from the end
+  bool reverse = false;   // sums from the end to the beginning
   bool operator==(const RunningSum&) const = default;
 };
 
-/// The indices of ONNX TopK: the `kept` largest (smallest) elements along the middle dimension of x viewed as [outer,
-/// count, inner], best first. Equal elements keep their order.
+/// The indices that ONNX TopK returns: those of the `kept` largest (or smallest) elements along the middle dimension of
+/// x viewed as [outer, count, inner], best first. Equal elements keep their order.
 struct TopIndices {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t kept = 1;
@@ -301,9 +304,9 @@ struct TopIndices {
   bool operator==(const TopIndices&) const = default;
 };
 
-/// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; else x /
-/// sqrt(mean of squares). An optional scale multiplies the result and an optional shift is added; both are broadcast to
-/// x as in NumPy.
+/// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; otherwise it is
+/// x / sqrt(mean of squares). An optional scale multiplies the result, then an optional shift is added. Both are
+/// broadcast to x as in NumPy.
 struct Normalise {
   std::int64_t outer = 1, count = 1;
   bool centred = true;
@@ -323,33 +326,35 @@ struct Concat {
   bool operator==(const Concat&) const = default;
 };
 
-/// The same elements in another shape.
+/// The elements of the input in their order, in another shape.
 struct Reshape {
   bool operator==(const Reshape&) const = default;
 };
 
-/// A strided view (transpose, slice, expand): y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions.
+/// A strided view (transpose, slice, expand): y[i] = x[offset + sum of i[d] * strides[d]], with d over the dimensions
+/// of y.
 struct View {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
   bool operator==(const View&) const = default;
 };
 
-/// ONNX Gather with constant indices: output index i along `axis` reads the input's indices[i].
+/// ONNX Gather with constant indices: index i of the output along `axis` reads index indices[i] of the input.
 struct Gather {
   std::size_t axis = 0;
   std::vector<std::int64_t> indices;
   bool operator==(const Gather&) const = default;
 };
 
-/// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0; indices.shape replaces that
-/// dimension in y. Negative indices count from the end; indices outside the tensor are clamped.
+/// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0. In the shape of y, the shape
+/// of the indices replaces that dimension. Negative indices count from the end; indices outside the tensor are clamped.
 struct Take {
   std::size_t axis = 0;
   bool operator==(const Take&) const = default;
 };
 
-/// ONNX GatherElements: y has the shape of the indices, and each element replaces only the coordinate along `axis`.
+/// ONNX GatherElements: y has the shape of the indices. Each element of the indices replaces only the coordinate along
+/// `axis`.
 struct TakeElements {
   std::size_t axis = 0;
   bool operator==(const TakeElements&) const = default;
@@ -371,15 +376,16 @@ struct Put {
   bool operator==(const Put&) const = default;
 };
 
-/// Places x at index `before` of an output whose other elements are `value`.
+/// Copies x into an output, with its first element at the position `before`. All other elements of the output are
+/// `value`.
 struct Pad {
   std::vector<std::int64_t> before;
-  float value = 0;          // for floats
-  std::int64_t integer = 0; // for integers and booleans
+  float value = 0;          // padding value of floats
+  std::int64_t integer = 0; // padding value of integers and booleans
   bool operator==(const Pad&) const = default;
 };
 
-/// Interpolates in height and width: each output row (column) blends two input rows (columns).
+/// Interpolation in height and width: each output row (column) is a blend of two input rows (columns).
 struct Resize {
   struct Tap {
     std::int64_t low = 0, high = 0;
@@ -391,18 +397,18 @@ struct Resize {
   bool operator==(const Resize&) const = default;
 };
 
-/// Linear resampling of x viewed as [outer, count, inner]: y[o, i, k] is the weighted sum of x[o, index, k] over the
-/// `taps` indices of i.
+/// Linear resampling along the middle dimension of x viewed as [outer, count, inner]. Output i is the weighted sum of
+/// `taps` inputs: y[o, i, k] = sum over t of weight[i, t] * x[o, index[i, t], k].
 struct Resample {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t taps = 1;
-  std::vector<std::int64_t> indices; // `taps` for each i
-  std::vector<float> weights;        // `taps` for each i
+  std::vector<std::int64_t> indices; // `taps` indices for each i
+  std::vector<float> weights;        // `taps` weights for each i
   bool operator==(const Resample&) const = default;
 };
 
-/// Samples x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]. A position is (x, y), each from -1 to 1. For
-/// volumes a position is (x, y, z).
+/// Samples images x [n,c,h,w] at the positions in a grid [n, out_h, out_w, 2] (ONNX GridSample). A position is (x, y),
+/// each coordinate from -1 to 1. For volumes a position is (x, y, z).
 struct GridSample {
   enum class Mode { linear, nearest, cubic };
   enum class Padding { zeros, border, reflection };
@@ -413,53 +419,54 @@ struct GridSample {
 };
 
 /// Deformable attention to sampled positions of several images (Zhu et al., Deformable DETR, 2021, equation 3). Inputs:
-/// scores [n,1,q,count]; then for each image x [n,c,h,w] and a grid [n,q,points,2] as in GridSample. `count` is the
-/// number of points of all images. y [n,q,c] is the sum of the samples of q, weighted by softmax(scores).
+/// scores [n,1,q,count], then for each image x [n,c,h,w] and a grid [n,q,points,2] as in GridSample. `count` is the
+/// number of points of all images together. y [n,q,c] holds for each query q the sum of its samples, weighted by
+/// softmax(scores).
 struct DeformableAttention {
   static constexpr std::size_t max_images = 8;
   GridSample sample;
   bool operator==(const DeformableAttention&) const = default;
 };
 
-/// ONNX RoiAlign. Inputs: x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image index of each
-/// region [count]. Each element of y [count, c, out_h, out_w] reduces `samples` by `samples` interpolated samples of
-/// one bin.
+/// ONNX RoiAlign. Inputs: x [n,c,h,w]; regions [count, 4] (left, top, right, bottom); the image index of each region
+/// [count]. Each element of y [count, c, out_h, out_w] stands for one bin of a region. It reduces `samples` by
+/// `samples` interpolated samples of the bin.
 struct RegionAlign {
-  enum class Kind { average, maximum }; // reduction of the samples; maximum: of their weighted pixels
+  enum class Kind { average, maximum }; // maximum: of the weighted pixels of all samples
   Kind kind = Kind::average;
   static constexpr std::int64_t max_samples = 4096;
-  std::int64_t samples = 0; // in each direction; 0: one per pixel of a bin, rounded up, at most max_samples
-  float scale = 1;          // region coordinates to pixels
+  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most max_samples
+  float scale = 1;          // converts coordinates of regions to pixels
   bool half_pixel = true;   // true: pixel 0 is centred on 0.5, and regions may be smaller than a pixel
   bool operator==(const RegionAlign&) const = default;
 };
 
-/// Non-maximum suppression of boxes [n, count, 4] with scores [n, classes, count]. Keeps the best boxes of each class
-/// of each image that do not overlap a better one. y [rows, 3] holds image, class and box of each kept box; unused rows
-/// at the end are -1.
+/// Non-maximum suppression of boxes [n, count, 4] with scores [n, classes, count]. For each image and class, keeps the
+/// best boxes that do not overlap a better kept box. y [rows, 3] holds image, class and box index of each kept box;
+/// unused rows at the end are -1.
 struct NonMaxSuppression {
-  std::int64_t most = 1;           // largest number of boxes kept for each class of an image
+  std::int64_t most = 1;           // maximum number of boxes kept for each class of an image
   float overlap = 0;               // boxes with a higher intersection over union are removed
   std::optional<float> score = {}; // boxes with a score not above it are removed
   bool centred = false;            // true: (centre x, centre y, width, height); false: two corners (y, x, y, x)
   bool operator==(const NonMaxSuppression&) const = default;
 };
 
-/// One direction of a recurrent layer over a sequence. Inputs, in order:
-/// - the input contribution to the gates, biases included, [steps, batch, gates * hidden];
-/// - the recurrent weights [gates * hidden, hidden];
-/// - the initial state [batch, hidden];
-/// - lstm: the initial cell [batch, hidden]; with `peepholes`, the peephole weights [3 * hidden];
-/// - gru with `late_reset`: a bias [hidden];
+/// One direction of a recurrent layer over a sequence (ONNX RNN, GRU, LSTM). Inputs, in order:
+/// - the part of the gates that the layer's input contributes, biases included: [steps, batch, gates * hidden];
+/// - the recurrent weights: [gates * hidden, hidden];
+/// - the initial state: [batch, hidden];
+/// - for lstm: the initial cell [batch, hidden], and with `peepholes` the peephole weights [3 * hidden];
+/// - for gru with `late_reset`: a bias [hidden];
 /// - with `lengths`: the number of valid steps of each sequence [batch]. State and cell do not change in the other
 ///   steps.
-/// Gate order: lstm input, output, forget, cell; gru update, reset, hidden. y: the states [steps, batch, hidden],
-/// followed for lstm by the last cell [1, batch, hidden].
+/// The order of the gates is input, output, forget, cell for lstm, and update, reset, hidden for gru. The output y
+/// holds the states [steps, batch, hidden]; for lstm the last cell [1, batch, hidden] follows.
 struct Recurrent {
   enum class Kind { simple, gru, lstm };
   Kind kind = Kind::simple;
   bool reverse = false;
-  bool late_reset = false; // gru: the reset gate is applied to the product and its bias, not to the state before it
+  bool late_reset = false; // gru: the reset gate scales the product and its bias, not the previous state
   bool peepholes = false;
   bool lengths = false;
   std::optional<float> clip;               // clamps the input of each activation to [-clip, clip]
@@ -478,20 +485,21 @@ struct Node {
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Only passes.hpp sets these, for Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sums and extremes:
-  // y = activation(operation(...) + residual). The activation must be a common one (is_common()).
-  std::optional<TensorId> residual; // only of Conv, Gemm, Product and Normalise; has the output's shape
+  // Operations that only passes.hpp fuses into this node: y = activation(operation(...) + residual). The node must be a
+  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme. The activation must be a common
+  // one (is_common()).
+  std::optional<TensorId> residual; // of the output's shape; only for Conv, Gemm, Product and Normalise
   Activation activation;
-  bool residual_last = false; // only of Conv: y = activation(operation(...)) + residual
+  bool residual_last = false; // true (only for Conv): y = activation(operation(...)) + residual
   bool operator==(const Node&) const = default;
 };
 
 struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
-  std::vector<std::string> notes; // one for each property that the file leaves open: how the reader resolved it
+  std::vector<std::string> notes;              // one for each property that the file leaves open, and its resolution
   std::vector<Tensor> tensors;
-  /// Topologically sorted. Each tensor is written by at most one node.
+  /// Topologically sorted nodes. Each tensor is written by at most one node.
   std::vector<Node> nodes;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs; // may also be inputs or constants
@@ -503,20 +511,20 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// The largest number of elements of a tensor: 1 GiB of float32. The reader refuses larger tensors.
+/// The maximum number of elements of a tensor: 1 GiB of float32. The reader refuses larger tensors.
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
-/// The largest number of dimensions of a tensor. The reader refuses more.
+/// The maximum number of dimensions of a tensor. The reader refuses tensors with more.
 inline constexpr std::size_t max_rank = 8;
 
-/// True if the Gemm has no operand c, or if c is a constant that is the same in every row.
+/// True if `gemm` (a Gemm node) has no operand c, or if c is a constant that is the same in every row.
 [[nodiscard]] bool adds_a_row(const Graph& graph, const Node& gemm);
 /// Returns the bytes of the tensor in the host engine's memory.
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
-/// Returns `value` wrapped to the range of an integer type, modulo 2^n.
+/// Returns `value` wrapped to the range of the integer type, modulo 2^n.
 [[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
 /// Returns the elements of a constant as the host engine stores them.
 [[nodiscard]] std::span<const std::byte> stored(const Tensor& constant);
-/// Returns the rank and shape as text: "2 dimensions (3x5)".
+/// Returns the number of dimensions and the shape as text: "2 dimensions (3x5)".
 [[nodiscard]] std::string dimensions(const Shape& shape);
 /// Returns the row-major strides of a dense tensor.
 [[nodiscard]] std::vector<std::int64_t> dense_strides(const Shape& shape);

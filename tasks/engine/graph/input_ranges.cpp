@@ -13,7 +13,7 @@ namespace {
 
 constexpr double any = 0x1p62;
 
-/// An interval of real numbers, ends included.
+/// An interval of real numbers that includes its ends.
 struct Interval {
   double min = -any, max = any;
   void intersect(const Interval& other) {
@@ -22,23 +22,23 @@ struct Interval {
   }
 };
 
-/// A tensor that derives from the input x as factor * x + term.
+/// A tensor that is computed from the graph input x as factor * x + term.
 struct Value {
   TensorId tensor = 0;
   double factor = 1, term = 0;
-  bool whole = true; // true: it contains every element of the input
+  bool whole = true; // true: the tensor contains every element of the input
   [[nodiscard]] auto key() const { return std::tie(tensor, factor, term, whole); }
 };
 
-/// The indices that an operand of a node may hold, and those to draw noise from.
+/// The range of indices that an operand of a node may hold, and the range from which noise for it is drawn.
 struct Indices {
   Interval valid, noise;
 };
 
 Indices indices_of(double count) { return {.valid = {-count, count - 1}, .noise = {0, count - 1}}; }
 
-/// Returns the indices along the dimensions from `begin` on. `valid` is the range of the largest dimension, `noise` of
-/// the smallest.
+/// Returns the ranges of indices into `count` dimensions from dimension `begin` on. `valid` is the range for the
+/// largest of these dimensions, `noise` the range for the smallest.
 Indices indices_of(const Shape& shape, std::size_t begin, std::int64_t count) {
   const auto [least, most] =
       std::ranges::minmax(std::span(shape).subspan(begin, static_cast<std::size_t>(std::max<std::int64_t>(count, 1))));
@@ -59,7 +59,8 @@ bool is_whole(const View& view, const Shape& from, const Shape& to) {
   return next == element_count(from);
 }
 
-/// Returns the value of a constant whose elements are all equal; nullopt if they differ or the tensor is computed.
+/// Returns the value of a constant whose elements are all equal. Returns nullopt if the elements differ or the tensor
+/// is computed.
 std::optional<double> same_throughout(const Tensor& tensor) {
   const auto first_of = [](const auto& values) -> std::optional<double> {
     if (values.empty() || std::ranges::any_of(values, [&](auto each) { return each != values.front(); })) return {};
@@ -139,7 +140,8 @@ class RangeSearch {
     if (value.whole) valid_.intersect(inverse(indices.valid));
   }
 
-  /// Returns the value of the node's output; nullopt if the operation is not traced.
+  /// Returns the output of `node` as factor * x + term, if its operand number `place` is `value`. Returns nullopt if
+  /// the search does not follow the operation.
   [[nodiscard]] std::optional<Value> passed_on(const Node& node, std::size_t place, const Value& value) const {
     if (node.activation.kind != Activation::Kind::none) return std::nullopt;
     Value next = value;
@@ -200,7 +202,7 @@ class RangeSearch {
   std::vector<std::vector<std::size_t>> readers_; // node indices, by tensor
   std::set<std::tuple<TensorId, double, double, bool>> seen_;
   bool found_ = false;
-  Interval valid_, noise_; // of the graph input
+  Interval valid_, noise_; // ranges of the graph input
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// Finds the integers that the inputs of a network may hold: indices into a tensor must stay inside it.
+// Finds the integers that the inputs of a network may hold. An input that serves as indices into a tensor must hold
+// valid indices only.
 #pragma once
 
 #include <rtexec/workload.hpp>
@@ -9,8 +10,8 @@
 
 namespace rtexec::tasks {
 
-/// Returns one range for each graph input. A range is absent if the input is not used as an index, or not traceably.
-/// The search traces reshapes, moves, concatenations, and products and sums with constants.
+/// Returns one range for each graph input. A range is absent if the search finds no use of the input as an index. The
+/// search follows reshapes, moves, concatenations, and products and sums with constants.
 [[nodiscard]] std::vector<std::optional<InputRange>> input_ranges(const Graph& graph);
 
 } // namespace rtexec::tasks

@@ -1,4 +1,4 @@
-// The integers of a constant, stored in their own type: a quantized weight takes one byte.
+// The integer elements of a constant, stored in their own type, so that a quantized weight takes one byte.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -14,7 +14,8 @@
 
 namespace rtexec::tasks {
 
-/// Calls f.operator()<T>() for the integer type T of the stored elements: uint8_t for booleans, which are 0 and 1.
+/// Calls f.operator()<T>() with T = the integer type of the stored elements. T is uint8_t for booleans, which are
+/// stored as 0 and 1.
 template <class F> decltype(auto) for_integer(ElementType type, F&& f) {
   switch (type) {
   case ElementType::boolean:
@@ -66,9 +67,9 @@ class Integers {
   using const_iterator = Iterator;
 
   Integers() = default;
-  /// Creates `count` zeros.
+  /// Creates a vector of `count` zeros.
   Integers(ElementType type, std::size_t count) : type_(type), size_(count), bytes_(count * size_of(type)) {}
-  /// Stores `values` modulo the range of `type`. Booleans are true for values that are not zero.
+  /// Stores `values` modulo the range of `type`. A boolean becomes true for any value but zero.
   Integers(const std::vector<std::int64_t>& values, ElementType type = ElementType::int64)
       : Integers(type, values.size()) {
     for (std::size_t i = 0; i < size_; ++i) set(i, values[i]);
@@ -99,7 +100,7 @@ class Integers {
     for (std::size_t i = 0; i < size_; ++i) set(i, value);
   }
   void clear() { *this = {}; }
-  /// Returns the stored elements.
+  /// Returns the elements as they are stored.
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 

@@ -1,5 +1,6 @@
-// Folds integers whose bounds are known before execution: indices are inside their tensor, booleans are 0 or 1.
-// Exporters guard divisions of indices against signs that never occur.
+// Folds integer computations whose result follows from bounds that are known before execution: indices are inside their
+// tensor, booleans are 0 or 1. Exporters write tests for negative operands around divisions of indices, although they
+// never occur.
 #include "tasks/engine/graph/passes.hpp"
 
 #include "tasks/engine/graph/patterns.hpp"
@@ -25,7 +26,8 @@ Known both(const Known& a, const Known& b) {
   return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-/// Returns the result of an operation that is monotonic in each operand; nullopt if it overflows or is not monotonic.
+/// Returns a op b for an operation that is monotonic in each operand. Returns nullopt if the result overflows or the
+/// operation is not monotonic.
 std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   const auto unless = [&](bool overflows) { return overflows ? std::nullopt : std::optional(result); };
@@ -97,7 +99,8 @@ class KnownValues {
   }
 
  private:
-  /// True if no value between the bounds wraps around. Bounds in the upper half of uint64 are not supported.
+  /// True if all values between the bounds are representable, so that none wraps around. Bounds in the upper half of
+  /// uint64 are not supported.
   static bool holds(ElementType type, const Bounds& bounds) {
     if (type == ElementType::uint64) return bounds.low >= 0;
     return wrapped(bounds.low, type) == bounds.low && wrapped(bounds.high, type) == bounds.high;

@@ -14,8 +14,8 @@ struct Placed {
   const Lifetime* lifetime;
 };
 
-/// Returns the offset of the tightest gap of `size` among the buffers in `placed` (sorted by begin) that are alive with
-/// `lifetime`. If there is none, returns the end of those buffers.
+/// Returns the offset of the tightest gap that has room for `size` among the buffers in `placed` that are alive with
+/// `lifetime`. If there is no such gap, returns the end of those buffers. `placed` is sorted by begin.
 std::size_t best_fit(const std::vector<Placed>& placed, const Lifetime& lifetime, std::size_t size) {
   std::size_t best = 0, best_gap = std::numeric_limits<std::size_t>::max(), end = 0;
   for (const auto& other : placed) {
@@ -50,7 +50,8 @@ std::size_t peak(std::span<const Lifetime> lifetimes) {
   return most;
 }
 
-/// Places the buffers in this order. Returns false as soon as the block is not smaller than that of `plan`.
+/// Places the buffers in the order `order`, and stores the result in `plan` if its block is smaller. Returns false as
+/// soon as the block is not smaller.
 bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& order, MemoryPlan& plan) {
   std::vector<std::size_t> offsets(lifetimes.size(), 0);
   std::vector<Placed> placed;
@@ -70,7 +71,7 @@ bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& 
   return true;
 }
 
-/// Returns the buffer indices, sorted by descending key.
+/// Returns the indices of `count` buffers, sorted by descending key.
 template <class Key> std::vector<std::size_t> by_descending(std::size_t count, Key key) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);

@@ -14,7 +14,7 @@ class Rewriting {
  public:
   explicit Rewriting(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
 
-  /// Calls `rewrite` for each node. It may add replacement nodes, and returns true if it did.
+  /// Calls `rewrite` for each node. `rewrite` returns true if it has added nodes that replace the node.
   template <class Rewrite> void run(Rewrite rewrite) {
     for (auto& node : std::exchange(graph_.nodes, {}))
       if (!rewrite(node)) add(std::move(node));
@@ -35,7 +35,7 @@ class Rewriting {
 
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return graph_.tensors[id]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return tensor(id).shape; }
-  /// Returns the writer among the new nodes, or nullptr.
+  /// Returns the node that writes `id`, or nullptr if none of the new nodes does.
   [[nodiscard]] const Node* writer(TensorId id) const {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
@@ -43,7 +43,7 @@ class Rewriting {
     const auto* node = writer(id);
     return node && std::holds_alternative<Op>(node->operation) ? node : nullptr;
   }
-  /// Tensors that a rewrite added have one reader, too.
+  /// True if one node reads `id`. Tensors that a rewrite added have one reader, too.
   [[nodiscard]] bool single_reader(TensorId id) const { return id >= original_ || uses_.single_reader(id); }
 
  private:
@@ -53,7 +53,7 @@ class Rewriting {
   TensorId original_ = static_cast<TensorId>(graph_.tensors.size());
 };
 
-/// True if the view keeps the order of the elements: all dimensions of more than one element are dense.
+/// True if the view keeps the order of all elements: every dimension of more than one element has its dense stride.
 bool keeps_order(const View& view, const Shape& from, const Shape& to) {
   if (view.offset != 0 || element_count(from) != element_count(to)) return false;
   const auto dense = dense_strides(to);
@@ -66,7 +66,7 @@ bool pads_nothing(const Pad& pad, const Shape& from, const Shape& to) {
   return from == to && std::ranges::all_of(pad.before, [](std::int64_t count) { return count == 0; });
 }
 
-/// Returns the first index if `view` is a slice along `axis` alone; else nullopt.
+/// Returns the first index of the slice if `view` is a slice along `axis` alone; else nullopt.
 std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, const Shape& from, const Shape& to) {
   const auto dense = dense_strides(from);
   if (to.size() != from.size() || view.strides != dense || view.offset % dense[axis] != 0) return std::nullopt;
@@ -76,8 +76,8 @@ std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, cons
   return first + to[axis] <= from[axis] ? std::optional(first) : std::nullopt;
 }
 
-/// Returns for each dimension of `to` the dimensions of `from` that it merges, except those of size 1. Returns nullopt
-/// if a dimension of `from` is split.
+/// Returns for each dimension of `to` the dimensions of `from` that a Reshape merges into it, without those of size 1.
+/// Returns nullopt if the Reshape splits a dimension of `from`.
 std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
   std::vector<Shape> groups;
   std::size_t next = 0;
@@ -93,7 +93,7 @@ std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
   return groups;
 }
 
-/// Replaces a node that moves elements by cheaper ones.
+/// A pass that replaces each node that moves elements by cheaper nodes.
 class Simplifying {
  public:
   explicit Simplifying(Rewriting& graph) : graph_(graph) {}
@@ -115,7 +115,8 @@ class Simplifying {
     return view ? keeps_order(*view, from, to) : pads_nothing(*pad, from, to);
   }
 
-  /// Adds a Reshape. If its input is a Reshape without type conversion, it reads that one's input instead.
+  /// Adds a Reshape of x. If a Reshape without type conversion writes x, the new one reads that Reshape's input
+  /// instead.
   bool reshape(const Node& node, TensorId x) {
     const auto* before = graph_.writer<Reshape>(x);
     if (before && graph_.tensor(before->inputs[0]).type == graph_.tensor(x).type) x = before->inputs[0];
@@ -123,8 +124,8 @@ class Simplifying {
     return true;
   }
 
-  /// Permutes the dimensions that a Reshape merges before it merges them, so that permuted elements are moved only
-  /// once.
+  /// Permutes the dimensions that a Reshape merges before the Reshape merges them. So elements that are permuted again
+  /// are moved only once.
   bool permute(const Node& node, const View& view) {
     const auto moved = node.inputs[0];
     const auto* before = graph_.writer<Reshape>(moved);
@@ -148,7 +149,7 @@ class Simplifying {
     return true;
   }
 
-  /// Replaces a Concat of slices of one tensor by a Gather.
+  /// Replaces a Concat of slices of one tensor by a Gather. Returns false if the Concat is not of this form.
   bool gather(const Node& node, std::size_t axis) {
     if (axis + 1 >= graph_.shape(node.output).size()) return false; // would gather single elements
     const auto* first = graph_.writer<View>(node.inputs[0]);
@@ -169,8 +170,8 @@ class Simplifying {
   Rewriting& graph_;
 };
 
-/// Moves operations on two tensors in front of the Reshape that they follow. This lets a layer absorb the sum, or lets
-/// a kernel read a permutation as a strided operand, which a Reshape prevents.
+/// A pass that moves operations on two tensors in front of the Reshape that they follow. So a layer can absorb the sum,
+/// or a kernel can read a permutation as a strided operand; the Reshape prevents both.
 class Sinking {
  public:
   explicit Sinking(Rewriting& graph) : graph_(graph) {}

@@ -1,23 +1,24 @@
-// A network prepared to run on one kind of device: its constants are packed into one image, its scratch is planned, and
-// its layers are prepared.
+// A network that is prepared for one kind of device: its constants are packed into one image, its temporary buffers are
+// placed in scratch memory, and its layers are prepared.
 //
-// Under memory policy D a network owns no device memory. The owner of the device copies constants() and maps scratch;
-// bind() receives both addresses. Inputs and outputs pass through host buffers of the network, or through device memory
-// if they are linked. run() first copies the inputs into scratch, as floats; at the end it copies the outputs out in
-// the types that the graph declares.
+// Under memory policy D (device memory) a network owns no device memory. The owner of the device copies constants() to
+// it and maps scratch; bind() receives both addresses. Inputs and outputs pass through host buffers of the network. A
+// linked input or output passes through device memory instead, directly from or to another task. run() first copies the
+// inputs into scratch, as floats. At the end it copies the outputs out, in the types that the graph declares.
 //
-// Under M and H a network owns buffers that host and device share (managed or page-locked) for its constants, inputs
-// and outputs. The host does not access scratch, which is supplied as under D. The image of the constants is released
-// once they are in their buffer. Inputs and outputs of float32 and of integers (on a GPU not uint8) are used in place,
-// unless they share memory with each other. Those of other types, and linked ones, are converted as under D.
+// Under M (managed memory) and H (host memory) a network owns buffers for its constants, inputs and outputs. Host and
+// device share these buffers (managed or page-locked). The host does not access scratch, which the owner of the device
+// supplies as under D. The image of the constants is released once they are in their buffer. Inputs and outputs of
+// float32 and of integers (on a GPU not uint8) are used in place, unless they share memory with each other. All other
+// ones, and linked ones, are converted as under D.
 //
-// A network may be cut into segments. Buffers that live across a cut are in the carry (memory preserved across
-// preemption), which is supplied as scratch is. The first segment copies the inputs in, the last one copies the outputs
-// out.
+// A network may be cut into segments, between which it can be preempted. Buffers that live across a cut are in the
+// carry, memory that is preserved across preemption. The owner of the device supplies it like scratch. The first
+// segment copies the inputs in, and the last one copies the outputs out.
 //
-// A network may have recurrent state: outputs of a job that are inputs of the next one. State is in memory of the class
-// state, in the format of the ports, and double-buffered: a job reads one copy and writes the other. The copies are
-// swapped once the job has succeeded.
+// A network may have recurrent state: outputs of a job that are inputs of the next one. State is in memory of class
+// `state`, in the format of the inputs and outputs. It is double-buffered: a job reads one copy and writes the other,
+// and the copies are swapped once the job has succeeded.
 //
 // Usual order: read_onnx, optimise, make_network, keep, use, cut, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
@@ -45,10 +46,10 @@ namespace rtexec::tasks {
 
 class Network {
  public:
-  /// An input or an output with its host buffer. On a GPU the buffer exists only after bind().
+  /// An input or an output, with its host buffer. On a GPU the buffer exists only after bind().
   using Port = rtexec::Tensor;
 
-  /// A recurrent state: the index of an input, and of the output whose value the next job reads there. Both have the
+  /// A recurrent state: the index of an output, and of the input in which the next job reads its value. Both have the
   /// same type and shape.
   struct State {
     std::size_t input = 0;
@@ -62,30 +63,32 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] MemoryPolicy policy() const { return policy_; }
-  /// Returns the image of the constants to pass to bind(). The image lives as long as the network. Empty under M and H.
+  /// Returns the image of the constants, which the caller must copy to the device before bind(). The image lives as
+  /// long as the network. It is empty under M and H.
   [[nodiscard]] std::span<const std::byte> constants() const {
     return in_place() ? std::span<const std::byte>() : image();
   }
   [[nodiscard]] virtual Bytes scratch() const = 0;
-  /// Returns the size of the buffers that must survive between segments.
+  /// Returns the size of the carry: the buffers that must survive between segments.
   [[nodiscard]] virtual Bytes carry() const { return Bytes{0}; }
-  /// Returns each constant as placed in the image, and each buffer of scratch as planned.
+  /// Returns the constants with their offsets in the image, and the buffers of scratch with their planned offsets.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  /// Declares the recurrent state. Each input and each output may appear once. Call it before memory().
+  /// Declares the recurrent state. Each input and each output may appear in one state at most. Call it before memory().
   void keep(std::vector<State> states);
   [[nodiscard]] std::span<const State> states() const { return states_; }
-  /// Returns the memory to pass to bind() (without constants and state under M and H), and the memory that the network
-  /// allocates itself: its buffers, and under D the image.
+  /// Returns the memory that bind() needs from the caller, and the memory that the network allocates itself. Under M
+  /// and H the caller supplies no constants and no state. The network allocates its buffers, and under D the image.
   [[nodiscard]] MemoryDemand memory() const { return demand(scratch(), carry(), objects()); }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
-  /// Returns one name for each layer, indexed by the number that the observer receives.
+  /// Returns the name of each layer, indexed by the layer number that the observer receives.
   [[nodiscard]] virtual std::span<const std::string> layers() const = 0;
-  /// Returns the multiplications and additions of convolutions and matrix products, as their formulas define them.
+  /// Returns the number of multiplications and additions in convolutions and matrix products, counted by their
+  /// formulas.
   [[nodiscard]] virtual double flops() const = 0;
 
-  // The following functions have the contracts of their counterparts in Workload.
+  // These functions have the contracts of the functions with the same names in Workload.
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
@@ -98,20 +101,20 @@ class Network {
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// Binds the network to `device`. `memory` holds the copy of constants(), scratch() and carry() bytes of any content,
-  /// and zeroed state, each aligned to 256 bytes.
-  /// Under M and H the network can be bound once. Returns out_of_memory also if it needs more managed memory than the
-  /// device has free. After an error the network is unbound.
+  /// Binds the network to `device`. `memory` holds a copy of constants(), scratch() and carry() bytes of any content,
+  /// and zeroed state. Each is aligned to 256 bytes. Under M and H the network can be bound only once. Returns
+  /// out_of_memory also if it needs more managed memory than the device has free. After an error the network is
+  /// unbound.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
 
-  /// Commits the state of the last job: the next job reads the state that the last one wrote. Without this call every
-  /// job reads the same state again, which is zero after bind(). Call it between jobs, after bind().
+  /// Commits the state of the last job, so that the next job reads the state that the last one wrote. Without this call
+  /// every job reads the same state again, which is zero after bind(). Call it between jobs, after bind().
   void hand_on() noexcept;
 
-  /// Computes the outputs from the inputs. Does not allocate. One caller at a time, on the compute engine's thread, and
-  /// only after bind().
+  /// Computes the outputs from the inputs. Does not allocate. Call it only after bind(), on the thread of the compute
+  /// engine, and never twice at the same time.
   [[nodiscard]] virtual Status run() noexcept = 0;
-  /// See Workload::execute_segment() and launch_segment().
+  /// These functions have the contracts of Workload::execute_segment() and launch_segment().
   [[nodiscard]] virtual Status run_segment(std::uint32_t) noexcept { return run(); }
   [[nodiscard]] virtual bool launches_segments() const noexcept { return false; }
   [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
@@ -119,44 +122,45 @@ class Network {
  protected:
   explicit Network(MemoryPolicy policy) : policy_(policy) {}
 
-  /// Returns the value of memory() for a network with this scratch, carry and objects, for example after other cuts.
+  /// Returns the value that memory() would have with this scratch, carry and objects, for example after other cuts.
   [[nodiscard]] MemoryDemand demand(Bytes scratch, Bytes carry, std::vector<MemoryObject> objects) const;
 
-  /// Implements bind(); `memory` may belong to the caller or to the network.
+  /// Implements bind(). `memory` may belong to the caller or to the network.
   [[nodiscard]] virtual Result<> place(Device& device, const Memory& memory) = 0;
-  /// Returns the image of all constants, until release_image() is called.
+  /// Returns the image of all constants. Valid until release_image() is called.
   [[nodiscard]] virtual std::span<const std::byte> image() const = 0;
   virtual void release_image() noexcept = 0;
-  /// Like link_output(), but in addition to it: keep_output() sets a second destination for the output.
+  /// Declares that the output is also written as state, in addition to any link_output(). keep_output() sets the
+  /// address of that second destination.
   virtual void link_state(std::size_t output) = 0;
   virtual void keep_output(std::size_t output, std::byte* at) noexcept = 0;
 
-  /// True under M and H.
+  /// True under memory policies M and H.
   [[nodiscard]] bool in_place() const { return kind_of(policy_) != BufferKind::device; }
-  /// Returns the kind of the buffers for inputs and outputs.
+  /// Returns the kind of the buffers that hold inputs and outputs.
   [[nodiscard]] BufferKind seen_by_host() const { return in_place() ? kind_of(policy_) : BufferKind::host; }
-  /// Allocates a buffer that lives until the network is bound again or destroyed. Requires in_place(). Errors name
-  /// `what` the buffer is for.
+  /// Allocates a buffer that lives until the network is bound again or destroyed. Requires in_place(). `what` names the
+  /// purpose of the buffer in errors.
   [[nodiscard]] Result<Buffer> take(const std::string& what, BufferKind kind, Bytes size);
 
  private:
   [[nodiscard]] Result<> bind_own(Device& device, const Memory& memory);
   [[nodiscard]] Bytes own_memory() const;
-  /// Returns the size of both copies.
+  /// Returns the size of both copies of the state.
   [[nodiscard]] Bytes state_size() const { return state_copy_ * 2; }
   void place_states() noexcept;
   void give_back() noexcept;
 
   MemoryPolicy policy_;
   Device* bound_to_ = nullptr;
-  std::vector<Buffer> taken_; // buffers of `bound_to_`
+  std::vector<Buffer> taken_; // buffers on the device `bound_to_`
   Bytes loaded_;              // size of the constants whose image was released
   initialise::Observer contents_observer_;
   std::vector<State> states_;
-  std::vector<Bytes> state_offsets_; // in each copy
+  std::vector<Bytes> state_offsets_; // offsets in each copy
   Bytes state_copy_;
   std::byte* state_ = nullptr;
-  bool second_is_newer_ = false; // true if the second copy is the newer one
+  bool second_is_newer_ = false; // true if the second copy holds the newer state
 };
 
 } // namespace rtexec::tasks

@@ -8,7 +8,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the mean over the last dimensions that `node` computes, or nullptr. The rank does not change.
+/// Returns the Reduce if `node` is a mean over the last dimensions that keeps the number of dimensions. Otherwise
+/// returns nullptr.
 const Reduce* mean_over(const Patterns& p, const Node* node) {
   const auto* mean = node ? std::get_if<Reduce>(&node->operation) : nullptr;
   const bool fits = mean && mean->kind == Reduce::Kind::mean && mean->inner == 1 &&
@@ -16,7 +17,7 @@ const Reduce* mean_over(const Patterns& p, const Node* node) {
   return fits ? mean : nullptr;
 }
 
-/// Matches y = d / sqrt(mean(d d) + epsilon), also written as d times the reciprocal of the root.
+/// Matches y = d / sqrt(mean(d d) + epsilon), also if it is written as d times the reciprocal of the root.
 std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Patterns& p, const Node& y) {
   const auto* pair = std::get_if<Binary>(&y.operation);
   if (!pair || (pair->kind != Pair::divide && pair->kind != Pair::multiply)) return std::nullopt;
@@ -43,7 +44,7 @@ std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Pattern
   return std::nullopt;
 }
 
-/// Returns x of d = x - mean(x), if the mean is over the same rows as in `like`.
+/// Returns x if `d` is x - mean(x), with the mean over the same rows as in `like`. Otherwise returns nullopt.
 std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const Normalise& like) {
   const auto* difference = p.binary(d, Pair::subtract);
   const auto* writer = difference ? p.writer(difference->inputs[1]) : nullptr;

@@ -85,7 +85,7 @@ class OperandTypes {
   static void need(bool condition, const std::string& else_) {
     if (!condition) throw Misfit{else_};
   }
-  /// True if both types are equal or floats: floats of every precision are computed alike.
+  /// True if both types are equal, or if both are floats: floats of every precision are computed alike.
   static bool alike(ElementType a, ElementType b) { return a == b || (!is_integer(a) && !is_integer(b)); }
 
   void floats(std::size_t first, std::size_t last) const {

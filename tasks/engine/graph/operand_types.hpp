@@ -1,4 +1,4 @@
-// Checks the element types of the operands and the output of each operation: a part of validation.hpp.
+// Checks the element types of the operands and the output of each operation, as a part of validation.hpp.
 #pragma once
 
 #include "tasks/engine/graph/validation.hpp"

@@ -10,7 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// y = scale * (w * x + b) + shift = (scale w) * x + (scale b + shift), in double precision.
+/// Folds a scale and a shift into a convolution, in double precision: scale * (w * x + b) + shift = (scale w) * x +
+/// (scale b + shift).
 void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const std::vector<float>& shift) {
   const auto& weights = graph.tensors[conv.inputs[1]];
   const auto channels = scale.size(), filter = weights.values.size() / channels;
@@ -36,7 +37,7 @@ bool takes_activation(const Node& node) {
          std::holds_alternative<ScaleShift>(node.operation);
 }
 
-/// `node` as a x + b, if it computes that of a float tensor x and a number.
+/// The parameters of a node that computes a x + b from a float tensor x and a number.
 struct Scaling {
   TensorId x;
   float a, b;
@@ -66,7 +67,7 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
 }
 
 /// True if another convolution without a residual reads the same image with the same windows and activation. Kernels
-/// compute both as one if neither has a residual.
+/// compute two such convolutions as one if neither has a residual.
 bool has_twin(const Graph& graph, const Node& node) {
   const auto alike = [&](const Node& other) {
     const bool gone = other.inputs.empty();
@@ -77,12 +78,12 @@ bool has_twin(const Graph& graph, const Node& node) {
 }
 
 /// Fuses sums into the layer that computes one of their operands, if `computes(uses, id)` is true for that operand. The
-/// sum is added before the layer's activation or, with `last`, after it.
+/// sum is added before the layer's activation. If `last` is set, it is added after the activation.
 template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
   Uses uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
   const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
-  // Prefers the layer without a twin, else the later one: the other operand is computed by then.
+  // Prefers the layer without a twin, else the later layer: when it executes, the other operand is already computed.
   const auto is_better = [&](TensorId b, TensorId a) {
     return twin(a) == twin(b) ? uses.producer(b) > uses.producer(a) : twin(a);
   };
@@ -129,7 +130,7 @@ void merge_scales(Graph& graph) {
 
 namespace {
 
-/// alpha * a * b of floats, if the product has no other reader.
+/// A match of alpha * a * b with float tensors a and b, if the product has no other reader.
 struct Multiplied {
   TensorId a, b;
   float alpha = 1;

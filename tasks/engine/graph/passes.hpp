@@ -7,10 +7,11 @@
 
 namespace rtexec::tasks {
 
-/// Runs all passes below. The order is that of optimise() in passes.cpp.
+/// Runs all passes below, in the order that optimise() in passes.cpp gives.
 void optimise(Graph& graph);
 
-/// Evaluates integer comparisons that the bounds of their operands decide, and resolves selections that depend on them.
+/// Evaluates integer comparisons whose result follows from the bounds of their operands. Resolves Selects that depend
+/// on them.
 void fold_known_values(Graph& graph);
 /// Folds a ScaleShift into the Conv before it, if the Conv's output has no other reader.
 void fold_scales(Graph& graph);
@@ -18,39 +19,40 @@ void fold_scales(Graph& graph);
 void merge_swish(Graph& graph);
 /// Merges a Gelu written as several nodes, exact or with tanh, into one Activation.
 void merge_gelu(Graph& graph);
-/// Merges log(p / (1 - p)), with the clips that keep p and 1 - p from zero, into one Activation.
+/// Merges log(p / (1 - p)) into one Activation, with the clips that keep p and 1 - p away from zero.
 void merge_logit(Graph& graph);
 /// Merges a LayerNorm or RMSNorm written as several nodes into one Normalise.
 void merge_normalisation(Graph& graph);
-/// Fuses a multiplication and an addition with constants into the Normalise before them, if its output has no other
-/// reader.
+/// Fuses a multiplication and an addition with constants into the Normalise before them, if the Normalise's output has
+/// no other reader.
 void fuse_scales_and_shifts(Graph& graph);
 /// Fuses the addition of a constant row into the Gemm before it, if the Gemm's output has no other reader.
 void fuse_biases(Graph& graph);
-/// Moves additions and multiplications that follow a permutation of a Gemm's output in front of the permutation, if it
-/// has no other reader.
+/// Moves additions and multiplications that follow a permutation of a Gemm's output in front of the permutation, if the
+/// permuted tensor has no other reader.
 void sink_permutations(Graph& graph);
-/// Folds a multiplication of a Gemm's output by a constant row into the Gemm's matrix, if the output has no other
-/// reader.
+/// Folds a multiplication of a Gemm's output by a constant row into the Gemm's constant matrix, if the output has no
+/// other reader.
 void fold_row_scales(Graph& graph);
-/// Folds a multiplication by a number into the constants of a Gemm or Conv, also across a reshape.
+/// Folds a multiplication by a number into the constants of the Gemm or Conv before it, also across a reshape.
 void fold_layer_scales(Graph& graph);
 /// Folds transposes and scalar factors of the operands of a Product into the Product.
 void simplify_products(Graph& graph);
-/// Fuses Product, mask, Softmax and Product into one Attention, if the intermediate tensors have no other reader.
+/// Fuses Product, mask, Softmax and Product into one Attention, if no other node reads the tensors between them.
 void fuse_attention(Graph& graph);
-/// Fuses the sum of (concatenated samples of several images times a Softmax) into one DeformableAttention, if the
-/// intermediate tensors have no other reader.
+/// Fuses a multi-scale deformable attention into one DeformableAttention, if no other node reads the tensors between
+/// its nodes. It is a sum of products: the concatenated samples of several images times a Softmax.
 void fuse_deformable_attention(Graph& graph);
-/// Simplifies operations that move elements: a move that changes nothing becomes a Reshape, consecutive Reshapes become
-/// one, and a Concat of slices of one tensor becomes a Gather. Dimensions are permuted before they are merged.
+/// Simplifies operations that move elements. A move that changes no order becomes a Reshape, consecutive Reshapes
+/// become one, and a Concat of slices of one tensor becomes a Gather. Dimensions are permuted before a Reshape merges
+/// them.
 void simplify_moves(Graph& graph);
-/// Moves a Binary that follows a Reshape in front of it, if input and output of the Reshape have no other reader. The
-/// Binary must be a sum that a layer can absorb, or the Reshape's input must be permuted.
+/// Moves a Binary that follows a Reshape in front of the Reshape, if input and output of the Reshape have no other
+/// reader. The Binary must be a sum that a layer can absorb, or the Reshape's input must be a permuted tensor.
 void sink_reshapes(Graph& graph);
 /// Fuses the sum of two tensors of one shape into the Conv, Gemm, Product or Normalise that writes one of them.
 void fuse_residuals(Graph& graph);
-/// Turns a Binary of a tensor and one number into a scaling Activation, and merges consecutive ones.
+/// Turns a Binary of a tensor and one number into a scaling Activation, and merges consecutive scaling Activations.
 void merge_scales(Graph& graph);
 /// Fuses the sum of a tensor and a (possibly scaled) product of two tensors into one MultiplyAdd, if the product has no
 /// other reader.
@@ -58,8 +60,8 @@ void fuse_multiply_adds(Graph& graph);
 /// Fuses an Activation into the Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme before
 /// it, if that node's output has no other reader.
 void fuse_activations(Graph& graph);
-/// Fuses the sum of an activated Conv's output and another tensor of the same shape into the Conv, if it has no other
-/// reader.
+/// Fuses the sum of an activated Conv's output and another tensor of the same shape into the Conv, if the output has no
+/// other reader.
 void fuse_late_residuals(Graph& graph);
 /// Removes nodes and constants that no output depends on.
 void remove_unused(Graph& graph);

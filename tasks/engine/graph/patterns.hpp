@@ -1,5 +1,5 @@
-// The vocabulary for matching patterns in *_patterns.cpp. Exporters write as several nodes operations that one kernel
-// computes. The patterns find them by the computation of the nodes, not by their names.
+// Functions for matching patterns of nodes in *_patterns.cpp. Exporters write an operation that one kernel computes as
+// several nodes. The patterns recognise nodes by their computation, not by their names.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -17,18 +17,19 @@ namespace rtexec::tasks {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-/// The largest relative difference between a number in a model and the constant of a formula: rounding to float32 and
-/// one division cause as much.
+/// The largest relative difference between a number in a model and the exact constant of a formula. Rounding to float32
+/// and one division cause such a difference.
 inline constexpr double constant_tolerance = 0x1p-21;
-/// True if `given` stands for the constant `exact`: within constant_tolerance of it, or of its value rounded to half
-/// precision or bfloat16. The rounded reciprocal counts too, since a model may divide by it.
+/// True if `given` is within constant_tolerance of the constant `exact`, or of `exact` rounded to half precision or
+/// bfloat16. The reciprocal of `exact` may be the rounded number instead, since a model may divide by it.
 [[nodiscard]] bool stands_for(double given, double exact);
 
 /// Returns the elements of a tensor of `shape` that `strides` select from `values`.
 [[nodiscard]] std::vector<float> values_at(const std::vector<float>& values, const Shape& shape,
                                            const std::vector<std::int64_t>& strides);
 
-/// Returns the dimension of `from` for each dimension of `to`, or nullopt if the View is not a pure permutation.
+/// Returns the index of the dimension of `from` for each dimension of `to`, or nullopt if the View is not a pure
+/// permutation.
 [[nodiscard]] std::optional<std::vector<std::size_t>> permutation(const View& view, const Shape& from, const Shape& to);
 
 /// A tensor times a number.
@@ -37,7 +38,7 @@ struct Scaled {
   float factor;
 };
 
-/// A graph with the queries that patterns need. Matched tensors are written by nodes without a residual or activation.
+/// A graph with the queries that patterns need. A node matches only if it has no residual and no activation.
 class Patterns {
  public:
   explicit Patterns(Graph& of) : graph(of), uses(of) {}
@@ -52,8 +53,8 @@ class Patterns {
     return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
   }
 
-  /// Returns the node that writes `id` if it has no residual and no activation; else nullptr. The three functions below
-  /// also require the given operation.
+  /// Returns the node that writes `id`, or nullptr if it has a residual or an activation. The three functions below
+  /// also return nullptr if the node is not the given operation.
   [[nodiscard]] const Node* writer(TensorId id) const {
     const auto producer = uses.producer(id);
     if (producer == no_node) return nullptr;
@@ -73,15 +74,17 @@ class Patterns {
     return node && std::get<Activation>(node->operation).kind == kind ? node : nullptr;
   }
 
-  /// Returns the operands if `node` multiplies one tensor by a number and keeps the tensor's shape; else nullopt.
+  /// Returns the tensor and the number if `node` multiplies a tensor by a number and keeps the tensor's shape; else
+  /// nullopt.
   [[nodiscard]] std::optional<Scaled> scaled(const Node& node) const;
-  /// Returns `id` as another tensor times a number, or as itself times 1.
+  /// Returns x and a if `id` is a * x for a number a; otherwise returns `id` and 1.
   [[nodiscard]] Scaled unscaled(TensorId id) const;
 
-  /// Returns x if `id` is x plus a number, which is written to `value`; else nullopt.
+  /// Returns x if `id` is the sum of x and a number, and stores the number in `value`. Otherwise returns nullopt.
   [[nodiscard]] std::optional<TensorId> plus(TensorId id, float* value) const;
 
-  /// Factorises `id`: appends its tensor factors to `found`, and multiplies `factor` by its scalar factors.
+  /// Splits the product `id` into its factors: appends its tensor factors to `found`, and multiplies `factor` by its
+  /// scalar factors.
   void factors(TensorId id, bool is_root, std::vector<TensorId>& found, float& factor) const;
   struct Product {
     std::vector<TensorId> of;
@@ -91,7 +94,8 @@ class Patterns {
 
   [[nodiscard]] bool is_square(TensorId id, TensorId of) const;
 
-  /// Turns node `at` into `operation` on other inputs. The producers of its former inputs may become unused.
+  /// Replaces the operation and the inputs of node number `at`. The nodes that wrote its former inputs may become
+  /// unused.
   void replace(std::size_t at, Operation operation, std::vector<TensorId> inputs) {
     graph.nodes[at].operation = std::move(operation);
     graph.nodes[at].inputs = std::move(inputs);

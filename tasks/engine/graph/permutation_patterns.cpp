@@ -10,8 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Moves sums and products with other tensors in front of the permutation that they follow, so that the permuted layer
-/// can absorb them.
+/// A pass that moves sums and products with other tensors in front of the permutation that they follow, so that the
+/// layer whose output is permuted can absorb them.
 class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
@@ -40,7 +40,7 @@ class Sinking {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
 
-  /// Returns the source and the order of dimensions if `id` is a pure permutation; else nullopt.
+  /// Returns the permuted tensor and the order of its dimensions if `id` is a pure permutation; else nullopt.
   [[nodiscard]] std::optional<Permuted> permuted(TensorId id) const {
     const auto* node = writer(id);
     const auto* view = node ? std::get_if<View>(&node->operation) : nullptr;
@@ -84,7 +84,8 @@ class Sinking {
     return view;
   }
 
-  /// Returns the other operand, permuted back to the order before the permutation.
+  /// Returns the other operand `id`, permuted back so that its dimensions have the order that they have before the
+  /// permutation.
   TensorId inverse(const Node& node, TensorId id, const Order& order) {
     if (const auto found = permuted(id); found && found->order == order) return found->x;
     Order back(order.size());

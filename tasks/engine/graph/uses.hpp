@@ -20,13 +20,13 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
   return node.residual == id || std::ranges::find(node.inputs, id) != node.inputs.end();
 }
 
-/// True if the node can absorb the sum of its output and another tensor of the same shape.
+/// True if the node can absorb (as its residual) the sum of its output and another tensor of the same shape.
 [[nodiscard]] inline bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
          std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
 }
 
-/// True if two convolutions have the same windows at the same positions.
+/// True if two convolutions move their windows alike: same windows at the same positions.
 [[nodiscard]] inline bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
   const auto places = [](const Node& each) {
     const auto& w = std::get<Conv>(each.operation).window;
@@ -37,7 +37,8 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
   return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
 }
 
-/// For each tensor: the node that writes it, or `no_node`, and the number of operands and graph outputs that read it.
+/// Def-use information for each tensor: the node that writes it, or `no_node`, and the number of its readers (operands
+/// and graph outputs).
 struct Links {
   explicit Links(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -56,8 +57,8 @@ struct Links {
   std::vector<std::size_t> readers;
 };
 
-/// Def-use info that a pass keeps up to date. sweep() removes nodes at the end, so that indices stay valid during a
-/// pass.
+/// Def-use information that a pass keeps up to date while it changes the graph. sweep() removes nodes at the end, so
+/// that node indices stay valid during a pass.
 class Uses {
  public:
   explicit Uses(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
@@ -65,8 +66,8 @@ class Uses {
   [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
   [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
 
-  /// Returns the node that writes `id`, if `id` has one reader and the node has no activation or residual yet; else
-  /// nullptr.
+  /// Returns the node that writes `id`, if `id` has exactly one reader and the node has no activation and no residual
+  /// yet. Otherwise returns nullptr.
   [[nodiscard]] Node* plain_producer(TensorId id) {
     if (producer(id) == no_node || !single_reader(id)) return nullptr;
     auto& node = graph_.nodes[producer(id)];

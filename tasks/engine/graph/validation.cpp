@@ -10,7 +10,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the shape that NumPy broadcasts both shapes to, or nullopt if they are incompatible.
+/// Returns the shape to which NumPy broadcasts both shapes, or nullopt if they are incompatible.
 std::optional<Shape> broadcast_shape(Shape a, Shape b) {
   if (a.size() < b.size()) std::swap(a, b);
   const auto missing = a.size() - b.size();
@@ -44,7 +44,7 @@ std::pair<std::int64_t, std::int64_t> matrix_of(const Shape& shape, bool transpo
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 
-/// The parameters of a Window in one direction.
+/// The parameters of a Window in one direction, height or width.
 struct Direction {
   std::int64_t kernel, stride, before, after, dilation;
 
@@ -54,7 +54,7 @@ struct Direction {
            before >= 0 && before <= most && after >= 0 && after <= most;
   }
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
-  /// True if a window that begins at `start` covers an element of an input of `size`.
+  /// True if a window that begins at `start` covers at least one element of an input of `size` elements.
   [[nodiscard]] bool sees(std::int64_t start, std::int64_t size) const {
     const auto skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
     return skipped < kernel && start + skipped * dilation < size;
@@ -119,7 +119,7 @@ class Checker {
     need(input, broadcast_shape(shape(input), to) == to, "be broadcast to " + to_string(to));
   }
 
-  /// Requires constants for all operands but the first.
+  /// Requires that all operands but the first are constants.
   void need_constants() const {
     for (std::size_t i = 1; i < inputs(); ++i) need(i, graph_.tensors[node_.inputs[i]].constant(), "be a constant");
   }
@@ -128,7 +128,7 @@ class Checker {
     need_inputs(1, 1);
     need_output_shape(shape(0));
   }
-  /// Requires one operand that can be viewed as [outer, count, inner].
+  /// Requires one operand whose shape can be viewed as [outer, count, inner].
   void need_middle(std::int64_t outer, std::int64_t count, std::int64_t inner) const {
     need_inputs(1, 1);
     need(0, bounded_product(outer, count, inner) == this->count(0),
@@ -184,7 +184,7 @@ class Checker {
     need_windows(downwards(pool.window), x[2], y()[2]);
     need_windows(across(pool.window), x[3], y()[3]);
   }
-  /// Requires every window to cover an element: a maximum or mean of no elements has no value.
+  /// Requires that every window covers an element: a maximum or mean of no elements has no value.
   void need_windows(const Direction& d, std::int64_t size, std::int64_t windows) const {
     need_output(d.valid() && d.sees((windows - 1) * d.stride - d.before, size), "have windows over its input only");
     const auto in_padding = std::min(windows, d.before / d.stride + 1);
@@ -292,7 +292,8 @@ class Checker {
     need_output_count(count(0));
   }
 
-  /// Computes in double. Beyond 2^53, the limit of exact integers, an index is out of range anyway.
+  /// Checks that a view reads inside its operand. Computes in double: an index beyond 2^53, the limit of exact
+  /// integers, is out of range anyway.
   void fits(const View& view) const {
     need_inputs(1, 1);
     need_output(view.strides.size() == y().size(), "have " + std::to_string(view.strides.size()) + " dimensions");
@@ -318,7 +319,7 @@ class Checker {
     need(0, take.axis < shape(0).size(), "have axis " + std::to_string(take.axis));
     need_output_count(bounded_product(count(0) / shape(0)[take.axis], count(1), 1));
   }
-  /// Requires indices for some elements of operand 0, all along `axis`.
+  /// Requires that operand 1 holds indices along dimension `axis` of operand 0, for a part of its elements.
   void need_indices_along(std::size_t axis) const {
     need(0, axis < shape(0).size(), "have axis " + std::to_string(axis));
     need_rank(1, shape(0).size());
@@ -330,8 +331,8 @@ class Checker {
     need_indices_along(take.axis);
     need_output_shape(shape(1));
   }
-  /// Returns the size of the slice of operand 0 that an index in the last dimension of operand 1 selects, after `batch`
-  /// dimensions.
+  /// Returns the number of elements of the slice of operand 0 that one index selects. The indices are in the last
+  /// dimension of operand 1; both operands share their first `batch` dimensions.
   [[nodiscard]] std::int64_t slice_of(std::size_t batch) const {
     const auto &x = shape(0), &indices = shape(1);
     need(1, batch < indices.size(), "have more than its " + std::to_string(batch) + " batch dimensions");

@@ -9,14 +9,14 @@
 
 namespace rtexec::tasks {
 
-/// An operand that does not fit its operation, and the operation's requirement.
+/// An operand that does not fit its operation, with a text about the operation's requirement.
 struct Misfit {
   std::string text;
-  bool supported_by_onnx = false; // true: ONNX allows it, the engine does not support it; false: the node is invalid
+  bool supported_by_onnx = false; // true: ONNX allows it, but the engine does not; false: the node is invalid
 };
 
-/// Returns the first misfit of `node`, or nullopt if all its operands fit. Every shape must have dimensions of at least
-/// 1 and at most max_elements elements.
+/// Returns the first misfit of `node`, or nullopt if all its operands fit. Precondition: every shape has dimensions of
+/// at least 1, and at most max_elements elements.
 [[nodiscard]] std::optional<Misfit> find_misfit(const Graph& graph, const Node& node);
 
 } // namespace rtexec::tasks
