@@ -7,7 +7,7 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr int kGrowth = 32; // channels that each layer adds
+constexpr int kGrowth = 32; // number of channels that each layer adds
 
 /// Adds the batch normalisation and ReLU that precede every convolution.
 Value activate(GraphWriter& graph, const Value& x) { return graph.relu(graph.batch_norm(x)); }

@@ -6,8 +6,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Output channels of an inception module's four branches. reduced_a and reduced_b are the 1x1 convolutions before the
-/// larger ones.
+/// The output channels of an inception module's four branches. `reduced_a` and `reduced_b` are those of the 1x1
+/// convolutions before the larger convolutions.
 struct Inception {
   int direct;
   int reduced_a, a;
@@ -15,7 +15,7 @@ struct Inception {
   int pooled;
 };
 
-// The modules at each resolution. Each name is the fraction of the input's resolution.
+// The modules at each resolution. The name is the module's resolution as a fraction of the input's resolution.
 constexpr std::array kEighth{Inception{64, 96, 128, 16, 32, 32}, Inception{128, 128, 192, 32, 96, 64}};
 constexpr std::array kSixteenth{Inception{192, 96, 208, 16, 48, 64}, Inception{160, 112, 224, 24, 64, 64},
                                 Inception{128, 128, 256, 24, 64, 64}, Inception{112, 144, 288, 32, 64, 64},

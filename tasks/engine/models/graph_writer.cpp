@@ -13,8 +13,8 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr std::int64_t kOpset = 14;    // the first with HardSwish
-constexpr std::int64_t kIrVersion = 8; // ONNX 1.10 and later
+constexpr std::int64_t kOpset = 14;    // the first version with HardSwish
+constexpr std::int64_t kIrVersion = 8; // the version of ONNX 1.10 and later
 
 onnx::AttributeProto& new_attribute(onnx::NodeProto& node, std::string_view name,
                                     onnx::AttributeProto::AttributeType type) {
@@ -80,7 +80,7 @@ std::span<float> GraphWriter::constant(const std::string& name, std::span<const 
     count *= static_cast<std::size_t>(size);
   }
   std::string& bytes = *tensor.mutable_raw_data();
-  bytes.resize(count * sizeof(float)); // from operator new, and therefore aligned
+  bytes.resize(count * sizeof(float)); // memory from operator new is aligned for floats
   return {reinterpret_cast<float*>(bytes.data()), count};
 }
 

@@ -1,8 +1,8 @@
-// Writes an ONNX graph (opset 14, batch 1, NCHW) layer by layer, with seeded weights.
+// Writes an ONNX graph (opset 14, batch 1, NCHW) layer by layer, with pseudo-random weights from a seed.
 //
-// Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015) and batch-normalisation
-// statistics lie around zero mean and unit variance, so that activations neither vanish nor explode, however deep the
-// network. Their values come from exact arithmetic only: the same calls give the same bytes on every machine.
+// Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015). Statistics of batch
+// normalisations are near zero mean and unit variance. So activations neither vanish nor explode, however deep the
+// network is. All values come from exact arithmetic only: the same calls give the same bytes on every machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -32,14 +32,15 @@ struct Value {
   int width = 0;
 };
 
-/// Padding is half the kernel, so that stride 1 keeps height and width. Without padding both shrink by kernel - 1.
+/// The parameters of a convolution. Padding is half the kernel, so that stride 1 keeps height and width. Without
+/// padding both shrink by kernel - 1.
 struct ConvShape {
-  int channels = 0; // of the output
+  int channels = 0; // output channels
   int kernel = 1;
   int stride = 1;
   int groups = 1;
-  float gain = 1; // multiplies the weights
-  float bias = 0; // biases are seeded in [-bias, bias); 0: no biases
+  float gain = 1; // factor on the weights
+  float bias = 0; // biases are pseudo-random in [-bias, bias); 0: no biases
   bool padded = true;
 };
 
@@ -48,7 +49,7 @@ struct PoolShape {
   int stride = 2;
   int pad_before = 0;
   int pad_after = 0;
-  bool ceil = false; // true: a last window that the border cuts off counts
+  bool ceil = false; // true: a last window that the border cuts off produces an output, too
 };
 
 class GraphWriter {
@@ -58,41 +59,41 @@ class GraphWriter {
   GraphWriter& operator=(const GraphWriter&) = delete;
   ~GraphWriter();
 
-  /// Adds an input named "input"; further ones are "input_1" and so on.
+  /// Adds an input named "input". Further inputs are named "input_1", "input_2" and so on.
   Value input(int channels, int size);
 
-  /// `bias` has one value for each output channel, or is empty.
+  /// Adds a convolution. `bias` has one value for each output channel, or is empty.
   Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias = {});
-  /// `gain` multiplies the standard deviation of the output.
+  /// Adds a batch normalisation. `gain` multiplies the standard deviation of the output.
   Value batch_norm(const Value& x, float gain = 1);
   Value relu(const Value& x);
-  /// Slope 0.1 for x < 0, as in darknet.
+  /// Adds a leaky ReLU with slope 0.1 for x < 0, as in darknet.
   Value leaky_relu(const Value& x);
   Value sigmoid(const Value& x);
-  /// x / 6 + 1/2, clamped to [0, 1], as in torchvision.
+  /// Adds x / 6 + 1/2, clamped to [0, 1], as in torchvision.
   Value hard_sigmoid(const Value& x);
-  /// x times its hard sigmoid.
+  /// Adds the product of x and its hard sigmoid.
   Value hard_swish(const Value& x);
-  /// Local response normalisation over five channels with the constants of Caffe's and ONNX's default.
+  /// Adds a local response normalisation over five channels, with the default constants of Caffe and ONNX.
   Value lrn(const Value& x);
   Value max_pool(const Value& x, const PoolShape& shape);
   Value average_pool(const Value& x, const PoolShape& shape);
   Value global_average_pool(const Value& x);
   Value add(const Value& a, const Value& b);
-  /// `factors` have x's shape, or [1, channels, 1, 1].
+  /// Adds an element-wise product. `factors` has the shape of x, or [1, channels, 1, 1].
   Value multiply(const Value& x, const Value& factors);
-  /// Appends channels of zeros to those of x, up to `channels`.
+  /// Appends channels of zeros to x, until it has `channels` channels.
   Value pad_channels(const Value& x, int channels);
   Value concat(std::span<const Value> values);
-  /// Doubles height and width by repeating each value.
+  /// Doubles height and width by repeating each element.
   Value upsample(const Value& x);
   /// Halves height and width and multiplies the channels by four, in the order of darknet's layer [reorg]. That layer
-  /// treats the memory of x as [channels / 4, 2 height, 2 width] and gathers each 2x2 square. See its function
-  /// reorg_cpu with forward = 0.
+  /// treats the memory of x as [channels / 4, 2 height, 2 width] and gathers each 2x2 square (darknet's function
+  /// reorg_cpu with forward = 0).
   Value reorg(const Value& x);
-  /// Reshapes to [1, channels * height * width].
+  /// Reshapes x to [1, channels * height * width].
   Value flatten(const Value& x);
-  /// A fully connected layer on a flattened value.
+  /// Adds a fully connected layer on the flattened x.
   Value linear(const Value& x, int channels);
 
   void output(const Value& x);
@@ -109,9 +110,10 @@ class GraphWriter {
   void integers(const std::string& name, std::initializer_list<std::int64_t> values);
   Value reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out);
   void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
-  /// Adds values middle + spread * [-1, 1). A spread that is a power of two keeps them exact.
+  /// Adds a constant whose values are uniform in middle + spread * [-1, 1), times `factor`. A spread that is a power of
+  /// two keeps them exact.
   void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
-  /// Adds a layer without attributes that keeps the shape.
+  /// Adds a layer of operator `type` that has no attributes and keeps the shape.
   Value elementwise(std::string_view type, std::string_view stem, const Value& x);
   Value pool(std::string_view type, std::string_view stem, const Value& x, const PoolShape& shape);
   void declare(bool as_input, const std::string& name, std::span<const std::int64_t> shape);

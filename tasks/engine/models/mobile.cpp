@@ -4,8 +4,8 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kNarrowGain = 0.7f; // no ReLU follows that would halve the variance
-constexpr float kBranchGain = 0.5f; // residual branches are weaker than their shortcut
+constexpr float kNarrowGain = 0.7f; // no ReLU follows, which would halve the variance
+constexpr float kBranchGain = 0.5f; // makes residual branches weaker than their shortcut
 constexpr float kGateGain = 2;      // compensates the gate's factor of about one half
 
 using Activate = Value (*)(GraphWriter&, const Value&);
@@ -25,7 +25,7 @@ struct Block {
   int squeezed = 0; // channels of the squeeze-and-excitation; 0: none
 };
 
-/// The two activations of squeeze-and-excitation: after the first layer, and for the gate.
+/// The two activations of squeeze-and-excitation: the one after the first layer, and the one that computes the gate.
 struct Gate {
   Activate inner;
   Activate outer;
@@ -35,9 +35,9 @@ Value conv(GraphWriter& graph, const Value& x, const ConvShape& shape, Activate 
   return activate(graph, graph.batch_norm(graph.conv(x, shape)));
 }
 
-/// Hu et al.: Squeeze-and-Excitation Networks, 2017.
+/// Adds a squeeze-and-excitation (Hu et al.: Squeeze-and-Excitation Networks, 2017).
 Value squeeze_and_excite(GraphWriter& graph, const Value& x, int squeezed, const Gate& gate) {
-  constexpr float bias = 0.125f, gain = 0.25f; // gates near one half
+  constexpr float bias = 0.125f, gain = 0.25f; // keep the gates near one half
   const Value inner = gate.inner(graph, graph.conv(graph.global_average_pool(x), {.channels = squeezed, .bias = bias}));
   return graph.multiply(x, gate.outer(graph, graph.conv(inner, {.channels = x.channels, .gain = gain, .bias = bias})));
 }

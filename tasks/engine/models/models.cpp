@@ -9,7 +9,7 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr int kSmallest = 32, kLargest = 4096; // pixels
+constexpr int kSmallest = 32, kLargest = 4096; // height and width of inputs in pixels
 constexpr int kMostClasses = 100'000;
 
 using Build = void (*)(GraphWriter&, NetworkSize);

@@ -14,7 +14,7 @@ namespace rtexec::tasks {
 struct ModelInfo {
   std::string_view name;
   int size;    // default height and width of the input in pixels
-  int classes; // default
+  int classes; // default number of classes
   std::string_view description;
 };
 
@@ -26,9 +26,9 @@ struct ModelOptions {
 
 [[nodiscard]] std::span<const ModelInfo> models();
 
-/// Writes model `name` to a temporary file next to `out`, and renames it when complete. Returns bad_input for an
-/// unknown name (listing the known ones) or options that the network cannot have; refused if the file cannot be
-/// written.
+/// Writes model `name` to a temporary file next to `out`, and renames it to `out` when complete. Returns bad_input for
+/// an unknown name (the message lists the known ones) or for options that the network cannot have. Returns refused if
+/// the file cannot be written.
 [[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options,
                                    const std::filesystem::path& out);
 

@@ -1,4 +1,4 @@
-// The layers of each network, including its outputs.
+// Functions that write the layers of each network, including its outputs.
 #pragma once
 
 #include "tasks/engine/models/graph_writer.hpp"
@@ -16,7 +16,7 @@ void yolov3(GraphWriter& graph, NetworkSize size);
 void yolov3_tiny(GraphWriter& graph, NetworkSize size);
 
 // Redmon, Farhadi: YOLO9000: Better, Faster, Stronger, 2016; layer shapes of darknet's yolov2.cfg. Boxes are decoded as
-// YOLOv3's, so a class scores by its logistic and not by a softmax over all of them.
+// those of YOLOv3. So a class is scored by its logistic function, not by a softmax over all classes.
 void yolov2(GraphWriter& graph, NetworkSize size);
 
 // He et al.: Deep Residual Learning for Image Recognition, 2015; Xie et al.: Aggregated Residual Transformations, 2016.
@@ -38,10 +38,10 @@ void densenet201(GraphWriter& graph, NetworkSize size);
 // auxiliary classifiers).
 void googlenet(GraphWriter& graph, NetworkSize size);
 
-// Tao, Barker, Sarathy: DetectNet: Deep Neural Network for Object Detection in DIGITS, 2016: the original GoogLeNet
-// (5x5 convolutions, local response normalisation) up to its last module, at stride 16. Two outputs, raw: the coverage
-// [1, classes, height, width] of each cell in 0 to 1, and the box [1, 4, height, width] that the cell votes for: left,
-// top, right and bottom in pixels relative to the cell.
+// Tao, Barker, Sarathy: DetectNet: Deep Neural Network for Object Detection in DIGITS, 2016. It is the original
+// GoogLeNet (5x5 convolutions, local response normalisation) up to its last module, at stride 16. It has two raw
+// outputs. The coverage [1, classes, height, width] is from 0 to 1 for each cell. The box [1, 4, height, width] is the
+// one that the cell votes for: left, top, right and bottom in pixels relative to the cell.
 void detectnet(GraphWriter& graph, NetworkSize size);
 
 // Howard et al.: Searching for MobileNetV3, 2019; layer shapes of torchvision's mobilenet_v3_large.
@@ -54,10 +54,10 @@ void efficientnet_b0(GraphWriter& graph, NetworkSize size);
 // channels, ReLU and max pooling.
 void lenet5(GraphWriter& graph, NetworkSize size);
 
-/// Adds a fully connected layer on the mean of each channel.
+/// Adds a fully connected layer on the mean of each channel of `features`.
 void classify(GraphWriter& graph, const Value& features, int classes);
 
-/// Declares the classifier's output, and how pictures are normalised for it.
+/// Declares the classifier's output, and the normalisation of pictures for the network.
 void finish_classifier(GraphWriter& graph, const Value& logits);
 
 } // namespace rtexec::tasks

@@ -6,14 +6,14 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kBranchGain = 0.25f;  // residual branches are weaker than their shortcut
-constexpr float kShortcutGain = 0.7f; // no ReLU follows that would halve the variance
+constexpr float kBranchGain = 0.25f;  // makes residual branches weaker than their shortcut
+constexpr float kShortcutGain = 0.7f; // no ReLU follows, which would halve the variance
 
 struct Blocks {
-  std::array<int, 4> count; // of each stage
+  std::array<int, 4> count; // number of blocks in each stage
   bool bottleneck;
   int groups;
-  int width; // of a bottleneck's inner convolutions, relative to the stage's channels
+  int width; // factor from a stage's channels to the inner channels of its bottlenecks
 };
 
 Value conv(GraphWriter& graph, const Value& x, const ConvShape& shape) {

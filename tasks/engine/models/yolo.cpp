@@ -5,15 +5,15 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kBranchGain = 0.125f; // residual branches are weaker than their shortcut
-constexpr float kHeadGain = 0.5f;     // box sizes stay near the anchors'
+constexpr float kBranchGain = 0.125f; // makes residual branches weaker than their shortcut
+constexpr float kHeadGain = 0.5f;     // keeps box sizes near those of the anchors
 
 Value conv(GraphWriter& graph, const Value& x, int channels, int kernel, int stride = 1, float gain = 1) {
   return graph.leaky_relu(graph.batch_norm(graph.conv(x, {channels, kernel, stride}), gain));
 }
 
-/// Returns the raw tx, ty, tw, th, objectness and class scores for each anchor. The bias of objectness favours "no
-/// object", as in a trained network.
+/// Adds the layer that computes the raw tx, ty, tw, th, objectness and class scores of each anchor. The bias of
+/// objectness favours "no object", as in a trained network.
 Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   std::vector<float> bias;
   for (int anchor = 0; anchor < anchors; ++anchor) {
@@ -28,7 +28,7 @@ Value join(GraphWriter& graph, const Value& x, int channels, const Value& earlie
   return graph.concat({{graph.upsample(conv(graph, x, channels, 1)), earlier}});
 }
 
-/// Halves height and width, then adds `blocks` residual blocks.
+/// Adds a convolution that halves height and width, and then `blocks` residual blocks.
 Value darknet53_stage(GraphWriter& graph, Value x, int channels, int blocks) {
   x = conv(graph, x, channels, 3, 2);
   for (int i = 0; i < blocks; ++i)
