@@ -9,7 +9,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// The number of keys before and after its own position that a query attends to; nullopt: all.
+/// The window of keys that a query attends to: the number of keys before and after the query's own position. nullopt
+/// means all.
 struct Sight {
   std::optional<std::int64_t> before, behind;
 
@@ -36,13 +37,14 @@ TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queri
   });
 }
 
-/// Queries, keys or values [batch, heads, length, size].
+/// A tensor of queries, keys or values, of shape [batch, heads, length, size].
 struct Heads {
   TensorId tensor;
   Shape shape;
 };
 
-/// Returns input `input`, [batch, length, heads * size] or already split into heads, as heads.
+/// Returns input number `input` as heads. Its shape is [batch, length, heads * size], or it is already split into
+/// heads.
 Heads heads_of(NodeContext& node, std::size_t input, const char* number) {
   const auto given = node.shape(input);
   if (given.size() != 3) {
@@ -105,19 +107,19 @@ class AttentionNode {
   }
 
  private:
-  /// Sets output 3 to the scores if the node requests them after this stage.
+  /// Sets output 3 to `scores` if the node requests the scores of this stage of the computation.
   void tell(std::int64_t stage, TensorId scores) {
     if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
   }
 
-  /// Prepends the keys or values of earlier calls (the cache).
+  /// Returns `heads` with the keys or values of earlier calls (the cache, an input of the node) in front of them.
   Heads behind(std::size_t input, Heads heads) {
     if (!node_.has(input)) return heads;
     heads.shape[2] += node_.shape_of_rank(input, 4)[2];
     return {node_.emit(Concat{2}, {node_.tensor(input), heads.tensor}, heads.shape), heads.shape};
   }
 
-  /// Repeats keys and values for the query heads that share them.
+  /// Repeats keys and values, so that each of the query heads that share a key head has its own copy.
   Heads for_each_query(const Heads& heads) {
     const auto same = q_.shape[1] / heads.shape[1];
     if (same == 1) return heads;
@@ -160,11 +162,11 @@ class AttentionNode {
     return scores;
   }
 
-  /// Returns a mask of the valid keys: those before the length of each sequence. If causal, the queries are at the last
-  /// valid positions.
+  /// Returns a mask of the valid keys: in each sequence, the keys before the sequence's length. If `causal`, the
+  /// queries are at the last valid positions, and the keys behind a query are masked too.
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
-    // The smallest number of keys with which the query attends to the key.
+    // The smallest length of the sequence with which the query attends to the key.
     const auto needed = node_.filled({queries, keys}, ElementType::int64,
                                      [&](std::int64_t i) { return i % keys + queries - i / keys; });
     const auto lengths = node_.emit(Reshape{}, {node_.indices(6)}, {scores[0], 1, 1, 1});
@@ -180,7 +182,7 @@ class AttentionNode {
 
 void attention(NodeContext& node) { AttentionNode(node).build(); }
 
-/// Rotary embedding: rotates pairs of elements by angles that depend on the position in the sequence.
+/// Rotary embedding: rotates pairs of elements by angles that depend on the token's position in the sequence.
 class Rotation {
  public:
   explicit Rotation(NodeContext& node) : node_(node), x_(heads_of(node, 0, "num_heads")) {
@@ -219,14 +221,15 @@ class Rotation {
  private:
   [[nodiscard]] Shape half() const { return {x_.shape[0], x_.shape[1], x_.shape[2], pairs_}; }
 
-  /// Returns the first (0) or second (1) elements of all pairs.
+  /// Returns the first elements of all pairs (which = 0), or the second ones (1).
   TensorId every(std::int64_t which) {
     auto strides = dense_strides(x_.shape);
     if (interleaved_) strides[3] = 2;
     return node_.emit(View{which * (interleaved_ ? 1 : pairs_), std::move(strides)}, {x_.tensor}, half());
   }
 
-  /// Returns the angles of each token, gathered by its position if given, else in order: [batch, 1, length, pairs].
+  /// Returns the angles of each token, of shape [batch, 1, length, pairs]. The node's positions select them; without
+  /// positions they are in the order of the tokens.
   TensorId angles(std::size_t input) {
     const auto given = node_.shape(input);
     auto cache = node_.tensor(input);

@@ -22,7 +22,7 @@ void note_read(Lowering& lowering, const std::vector<std::string>& names) {
   lowering.read_by_nodes.insert(names.begin(), names.end());
 }
 
-/// Visits the names of all values that a node reads, including reads by graphs in the node.
+/// Visits the names of all values that a node or one of its contained graphs reads.
 template <class Visit> void each_read(const Node& node, const Visit& visit) {
   std::ranges::for_each(node.inputs, visit);
   for (const auto& [name, attribute] : node.attributes)
@@ -50,7 +50,8 @@ struct Body {
   }
 };
 
-/// A copy of a graph under unique names, so that copies and other graphs do not clash.
+/// A copy of a contained graph under unique names, so that its names do not clash with those of other copies and
+/// graphs.
 class Copy {
  public:
   /// `names` maps the graph's inputs to the tensors that replace them.
@@ -74,7 +75,7 @@ class Copy {
   std::vector<Node> nodes_;
 };
 
-/// Replaces a node that contains a graph by the nodes of that graph.
+/// Replaces a node that contains a graph by the nodes of that graph, once for each iteration.
 class Unrolling {
  public:
   Unrolling(Lowering& lowering, const Node& node, Refused& refused)
@@ -146,7 +147,8 @@ class Unrolling {
     end(to_axes, to_backwards);
   }
 
-  /// Lowers the body for each element of the first sequence; other sequences advance with it.
+  /// Lowers SequenceMap: lowers the body once for each element of the first sequence. All other sequences advance with
+  /// it.
   void sequence_map() {
     const auto body = context_.attribute<Graph>("body");
     context_.require_all_attributes_read();
@@ -180,8 +182,9 @@ class Unrolling {
 
   std::string known(std::int64_t value, ElementType type) { return context_.known({{}, {value}, type}); }
 
-  /// Prepares a loop. Iterations pass `states` values on. The body has `inputs_before` inputs and `outputs_before`
-  /// outputs before the states, and `inputs_behind` inputs after them. All other outputs are collected.
+  /// Prepares a loop in which each iteration passes `states` values to the next. The body has `inputs_before` inputs
+  /// before the states and `inputs_behind` after them. It has `outputs_before` outputs before the states. All outputs
+  /// after the states are collected over the iterations.
   void begin(const Subgraph& body, std::size_t states, std::size_t inputs_before, std::size_t outputs_before,
              std::size_t inputs_behind = 0) {
     outputs_before_ = outputs_before;
@@ -193,7 +196,7 @@ class Unrolling {
     body_.emplace(body);
   }
 
-  /// Counts nodes. Refuses the node if all iterations together have too many.
+  /// Adds nodes to the count of unrolled nodes. Refuses the node if all iterations together have too many.
   void count(const std::vector<Node>& nodes) {
     ++lowering_.unrolled;
     each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });
@@ -215,8 +218,8 @@ class Unrolling {
       for (const auto& output : node.outputs) fixed_.emplace(output, copy.renamed(output));
   }
 
-  /// Lowers one iteration. `given` are the body's inputs before its states, or after them. Returns nullopt if a node of
-  /// the body is not supported.
+  /// Lowers one iteration and returns the names of the body's outputs. `given` are the body's inputs before its states,
+  /// or after them if `before` is false. Returns nullopt if a node of the body is not supported.
   std::optional<std::vector<std::string>> go_round(std::vector<std::string> given, bool before = true) {
     const auto refused_before = refused_.nodes.size();
     if (!std::exchange(begun_, true)) lower_fixed();
@@ -239,8 +242,8 @@ class Unrolling {
       if (lowering_.read.contains(node_.outputs[i])) return true;
     return false;
   }
-  /// Lowers the body once to find the shapes of its collected outputs, whose values are not used. Returns false if a
-  /// node is refused.
+  /// Lowers the body once, to find the shapes of its collected outputs for a loop without iterations. Their values are
+  /// not used. Returns false if a node is refused.
   bool try_round(std::vector<std::string> given, bool before = true) {
     const auto states = states_;
     const bool lowered = go_round(std::move(given), before).has_value();
@@ -257,7 +260,8 @@ class Unrolling {
     return context_.made("ConstantOfShape", {context_.known({{rank}, std::move(shape)})}, std::move(attributes));
   }
 
-  /// Concatenates collected outputs along `axes`, in reverse order if `backwards` is set for the output.
+  /// Ends a loop: concatenates each collected output along its axis in `axes`. The order is reversed for an output
+  /// whose entry in `backwards` is not 0.
   void end(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& backwards) {
     for (std::size_t i = 0; i < states_.size(); ++i) give(i, states_[i]);
     for (std::size_t i = 0; i < collected_.size(); ++i) {

@@ -1,5 +1,5 @@
-// Nodes that contain graphs (If, Loop, Scan, SequenceMap). Which graphs run, and how often, must be known when the
-// model is loaded; their nodes replace the node.
+// Lowers nodes whose attributes contain graphs (If, Loop, Scan, SequenceMap). The chosen branch and the number of
+// iterations must be known when the model is loaded. The nodes of the contained graph then replace the node.
 #pragma once
 
 #include "tasks/engine/onnx/node_context.hpp"
@@ -16,7 +16,7 @@ inline constexpr std::size_t max_nodes = 20'000;
 
 struct Refused {
   std::vector<UnsupportedNode> nodes;
-  std::unordered_set<std::string> outputs; // of refused nodes, and of nodes that depend on them
+  std::unordered_set<std::string> outputs; // outputs of refused nodes and of nodes that depend on them
   /// The number of nodes that were not checked because they depend on refused ones.
   std::size_t behind = 0;
 };

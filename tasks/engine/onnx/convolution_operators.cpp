@@ -29,7 +29,8 @@ TensorId convolve_plane(NodeContext& node, TensorId x, const Shape& shape, const
   return node.emit(conv, std::move(inputs), std::move(y));
 }
 
-/// Convolves volumes: the taps of the first direction become channels, so that each of its outputs is a plane.
+/// Lowers the convolution of volumes to one of images: the taps of the first direction become channels, so that each
+/// output along this direction is a plane.
 TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filter, const Directions& directions) {
   const auto& [d, h, w] = std::tie(directions[0], directions[1], directions[2]);
   if (d.before + d.after > 0) {
@@ -49,7 +50,7 @@ TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filt
                    {shape[0], channels, outputs, down, across});
 }
 
-/// Convolves with computed weights as a matrix product: the input of each window becomes a column (im2col).
+/// Lowers a convolution with computed weights to a matrix product. The input of each window becomes a column (im2col).
 TensorId convolve_by_product(NodeContext& node, TensorId x, Shape shape, const Filter& filter,
                              const Directions& directions) {
   Pad pad{{0, 0}, 0};
@@ -138,32 +139,36 @@ void conv(NodeContext& node) {
 
 // ---- transposed convolution
 
-/// One direction of a transposed convolution. Output o is a sum over taps t. Its terms are weight[t] * input[(o +
-/// before - t * dilation) / stride] if the index is an integer. Lowered to a convolution of stride 1, the outputs form
-/// `stride` phases, each of which uses every stride-th tap.
+/// One direction of a transposed convolution. Output o is the sum of weight[t] * input[(o + before - t * dilation) /
+/// stride] over all taps t for which that index is an integer. The reader lowers it to a convolution of stride 1 that
+/// computes `stride` phases. Phase p holds every stride-th output, and needs only the taps that can contribute to
+/// these.
 struct TransposedDirection {
   std::int64_t size, kernel, stride, dilation, before, outputs;
 
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
-  [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // of a phase
-  /// The leading outputs that no phase computes: all of `before`, unless that makes the windows longer.
+  [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // number of taps in a phase
+  /// Returns the number of leading outputs that no phase computes. It is `before`, or 0 if skipping `before` outputs
+  /// would make the windows longer.
   [[nodiscard]] std::int64_t skipped() const {
     return before < reach() && (before + stride - 1) / stride + behind(before) < taps() ? before : 0;
   }
-  /// Output q of a phase reads the inputs from q - behind() on.
+  /// Returns the number of inputs before input q that output q of a phase reads first: its window begins at input q -
+  /// behind().
   [[nodiscard]] std::int64_t behind() const { return behind(skipped()); }
   [[nodiscard]] std::int64_t behind(std::int64_t outputs_skipped) const {
     return (reach() - 1 - outputs_skipped) / stride;
   }
-  [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // unwanted leading outputs of the phases
-  /// The number of outputs of a phase, enough for all wanted outputs.
+  [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // leading outputs of the phases to remove
+  /// Returns the number of outputs of a phase. It is large enough for all wanted outputs.
   [[nodiscard]] std::int64_t in_phase() const {
     return std::max((cut() + outputs + stride - 1) / stride, size + behind() - taps() + 1);
   }
   [[nodiscard]] Direction phase() const {
     return {taps(), 1, 1, behind(), in_phase() + taps() - 1 - behind() - size, size};
   }
-  /// phase_of() returns the phase of the tap at offset `tap`, place_of() its index in the windows of that phase.
+  /// phase_of() returns the phase that uses the tap at offset `tap`. place_of() returns the index of that tap in the
+  /// windows of the phase.
   [[nodiscard]] std::int64_t phase_of(std::int64_t tap) const { return (tap + stride - skipped() % stride) % stride; }
   [[nodiscard]] std::int64_t place_of(std::int64_t tap) const {
     return (phase_of(tap) + skipped() - tap) / stride + behind();
@@ -203,8 +208,8 @@ std::vector<TransposedDirection> transposed_directions(NodeContext& node, const 
   return directions;
 }
 
-/// Returns the weights [c, m, ...] divided into phases: [groups * m * phases, c in a group, taps ...], the last tap
-/// first.
+/// Returns the weights [c, m, ...] divided into phases: [groups * m * phases, c in a group, taps ...]. The taps are in
+/// reverse order.
 std::vector<float> weights_of_phases(const std::vector<float>& weights, const Shape& from, std::int64_t groups,
                                      const std::vector<TransposedDirection>& directions, const Shape& to) {
   std::vector<float> phases(static_cast<std::size_t>(element_count(to)), 0.0F);
@@ -230,7 +235,8 @@ std::vector<float> weights_of_phases(const std::vector<float>& weights, const Sh
   return phases;
 }
 
-/// Interleaves the phases [n, m, phases ..., outputs ...] and cuts the result to the wanted outputs.
+/// Interleaves the phases of `y`, which has the shape [n, m, phases ..., outputs ...], and cuts the result to the
+/// wanted outputs.
 TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int64_t channels,
                      const std::vector<TransposedDirection>& directions) {
   std::int64_t plane = 1, phases = 1;
@@ -293,7 +299,7 @@ void conv_transpose(NodeContext& node) {
 
 // ---- deformable convolution: offsets move the taps of each window
 
-/// The shapes of a deformable convolution. A map is a group of channels with common offsets, of one image.
+/// The shapes of a deformable convolution. A map is a group of channels of one image whose windows share their offsets.
 struct Deformed {
   Shape x, filter;
   std::int64_t groups = 1, offset_groups = 1;
@@ -305,7 +311,8 @@ struct Deformed {
   [[nodiscard]] std::int64_t columns() const { return directions[1].outputs(false); }
 };
 
-/// Returns the positions of the taps without offsets, as GridSample positions: [taps, 2, rows, columns], y before x.
+/// Returns the positions of all taps without offsets, in the coordinates of GridSample. The shape is [taps, 2, rows,
+/// columns], with y before x.
 std::vector<float> places_of_taps(const Deformed& conv) {
   std::vector<float> places;
   for (std::int64_t tap = 0; tap < conv.taps(); ++tap)
@@ -320,7 +327,8 @@ std::vector<float> places_of_taps(const Deformed& conv) {
   return places;
 }
 
-/// Returns the GridSample positions of the taps with offsets: [maps, taps * rows, columns, 2].
+/// Returns the positions of all taps with their offsets, in the coordinates of GridSample. The shape is [maps, taps *
+/// rows, columns, 2].
 TensorId grid_of_taps(NodeContext& node, const Deformed& conv) {
   const auto taps = conv.taps(), rows = conv.rows(), columns = conv.columns(), plane = rows * columns;
   const Shape shape{conv.maps(), taps, 2, rows, columns};
@@ -371,8 +379,8 @@ void deformable_conv(NodeContext& node) {
   node.set_output(y);
 }
 
-/// Col2Im: adds columns of patches to the image. This is a transposed convolution whose weights move each column to its
-/// place.
+/// Lowers Col2Im, which adds columns of patches to an image. This is a transposed convolution whose weights move each
+/// column to its place.
 void columns_to_image(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 3);
   const auto image = node.checked(node.ints(1, "the image's shape")),

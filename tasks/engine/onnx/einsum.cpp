@@ -10,8 +10,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// A tensor with one letter for each dimension. The dimensions of "..." get unprintable letters, from the last
-/// dimension back.
+/// A tensor, with one letter of the equation for each dimension. The dimensions of "..." get unprintable letters,
+/// assigned from the last dimension to the first.
 struct Term {
   TensorId tensor;
   std::string letters;
@@ -72,8 +72,8 @@ class Equation {
     return {node_.tensor(input), letters};
   }
 
-  /// Returns the result of an equation without an arrow: the dimensions of "...", then the letters that occur once, in
-  /// alphabetical order.
+  /// Returns the letters of the result if the equation has no arrow: those of "...", then the letters that occur once,
+  /// in alphabetical order.
   [[nodiscard]] std::string implied() const {
     std::map<char, int> count;
     for (const auto& each : terms_)
@@ -91,7 +91,8 @@ class Equation {
     return shape;
   }
 
-  /// Returns the tensor with each letter once and broadcast to its full size. Repeated letters select a diagonal.
+  /// Returns a tensor in which each letter occurs once, with its full size (broadcast). A repeated letter selects the
+  /// diagonal.
   Term without_repeats(const Term& from) {
     const auto shape = node_.shape(input_of(from));
     const auto strides = dense_strides(shape);
@@ -110,14 +111,14 @@ class Equation {
 
   [[nodiscard]] std::size_t input_of(const Term& term) const { return static_cast<std::size_t>(&term - terms_.data()); }
 
-  /// Returns the letters that the result or a term after `i` needs.
+  /// Returns the letters that the result or a term after term `i` needs.
   [[nodiscard]] std::string needed_after(std::size_t i) const {
     std::string letters = result_;
     for (std::size_t j = i + 1; j < terms_.size(); ++j) letters += terms_[j].letters;
     return letters;
   }
 
-  /// Sums over the letters that are not in `kept`.
+  /// Returns `from` summed over all letters that are not in `kept`.
   Term summed(Term from, const std::string& kept) {
     for (std::size_t d = from.letters.size(); d-- > 0;) {
       if (kept.find(from.letters[d]) != std::string::npos) continue;
@@ -160,7 +161,7 @@ class Equation {
   NodeContext& node_;
   std::vector<Term> terms_;
   std::map<char, std::int64_t> sizes_;
-  std::size_t unnamed_ = 0; // largest number of dimensions of "..."
+  std::size_t unnamed_ = 0; // maximum number of dimensions that "..." stands for
   std::string result_;
 };
 

@@ -30,7 +30,7 @@ void selu(NodeContext& node) {
   activate(node, {Function::selu, alpha, node.attribute("gamma", 1.05070102214813232421875F)});
 }
 
-/// alpha * elu(x / alpha)
+/// Lowers Celu: alpha * elu(x / alpha).
 void celu(NodeContext& node) {
   const auto alpha = node.attribute("alpha", 1.0F);
   const auto shape = node.shape(0);
@@ -69,7 +69,7 @@ void negate(NodeContext& node) {
   node.set_output(node.emit(Binary{Pair::subtract}, {node.scalar(0, type), node.tensor(0)}, node.shape(0)));
 }
 
-/// The following three operators write booleans, whatever the type of their input.
+/// This operator and the next two write booleans, whatever the type of their input.
 void is_zero(NodeContext& node) {
   node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }
@@ -83,7 +83,8 @@ void is_infinite(NodeContext& node) {
                             ElementType::boolean));
 }
 
-/// Clips by minimum and maximum: for integers, whose bounds floats may not represent, and for computed bounds.
+/// Clips with minimum and maximum operations. This serves integers, whose bounds floats may not represent, and computed
+/// bounds.
 void clip_between(NodeContext& node) {
   const auto shape = node.shape(0);
   auto y = node.tensor(0);
@@ -135,7 +136,7 @@ void modulo(NodeContext& node) {
   return remains ? binary<Pair::remainder>(node) : binary<Pair::modulo>(node);
 }
 
-/// The type of the base is the type of the result. Integers with floating-point exponents are computed in floats.
+/// Lowers Pow. The result has the type of the base. Integers with floating-point exponents are computed in floats.
 void power(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   const auto type = node.element_type(0);
@@ -146,7 +147,7 @@ void power(NodeContext& node) {
   node.set_output(node.cast(y, type));
 }
 
-/// The slopes must be broadcastable to x.
+/// Lowers PRelu. The slopes must be broadcastable to x.
 void parametric_relu(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   if (broadcast(node, node.shape(0), node.shape(1)) != node.shape(0))
@@ -154,7 +155,7 @@ void parametric_relu(NodeContext& node) {
   binary<Pair::slope>(node);
 }
 
-/// Compares a with b, or b with a if `swapped`.
+/// Lowers a comparison of inputs a and b, or of b and a if `swapped` is set.
 template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   require_one_type(node, 0, 2);
@@ -181,7 +182,7 @@ void shift_bits(NodeContext& node) {
   return direction == "LEFT" ? bits<Pair::shift_left>(node) : bits<Pair::shift_right>(node);
 }
 
-/// Combines any number of inputs from left to right.
+/// Combines any number of inputs from left to right, and returns the result.
 template <Pair kind> TensorId all_of(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
   require_one_type(node, 0, node.inputs());

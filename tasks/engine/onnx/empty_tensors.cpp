@@ -1,5 +1,5 @@
-// Tensors without elements. Exporters write them for an empty slice, an initially empty list of a loop, or no detected
-// box. No node of the graph reads or writes such a tensor: shapes alone determine its result.
+// Handles tensors without elements. Exporters write them for an empty slice, an initially empty list of a loop, or no
+// detected box. No node of the graph reads or writes such a tensor: shapes alone determine the result.
 #include "tasks/engine/onnx/node_context.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// True if the operation may select no element of an input that has elements.
+/// True if the operation may select no elements from an input that has elements.
 bool selects(const Operation& operation) {
   return std::holds_alternative<View>(operation) || std::holds_alternative<Gather>(operation) ||
          std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
@@ -27,7 +27,7 @@ template <class T> std::pair<std::int64_t, std::int64_t> limits() {
           static_cast<std::int64_t>(std::numeric_limits<T>::max())};
 }
 
-/// Returns the smallest and the largest value of an integer type; for uint64 the bits of these.
+/// Returns the smallest and the largest value of an integer type. For uint64 it returns their bits as int64.
 std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   switch (type) {
   case ElementType::boolean: return {0, 1};
@@ -42,7 +42,8 @@ std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   }
 }
 
-/// Returns the result of reducing no elements, or nullopt for index reductions, which have none.
+/// Returns the result of a reduction over no elements. Returns nullopt for reductions to an index, which have no
+/// result.
 std::optional<Filler> reduced_nothing(Reduce::Kind kind, ElementType type) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   switch (kind) {
@@ -83,7 +84,7 @@ TensorId NodeContext::emit_without_elements(Operation operation, std::vector<Ten
     return uniform(shape, value->value, value->integer, type);
   }
   if (const auto* pad = std::get_if<Pad>(&operation)) return uniform(shape, pad->value, pad->integer, type);
-  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // empty sums
+  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // sums of no terms
   if (const auto* gemm = std::get_if<Gemm>(&operation)) {
     if (inputs.size() < 3) return uniform(shape, 0, 0, type);
     const auto c = lowering_.graph.tensors[inputs[2]].shape;

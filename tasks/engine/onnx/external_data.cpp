@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
 [[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
 
-constexpr std::size_t max_path = 1000; // characters of a path in a message
+constexpr std::size_t max_path = 1000; // maximum number of characters of a path in a message
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -48,7 +48,8 @@ bool is_inside(const fs::path& file, const fs::path& folder) {
   return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
-/// Returns the file of `location`, with links resolved. Refuses files outside the folders.
+/// Returns the path of the file that `location` names, with links resolved. Refuses files outside the folders. `what`
+/// begins the message.
 fs::path resolved(const std::vector<fs::path>& folders, const std::string& location, const std::string& what) {
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
   const auto relative = fs::path(location).lexically_normal();
@@ -87,7 +88,7 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   close();
   const auto file = resolved(folders_, location, what);
   const auto in_file = what + " keeps its data in " + config::printable(file.string(), max_path) + ", which ";
-  // O_NONBLOCK: opening a pipe does not wait for its writer.
+  // With O_NONBLOCK, opening a pipe does not wait for its writer.
   fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
   struct stat status {};
@@ -117,7 +118,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
     unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) +
                 " bytes, and no more memory is available; use a machine with more, or a smaller network");
   used_ += size;
-  constexpr std::size_t most = std::size_t{1} << 20; // bytes of a piece
+  constexpr std::size_t most = std::size_t{1} << 20; // maximum number of bytes of a part
   for (std::size_t done = 0; done < size;) {
     piece_.resize(std::min(most, size - done));
     read_piece(offset + done, in_file);
@@ -127,7 +128,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   }
 }
 
-/// Fills the piece from offset `at` of the file.
+/// Reads the bytes from offset `at` of the file on into `piece_`.
 void ExternalData::read_piece(std::uint64_t at, const std::string& in_file) {
   for (std::size_t done = 0; done < piece_.size();) {
     const auto n = ::pread(fd_, piece_.data() + done, piece_.size() - done, static_cast<off_t>(at + done));

@@ -1,7 +1,7 @@
 // Tensor data that an ONNX file stores in other files (external data), as PyTorch's default exporter does.
 //
-// The model names the files and is not trusted. Only regular files inside its folders are read, after links are
-// followed. Reads stay inside the files, and the total must fit into memory.
+// The model names these files, and is not trusted. Only regular files inside its folders are read; links are followed
+// before the check. Reads stay inside the files, and their total must fit into memory.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class ExternalData {
   using Keys = std::map<std::string, std::string>; // the entries of a tensor's external_data
   using Observer = std::function<void(std::span<const std::byte>)>;
 
-  /// `folders` are searched in this order: the model's folder, then the folder of the file that a link to the model
-  /// leads to. Without folders every tensor is refused. `limit` is the total number of bytes that may be read. `seen`
-  /// is called with all bytes read, and may be empty.
+  /// `folders` are searched in this order: the model's folder, then, if the model is a link, the folder of the file
+  /// that it leads to. Without folders every tensor is refused. `limit` is the total number of bytes that may be read.
+  /// `seen` is called with all bytes that are read, and may be empty.
   ExternalData(std::vector<std::filesystem::path> folders, std::size_t limit, Observer seen)
       : folders_(std::move(folders)), limit_(limit), seen_(std::move(seen)) {}
   ~ExternalData();
   ExternalData(const ExternalData&) = delete;
   ExternalData& operator=(const ExternalData&) = delete;
 
-  /// Calls `take` with the `size` bytes of a tensor in pieces. The size of each piece but the last is a multiple of 16.
-  /// Throws Refusal with a message that begins with `what`.
+  /// Calls `take` with the `size` bytes of a tensor, one part after another. The size of each part but the last is a
+  /// multiple of 16. Throws Refusal with a message that begins with `what`.
   void read(const Keys& keys, std::size_t size, const std::string& what, const Observer& take);
 
  private:
@@ -39,10 +39,10 @@ class ExternalData {
   void read_piece(std::uint64_t at, const std::string& in_file);
 
   std::vector<std::filesystem::path> folders_;
-  std::size_t limit_, used_ = 0; // bytes
+  std::size_t limit_, used_ = 0; // in bytes
   Observer seen_;
   std::vector<std::byte> piece_;
-  std::string location_; // of the open file; consecutive tensors are usually in one file
+  std::string location_; // location of the open file; consecutive tensors are usually in one file
   int fd_ = -1;
   std::uint64_t size_ = 0;
 };

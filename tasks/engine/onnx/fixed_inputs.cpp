@@ -15,7 +15,7 @@ namespace {
 
 bool is_open(const Dimension& dimension) { return !dimension.value; }
 
-/// Returns the shape with "?" for open dimensions: "1x3x?x?".
+/// Returns the shape of an input, with "?" for open dimensions: "1x3x?x?".
 std::string with_gaps(const Input& input, std::string_view separator) {
   std::string text;
   for (const Dimension& dimension : input.shape)
@@ -24,13 +24,13 @@ std::string with_gaps(const Input& input, std::string_view separator) {
   return text;
 }
 
-/// Returns the name as a TOML key.
+/// Returns the name as a TOML key, in quotes if needed.
 std::string key_of(const std::string& name) {
   const auto is_bare = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
   return config::shortened(std::ranges::all_of(name, is_bare) ? name : config::toml_string(name));
 }
 
-/// Returns a dimension's index and symbol: "dimension 2 ('height')".
+/// Returns text with a dimension's index and symbol: "dimension 2 ('height')".
 std::string named(const Input& input, std::size_t dimension) {
   const std::string& symbol = input.shape[dimension].symbol;
   return "dimension " + std::to_string(dimension) + (symbol.empty() ? "" : " (" + config::quoted(symbol) + ")");
@@ -53,7 +53,7 @@ class Shapes {
     throw Refusal(Errc::bad_input, model_.file + ": input " + config::quoted(input.name) + ": " + why);
   }
 
-  /// Checks a given shape against the file, and records the sizes of symbolic dimensions.
+  /// Checks a shape that the user gave against the file, and records the sizes of its symbolic dimensions.
   void take(const Input& input, const Shape& given) {
     if (!input.has_shape) return check_sizes(input, given);
     if (given.size() != input.shape.size())
@@ -136,7 +136,7 @@ class Shapes {
       throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
   }
 
-  /// The size of a symbolic dimension, and the input and dimension that determined it.
+  /// The size of a symbolic dimension, with the input and the dimension that determined it first.
   struct Size {
     std::int64_t size;
     const Input* input;
@@ -145,7 +145,7 @@ class Shapes {
 
   struct Open {
     const Input* input;
-    std::string what; // its open dimensions
+    std::string what; // names the open dimensions
   };
   static constexpr std::size_t max_told = 8;
 

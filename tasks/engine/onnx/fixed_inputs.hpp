@@ -1,4 +1,5 @@
-// Resolves a model's inputs from its file and its user's values: their shapes, and which of them are constants.
+// Determines a model's inputs from its file and the user's values: the shape of each input, and which inputs are
+// constants.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
@@ -9,13 +10,14 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Returns the shape of each input, all dimensions fixed and within the reader's limits. A symbolic dimension has one
-/// size in all inputs. Throws Refusal if a given shape does not fit the file, or if a dimension remains open.
+/// Returns the shape of each input. All dimensions are fixed and within the reader's limits. A symbolic dimension has
+/// the same size in all inputs. Throws Refusal if a shape that the user gave does not fit the file, or if a dimension
+/// remains open.
 [[nodiscard]] std::vector<Shape> input_shapes(const Model& model);
-/// Returns the input `name`. `given` ("a shape", "a constant") names the user's value in the error message. Throws
-/// Refusal if the model has no such input.
+/// Returns the input named `name`. `given` ("a shape", "a constant") describes the user's value in the error message.
+/// Throws Refusal if the model has no such input.
 const Input& named_input(const Model& model, const std::string& name, std::string_view given);
-/// Returns the user's constant for an input of that shape. Throws Refusal if it does not fit.
+/// Returns the user's constant for `input`, whose shape is `shape`. Throws Refusal if the constant does not fit.
 [[nodiscard]] Constant given_constant(const Model& model, const Input& input, const Shape& shape);
 
 } // namespace rtexec::tasks::onnx_source

@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns a View for evenly spaced indices, else a Gather.
+/// Returns a View if the indices are evenly spaced, otherwise a Gather.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
   if (indices.empty()) return Gather{axis, {}};
   const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
@@ -84,7 +84,7 @@ void scatter_elements(NodeContext& node) {
 
 void scatter_slices(NodeContext& node) {
   const auto x = node.shape(0), indices = node.shape(1);
-  if (node.is_empty(1)) { // some exporters write indices of any shape there
+  if (node.is_empty(1)) { // some exporters write empty indices of any shape
     node.ignore_attribute("reduction");
     return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, x));
   }
@@ -96,7 +96,7 @@ void scatter_slices(NodeContext& node) {
   put(node, {reduction(node), {}});
 }
 
-/// Repeats the elements along new or extended dimensions.
+/// Returns x with its elements repeated along new or extended dimensions (broadcast).
 TensorId repeated(NodeContext& node, TensorId x, const Shape& from, const Shape& to) {
   return node.emit(View{0, tasks::broadcast(from, dense_strides(from), to)}, {x}, to);
 }
@@ -107,14 +107,14 @@ void expand(NodeContext& node) {
   node.set_output(repeated(node, node.tensor(0), x, broadcast(node, x, wanted)));
 }
 
-/// Expands each dimension d to [repeats, d], then merges the two.
+/// Lowers Tile: expands each dimension d to [repeats, d], then merges both dimensions.
 void tile(NodeContext& node) {
   const auto x = node.shape(0);
   const auto& repeats = node.ints(1, "the repeats");
   node.require(repeats.size() == x.size(), "it needs one number of repeats for each dimension");
   Shape shape;
   View view;
-  std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length and stride of each dimension
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length and stride of each dimension of the view
   const auto strides = dense_strides(x);
   for (std::size_t d = 0; d < x.size(); ++d) {
     node.require(repeats[d] >= 0 && repeats[d] <= max_elements / std::max<std::int64_t>(x[d], 1),
@@ -145,7 +145,7 @@ std::int64_t checked_length(NodeContext& node, double wanted) {
   return static_cast<std::int64_t>(std::max(wanted, 0.0));
 }
 
-/// Returns the number of values from `start` to the excluded limit.
+/// Returns the number of values from `start` to `limit`, which is excluded, at a distance of `step`.
 std::uint64_t steps_between(std::int64_t start, std::int64_t limit, std::int64_t step) {
   const bool up = step > 0;
   if (up ? start >= limit : start <= limit) return 0;
@@ -189,7 +189,7 @@ void eye(NodeContext& node) {
   node.set_output(node.cast(diagonal, type));
 }
 
-/// Selects the elements on one side of a diagonal, and zero elsewhere.
+/// Lowers Trilu, which keeps the elements on one side of a diagonal, and sets all others to zero.
 void triangle(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() >= 2, "its input has fewer than two dimensions");
@@ -204,9 +204,9 @@ void triangle(NodeContext& node) {
   node.set_output(node.emit(Select{}, {kept, node.tensor(0), zero}, x, node.element_type(0)));
 }
 
-// ---- selections by value: known when the model is loaded
+// ---- selections that depend on values, which must be known when the model is loaded
 
-/// Returns the elements of a constant as booleans: true if not zero.
+/// Returns the elements of a constant as booleans: true for all values but zero.
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
   if (!node.is_known(input))
     node.unsupported(std::string(role) +
@@ -235,7 +235,7 @@ void compress(NodeContext& node) {
   node.set_output(node.emit(std::move(gather), {x}, std::move(shape), node.element_type(0)));
 }
 
-/// Returns the indices of all non-zero elements, one row for each dimension.
+/// Lowers NonZero, which returns the indices of all non-zero elements, one row for each dimension.
 void non_zero(NodeContext& node) {
   const auto shape = node.shape(0);
   const auto truth = truths(node, 0, "its input");
@@ -249,7 +249,7 @@ void non_zero(NodeContext& node) {
   node.set_constant({{std::ssize(shape), count}, std::move(values)});
 }
 
-/// Sets the output to the constant rows, without the unused rows of -1.
+/// Sets the output to those constant rows that are used. Unused rows hold -1.
 void set_rows(NodeContext& node, const Integers& rows) {
   std::vector<std::int64_t> values(rows.begin(), rows.end());
   std::erase(values, -1);
@@ -282,7 +282,8 @@ void suppress(NodeContext& node) {
   node.set_output(chosen);
 }
 
-/// Reverses each sequence of the batch along time. Elements after its end keep their places.
+/// Lowers ReverseSequence, which reverses each sequence of the batch along time. Elements behind the end of a sequence
+/// keep their places.
 void reverse_sequence(NodeContext& node) {
   const auto x = node.shape(0);
   const auto time = node.axis(node.attribute<std::int64_t>("time_axis", 0), x.size()),
@@ -305,7 +306,7 @@ void reverse_sequence(NodeContext& node) {
   node.set_output(node.emit(TakeElements{time}, {node.tensor(0), indices}, x, node.element_type(0)));
 }
 
-/// Moves blocks of channels to neighbouring pixels.
+/// Lowers DepthToSpace, which moves blocks of channels to neighbouring pixels.
 void depth_to_space(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");

@@ -1,12 +1,12 @@
-// Handles initialisers of graphs in nodes.
+// Handles initialisers of graphs that nodes contain, such as the body of a loop.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
 
 namespace rtexec::tasks::onnx_source {
 
-/// Moves the initialisers of graphs in nodes to the model, under unique names. Each is then stored once, however often
-/// a loop repeats the graph.
+/// Moves the initialisers of contained graphs to the model, under unique names. Each is then stored once, however often
+/// a loop repeats its graph.
 void lift_initialisers(Model& model);
 
 } // namespace rtexec::tasks::onnx_source

@@ -1,4 +1,4 @@
-// Lowers a model to its graph: inputs, constants, nodes in order, outputs.
+// Lowers a model to its graph: inputs, then constants, then nodes in order, then outputs.
 #include "tasks/engine/onnx/control_flow.hpp"
 #include "tasks/engine/onnx/fixed_inputs.hpp"
 #include "tasks/engine/onnx/initialisers.hpp"
@@ -13,7 +13,8 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-/// Gives a tensor the type that the file declares. The two may differ only in floating-point precision.
+/// Gives a tensor the type that the file declares for the output. It may differ from the computed type only in
+/// floating-point precision.
 void give_type(Lowering& lowering, const Model& model, const Output& output, TensorId id) {
   auto& type = lowering.graph.tensors[id].type;
   if (!output.type || *output.type == type) return;
@@ -31,7 +32,7 @@ void give_type(Lowering& lowering, const Model& model, const Output& output, Ten
   type = *output.type;
 }
 
-/// Returns the tensor of an output. Known integers become a constant.
+/// Returns the tensor of a graph output. Integers that are known at load become a constant.
 TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
   if (const auto* id = std::get_if<TensorId>(&value)) return *id;
   if (std::holds_alternative<Sequence>(value))
@@ -45,7 +46,7 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
   return lowering.graph.add({name, ints.shape, {}, ints.type, {ints.values, ints.type}});
 }
 
-/// Returns the first three names and the number of others: "'a', 'b', 'c' and 4 more".
+/// Returns text with the first three names and the number of further ones: "'a', 'b', 'c' and 4 more".
 std::string few_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -53,7 +54,8 @@ std::string few_of(const std::vector<std::string>& names) {
   return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
 }
 
-/// Reports all unsupported nodes, grouped by operator and reason. `behind` is the number of nodes that depend on them.
+/// Reports all unsupported nodes, grouped by operator and reason. `behind` is the number of nodes that were not checked
+/// because they depend on unsupported ones.
 [[noreturn]] void refuse(const Lowering& lowering, const std::vector<UnsupportedNode>& nodes, std::size_t behind) {
   if (nodes.size() == 1) throw nodes.front();
   std::set<std::string> types;
@@ -80,8 +82,8 @@ std::string few_of(const std::vector<std::string>& names) {
           "; `rtexec infer --list-operators` lists what is");
 }
 
-/// Returns the bytes that a constant of the file adds to its budget. Each element counts as at least a float, since
-/// quantized integers may become floats.
+/// Returns the bytes by which a constant of the file increases the file's memory budget. Each element counts as at
+/// least a float, since quantized integers may become floats.
 std::int64_t given_bytes_of(const Constant& constant) {
   const auto* integers = std::get_if<Integers>(&constant.values);
   if (!integers) return std::ssize(std::get<std::vector<float>>(constant.values)) * std::int64_t{sizeof(float)};

@@ -26,28 +26,29 @@ struct Refusal : std::exception {
   std::string text;
 };
 
-/// A constant. Dimensions may be 0. Half precision is widened to float, double precision is narrowed.
+/// A constant. Its dimensions may be 0. Half precision has been widened to float, and double precision narrowed to
+/// float.
 struct Constant {
   Shape shape;
   std::variant<std::vector<float>, Integers> values;
-  /// Set for a sparse constant: the row-major index of each value. All other elements are zero.
+  /// The row-major index of each value, if the constant is sparse. All its other elements are zero.
   std::optional<std::vector<std::int64_t>> places = {};
 
-  /// Returns the size of all elements once they are stored densely.
+  /// Returns the bytes of all elements when they are stored densely.
   [[nodiscard]] std::int64_t dense_bytes() const;
 };
 
-/// A part of the file that is not supported, and the reason: text to append to the part's name.
+/// A part of the file that is not supported. `why` is the reason, as text that follows the part's name in a message.
 struct Unreadable {
   std::string why;
 };
 
-/// A reference, in the body of a function, to the attribute of this name of the call.
+/// A reference in the body of a function: it stands for the attribute of the call that has this name.
 struct Reference {
   std::string name;
 };
 
-/// A graph in a node. It can read the tensors around it.
+/// A graph that a node contains. Its nodes can read the tensors of the graph around it.
 struct Subgraph;
 using SharedConstant = std::shared_ptr<const Constant>; // shared because nodes are copied for each loop iteration
 using Attribute =
@@ -58,7 +59,7 @@ using Initialisers = std::map<std::string, std::variant<std::shared_ptr<Constant
 
 struct Node {
   std::string name;
-  std::string type;                // prefixed by its domain, unless that is ONNX's own
+  std::string type;                // with its domain as a prefix, unless that is ONNX's own
   std::vector<std::string> inputs; // "" for an omitted optional input
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
@@ -70,7 +71,7 @@ struct LocalFunction {
   std::vector<std::string> inputs, outputs;
   std::vector<std::string> attributes;       // attributes without a default value
   std::map<std::string, Attribute> defaults; // default values, by attribute
-  std::int64_t opset = 0;                    // of the function's nodes; 0: the model's opset
+  std::int64_t opset = 0;                    // opset of the function's nodes; 0: the model's opset
   std::vector<Node> nodes;
 };
 using LocalFunctions = std::map<std::string, LocalFunction>; // by the type of the calling nodes
@@ -99,12 +100,12 @@ struct Output {
 };
 
 struct Model {
-  std::string file; // begins every message
+  std::string file; // path of the file, with which every message begins
   std::string name;
   std::map<std::string, std::string> metadata;
   std::vector<std::string> notes; // see Graph::notes
   std::int64_t opset = 0;
-  std::vector<Input> inputs; // without initialisers
+  std::vector<Input> inputs; // inputs that are not initialisers
   GivenInputs given;         // the user's values
   std::vector<Output> outputs;
   Initialisers initialisers;

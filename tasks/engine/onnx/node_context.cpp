@@ -11,13 +11,13 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-// Limits on the work that a file can cause in the reader, in proportion to the size of its constants. A small file gets
-// always_made_bytes and about a second.
+// Limits on the work that a file can cause in the reader, in proportion to the size of its constants. Even a small file
+// gets always_made_bytes of memory for computed constants and about a second of time.
 constexpr std::int64_t made_for_each_byte = 4;
 constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
-constexpr double trivial_folding = 1e4; // little work even for max_nodes; shape computations use such nodes
+constexpr double trivial_folding = 1e4; // so little that max_nodes such nodes are fast, as in shape computations
 
-/// True if the operator only moves elements of its input, of whatever type.
+/// True if the operator only moves elements of its input, whatever their type.
 bool moves_elements(const std::string& type) {
   static const std::set<std::string_view> moving{
       "Identity",  "Dropout",        "Flatten",  "Reshape",         "Squeeze",  "Unsqueeze",
@@ -227,7 +227,8 @@ void NodeContext::require_budget(std::int64_t bytes) const {
                 " MiB; compute them when the model is exported, and store them in it");
 }
 
-/// The network computes nodes that are not folded at run time.
+/// Returns true if a node of cost `work` is to be evaluated while the model is loaded. All other nodes are computed by
+/// the network at run time.
 bool NodeContext::is_worth_folding(double work) {
   const double most = std::max(always_folding, folding_for_each_byte * static_cast<double>(lowering_.given));
   if (work > max_folding || (work > trivial_folding && work > most - lowering_.folding)) return false;

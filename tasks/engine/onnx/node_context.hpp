@@ -1,5 +1,5 @@
-// The view that an operator's lowering has of its ONNX node (NodeContext), and the state of lowering the model
-// (Lowering). A node whose inputs are all constants is evaluated at once.
+// The interface through which an operator's lowering accesses its ONNX node (NodeContext), and the state of lowering
+// the model (Lowering). A node whose inputs are all constants is evaluated at once.
 #pragma once
 
 #include "config/base/text.hpp"
@@ -19,22 +19,22 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// A small integer tensor known at load: shapes, axes, indices. Larger ones than `max_count` become constants of the
-/// graph.
+/// A small integer tensor whose elements are known when the model is loaded: a shape, axes or indices. A tensor with
+/// more than `max_count` elements becomes a constant of the graph instead.
 struct Ints {
   static constexpr std::size_t max_count = 1 << 16;
   Shape shape;
   std::vector<std::int64_t> values;
   ElementType type = ElementType::int64;
 };
-/// A list of tensors, by their ONNX names.
+/// A list of tensors, given by their ONNX names.
 struct Sequence {
   std::vector<std::string> elements;
 };
-/// An optional without a value.
+/// The value of an ONNX optional that is empty.
 struct Absent {};
-/// The meaning of an ONNX name during lowering. A tensor without elements has a TensorId too, but no node of the graph
-/// reads or writes it.
+/// The value that an ONNX name stands for during lowering. A tensor without elements has a TensorId too, but no node of
+/// the graph reads or writes it.
 using Value = std::variant<TensorId, Ints, Sequence, Absent>;
 
 /// The state of lowering a model.
@@ -45,35 +45,35 @@ struct Lowering {
   std::unordered_map<std::string, Value> values{}; // by ONNX name
   std::unordered_set<std::string> read{};          // ONNX names that nodes or graph outputs read
   std::unordered_set<std::string> read_by_nodes{};
-  std::unordered_map<std::string, std::string> unreadable{}; // why a constant is not supported, by its ONNX name
-  std::int64_t given = 0;                                    // bytes of the file's own constants
-  std::int64_t made = 0;                                     // bytes of constants computed while loading
+  std::unordered_map<std::string, std::string> unreadable{}; // ONNX name of an unsupported constant to the reason
+  std::int64_t given = 0;                                    // bytes of the constants in the file
+  std::int64_t made = 0;                                     // bytes of the constants computed while loading
   double folding = 0;                                        // cost of nodes evaluated while loading, see evaluate.hpp
   std::size_t unrolled = 0;                                  // nodes that unrolled loop iterations have added
   std::size_t copies = 0;                                    // counter for unique names
-  std::unordered_map<std::string, TensorId> as_tensors{};    // constants made of Ints that nodes read, by ONNX name
+  std::unordered_map<std::string, TensorId> as_tensors{};    // tensors made from Ints that nodes read, by ONNX name
 
-  /// Returns the declared element type of the tensor.
+  /// Returns the element type of the tensor.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
-  /// Returns the value of a constant of that name.
+  /// Returns the value for a constant with this name: Ints if it is small and has integers, otherwise a tensor.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
-  /// Returns the location of the node for messages: the file, its name, its operator and its first output.
+  /// Describes the node for messages: the file, the node's name, its operator and its first output.
   [[nodiscard]] std::string describe(const Node& node) const;
 
-  /// The bytes of computed constants that every file may use, however small it is. The process then stays below 256
-  /// MiB.
+  /// The bytes of computed constants that every file may use, however small it is. With this limit the process stays
+  /// below 256 MiB.
   static constexpr std::int64_t always_made_bytes = 240 << 20;
 };
 
-/// A node that is not supported. Its outputs remain undefined.
+/// Thrown for a node that is not supported. Its outputs remain undefined.
 struct UnsupportedNode : Refusal {
   UnsupportedNode(const Node& node, std::string reason, const std::string& described)
       : Refusal(Errc::unsupported, described + reason), type(node.type), name(node.name), why(std::move(reason)) {}
   std::string type, name, why;
 };
 
-/// The access of an operator's lowering to one node: its inputs, attributes and outputs, each checked. Every function
-/// throws Refusal. Tensor properties are returned by value, since tensors move in memory while the graph grows.
+/// An operator's access to one node during lowering: its inputs, attributes and outputs, each checked. Every function
+/// may throw Refusal. Tensor properties are returned by value, since tensors move in memory when the graph grows.
 class NodeContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
@@ -91,26 +91,26 @@ class NodeContext {
   [[nodiscard]] const std::string& input(std::size_t number) const { return node_.inputs.at(number); }
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
-  [[nodiscard]] bool has(std::size_t input) const;      // present, with a value and with elements
+  [[nodiscard]] bool has(std::size_t input) const;      // present, not an empty optional, and with elements
   [[nodiscard]] bool is_ints(std::size_t input) const;  // known integers, not a tensor
-  [[nodiscard]] bool is_empty(std::size_t input) const; // present, without elements
+  [[nodiscard]] bool is_empty(std::size_t input) const; // present, but without elements
   [[nodiscard]] bool is_sequence(std::size_t input) const;
   [[nodiscard]] bool is_absent(std::size_t input) const { return std::holds_alternative<Absent>(value(input)); }
   [[nodiscard]] const Sequence& sequence(std::size_t input) const;
-  /// Returns the tensor of the input. Known integers become a constant tensor.
+  /// Returns the tensor of the input. Integers known at load become a constant tensor.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
   /// Returns the input as an int64 tensor, for use as indices.
   [[nodiscard]] TensorId indices(std::size_t input) { return cast(integers(input), ElementType::int64); }
   [[nodiscard]] ElementType element_type(std::size_t input) const;
-  /// Returns the shape of a tensor or of known integers.
+  /// Returns the shape of the input, a tensor or integers known at load.
   [[nodiscard]] Shape shape(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
   [[nodiscard]] Integers integers_of(TensorId id) const { return lowering_.graph.tensors[id].integers; }
-  /// Returns the first element of a constant.
+  /// Returns the first element of a constant tensor.
   [[nodiscard]] float number_of(TensorId id) const;
-  /// True if the node names this output, even if nobody reads it.
+  /// True if the node names this output, even if no node reads it.
   [[nodiscard]] bool has_output(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
   }
@@ -118,14 +118,15 @@ class NodeContext {
   [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // elements of a constant
   /// True if the input is known when the model is loaded.
   [[nodiscard]] bool is_known(std::size_t input) const { return is_ints(input) || is_constant(tensor(input)); }
-  /// Returns the elements of known integers or of a constant integer tensor.
+  /// Returns the elements of an input: integers known at load, or a constant integer tensor. `role` names the input in
+  /// errors.
   [[nodiscard]] std::vector<std::int64_t> ints(std::size_t input, const char* role) const;
-  /// Returns the only element of known integers or of a constant integer tensor.
+  /// Returns the only element of such an input.
   [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
-  /// Marks the output as unreadable: nodes that read it are refused with `why`.
+  /// Marks the output as unreadable. Nodes that read it are refused with the reason `why`.
   void set_unreadable(std::string why);
-  /// Returns why an attribute is not supported; nullptr if it is supported or absent.
+  /// Returns the reason why an attribute is not supported, or nullptr if it is supported or absent.
   [[nodiscard]] const std::string* why_unreadable(const char* name) const;
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
@@ -137,33 +138,34 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is missing");
     return *value;
   }
-  /// Marks an attribute as read that does not affect inference.
+  /// Marks an attribute as read, because it does not affect inference.
   void ignore_attribute(const char* name) { read_.insert(name); }
   /// Refuses the node if it has an attribute that was never read.
   void require_all_attributes_read() const;
-  /// Refuses the node if it has not set an output that is read.
+  /// Refuses the node if it has not set an output that another node or the graph reads.
   void require_all_outputs_set() const;
 
   [[nodiscard]] bool is_read(std::size_t output) const { return lowering_.read.contains(node_.outputs.at(output)); }
-  /// True if another node reads the output.
+  /// True if another node reads this output.
   [[nodiscard]] bool is_read_by_nodes(std::size_t output) const {
     return lowering_.read_by_nodes.contains(node_.outputs.at(output));
   }
 
-  /// Returns the axis of a tensor of `rank` dimensions; a negative `value` counts from the end.
+  /// Returns the index of an axis in a tensor of `rank` dimensions. A negative `value` counts from the end.
   [[nodiscard]] std::size_t axis(std::int64_t value, std::size_t rank) const;
-  /// Returns `shape`, or refuses the node for negative dimensions or more than max_elements elements. A dimension of 0
-  /// counts as 1, so that products of dimensions do not overflow.
+  /// Returns `shape`. Refuses the node if a dimension is negative, or if there are more than max_elements elements. For
+  /// this limit a dimension of 0 counts as 1, so that products of dimensions do not overflow.
   [[nodiscard]] Shape checked(Shape shape) const;
 
-  /// Appends a node, or evaluates it at once if all its inputs are constants. Returns its output, which has the type of
-  /// its first input, or `type`. Refuses operands that do not fit the operation.
+  /// Appends a node, or evaluates it at once if all its inputs are constants. Returns its output. The output has type
+  /// `type`; without `type` it has the type of the first input. Refuses operands that do not fit the operation.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
-  /// Adds a constant tensor. For large values use filled(), or call reserve() first.
+  /// Adds a constant tensor. For many values use filled(), or call reserve() first.
   TensorId constant(Shape shape, std::vector<float> values);
   TensorId integer_constant(Shape shape, Integers values);
-  /// Adds a constant tensor whose element i, in row-major order, is f(i). Charges memory before it allocates it.
+  /// Adds a constant tensor whose element i, in row-major order, is f(i). Charges the memory to the file's budget
+  /// before it allocates it.
   template <class F> TensorId filled(Shape shape, F f) {
     std::vector<float> values(reserve(shape));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
@@ -177,33 +179,34 @@ class NodeContext {
   }
   /// Adds a scalar constant of that type.
   TensorId scalar(std::int64_t value, ElementType type);
-  /// Returns `x` converted to `type`, or `x` itself if it has that type or both are floating-point types.
+  /// Returns `x` converted to `type`. Returns `x` itself if it has that type, or if both types are floats.
   TensorId cast(TensorId x, ElementType type);
   [[nodiscard]] ElementType type_of(TensorId id) const { return lowering_.type(id); }
-  /// Checks that a constant of `shape` can be made and returns its number of elements. Refuses the node if the shape is
-  /// not valid or the constant exceeds the file's memory budget.
+  /// Checks that a constant of `shape` can be made, and returns its number of elements. Refuses the node if the shape
+  /// is invalid or the constant exceeds the file's memory budget.
   std::size_t reserve(const Shape& shape, std::size_t element_size = sizeof(float)) const;
-  /// Charges memory for constants to the file's budget. Refuses the node if the budget is spent.
+  /// Charges the memory for `elements` elements of constants to the file's budget. Refuses the node if the budget is
+  /// exhausted.
   void charge(std::size_t elements, std::size_t element_size = sizeof(float)) const;
-  /// Records the 8-bit integers that a constant was dequantized from.
+  /// Records the 8-bit integers from which a constant was dequantized.
   void stands_for(TensorId id, std::shared_ptr<const QuantizedConstant> quantized) {
     lowering_.graph.tensors[id].quantized = std::move(quantized);
   }
-  /// Gives a value that this node has made the name of an output.
+  /// Sets an output of the node to a value that the node has made.
   void set_output(Value value, std::size_t output = 0);
   void set_sequence(Sequence sequence, std::size_t output = 0);
-  /// Sets an output to a value that was decoded or computed at load.
+  /// Sets the node's output to a constant that was decoded or computed at load.
   void set_constant(Constant value);
 
-  // The following functions replace this node by other nodes.
+  // These functions replace this node by other ONNX nodes.
   using Attributes = std::map<std::string, Attribute>;
-  /// Gives known integers a unique name, and returns it.
+  /// Gives integers that are known at load a unique ONNX name, and returns the name.
   [[nodiscard]] std::string known(Ints values);
-  /// Lowers a node and returns the name of its output.
+  /// Lowers a new node of operator `type` and returns the name of its output.
   [[nodiscard]] std::string made(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {});
-  /// Returns the tensor of that name with a dimension of 1 inserted at `axis`.
+  /// Returns the name of a new tensor: the named tensor with a dimension of 1 inserted at `axis`.
   [[nodiscard]] std::string unsqueezed(const std::string& tensor, std::int64_t axis);
-  /// Lowers a node that writes the outputs of this one.
+  /// Lowers a new node that writes the outputs of this node.
   void become(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {}) const;
 
  private:
@@ -223,12 +226,13 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
   }
-  [[nodiscard]] const Value& value(std::size_t input) const; // includes sequences
-  [[nodiscard]] const Value& data(std::size_t input) const;  // excludes sequences
+  [[nodiscard]] const Value& value(std::size_t input) const; // any value, also a sequence
+  [[nodiscard]] const Value& data(std::size_t input) const;  // any value but a sequence
   [[nodiscard]] bool has_elements(TensorId id) const;
   /// Adds a constant tensor with one value in all elements: `value` for floats, `integer` for integers and booleans.
   TensorId uniform(const Shape& shape, float value, std::int64_t integer, ElementType type);
-  /// Returns the result of a node whose output or one of whose inputs has no elements. The graph gets no such node.
+  /// Returns the result of an operation if its output or one of its inputs has no elements. Adds no such node to the
+  /// graph.
   TensorId emit_without_elements(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   void require_budget(std::int64_t bytes) const;
   [[nodiscard]] bool is_worth_folding(double work);

@@ -13,9 +13,9 @@ namespace {
 using Kind = Reduce::Kind;
 constexpr Activation root{Activation::Kind::sqrt}, magnitude{Activation::Kind::absolute};
 
-// ---- by statistics of each sample
+// ---- normalisation by statistics of each sample
 
-/// Sets the further outputs of LayerNormalization: the mean of each row, and the reciprocal of its deviation.
+/// Sets the optional outputs of LayerNormalization: the mean of each row, and the reciprocal of its standard deviation.
 void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float epsilon) {
   const auto outer = product(x, 0, axis), count = product(x, axis, x.size());
   auto small = x;
@@ -30,7 +30,7 @@ void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float eps
   node.set_output(node.emit(Activation{Activation::Kind::reciprocal}, {y}, small), 2);
 }
 
-/// Normalises over the dimensions from `axis` on. Scale and shift are broadcast to x.
+/// Lowers a normalisation over the dimensions from `axis` on. Scale and shift are broadcast to x.
 void normalise_rows(NodeContext& node, bool centred) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
@@ -50,7 +50,7 @@ void normalise_rows(NodeContext& node, bool centred) {
 void layer_normalisation(NodeContext& node) { normalise_rows(node, true); }
 void root_mean_square_normalisation(NodeContext& node) { normalise_rows(node, false); }
 
-/// Returns the scales or shifts of the channels, shaped for broadcasting to x.
+/// Returns the scales or shifts of the channels, reshaped so that they broadcast to x.
 TensorId for_channels(NodeContext& node, std::size_t input, const Shape& x) {
   Shape shape(x.size(), 1);
   shape[1] = x[1];
@@ -80,7 +80,7 @@ void instance_normalisation(NodeContext& node) {
   normalise_groups(node, x[1], {for_channels(node, 1, x), for_channels(node, 2, x)});
 }
 
-/// Before opset 21 there is one scale and one bias for each group.
+/// Lowers GroupNormalization. Before opset 21 it has one scale and one bias for each group, not for each channel.
 void group_normalisation(NodeContext& node) {
   const auto x = with_channels(node);
   const auto groups = node.attribute<std::int64_t>("num_groups");
@@ -98,7 +98,7 @@ void group_normalisation(NodeContext& node) {
   normalise_groups(node, groups, {spread(1), spread(2)});
 }
 
-/// Normalises over the given axes, without scale and shift.
+/// Lowers MeanVarianceNormalization: normalises over the given axes, without scale and shift.
 void standardise(NodeContext& node) {
   const auto x = node.shape(0);
   std::vector<bool> axes(x.size(), false);
@@ -115,7 +115,7 @@ void standardise(NodeContext& node) {
   node.set_output(node.emit(Binary{Binary::Kind::divide}, {centred, above_zero}, x));
 }
 
-/// Divides x by its 1-norm or 2-norm.
+/// Lowers LpNormalization, which divides x by its 1-norm or 2-norm.
 void unit_length(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
@@ -128,14 +128,15 @@ void unit_length(NodeContext& node) {
   TensorId length;
   if (p == 1) length = reduce(node, Kind::sum, node.emit(magnitude, {node.tensor(0)}, x), x, axes);
   else length = node.emit(root, {reduce(node, Kind::squares, node.tensor(0), x, axes)}, small);
-  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // zeros stay zeros
+  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // the smallest divisor: zeros stay zeros
   const auto above_zero = node.emit(Binary{Binary::Kind::maximum}, {length, least}, small);
   node.set_output(node.emit(Binary{Binary::Kind::divide}, {node.tensor(0), above_zero}, x));
 }
 
-// ---- by statistics of the batch and of neighbours
+// ---- normalisation by statistics of the batch, or of neighbouring channels
 
-/// Normalises by the statistics of the batch. Exporters write this for weight standardisation.
+/// Lowers a BatchNormalization in training mode, which uses the statistics of the batch. Exporters write it for weight
+/// standardisation.
 void normalise_by_batch(NodeContext& node) {
   const auto x = node.shape(0);
   const auto rest = product(x, 2, x.size());

@@ -48,8 +48,8 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-/// Returns the shape of a constant and its number of elements. A dimension of 0 counts as 1 in the limit, so that
-/// products of dimensions do not overflow.
+/// Returns the shape of a constant and its number of elements. For the limit of elements a dimension of 0 counts as 1,
+/// so that products of dimensions do not overflow.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::int64_t extent = 1;
@@ -74,14 +74,14 @@ ExternalData::Keys external_keys(const onnx::TensorProto& tensor, const std::str
   return keys;
 }
 
-/// The data that is read from other files.
+/// The state of reading data from other files.
 struct Files {
   ExternalData data;
   std::map<std::string, std::shared_ptr<Constant>> initialisers = {}; // by the serialised TensorProto without its name
 };
 
-/// Calls `take` with the bytes of the elements, in pieces, if they are external or raw data. Returns false if they are
-/// in a typed field of `values` elements.
+/// Calls `take` with the bytes of the elements, one part after another, if they are external or raw data. Returns false
+/// if they are in a typed field, which has `values` elements.
 template <class Take>
 bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t size, int values, const std::string& what,
               Files& files, const Take& take) {
@@ -103,7 +103,7 @@ bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t si
   return true;
 }
 
-/// Returns `count` values of type Stored.
+/// Returns `count` elements of a tensor as values of type Stored. `field` is the tensor's typed field.
 template <class Stored, class Field>
 std::vector<Stored> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
                                 const std::string& what, Files& files) {
@@ -184,7 +184,7 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   }
 }
 
-/// Returns the non-zero values and their row-major indices.
+/// Returns a sparse constant: its non-zero values and their row-major indices.
 Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, Files& files) {
   onnx::TensorProto dense; // holds the shape for the same checks as for dense tensors
   *dense.mutable_dims() = tensor.dims();
@@ -211,8 +211,8 @@ Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string&
   return constant;
 }
 
-/// Returns the constant or, if it is not supported, the reason without its prefix `what`; readers of the constant
-/// report it.
+/// Returns the constant or, if it is not supported, the reason without its prefix `what`. The reason is reported only
+/// if a node reads the constant.
 template <class Proto>
 std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, Files& files) {
   try {
@@ -252,7 +252,8 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   }
 }
 
-/// Field numbers added to onnx.proto in 1.13 and 1.16. The headers of older releases do not have them.
+/// The numbers of fields that versions 1.13 and 1.16 added to onnx.proto. The headers of older releases do not have
+/// them.
 constexpr int overload_of_node = 8, defaults_of_function = 11, overload_of_function = 13;
 
 template <class Visit> void each_field(const google::protobuf::Message& message, int number, const Visit& visit) {
@@ -278,7 +279,7 @@ std::string text_field(const google::protobuf::Message& message, int number) {
 
 bool is_onnx(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-/// Returns the operator or function that a node names.
+/// Returns the name of a node's operator or function, which consists of domain, name and overload.
 std::string type_of(const std::string& domain, const std::string& name, const std::string& overload) {
   return (is_onnx(domain) ? "" : domain + ".") + name + (overload.empty() ? "" : ":" + overload);
 }
@@ -307,7 +308,8 @@ Initialiser shared(std::variant<Constant, Unreadable> read) {
   return std::get<Unreadable>(std::move(read));
 }
 
-/// Returns one shared constant for all initialisers with the same type, shape and data range of a file.
+/// Returns an initialiser. All external initialisers with the same type, shape and data range of a file share one
+/// constant.
 Initialiser read_initialiser(const onnx::TensorProto& tensor, const std::string& what, Files& files) {
   if (!is_external(tensor)) return shared(try_constant(tensor, what, files));
   auto unnamed = tensor;
@@ -320,7 +322,7 @@ Initialiser read_initialiser(const onnx::TensorProto& tensor, const std::string&
   return read;
 }
 
-/// Reads all initialisers. Frees the raw data of each tensor once it is read, unless the graph is const.
+/// Reads all initialisers of a graph. Frees the raw data of each tensor once it is read, unless the graph is const.
 template <class GraphProto>
 onnx_source::Initialisers read_initialisers(GraphProto& graph, const std::string& file, Files& files) {
   onnx_source::Initialisers all;
@@ -374,7 +376,7 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
       std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
   for (const auto& proto : model.functions()) {
     auto function = read_function(proto, file, files);
-    if (names_opset) function.opset = 0; // ONNX: an operator in both imports means the same
+    if (names_opset) function.opset = 0; // ONNX: an operator means the same in both imports
     const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
     if (!functions.emplace(type, std::move(function)).second)
       bad(file + ": function " + config::quoted(type) + " is there twice; give each a name of its own");
@@ -386,7 +388,7 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
   unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
-/// Returns the symbol, or "" for placeholders: some exporters write "?" or "-1" if a dimension has no name.
+/// Returns the name of an open dimension, or "" for a placeholder: some exporters write "?" or "-1" if it has no name.
 std::string symbol_of(const std::string& name) {
   const bool names = std::ranges::any_of(name, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
   return names && name != "None" ? name : "";
@@ -408,7 +410,7 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   return input;
 }
 
-/// Describes an output and the node that writes it.
+/// Describes a graph output and the node that writes it, for messages.
 std::string described_output(const onnx::GraphProto& graph, const std::string& name, const std::string& file) {
   for (const auto& node : graph.node())
     if (std::ranges::find(node.output(), name) != node.output().end())
@@ -479,8 +481,8 @@ onnx_source::Model read_model(onnx::ModelProto proto, std::string_view name, Fil
   return model;
 }
 
-/// Returns the folders of a model's external data: its own folder and, if it is a symbolic link, that of the link's
-/// target.
+/// Returns the folders in which a model's external data is searched: its own folder and, if the model is a symbolic
+/// link, that of the link's target.
 std::vector<std::filesystem::path> folders_of(const std::filesystem::path& file) {
   const auto folder = [](const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -530,7 +532,7 @@ Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& gi
   if (seen) seen(bytes);
   const auto decode = [&] {
     auto proto = decoded(bytes, file.string());
-    std::string().swap(*content); // keeps few copies of large constants in memory
+    std::string().swap(*content); // frees the file's bytes, since large constants would be in memory twice
     return proto;
   };
   return parse(decode, file.string(), folders_of(file), given, seen);

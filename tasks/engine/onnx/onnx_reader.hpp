@@ -1,8 +1,8 @@
-// Reads ONNX files into a Graph. Every shape becomes static; shape arithmetic and other constant sub-graphs are
-// evaluated. Only the caller can fix input dimensions that a file leaves open. Constants may be in other files of the
-// model's folder (external data).
+// Reads ONNX files into a Graph. Every shape becomes static. Shape arithmetic and other constant sub-graphs are
+// evaluated. If the file leaves input dimensions open, the caller must supply them. Constants may be in other files of
+// the model's folder (external data).
 //
-// For any bytes the result is a Graph or an Error: no crash, and no tensor above max_elements.
+// For any bytes the result is a Graph or an Error: the reader does not crash, and makes no tensor above max_elements.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -28,23 +28,23 @@ inline constexpr std::int64_t oldest_opset = 7, newest_opset = 28;
 struct SupportedOperator {
   std::string_view name;
   std::int64_t oldest = oldest_opset, newest = newest_opset;
-  std::string_view limits; // unsupported features, as text; empty: none
+  std::string_view limits; // unsupported features of the operator, as text; empty: none
 };
 /// Returns all supported operators, sorted by name.
 [[nodiscard]] std::vector<SupportedOperator> supported_operators();
 
-/// The largest file that protobuf can parse, in bytes. Tensors in other files may be larger.
+/// The maximum size of a file that protobuf can parse, in bytes. Tensors in other files may be larger.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
 /// Reads `file`. Returns bad_input if the file is unreadable, damaged or contradictory, if a dimension remains open, or
 /// if `given` does not fit the file. Returns unsupported for operators, attributes, types or shapes that the engine
-/// does not have. That error lists all of them with their nodes and the supported alternatives.
-/// A symbolic dimension has one size in all inputs, including inputs without a given shape. `seen` receives all bytes
-/// that the graph is made from: the file's, then those of each tensor in another file.
+/// does not have. That error lists all of them, with their nodes and the supported alternatives.
+/// A symbolic dimension has one size in all inputs, including inputs whose shape the user did not give. `seen` receives
+/// all bytes from which the graph is made: those of the file, then those of each tensor in another file.
 [[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given = {},
                                       const BytesObserver& seen = {});
-/// Reads a model from memory; `name` stands for the file in messages. External data is searched in `folder`; without a
-/// folder such tensors are refused. `seen` receives the bytes of external data only.
+/// Reads a model from memory. `name` stands for the file in messages. External data is searched in `folder`; without a
+/// folder, tensors with external data are refused. `seen` receives the bytes of external data only.
 [[nodiscard]] Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name = "model",
                                        const std::optional<std::filesystem::path>& folder = {},
                                        const GivenInputs& given = {}, const BytesObserver& seen = {});

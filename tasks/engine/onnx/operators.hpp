@@ -1,5 +1,5 @@
-// The ONNX operators: a table maps each name to a lowering function of a NodeContext. Shape arithmetic is evaluated at
-// once.
+// The table of ONNX operators. It maps the name of each operator to the function that lowers its nodes. Shape
+// arithmetic is evaluated at once.
 #pragma once
 
 #include "tasks/engine/onnx/node_context.hpp"
@@ -12,7 +12,7 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// The reason for refusing an operator that is not in the table.
+/// The reason given for a refused operator that is not in the table.
 inline constexpr const char* unknown_operator =
     "this operator is not supported; `rtexec infer --list-operators` lists those that are";
 /// Lowers one node. Throws Refusal.
@@ -21,7 +21,7 @@ void lower_node(Lowering& lowering, const Node& node);
 using Lower = void (*)(NodeContext&);
 struct Operator {
   Lower lower = nullptr;
-  std::string_view limits = {}; // see SupportedOperator
+  std::string_view limits = {}; // see SupportedOperator::limits
   std::int64_t since = oldest_opset;
 };
 using OperatorTable = std::map<std::string_view, Operator>;
@@ -46,27 +46,27 @@ void add_quantised_operators(OperatorTable& table);     // quantized integers
 void add_control_flow(OperatorTable& table);            // nodes that contain graphs
 void add_spectral_operators(OperatorTable& table);      // Fourier transforms
 
-/// Refuses a node that mixes inputs of integers and floats, or of different integer types. Checks inputs [first, last).
+/// Refuses a node whose inputs [first, last) mix integers and floats, or different integer types.
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);
-/// Refuses the node if one of its first `inputs` inputs has integers of less than 32 bits, for which ONNX has
+/// Refuses the node if one of its first `inputs` inputs has integers of less than 32 bits. For these ONNX has
 /// MatMulInteger.
 void require_wide_integers(NodeContext& node, std::size_t inputs);
-/// Emits the matrix product of a [..., m, k] and b [..., k, n] of floats or of one integer type. int16 operands give
-/// int32.
+/// Emits the matrix product of a [..., m, k] and b [..., k, n], which are floats or of one integer type. int16 operands
+/// give an int32 product.
 TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape);
 /// Emits the matrix product of a [..., m, k] and b [..., k, n].
 TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape);
-/// Emits a convolution with the attributes of the node. Weights: [m, channels of a group, ...].
+/// Emits a convolution with the attributes of the node. The weights have the shape [m, channels of a group, ...].
 TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
                      std::optional<TensorId> bias);
 
-/// Emits the reduction of x over the marked axes, which remain as dimensions of 1.
+/// Emits the reduction of x over the axes that are true in `axes`. They remain as dimensions of 1.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
 
-/// Evaluates shape arithmetic (integers, and floats of rank 0 or 1) at once. Returns false if the node is not such
-/// arithmetic.
+/// Evaluates the node at once if it is shape arithmetic: a computation on integers, or on floats of rank 0 or 1, known
+/// at load. Returns false if the node is anything else.
 bool evaluate_shape_arithmetic(NodeContext& node);
 
 } // namespace rtexec::tasks::onnx_source

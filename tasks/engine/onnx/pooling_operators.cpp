@@ -15,7 +15,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   for (const auto& each : {h, w}) {
     if (std::max(each.before, each.after) >= each.reach())
       node.unsupported("its padding is as large as its window; pad by a node of its own (Pad)");
-    // A dilated window can step over a small input entirely; its result would be undefined.
+    // A dilated window can step over a small input entirely. Its result would then be undefined.
     if (each.dilation > 1 && each.size < each.dilation)
       node.unsupported("its dilation is larger than its input; use a larger input");
   }
@@ -23,7 +23,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   return node.emit(pool, {x}, {shape[0], shape[1], h.outputs(ceil), w.outputs(ceil)});
 }
 
-/// Pools volumes in two steps: over height and width, then over depth.
+/// Pools rows, images or volumes. Volumes take two steps: over height and width, then over depth.
 TensorId pool_all(NodeContext& node, const Pool& pool, TensorId y, const Shape& x, const Directions& directions,
                   bool ceil) {
   const auto &h = directions.size() > 1 ? directions[directions.size() - 2] : no_direction, &w = directions.back();
@@ -50,8 +50,8 @@ std::vector<std::int64_t> pool_kernel(NodeContext& node, const Shape& x) {
   return kernel;
 }
 
-/// Returns for each window and tap the index of the tap's element in its plane, or `outside`. Indices are column-major
-/// if `by_column`.
+/// Returns for each window and each of its taps the index of the element in its plane that the tap reads. A tap outside
+/// the input gives `outside`. Indices are column-major if `by_column` is set.
 std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool by_column, std::int64_t outside) {
   Shape loops;
   for (const auto& each : directions) loops.push_back(each.outputs(ceil));
@@ -74,7 +74,8 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
   return taps;
 }
 
-/// Returns the index of the first largest element of each window, counted over all batches and channels of the input.
+/// Returns the index of the largest element of each window, the first one if there are several. Indices count over all
+/// batches and channels of the input.
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = product(x, 2, x.size()), windows = product(y, 2, y.size());
@@ -107,14 +108,14 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
   const auto directions = place_window(node, x, pool_kernel(node, x));
   const auto type = node.element_type(0);
   const auto pooled = pool_all(node, pool, node.cast(node.tensor(0), ElementType::float32), x, directions, ceil);
-  const auto y = node.cast(pooled, type); // of 8-bit types, which floats represent exactly
+  const auto y = node.cast(pooled, type); // for 8-bit types, which floats represent exactly
   node.set_output(y);
   if (kind != Pool::Kind::max) return;
   if (node.has_output(1)) node.set_output(largest_indices(node, x, node.shape_of(y), directions, ceil), 1);
   else node.ignore_attribute("storage_order");
 }
 
-/// Scatters elements into zeros at the indices that MaxPool returned.
+/// Lowers MaxUnpool, which scatters elements into zeros, at the indices that MaxPool returned.
 void unpool(NodeContext& node) {
   const auto x = windowed(node, 0);
   node.require(node.shape(1) == x, "it has not one index for each element");
@@ -139,7 +140,7 @@ void unpool(NodeContext& node) {
   node.set_output(y);
 }
 
-/// The p-norm: the p-th root of the sum of the p-th powers of magnitudes.
+/// The operations of a p-norm, which is the p-th root of the sum of the p-th powers of magnitudes.
 struct Norm {
   explicit Norm(NodeContext& node) : p(static_cast<float>(node.attribute<std::int64_t>("p", 2))) {
     node.require(p >= 1, "its p is below 1");
@@ -157,7 +158,7 @@ struct Norm {
   float p;
 };
 
-/// Computes the sum over a window as its average times its number of taps.
+/// Lowers LpPool. The sum over a window is computed as the average over the window times the number of its taps.
 void norm_pool(NodeContext& node) {
   const auto x = windowed(node, 0);
   const Norm norm(node);

@@ -6,7 +6,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Lowers a Gemm of integers. alpha and beta must be 1.
+/// Lowers a Gemm of integers, whose alpha and beta must be 1. Returns its result.
 TensorId gemm_of_integers(NodeContext& node, const Gemm& gemm, const std::vector<TensorId>& inputs,
                           const Shape& shape) {
   if (gemm.alpha != 1 || (inputs.size() > 2 && gemm.beta != 1))
@@ -33,7 +33,7 @@ void gemm(NodeContext& node) {
   if (node.has(2)) {
     if (broadcast(node, {m, n}, node.shape(2)) != Shape{m, n})
       node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
-    if (gemm.beta != 0) inputs.push_back(node.tensor(2)); // beta = 0 ignores NaN and infinity in c
+    if (gemm.beta != 0) inputs.push_back(node.tensor(2)); // if beta is 0, NaN and infinity in c have no effect
   }
   require_one_type(node, 0, inputs.size());
   require_wide_integers(node, 2);
@@ -41,7 +41,7 @@ void gemm(NodeContext& node) {
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
 }
 
-/// Multiplies batches of matrices; the batch dimensions are broadcast.
+/// Multiplies two batches of matrices, whose batch dimensions are broadcast. Returns the products.
 TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
   auto shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
   shape.push_back(a_shape[a_shape.size() - 2]);
@@ -72,7 +72,7 @@ TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, Ten
 
 namespace {
 
-/// A vector is a row on the left or a column on the right; the result omits that dimension.
+/// Lowers MatMul. A vector on the left is a row, and one on the right is a column; the result has no dimension for it.
 void mat_mul(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   auto a_shape = node.shape(0), b_shape = node.shape(1);

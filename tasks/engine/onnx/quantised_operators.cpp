@@ -12,7 +12,8 @@ namespace {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-/// Scales or zero points of a tensor: one for all elements, for each index of an axis, or for each block of an axis.
+/// The scales or zero points of a tensor x. There is one for all elements, one for each index of an axis, or one for
+/// each block of consecutive indices of an axis.
 class Grid {
  public:
   Grid(NodeContext& node, Shape x) : node_(node), x_(std::move(x)) {
@@ -61,7 +62,8 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
   node.unsupported("it quantises to " + std::string(name(type)) + "; supported: int8, uint8, int16 and uint16");
 }
 
-/// Returns the value of a constant of one element, `absent` if there is no tensor, or nullopt.
+/// Returns the value of a constant of one element. Returns `absent` if there is no tensor, and nullopt for any other
+/// tensor.
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
   if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
@@ -79,8 +81,8 @@ TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId s
   return node.cast(node.emit(Activation{Function::clip, low, high}, {y}, shape), type);
 }
 
-/// Returns the 8-bit integers of a dequantized constant. Returns nullptr if they do not fit into 8 bits or the scales
-/// vary along more than one axis.
+/// Returns the 8-bit integers and the scales of a dequantized constant. Returns nullptr if the integers do not fit into
+/// 8 bits, or the scales vary along more than one axis.
 std::shared_ptr<const QuantizedConstant> quantized_constant(const NodeContext& node, TensorId integers,
                                                             TensorId scale) {
   const auto fits = [](float value) { return value >= -128 && value <= 127 && value == std::nearbyint(value); };
@@ -96,7 +98,7 @@ std::shared_ptr<const QuantizedConstant> quantized_constant(const NodeContext& n
   return one_axis ? result : nullptr;
 }
 
-/// Emits (x - zero) * scale of integers x, as floats.
+/// Emits (x - zero) * scale in floats, for a tensor x of integers.
 TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero) {
   constexpr auto real = ElementType::float32;
   const auto by = number(node, scale, 1), from = number(node, zero, 0);
@@ -112,7 +114,7 @@ TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId
   return y;
 }
 
-/// Emits x - zero of 8-bit integers, as int16.
+/// Emits x - zero as int16, for an input x of 8-bit integers.
 TensorId centred(NodeContext& node, std::size_t input, std::optional<TensorId> zero) {
   const auto type = node.element_type(input);
   if (!is_integer(type) || size_of(type) != 1) node.bad("input " + node.name_of(input) + " is not of int8 or uint8");
@@ -153,8 +155,8 @@ void dequantize(NodeContext& node) {
   node.set_output(dequantised(node, node.tensor(0), x, grid.spread(1), zero));
 }
 
-/// Returns the zero points or scales of a convolution or product: one for all, or one for each index of `axis` of a
-/// tensor with `rank` dimensions.
+/// Returns the zero points or scales of an operand of a convolution or product. There is one for all elements, or one
+/// for each index of `axis`. They are shaped for broadcasting to a tensor with `rank` dimensions.
 std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::size_t rank, std::size_t axis) {
   if (!node.has(input)) return std::nullopt;
   const auto shape = node.shape(input);
@@ -200,8 +202,8 @@ void convolve_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// One operand of a matrix product. `axis` counts from the end: 2 if rows have their own zero points, 1 if columns
-/// have.
+/// One operand of a matrix product, by the numbers of the node's inputs. `axis` counts dimensions from the end: 2 if
+/// rows have their own zero points, 1 if columns have them.
 struct Factor {
   std::size_t input;
   std::optional<std::size_t> scale;
@@ -231,7 +233,7 @@ void multiply_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// Quantizes to uint8 with a range that includes zero and all values.
+/// Lowers DynamicQuantizeLinear: quantizes to uint8, with a range that includes zero and all values.
 void quantise_dynamically(NodeContext& node) {
   const auto x = node.shape(0);
   const auto count = element_count(x);
@@ -252,16 +254,18 @@ void quantise_dynamically(NodeContext& node) {
   if (node.outputs() > 2) node.set_output(point, 2);
 }
 
-// ---- com.microsoft operators that onnxruntime's quantizer writes, with one scale and one zero point for each tensor
+// ---- operators of the domain com.microsoft, which onnxruntime's quantizer writes. Each tensor has one scale and one
+// zero point
 
-/// Returns the dequantized input; its scale and zero point are the next two inputs.
+/// Returns a dequantized input. The two inputs behind it are its scale and its zero point.
 TensorId real_number(NodeContext& node, std::size_t input) {
   const auto shape = node.shape(input);
   return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), 0),
                      zero_along(node, input + 2, shape.size(), 0));
 }
 
-/// Sets the output quantized to the type of its zero point, or of the first input without a zero point.
+/// Sets the output to y, quantized to the type of the output's zero point. Without a zero point, the type is that of
+/// the first input. `scale` is the number of the input with the output's scale.
 void give_quantised(NodeContext& node, TensorId y, std::size_t scale) {
   const auto shape = node.shape_of(y);
   const auto type = node.element_type(node.has(scale + 1) ? scale + 1 : 0);
@@ -316,7 +320,7 @@ void concatenate_quantised(NodeContext& node) {
   give_quantised(node, node.emit(Concat{axis}, std::move(parts), node.checked(shape)), 0);
 }
 
-/// The addend has the scale of the product.
+/// Lowers QGemm. Its addend c has the scale of the product.
 void gemm_quantised(NodeContext& node) {
   const bool transpose_a = node.attribute<std::int64_t>("transA", 0) != 0,
              transpose_b = node.attribute<std::int64_t>("transB", 0) != 0;

@@ -10,11 +10,11 @@ namespace {
 
 using Kind = Recurrent::Kind;
 
-/// The properties that distinguish LSTM, GRU and RNN.
+/// The properties in which LSTM, GRU and RNN differ.
 struct Layer {
   Kind kind;
   std::int64_t gates;
-  std::vector<std::string> activations; // defaults for one direction
+  std::vector<std::string> activations; // defaults of one direction
 };
 
 struct Sequence {
@@ -22,7 +22,7 @@ struct Sequence {
   bool batch_first;
 };
 
-/// Creates named activations. Their parameters are taken from the attributes in order.
+/// Creates the activations that a node names. It takes their parameters from the node's attributes, in order.
 class Activations {
  public:
   explicit Activations(NodeContext& node)
@@ -63,8 +63,8 @@ class Activations {
   std::size_t alpha_ = 0, beta_ = 0;
 };
 
-/// Returns `count` entries from `first` of dimension 1 of one direction of a tensor [directions, ...], without
-/// dimension 0.
+/// Takes one direction of a tensor x [directions, ...], without dimension 0. Returns `count` entries of the next
+/// dimension, from `first` on.
 TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t direction, std::int64_t first,
               std::int64_t count) {
   const auto strides = dense_strides(shape);
@@ -74,8 +74,8 @@ TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t di
   return node.emit(std::move(view), {x}, std::move(to));
 }
 
-/// The weights of all gates: of the input [directions, gates * hidden, size] and of the state [directions, gates *
-/// hidden, hidden].
+/// The weights of all gates. Those of the input have the shape [directions, gates * hidden, size], and those of the
+/// state [directions, gates * hidden, hidden].
 struct Weights {
   TensorId input, state;
 };
@@ -84,8 +84,8 @@ Weights given_weights(NodeContext& node) {
   return {node.tensor(1), node.tensor(2)};
 }
 
-/// Returns dequantized and transposed weights. The input is [directions, columns, gates * hidden] of 8 bits. There is
-/// one scale and zero point for each direction, or for each row of the result.
+/// Returns dequantized and transposed weights. The node's input has the shape [directions, columns, gates * hidden] and
+/// 8-bit elements. There is one scale and zero point for each direction, or for each row of the result.
 TensorId real_weights(NodeContext& node, std::size_t input, std::size_t scale) {
   auto shape = node.shape_of_rank(input, 3);
   const auto spread = [&](std::size_t of) {
@@ -166,7 +166,7 @@ class Builder {
                 ", and should have " + to_string(shape));
   }
 
-  /// Returns the sequence lengths, or nullopt if all sequences have as many elements as there are steps.
+  /// Returns the sequence lengths, or nullopt if all sequences are as long as the number of steps.
   std::optional<TensorId> lengths() {
     require_shape(4, {sequence_.batch});
     if (node_.is_known(4)) {
@@ -178,7 +178,7 @@ class Builder {
     return node_.cast(node_.tensor(4), ElementType::float32);
   }
 
-  /// Replaces the states after the end of each sequence by zeros.
+  /// Returns the states with zeros behind the end of each sequence.
   TensorId inside(TensorId states) {
     if (!lengths_) return states;
     const auto numbers = node_.filled({sequence_.steps, 1, 1, 1}, [](std::int64_t i) { return static_cast<float>(i); });
@@ -189,8 +189,8 @@ class Builder {
                       ElementType::float32);
   }
 
-  /// Couples the gates of an LSTM (input_forget): the forget gate is 1 - input gate, which is a sigmoid of the negated
-  /// rows. `rows` are weights, biases or peepholes.
+  /// Returns `rows` (weights, biases or peepholes) for an LSTM with coupled gates (input_forget). Its forget gate is 1
+  /// - input gate. That is a sigmoid of the negated rows of the input gate.
   TensorId coupled(TensorId rows) {
     if (!coupled_) return rows;
     const auto shape = node_.shape_of(rows);
@@ -246,8 +246,8 @@ class Builder {
     return part(node_, node_.tensor(3), {directions(), 2 * layer_.gates * hidden_}, d, first, count);
   }
 
-  /// Returns the sum of the input's and the state's biases. With a late reset the state's bias of the hidden gate is
-  /// omitted.
+  /// Returns the sum of the biases of input and state in direction `d`. With a late reset the state's bias of the
+  /// hidden gate is left out, because the kernel adds it before the reset.
   TensorId biases(std::int64_t d) {
     const auto width = layer_.gates * hidden_, early = late_reset_ ? 2 * hidden_ : width;
     auto of_state = bias_part(d, width, early);
@@ -259,7 +259,7 @@ class Builder {
     return node_.filled(std::move(shape), [](std::int64_t) { return 0.0F; });
   }
 
-  /// Returns the initial state or cell.
+  /// Returns the initial state or the initial cell of direction `d`.
   TensorId first(std::size_t input, std::int64_t d) {
     const Shape shape{sequence_.batch, hidden_};
     if (!node_.has(input)) return zeros(shape);
@@ -281,7 +281,7 @@ class Builder {
     if (output >= node_.outputs()) return;
     auto y = parts.size() == 1 ? parts[0] : node_.emit(Concat{axis}, parts, shape);
     if (sequence_.batch_first) {
-      // Moves the batch to the front.
+      // Moves the batch to the first dimension.
       const auto strides = dense_strides(shape);
       const auto batch = shape.size() - 2;
       Shape to{shape[batch]};
@@ -309,7 +309,7 @@ const Layer usual_lstm{Kind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}};
 void lstm(NodeContext& node) { Builder(node, usual_lstm, given_weights(node)).build(); }
 void gru(NodeContext& node) { Builder(node, {Kind::gru, 3, {"Sigmoid", "Tanh"}}, given_weights(node)).build(); }
 void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}, given_weights(node)).build(); }
-/// Input and state remain floats: quantizing them would save nothing here.
+/// Lowers the LSTM with 8-bit weights. Input and state remain floats: quantizing them would save nothing here.
 void quantised_lstm(NodeContext& node) {
   Builder(node, usual_lstm, {real_weights(node, 1, 8), real_weights(node, 2, 10)}).build();
 }

@@ -9,7 +9,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// A tensor viewed as [outer, count, inner]; `count` merges the dimensions [first, last).
+/// A tensor viewed as [outer, count, inner]. `count` is the product of the dimensions [first, last).
 struct Middle {
   std::int64_t outer, count, inner;
   Middle(const Shape& shape, std::size_t first, std::size_t last)
@@ -22,7 +22,7 @@ Middle along(const Shape& shape, std::size_t axis) { return {shape, axis, axis +
 
 template <bool logarithm> void softmax(NodeContext& node) {
   const auto shape = node.shape(0);
-  const bool flattens = node.opset() < 13; // merges all dimensions from the axis on
+  const bool flattens = node.opset() < 13; // true: merges all dimensions from the axis on
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", flattens ? 1 : -1), shape.size());
   const Middle middle(shape, axis, flattens ? shape.size() : axis + 1);
   node.set_output(node.emit(Softmax{middle.outer, middle.count, middle.inner, logarithm}, {node.tensor(0)}, shape));
@@ -30,7 +30,7 @@ template <bool logarithm> void softmax(NodeContext& node) {
 
 // ---- sums and extremes
 
-/// The reduced dimensions. `keep` keeps them as dimensions of 1.
+/// The dimensions that a node reduces. If `keep` is set they remain, with size 1.
 struct Reduced {
   std::vector<bool> axes;
   bool keep = true;
@@ -59,8 +59,8 @@ Shape shape_of(const Shape& x, const Reduced& reduced) {
 
 } // namespace
 
-/// Reduces each run of adjacent axes in turn. This is equivalent: a mean of equally sized means is the mean, and
-/// likewise for other kinds. For squares the later runs are sums.
+/// Reduces each run of adjacent axes in turn. The result is the same: a mean of means over equally many elements is the
+/// mean, and likewise for other kinds. For sums of squares, the runs after the first one are plain sums.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes) {
   for (std::size_t first = 0; first < axes.size(); ++first) {
     if (!axes[first]) continue;
@@ -80,7 +80,7 @@ namespace {
 struct Reduction {
   Reduce::Kind kind;
   std::optional<Activation> before = {}, after = {};
-  std::int64_t by_input = 18; // the opset from which on the axes are an input
+  std::int64_t by_input = 18; // the first opset in which the axes are an input
 };
 
 void reduce(NodeContext& node, const Reduction& reduction) {
@@ -99,7 +99,7 @@ void reduce(NodeContext& node, const Reduction& reduction) {
     const auto count = node.scalar(element_count(x) / element_count(kept), type);
     current = node.emit(Binary{Binary::Kind::divide_whole}, {current, count}, kept);
   }
-  if (reduction.after) { // a function on floats
+  if (reduction.after) { // a function that is computed in floats
     current = node.emit(*reduction.after, {node.cast(current, ElementType::float32)}, kept);
     current = node.cast(current, type);
   }
@@ -123,7 +123,7 @@ void reduce_magnitudes(NodeContext& node) { reduce(node, {Kind::sum, magnitude, 
 void reduce_root(NodeContext& node) { reduce(node, {Kind::squares, {}, root}); }
 void reduce_log(NodeContext& node) { reduce(node, {Kind::sum, {}, logarithm}); }
 
-/// Subtracts the maximum before exp, and adds it after log.
+/// Lowers ReduceLogSumExp. Subtracts the maximum before exp, and adds it after log, so that exp does not overflow.
 void reduce_log_of_powers(NodeContext& node) {
   const auto x = node.shape(0);
   const auto reduced = reduced_axes(node, node.opset() >= 18);
@@ -149,7 +149,8 @@ template <Kind first, Kind last> void index_of(NodeContext& node) {
                             {node.tensor(0)}, shape_of(x, reduced), ElementType::int64));
 }
 
-/// Returns booleans that are true at the index, in a new dimension, of each int64 index.
+/// Returns booleans of shape `shape` with a new dimension of size `depth` at `axis`. They are true at the position that
+/// each int64 index names.
 TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t axis, std::int64_t depth) {
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const auto wide = node.emit(Reshape{}, {indices}, shape);
@@ -160,7 +161,7 @@ TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t a
   return node.emit(Binary{Binary::Kind::equal}, {wide, places}, shape, ElementType::boolean);
 }
 
-/// Returns 1 at the first maximum, and 0 elsewhere.
+/// Lowers Hardmax: 1 at the first maximum, and 0 elsewhere.
 void hardmax(NodeContext& node) {
   const auto x = node.shape(0);
   const bool flattens = node.opset() < 13;
@@ -189,7 +190,7 @@ void one_hot(NodeContext& node) {
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), indices.size() + 1);
   node.require(node.shape(2) == Shape{2}, "it needs two values");
   const auto depth = depth_of(node);
-  // Negative indices count from the end; other indices outside match no position.
+  // Negative indices count from the end. Other indices outside of the depth match no position.
   const auto whole = node.cast(node.tensor(0), integer);
   const auto below =
       node.emit(Binary{Binary::Kind::less}, {whole, node.scalar(0, integer)}, indices, ElementType::boolean);
@@ -213,7 +214,7 @@ void running_sum(NodeContext& node) {
       node.emit(RunningSum{middle.outer, middle.count, middle.inner, exclusive, reverse}, {node.tensor(0)}, x));
 }
 
-/// Computes the indices, then gathers the values.
+/// Lowers TopK: computes the indices, then gathers the values.
 void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());

@@ -1,4 +1,5 @@
-// Copies nodes under new names: a graph in a node that is repeated, or the body of a function that replaces a call.
+// Copies nodes under new names. This serves a contained graph that is repeated, and the body of a function that
+// replaces a call.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
@@ -13,10 +14,10 @@ using Names = std::unordered_map<std::string, std::string>; // old name to new n
 
 class Renaming {
  public:
-  /// `names` maps tensors that already have a new name. All others get their old name plus `suffix`.
+  /// `names` maps tensors that already have a new name. Names that own() adds are the old name plus `suffix`.
   Renaming(Names names, std::string suffix) : names_(std::move(names)), suffix_(std::move(suffix)) {}
 
-  /// Renames the outputs of `nodes`, and the tensors of graphs in them.
+  /// Renames the outputs of `nodes`, and the tensors that their contained graphs define.
   void own_outputs(const std::vector<Node>& nodes);
   /// Renames all tensors that a graph defines, except its inputs.
   void own(const Subgraph& graph);

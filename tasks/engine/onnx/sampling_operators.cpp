@@ -29,18 +29,18 @@ struct ResizeRule {
   Mode mode = Mode::nearest;
   std::string coordinates = "half_pixel";
   std::string nearest = "round_prefer_floor";
-  std::optional<std::vector<std::int64_t>> axes = {}; // axes of the sizes or scales; nullopt: all
+  std::optional<std::vector<std::int64_t>> axes = {}; // the axes that sizes or scales refer to; nullopt: all
   float cubic = -0.75F;
   bool exclude_outside = false, antialias = false;
-  std::optional<std::vector<float>> scales = {}; // if given as an attribute
-  std::optional<float> extrapolation = {};       // value outside the input, for tf_crop_and_resize
+  std::optional<std::vector<float>> scales = {}; // set if they are an attribute
+  std::optional<float> extrapolation = {};       // value outside the input, in mode tf_crop_and_resize
 };
 
-/// The scaling of one dimension.
+/// The scaling of one dimension from `from` to `to` elements.
 struct Scaled {
   std::int64_t from = 1, to = 1;
   float scale = 1;
-  float start = 0, end = 1; // the region of tf_crop_and_resize
+  float start = 0, end = 1; // region of tf_crop_and_resize
 
   [[nodiscard]] bool same(const ResizeRule& rule) const {
     return from == to && scale == 1 && (!rule.extrapolation || (start == 0 && end == 1));
@@ -98,7 +98,8 @@ float cubic_weight(float x, float a) {
   return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0.0F;
 }
 
-/// Returns the taps for linear (2), cubic (4) or antialiased (more) interpolation, on both sides of each position.
+/// Returns the taps of an interpolation and their weights for each output: 2 taps for linear, 4 for cubic, more for
+/// antialiased interpolation. Half of them are on each side of the position.
 Resample many_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
   const bool cubic = rule.mode == ResizeRule::Mode::cubic;
   const float scale = rule.antialias ? std::min(d.scale, 1.0F) : 1.0F;
@@ -143,7 +144,7 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
   return node.emit(std::move(resample), {x}, shape);
 }
 
-/// Replaces elements outside the input by the extrapolation value, in this dimension.
+/// Returns `y` with the extrapolation value wherever the position along this dimension is outside the input.
 TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d, TensorId y, const Shape& shape,
                       std::size_t axis) {
   Shape line(shape.size(), 1);
@@ -166,7 +167,8 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
     return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
   }
   const auto type = node.element_type(0);
-  // Nearest interpolation gathers integers. Blends of integers are computed in floats and truncated.
+  // Nearest interpolation of integers gathers the integers themselves. Blends of integers are computed in floats and
+  // truncated.
   const bool takes = is_integer(type) && rule.mode == ResizeRule::Mode::nearest && !rule.extrapolation;
   auto x = takes ? node.tensor(0) : node.cast(node.tensor(0), ElementType::float32);
   const bool images = !takes && shape.size() == 4 && dimensions[0].same(rule) && dimensions[1].same(rule);
@@ -245,7 +247,8 @@ ResizeRule::Mode mode_of(NodeContext& node, const std::vector<std::string>& know
                            : ResizeRule::Mode::linear;
 }
 
-/// Deprecated since opset 10, but some exporters still write it. Resize of opset 10 is equal.
+/// Lowers Upsample, which is deprecated since opset 10, but still written by some exporters. It is the same as Resize
+/// of opset 10.
 void upsample(NodeContext& node) {
   ResizeRule rule;
   rule.mode = mode_of(node, {"nearest", "linear"});
@@ -279,7 +282,7 @@ void resize(NodeContext& node) {
 
 // ---- Pad ----
 
-/// Returns the source of index i of a padded dimension.
+/// Returns the input index that index i of a padded dimension copies.
 std::int64_t mirrored(const std::string& mode, std::int64_t i, std::int64_t size) {
   if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
   if (mode == "wrap") return ((i % size) + size) % size;
@@ -293,7 +296,7 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// Removes what negative paddings crop, and sets those to 0.
+/// Crops x by the negative paddings, and sets those paddings to 0.
 TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Padding>& pads) {
   View view{0, dense_strides(shape)};
   const auto from = shape;
@@ -306,7 +309,7 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
   return shape == from ? x : node.emit(std::move(view), {x}, shape);
 }
 
-/// Returns a Pad with the padding value. The caller sets the position.
+/// Returns a Pad with the node's padding value. The caller sets the position.
 Pad padding(NodeContext& node) {
   Pad pad;
   if (node.opset() < 11) {
@@ -384,7 +387,8 @@ void grid_sample(NodeContext& node) {
   node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, std::move(shape)));
 }
 
-/// Returns evenly spaced positions in [-1, 1] in homogeneous coordinates, the last dimension first: [places, rank + 1].
+/// Returns evenly spaced positions in [-1, 1] in homogeneous coordinates, with the last dimension first: [places, rank
+/// + 1].
 std::vector<float> even_places(const Shape& sizes, bool corners) {
   std::vector<float> places;
   Shape index(sizes.size(), 0);
@@ -402,7 +406,7 @@ std::vector<float> even_places(const Shape& sizes, bool corners) {
   return places;
 }
 
-/// Multiplies the evenly spaced positions by the matrix of each batch element.
+/// Lowers AffineGrid: multiplies the evenly spaced positions by the matrix of each batch element.
 void affine_grid(NodeContext& node) {
   const auto size = node.checked(node.ints(1, "the size"));
   node.require(size.size() == 4 || size.size() == 5, "its size has not 4 or 5 dimensions");
@@ -430,7 +434,7 @@ void region_align(NodeContext& node) {
     node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
                      std::to_string(RegionAlign::max_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
-  // Before opset 16 the attribute does not exist, and the positions are those of output_half_pixel.
+  // Before opset 16 the attribute does not exist, and positions follow the rule output_half_pixel.
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",
                                                   {"half_pixel", "output_half_pixel"}) == "half_pixel";
   const auto height = node.attribute<std::int64_t>("output_height", 1),

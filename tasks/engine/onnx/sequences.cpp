@@ -1,5 +1,5 @@
-// Sequences of tensors: lists that exporters build and take apart, also in unrolled loops. The length and the tensors
-// of a sequence must be known when the model is loaded; kernels never receive one.
+// Sequences of tensors, which are lists that exporters build and take apart, also in unrolled loops. The length and the
+// tensors of a sequence must be known when the model is loaded. Kernels never receive a sequence.
 #include "tasks/engine/onnx/control_flow.hpp"
 #include "tasks/engine/onnx/operators.hpp"
 
@@ -8,8 +8,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns the position that input `input` holds, or `absent` if it is omitted. Negative positions count from the end.
-/// `positions` is the number of valid positions.
+/// Returns the position in a sequence of `size` elements that input `input` holds, or `absent` if the node omits the
+/// input. Negative positions count from the end. `positions` is the number of valid positions.
 std::ptrdiff_t position(NodeContext& node, std::size_t input, std::ptrdiff_t size, std::ptrdiff_t positions,
                         std::ptrdiff_t absent) {
   std::int64_t at = absent;
@@ -69,7 +69,7 @@ void concatenate(NodeContext& node) {
   node.become("Concat", std::move(parts), {{"axis", axis}});
 }
 
-/// Returns the length of each part of a dimension of `size`.
+/// Returns the lengths of the parts into which the node splits a dimension of `size`.
 std::vector<std::int64_t> part_lengths(NodeContext& node, std::int64_t size) {
   if (!node.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(size), 1);
   const auto& given = node.ints(1, "the split");
@@ -109,7 +109,7 @@ void split(NodeContext& node) {
   node.set_sequence(std::move(sequence));
 }
 
-/// An Optional with a value is represented by the value itself.
+/// Lowers Optional. An ONNX optional with a value is represented by the value itself.
 void optional(NodeContext& node) {
   node.ignore_attribute("type");
   if (node.inputs() == 0) node.set_output(Absent{});

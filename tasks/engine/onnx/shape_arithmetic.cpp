@@ -1,4 +1,4 @@
-// Shape arithmetic on values known at load: integers of any rank, and floats of rank 0 or 1.
+// Shape arithmetic on values that are known at load: integers of any rank, and floats of rank 0 or 1.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -30,7 +30,7 @@ template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
-/// Converts values to the form that a constant stores.
+/// Converts values to the form in which a constant stores them.
 std::vector<float> typed(std::vector<float> values, ElementType) { return values; }
 Integers typed(const std::vector<std::int64_t>& values, ElementType type) { return {values, type}; }
 
@@ -122,7 +122,7 @@ template <class T> void evaluate_concat(NodeContext& node) {
   set_list(node, std::move(result));
 }
 
-/// Evaluates Squeeze, Unsqueeze, Reshape and Identity. The result may have any shape.
+/// Evaluates Squeeze, Unsqueeze, Reshape and Identity, which keep all elements. The result may have any shape.
 template <class T> void evaluate_rename(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto& type = node.type();

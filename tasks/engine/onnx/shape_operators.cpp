@@ -80,8 +80,8 @@ void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t outp
 
 void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape(0))); }
 
-/// Returns the given sizes, or those of equal parts. From opset 18 on num_outputs is given and the last part may be
-/// smaller.
+/// Returns the sizes of the parts of a Split: the given sizes, or equal ones. From opset 18 on, num_outputs is given
+/// and the last part may be smaller.
 std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
   const auto parts = static_cast<std::int64_t>(node.outputs());
   std::vector<std::int64_t> sizes;
@@ -139,7 +139,7 @@ void concat(NodeContext& node) {
   node.set_output(node.emit(Concat{axis}, std::move(inputs), std::move(shape)));
 }
 
-/// Adds a constant. An unsupported constant is refused only if a node reads it.
+/// Lowers Constant. An unsupported constant is refused only if a node reads it.
 void constant(NodeContext& node) {
   for (const char* tensor : {"value", "sparse_value"}) {
     if (const auto* why = node.why_unreadable(tensor)) {

@@ -7,9 +7,9 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns the elements that start, end and step of Slice select from a dimension of `size`.
+/// Returns the elements of a dimension of `size` that a Slice with this start, end and step selects.
 Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  // Counts negative values from the end, and clamps to [-1, size].
+  // Counts a negative value from the end, and clamps the result to [-1, size].
   const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); };
   Cut cut{from_end(start), std::clamp(step, -size - 1, size + 1), 0};
   if (cut.step > 0) {

@@ -9,41 +9,43 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Returns the axes from input 1 if this opset passes them there, else from the attribute.
+/// Returns the axes from input 1 if the node's opset passes them as an input, otherwise from the attribute.
 [[nodiscard]] std::vector<std::int64_t> axes_of(NodeContext& node);
-/// Returns `given`, counted from the front and without duplicates, or all axes of `rank` dimensions if `given` is null.
+/// Returns the axes `given` as indices from the front, without duplicates. Returns all axes of `rank` dimensions if
+/// `given` is null.
 [[nodiscard]] std::vector<std::size_t> named_axes(NodeContext& node, std::size_t rank,
                                                   const std::vector<std::int64_t>* given);
 
-/// Returns the shape that Reshape requests for an input of shape `x`: 0 copies a dimension, -1 takes the remaining
-/// elements.
+/// Returns the shape that a Reshape with the sizes `request` makes of shape `x`. A size of 0 copies the dimension, and
+/// -1 stands for the size that the remaining elements need.
 [[nodiscard]] Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& request);
 [[nodiscard]] Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes);
 [[nodiscard]] Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes);
 
-/// The range that Slice takes of one dimension.
+/// The range of one dimension that a Slice selects.
 struct Cut {
   std::int64_t start = 0, step = 1, count = 0;
 };
-/// Returns one range for each dimension of a Slice of `x`.
+/// Returns the selected range of each dimension for a Slice of a tensor of shape `x`.
 [[nodiscard]] std::vector<Cut> cuts_of(NodeContext& node, const Shape& x);
 
-/// Returns indices into a dimension of `size`; negative ones count from the end. Refuses indices outside.
+/// Returns indices into a dimension of `size`. Negative indices count from the end. Refuses indices outside of the
+/// dimension.
 [[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, std::vector<std::int64_t> indices,
                                                         std::int64_t size);
 
 /// Returns the target type of Cast.
 [[nodiscard]] ElementType cast_target(NodeContext& node);
-/// Returns the ONNX name of an onnx.TensorProto.DataType.
+/// Returns the ONNX name of a value of onnx.TensorProto.DataType.
 [[nodiscard]] std::string type_name(std::int64_t data_type);
-/// Returns the engine's type for ONNX elements in inputs, outputs and constants, or nullopt if it is not supported.
-/// BFLOAT16, which neither C++ nor .npy has, is read as float32 with the low bits zero.
+/// Returns the engine's type for elements of an ONNX type, or nullopt if the type is not supported. BFLOAT16 becomes
+/// float32 with zeros in the low bits, because neither C++ nor .npy has it.
 [[nodiscard]] std::optional<ElementType> element_type(std::int64_t data_type);
 inline constexpr const char* supported_types =
     "FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
-/// Returns the type that an attribute names.
+/// Returns the element type that an attribute names.
 [[nodiscard]] ElementType data_type(NodeContext& node, const char* attribute);
-/// Returns the shape that NumPy broadcasts both shapes to.
+/// Returns the shape to which NumPy broadcasts both shapes.
 [[nodiscard]] Shape broadcast(NodeContext& node, const Shape& a, const Shape& b);
 /// Returns the product of the dimensions [first, last).
 [[nodiscard]] std::int64_t product(const Shape& shape, std::size_t first, std::size_t last);

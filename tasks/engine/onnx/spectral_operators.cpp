@@ -1,4 +1,4 @@
-// Fourier transforms of known length, as products with a constant matrix of sines and cosines.
+// Lowers Fourier transforms of known length to products with a constant matrix of sines and cosines.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -11,14 +11,14 @@ namespace {
 constexpr std::int64_t max_terms = std::int64_t{1} << 24; // elements of the matrix
 
 struct Transform {
-  std::int64_t samples = 0, parts = 1; // samples of a signal; parts: 1 real, 2 complex
-  std::int64_t length = 0;             // the signal is cut or zero-padded to this length
+  std::int64_t samples = 0, parts = 1; // number of samples of a signal; parts: 1 for real, 2 for complex
+  std::int64_t length = 0;             // signals are cut or zero-padded to this length
   bool inverse = false, one_sided = false;
 
   [[nodiscard]] std::int64_t bins() const { return one_sided ? length / 2 + 1 : length; }
 };
 
-/// Returns the transform as a matrix [samples, parts, bins, 2].
+/// Returns the transform as a constant matrix of shape [samples, parts, bins, 2].
 TensorId matrix_of(NodeContext& node, const Transform& transform) {
   const auto [samples, parts, length, inverse, one_sided] = transform;
   const auto bins = transform.bins();
@@ -41,7 +41,7 @@ TensorId matrix_of(NodeContext& node, const Transform& transform) {
   return node.constant({samples, parts, bins, 2}, std::move(values));
 }
 
-/// Transforms signals in rows [count, samples * parts] to [count, bins * 2].
+/// Transforms signals, which are the rows of a matrix [count, samples * parts]. Returns a matrix [count, bins * 2].
 TensorId transformed(NodeContext& node, TensorId rows, std::int64_t count, TensorId matrix,
                      const Transform& transform) {
   const auto terms = transform.samples * transform.parts, results = transform.bins() * 2;
@@ -85,7 +85,7 @@ void fourier_transform(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {back}, std::move(shape)));
 }
 
-/// Transforms each frame of a signal, multiplied by a window.
+/// Lowers STFT, which transforms each frame of a signal, multiplied by a window.
 void short_time_transform(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() == 2 || (x.size() == 3 && x[2] <= 2), "its signal is not [batch, length, 1 or 2]");
