@@ -1,4 +1,4 @@
-// Memory aligned to cache lines of 64 bytes, with indeterminate initial content.
+// Allocates memory that is aligned to cache lines of 64 bytes. Its initial content is indeterminate.
 #pragma once
 
 #include <cstddef>

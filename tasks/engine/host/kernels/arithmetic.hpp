@@ -1,5 +1,5 @@
-// Scalar arithmetic on tensor elements, defined for every operand: integers modulo 2^n, and a total order of floats
-// that includes NaN.
+// Scalar arithmetic on tensor elements that is defined for every operand: integers are computed modulo 2^n, and floats
+// have a total order that includes NaN.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -12,13 +12,13 @@
 
 namespace rtexec::tasks::kernels {
 
-/// True if a precedes b in ascending order. NaN follows every number and equals NaN, as in NumPy.
+/// True if a precedes b in ascending order. NaN is behind every number and equal to NaN, as in NumPy.
 template <class T> [[nodiscard]] constexpr bool precedes(T a, T b) noexcept {
   if constexpr (std::is_floating_point_v<T>) return b != b ? a == a : a < b;
   else return a < b;
 }
 
-/// An unsigned type whose arithmetic does not promote to int.
+/// An unsigned type of the size of T, or of 32 bits if T is smaller: its arithmetic does not promote to int.
 template <std::integral T> using Unsigned = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
 
 /// Calls f on both operands as unsigned integers, and returns the result modulo 2^n.
@@ -29,7 +29,7 @@ template <std::integral T> [[nodiscard]] constexpr T negated(T a) noexcept {
   return modular<T>(0, a, [](auto p, auto q) { return p - q; });
 }
 
-/// Returns the quotient rounded towards zero. x / 0 is 0, as in NumPy.
+/// Returns the quotient, rounded towards zero. x / 0 is 0, as in NumPy.
 template <std::integral T> [[nodiscard]] constexpr T quotient(T a, T b) noexcept {
   if (b == 0) return 0;
   if (std::is_signed_v<T> && b == static_cast<T>(-1)) return negated(a);
@@ -45,7 +45,8 @@ template <std::integral T> [[nodiscard]] constexpr T modulo(T a, T b) noexcept {
   const T rest = remainder(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
 }
-/// Computes the power by repeated squaring. A negative exponent gives the truncated reciprocal.
+/// Returns base to the power of exponent, by repeated squaring. A negative exponent gives the reciprocal, truncated to
+/// an integer.
 template <std::integral T> [[nodiscard]] constexpr T power(T base, T exponent) noexcept {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -65,14 +66,15 @@ template <std::integral T> [[nodiscard]] constexpr T shifted_left(T value, T by)
   if (by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T)) return 0;
   return static_cast<T>(static_cast<Unsigned<T>>(value) << static_cast<unsigned>(by));
 }
-/// Shifts arithmetically. A negative shift, or one by the number of bits or more, fills all bits with the sign.
+/// Returns the value, arithmetically shifted to the right. A negative shift, or one by the number of bits or more,
+/// fills all bits with the sign.
 template <std::integral T> [[nodiscard]] constexpr T shifted_right(T value, T by) noexcept {
   const bool all = by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T);
   if (all) return static_cast<T>(value < 0 ? -1 : 0);
   return static_cast<T>(value >> static_cast<unsigned>(by));
 }
 
-/// Truncates towards zero and saturates at the range of T. NaN becomes 0.
+/// Returns the value truncated towards zero, saturated at the range of T. NaN becomes 0.
 template <std::integral T> [[nodiscard]] constexpr T truncated(float value) noexcept {
   constexpr float below = static_cast<float>(std::numeric_limits<T>::min());
   constexpr float above = static_cast<float>(std::numeric_limits<T>::max()); // rounded up if T has more bits

@@ -1,5 +1,5 @@
-// Attention over a few queries at a time, with one column of scores for each query. All columns are normalised
-// together, and the second product reads them in this layout.
+// Attention over a few queries at a time. The scores of one query form a column, and all columns are normalised
+// together. The second product (softmax times values) reads the scores in this layout.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiles.hpp"
@@ -11,7 +11,7 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// A matrix in strips of rows, the layout in which tiles read their first operand. In a strip the rows are interleaved.
+/// A matrix in strips of rows, the layout in which tiles read their first operand. The rows of a strip are interleaved.
 struct RowStrips {
   std::int64_t rows, depth;
   std::int64_t width = balanced_block(rows, tile_shape().rows);
@@ -71,11 +71,11 @@ class AttentionStep final : public Step {
  private:
   struct Work {
     float* scores;  // [key][query]
-    float* queries; // one strip
-    float* most;    // largest score of each query
-    float* total;   // sum of each query's exponentials, then its reciprocal
+    float* queries; // the queries, as one strip
+    float* most;    // the largest score of each query
+    float* total;   // the sum of each query's exponentials, then its reciprocal
     float *keys, *values;
-    float* mask; // in the layout of `scores`
+    float* mask; // the mask, in the layout of `scores`
   };
 
   AttentionStep(const Attention& attention, const Shape& q, const Shape& v)
@@ -126,7 +126,7 @@ class AttentionStep final : public Step {
       accumulate(work.scores + key * width_, work.mask + key * width_, 1.0F, static_cast<std::size_t>(queries));
   }
 
-  /// Replaces scores by their exponentials, and computes the factor that normalises each query's result.
+  /// Replaces scores by their exponentials, and computes the factor that normalises the result of each query.
   void normalise(const Work& work) const noexcept {
     const auto n = static_cast<std::size_t>(n_), width = static_cast<std::size_t>(width_);
     maxima(work.most, work.scores, width, n);
@@ -138,7 +138,7 @@ class AttentionStep final : public Step {
 
   Attention a_;
   std::int64_t m_, d_, n_, e_, batch_;
-  std::int64_t block_, width_; // queries at once; distance between the scores of two keys
+  std::int64_t block_, width_; // number of queries at once; distance between the scores of two keys
   RowStrips keys_;
   ColumnStrips values_;
   Shape mask_shape_;

@@ -1,4 +1,4 @@
-// Activations that clamp their input: kernels apply them to sums in registers.
+// Activations that clamp their input to two bounds. Kernels apply them to sums that are still in registers.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// y = x clamped to [low, high]. NaN stays NaN.
+/// The bounds of y = x clamped to [low, high]. NaN stays NaN.
 struct Bounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };

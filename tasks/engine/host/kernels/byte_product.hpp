@@ -1,5 +1,5 @@
-// Exact products of byte matrices. Blocks are multiplied as floats, which represent their sums exactly, and accumulated
-// as integers.
+// Exact products of matrices of bytes. Blocks are multiplied as floats, whose sums are exact if few enough terms are
+// added. The sums of blocks are accumulated as integers.
 #pragma once
 
 #include "tasks/engine/host/kernels/elementwise.hpp"
@@ -17,9 +17,9 @@ struct TermRange {
   std::int64_t first, count;
 };
 
-/// Divides the terms of sums of (constant * number from -255 to 255) into as few ranges as possible. Within a range,
-/// floats represent the sum exactly, in any order of addition. magnitude(sum, term) returns the magnitude of the term's
-/// constants, at most 2^40. Returns no range if a single term is too large.
+/// Divides the terms of sums into as few ranges as possible. Each term is a constant times a number from -255 to 255.
+/// Within a range floats represent the sum exactly, in any order of addition. magnitude(sum, term) returns the
+/// magnitude of a term's constants, at most 2^40. Returns no range if a single term is too large.
 template <class Magnitude>
 std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magnitude magnitude) {
   constexpr std::int64_t max_sum = (std::int64_t{1} << 24) / 255;
@@ -40,7 +40,7 @@ std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magni
   return ranges;
 }
 
-/// y [m, n] = a [m, k] b [k, n] modulo 2^32, for elements from -255 to 255.
+/// Computes y [m, n] = a [m, k] b [k, n] modulo 2^32, for elements of a and b from -255 to 255.
 class ByteProduct {
  public:
   ByteProduct(std::int64_t m, std::int64_t n, std::int64_t k) : m_(m), n_(n), k_(k) {
@@ -65,7 +65,8 @@ class ByteProduct {
 
   using Range = TermRange;
 
-  /// Computes y. fill_a(to, rows, depth) and fill_b(to, depth, columns) write that part of a and b as dense floats.
+  /// Computes y. fill_a(to, rows, depth) writes a part of a as dense floats, and fill_b(to, depth, columns) a part of
+  /// b.
   template <class FillA, class FillB>
   void run(std::uint32_t* y, float* workspace, FillA fill_a, FillB fill_b) const noexcept {
     float *const strips = workspace, *const tiles = strips + strips_, *const a = tiles + tiles_;
@@ -89,7 +90,7 @@ class ByteProduct {
     });
   }
 
-  /// Copies a part of a matrix as floats. Rows of the matrix are `pitch` elements apart.
+  /// Copies a part of a matrix and converts it to floats. Rows of the matrix are `pitch` elements apart.
   static void widen(float* to, const std::int16_t* from, std::int64_t pitch, const Range& rows,
                     const Range& columns) noexcept {
     for (auto row = rows.first; row < rows.first + rows.count; ++row, to += columns.count)
@@ -97,8 +98,8 @@ class ByteProduct {
   }
 
  private:
-  static constexpr std::int64_t block = 1024;    // rows and columns
-  static constexpr std::int64_t max_depth = 256; // 256 * 255^2 < 2^24
+  static constexpr std::int64_t block = 1024;    // rows and columns of a block
+  static constexpr std::int64_t max_depth = 256; // 256 * 255^2 < 2^24, so floats are exact
 
   template <class F> static void each_block(std::int64_t size, std::int64_t step, F f) {
     for (std::int64_t first = 0; first < size; first += step) f(Range{first, std::min(step, size - first)});

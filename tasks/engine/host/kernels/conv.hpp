@@ -1,6 +1,7 @@
 // Convolution algorithms, each as a step: matrix products (im2col), Winograd's minimal filtering, interleaved channels
-// for depthwise convolutions, and direct convolution for groups of few channels. All share the geometry and the
-// epilogue (bias, residual, activation), which is applied to sums in registers or while the output is in cache.
+// for depthwise convolutions, and direct convolution for groups of few channels. All share the description of the
+// geometry and the epilogue (bias, residual, activation). The epilogue is applied to sums in registers, or while the
+// output is in cache.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -16,7 +17,7 @@ struct ConvGeometry {
   std::int64_t batch = 1, groups = 1;
   std::int64_t in_channels = 1, in_h = 1, in_w = 1;
   std::int64_t out_channels = 1, out_h = 1, out_w = 1;
-  bool bias = false, residual = false; // the operands present after x and weights, in this order
+  bool bias = false, residual = false; // true: the operand is present behind x and weights; bias first
   Activation activation;
 
   [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }
@@ -28,7 +29,7 @@ struct ConvGeometry {
 
 [[nodiscard]] ConvGeometry conv_geometry(const Graph& graph, const Node& node);
 
-/// The operands of a convolution by role.
+/// The operands of a convolution, named by their role.
 struct ConvOperands {
   ConvOperands(const ConvGeometry& g, const Operands& o)
       : x(o.input(0)),
@@ -47,24 +48,23 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
-/// Chooses the algorithm. `exact` excludes algorithms with fractions, so that sums of integers are exact if floats
-/// represent them.
+/// Chooses the algorithm and returns its step. `exact` excludes algorithms that compute with fractions. Sums of
+/// integers are then exact as long as floats represent them.
 [[nodiscard]] std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact = false);
 
-/// Computes any convolution as products of the weights with panels of input windows (im2col).
+/// Returns a step for any convolution: products of the weights with panels of input windows (im2col).
 [[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
 
-/// F(2x2, 3x3) for 3x3 windows, stride 1 and one group: 2.25 times fewer multiplications. Lavin and Gray, "Fast
-/// Algorithms for Convolutional Neural Networks", 2015, section 4.1.
-/// Convolutional Neural Networks", 2015, section 4.1.
+/// Winograd's F(2x2, 3x3), for 3x3 windows, stride 1 and one group. It needs 2.25 times fewer multiplications. Lavin
+/// and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.1.
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry);
 
-/// Depthwise convolutions with square windows of common sizes.
+/// Depthwise convolution with square windows of common sizes. Each lane of a vector register computes one channel.
 [[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_lanes_conv(const ConvGeometry& geometry);
 
-/// Groups of few channels (including depthwise), for which a matrix product is too narrow.
+/// Direct convolution for groups of few channels (including depthwise), which are too narrow for a matrix product.
 [[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry);
 

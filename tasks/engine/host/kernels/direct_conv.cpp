@@ -10,20 +10,20 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr int channels_at_once = 4;
-constexpr std::int64_t max_channels = 16, max_pairs = 256; // in a group: with more, matrix products win
-constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // limit the padded copy of the input
-constexpr std::int64_t band_floats = 4096; // of inputs at once, which stay in the level 1 cache
-constexpr std::int64_t max_groups = 8;     // computed at once
-constexpr std::int64_t min_rows = 16;      // output rows in a band
-constexpr std::int64_t slack = 4 * lanes;  // space after data that is accessed in whole vectors
+constexpr std::int64_t max_channels = 16, max_pairs = 256; // of a group: for more of them, matrix products are faster
+constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // limit the padded input copy
+constexpr std::int64_t band_floats = 4096; // of inputs at once, which then stay in the level 1 cache
+constexpr std::int64_t max_groups = 8;     // groups that are computed at once
+constexpr std::int64_t min_rows = 16;      // minimum number of output rows in a band, if the picture has as many
+constexpr std::int64_t slack = 4 * lanes;  // space behind data that is accessed in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
   std::int64_t count;
 };
 
-/// y[j][i] = sum over inputs and taps of weights[j][input][tap] * x[input * plane + offsets[tap] + i], for `channels`
-/// outputs j and `vectors` of i.
+/// Computes y[j][i] for `channels` outputs j and `vectors` vectors of pixels i. y[j][i] is the sum over inputs and taps
+/// of weights[j][input][tap] * x[input * plane + offsets[tap] + i].
 template <std::size_t channels, std::size_t vectors>
 RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int64_t plane, const Taps& taps,
                                   const float* weights, float* y, std::int64_t pitch_y) {
@@ -43,14 +43,15 @@ RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int6
     for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
 }
 
-/// The number of adjacent vectors of sums, limited by the registers. With AVX-512 a register is as wide as a vector.
+/// The number of adjacent vectors of sums, which the number of registers limits. With AVX-512 a register is as wide as
+/// a vector.
 #if defined(__aarch64__)
 constexpr std::size_t across = 1;
 #else
 constexpr std::size_t across = 2;
 #endif
 
-/// Computes enough sums at once to hide the latency of each addition.
+/// Computes `channels` outputs of n pixels, so many sums at once that they hide the latency of each addition.
 RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
                                 const Taps& taps, const float* weights, float* y, std::int64_t pitch_y,
                                 std::int64_t n) noexcept {
@@ -70,7 +71,7 @@ RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int6
 }
 
 /// Computes `rows` rows of `vectors` adjacent output vectors of one channel, for 3x3, 5x5 or 7x7 taps. Each input row
-/// is read once for all of them.
+/// is read once for all of these rows.
 template <std::size_t kernel, std::size_t rows, std::size_t vectors>
 RTEXEC_INLINE void convolve_block(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
                                   float* y, std::int64_t pitch_y) {
@@ -113,7 +114,7 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
   if (rows > 0) convolve_rows<kernel, 1>(x, width, offsets, weights, y, pitch_y, columns);
 }
 
-/// True if there are so few channels that a panel of windows would be reused too little.
+/// True if there are so few channels that matrix multiplication would use each panel of input windows too rarely.
 bool is_thin(const ConvGeometry& g) {
   const auto in = g.group_in(), out = g.group_out();
   if (g.groups > 1) return in * out <= max_pairs;
@@ -134,7 +135,7 @@ RTEXEC_VECTORISED void convolve_shared(std::int64_t kernel, const float* x, std:
   else convolve_band<7>(x, width, offsets, weights, y, pitch_y, columns, rows);
 }
 
-/// Half a vector, for rows that are not longer.
+/// Half a vector, for rows that are not longer than that.
 using Half = float __attribute__((vector_size(32)));
 constexpr std::int64_t half = lanes / 2;
 
@@ -155,19 +156,19 @@ RTEXEC_INLINE void copy_rows_by(float* to, std::int64_t pitch_to, const float* f
     }
 }
 
-/// Copies rows in whole vectors. The next row overwrites the excess of a row; nothing beyond the last row is read or
-/// written.
+/// Copies rows in whole vectors. What a vector writes behind the end of a row is overwritten by the next row. Nothing
+/// beyond the last row is read or written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t width, std::int64_t rows) noexcept {
   if (width <= half) copy_rows_by<Half>(to, pitch_to, from, pitch_from, width, rows);
   else copy_rows_by<Vector>(to, pitch_to, from, pitch_from, width, rows);
 }
 
-/// Rows of a picture, and the pitch of their destination.
+/// Rows of a picture that are to be copied, and the distance between rows at the destination.
 struct Rows {
   const float* from;
   std::int64_t pitch_from, width, count;
-  const float* end; // end of the picture, and of valid reads
+  const float* end; // end of the picture, up to which memory may be read
   std::int64_t pitch_to;
 };
 
@@ -186,13 +187,14 @@ template <class V> RTEXEC_INLINE void pad_rows_by(float* to, const Rows& rows, s
   }
 }
 
-/// Copies rows. Writes zeros from column `kept` to the next row, at most one vector of them.
+/// Copies rows. In each row it writes zeros from column `kept` on, one vector of them, which may reach into the next
+/// row.
 RTEXEC_VECTORISED void pad_rows(float* to, const Rows& rows, std::int64_t kept) noexcept {
   if (rows.width <= half && rows.pitch_to - kept <= half) pad_rows_by<Half>(to, rows, kept);
   else pad_rows_by<Vector>(to, rows, kept);
 }
 
-/// Like pad_rows(), but separates the elements: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
+/// Copies rows like pad_rows(), but separates the elements: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
 RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float* to_odd, std::int64_t kept_odd,
                                   const Rows& rows) noexcept {
   const float* from = rows.from;
@@ -209,15 +211,15 @@ RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float*
   }
 }
 
-/// A direct convolution. The padded input is divided into stride_h * stride_w phases, so that every tap reads
-/// contiguous floats for any stride. Rows follow each other without a gap: outputs are computed as one long line, with
-/// a few unused ones between the rows.
+/// A direct convolution. The padded input is divided into stride_h * stride_w phases: a phase holds every stride-th row
+/// and column. So every tap reads contiguous floats for any stride. Rows follow each other without a gap: outputs are
+/// computed as one long line, in which a few outputs between the rows are not used.
 class DirectConv final : public Step {
  public:
   explicit DirectConv(const ConvGeometry& geometry) : g_(geometry) {
     const auto& w = g_.window;
     const auto reach_h = (w.kernel_h - 1) * w.dilation_h, reach_w = (w.kernel_w - 1) * w.dilation_w;
-    // With stride 1 the margin after a row is also the one before the next.
+    // With stride 1, the margin behind a row also serves as the margin before the next row.
     width_ = w.stride_w == 1 ? g_.in_w + std::max(w.pad_left, w.pad_right) : g_.out_w + reach_w / w.stride_w;
     const auto phases = w.stride_h * w.stride_w;
     rows_ = band_floats / (g_.group_in() * phases * width_) - reach_h / w.stride_h;
@@ -231,7 +233,7 @@ class DirectConv final : public Step {
                            v / w.stride_w);
       }
     shares_rows_ = shares_rows(g_);
-    // Rows of one vector may be contiguous: the next row overwrites the excess.
+    // Rows of at most one vector may be contiguous: the next row overwrites the excess of a row.
     pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
     line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes) + slack;
     if (g_.group_in() == 1 && g_.group_out() == 1)
@@ -245,7 +247,7 @@ class DirectConv final : public Step {
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
-    std::fill_n(o.workspace, planes() * plane_ + slack, 0.0F); // margins stay zero
+    std::fill_n(o.workspace, planes() * plane_ + slack, 0.0F); // the margins stay zero
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t group = 0; group < g_.groups; group += groups_at_once_)
         for (std::int64_t row = 0; row < g_.out_h; row += rows_) {
@@ -256,11 +258,11 @@ class DirectConv final : public Step {
   }
 
  private:
-  /// Returns the number of padded channels held at once.
+  /// Returns the number of padded input channels that are held at once.
   [[nodiscard]] std::int64_t planes() const { return g_.group_in() * groups_at_once_; }
 
-  /// Computes several groups of one channel each. Loads of data stored some time ago are faster than loads of data just
-  /// stored in pieces of other sizes.
+  /// Computes several groups of one channel each. Each of the three stages processes all groups before the next stage
+  /// begins, because data that was just stored in parts of other sizes loads slowly.
   void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
                     std::int64_t rows) const noexcept {
     float* lines = o.workspace + planes() * plane_ + slack;
@@ -309,12 +311,13 @@ class DirectConv final : public Step {
       finish(g_.activation, o.y + at, line + row * pitch_, bias, o.residual + at, static_cast<std::size_t>(g_.out_w));
   }
 
-  /// Divides the padded input: phase (p, q) at (r, c) is its element ((row + r) * stride_h + p, c * stride_w + q).
+  /// Divides the padded input into phases. The element (r, c) of phase (p, q) is element ((row + r) * stride_h + p, c *
+  /// stride_w + q) of the padded input.
   void split_phases(float* out, const float* x, std::int64_t row) const noexcept {
     const auto& w = g_.window;
     const auto height = (phase_ - slack) / width_;
     for (std::int64_t p = 0; p < w.stride_h; ++p, out += w.stride_w * phase_) {
-      const auto above = w.pad_top - p - row * w.stride_h; // rows of padding
+      const auto above = w.pad_top - p - row * w.stride_h; // rows of padding above
       const auto first = std::min(above <= 0 ? 0 : (above + w.stride_h - 1) / w.stride_h, height);
       const auto from = first * w.stride_h - above;
       const auto count = std::clamp<std::int64_t>((g_.in_h - from + w.stride_h - 1) / w.stride_h, 0, height - first);
@@ -328,12 +331,12 @@ class DirectConv final : public Step {
     }
   }
 
-  /// Divides columns into all phases, the first of which begins at `out`.
+  /// Copies rows and divides their columns into all phases. The first phase begins at `out`.
   void split_columns(float* out, const Rows& rows) const noexcept {
     const auto stride = g_.window.stride_w, left = g_.window.pad_left;
     if (stride == 1) return pad_rows(out + left, rows, std::min(g_.in_w, width_ - left));
     if (stride == 2) {
-      const auto even = left / 2, odd = (left + 1) / 2; // destination column of the first even and odd column
+      const auto even = left / 2, odd = (left + 1) / 2; // destination of the first even and odd column
       return split_rows(out + left % 2 * phase_ + even, std::min((g_.in_w + 1) / 2, width_ - even),
                         out + (left + 1) % 2 * phase_ + odd, std::min(g_.in_w / 2, width_ - odd), rows);
     }
@@ -346,15 +349,15 @@ class DirectConv final : public Step {
   }
 
   ConvGeometry g_;
-  std::int64_t width_ = 0;   // floats in a row of a phase
+  std::int64_t width_ = 0;   // floats of a row of a phase
   std::int64_t phase_ = 0;   // floats from one phase to the next
   std::int64_t plane_ = 0;   // floats of all phases of a channel
-  bool shares_rows_ = false; // output rows share the input rows that are read
+  bool shares_rows_ = false; // true: each input row is read once for several output rows
   std::int64_t rows_ = 0;    // output rows in a band
   std::int64_t pitch_ = 0;   // floats from one output row to the next
   std::int64_t line_ = 0;    // floats for the outputs of a channel, including those between rows
   std::int64_t groups_at_once_ = 1;
-  std::vector<std::int64_t> offsets_; // of each tap
+  std::vector<std::int64_t> offsets_; // offset of each tap
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Element functions in a form that compilers vectorise.
+// Functions of one element, in a form that compilers vectorise.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -10,16 +10,17 @@
 
 namespace rtexec::tasks::kernels {
 
-/// e^x = 2^n e^r, with n as the low bits of a float.
+/// The parts of e^x = 2^n e^r: e^r and n. n is not converted to an integer; it is in the low bits of a float's bit
+/// pattern.
 struct Exponential {
   float e_r;
-  std::int32_t n; // in the low bits; the high bits hold those of `rounder`
+  std::int32_t n; // n is in the low bits; the high bits are those of `rounder`
 };
 
 /// Splits x = n ln 2 + r and evaluates a polynomial in r (Cephes expf), for x from -110 to 90.
 RTEXEC_INLINE Exponential exponential_parts(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it holds the nearest integer in its low bits
   const float shifted = x * log2_e + rounder;
   const float n = shifted - rounder;
   const float r = x - n * ln2_high - n * ln2_low;
@@ -32,19 +33,20 @@ RTEXEC_INLINE Exponential exponential_parts(float x) {
   return {p * r * r + r + 1.0F, std::bit_cast<std::int32_t>(shifted)};
 }
 
-/// e^x within 2 units in the last place. 2^n is applied as two factors, so that results may be subnormal or infinite.
+/// Returns e^x within 2 units in the last place. 2^n is applied as two factors, so that results may be subnormal or
+/// infinite.
 RTEXEC_INLINE float exponential(float x) {
   x = x < -110.0F ? -110.0F : x;
   x = x > 90.0F ? 90.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  const auto exponent = n - 0x4b400000; // the bits of `rounder`
+  const auto exponent = n - 0x4b400000; // subtracts the bits of `rounder`
   const auto half = exponent >> 1;
   const auto first = std::bit_cast<float>((half + 127) << 23),
              second = std::bit_cast<float>((exponent - half + 127) << 23);
   return e_r * first * second;
 }
 
-/// e^x clamped to [e^-87, e^88], for callers that add to it or divide by it. NaN stays NaN.
+/// Returns e^x clamped to [e^-87, e^88], for callers that add to it or divide by it. NaN stays NaN.
 RTEXEC_INLINE float bounded_exponential(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
@@ -57,14 +59,15 @@ RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential
 RTEXEC_INLINE float at_least(float x, float low) { return x < low ? low : x; }
 RTEXEC_INLINE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// Rounds to the nearest integer, ties to even: a float of at least 2^23 has no fraction. Keeps the sign, also of zero.
+/// Rounds to the nearest integer, ties to even. It adds and subtracts 2^23, from which on floats have no fraction. The
+/// result keeps the sign of x, also if it is zero.
 RTEXEC_INLINE float rounded(float x) {
   constexpr float whole = 8388608.0F;
   const float size = std::abs(x);
   return size < whole ? std::copysign(size + whole - whole, x) : x;
 }
 
-/// tanh by a polynomial near zero (Cephes tanhf), where 1 - 2 / (e^2x + 1) would cancel.
+/// Returns tanh x. Near zero it uses a polynomial (Cephes tanhf), because 1 - 2 / (e^2x + 1) would lose digits there.
 RTEXEC_INLINE float hyperbolic_tangent(float x) {
   const float z = x * x;
   float p = -5.70498872745e-3F;
@@ -77,8 +80,8 @@ RTEXEC_INLINE float hyperbolic_tangent(float x) {
   return z < 0.390625F ? near : far;
 }
 
-/// The error function within a few units in the last place: a quotient of polynomials in x^2 on [-4, 4]. Outside, x is
-/// clamped.
+/// Returns the error function of x within a few units in the last place. It is a quotient of polynomials in x^2 on [-4,
+/// 4]; outside of this interval x is clamped.
 RTEXEC_INLINE float error_function(float x) {
   x = at_most(at_least(x, -4.0F), 4.0F);
   const float z = x * x;
@@ -97,7 +100,8 @@ RTEXEC_INLINE float error_function(float x) {
   return x * p / q;
 }
 
-/// x tanh(log(1 + e^x)) = x (u - 1) / (u + 1) with u = (1 + e^x)^2. For large x, where u would overflow, it is x.
+/// Returns x tanh(log(1 + e^x)), computed as x (u - 1) / (u + 1) with u = (1 + e^x)^2. For large x, for which u would
+/// overflow, the result is x.
 RTEXEC_INLINE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));
   const float n = e * (e + 2.0F);

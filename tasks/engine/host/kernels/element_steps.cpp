@@ -29,7 +29,7 @@ class ActivationStep final : public Step {
   std::size_t count_;
 };
 
-/// Calls f(first, count) for pieces that stay in the level 1 cache between operations.
+/// Calls f(first, count) for consecutive parts of the elements. A part stays in the level 1 cache between operations.
 template <class F> void each_piece(std::size_t count, F f) {
   constexpr std::size_t piece = 2048;
   for (std::size_t i = 0; i < count; i += piece) f(i, std::min(piece, count - i));
@@ -55,7 +55,7 @@ template <class T> class DequantiseStep final : public Step {
   std::size_t count_;
 };
 
-/// Calls f.operator()<T>() for the type T of quantized elements.
+/// Calls f.operator()<T>() with the type T of quantized elements.
 template <class F> StepPointer for_quantised(ElementType type, F f) {
   switch (type) {
   case ElementType::uint8: return f.template operator()<std::uint8_t>();
@@ -92,7 +92,7 @@ class BinaryStep final : public Step {
   Binary::Kind kind_;
   Activation activation_;
   Loops<3> loops_;
-  std::array<bool, 2> whole_; // true: not broadcast
+  std::array<bool, 2> whole_; // true: the operand is not broadcast
 };
 
 class MultiplyAddStep final : public Step {
@@ -125,7 +125,7 @@ class MultiplyAddStep final : public Step {
   float alpha_;
   Activation activation_;
   Loops<4> loops_;
-  std::array<bool, 2> whole_; // true: not broadcast
+  std::array<bool, 2> whole_; // true: the operand is not broadcast
 };
 
 class ScaleShiftStep final : public Step {
@@ -152,7 +152,7 @@ class ScaleShiftStep final : public Step {
   }
 
  private:
-  /// Handles images with one element for each channel.
+  /// Scales and shifts images that have one element for each channel.
   void scale_shift_row(float* y, const float* x, const float* scale, const float* shift) const noexcept {
     const auto n = static_cast<std::size_t>(channels_);
     combine(Binary::Kind::multiply, y, x, 1, scale, 1, n);

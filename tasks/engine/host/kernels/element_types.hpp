@@ -12,14 +12,14 @@ namespace rtexec::tasks::kernels {
 
 using tasks::for_integer;
 
-/// Like for_integer(), and with T = float for floats of every precision.
+/// Calls f as for_integer() does. For floats of every precision it calls f with T = float.
 template <class F> decltype(auto) for_element(ElementType type, F&& f) {
   if (!is_integer(type)) return f.template operator()<float>();
   return for_integer(type, std::forward<F>(f));
 }
 
-/// Calls f.operator()<T>() for a type T as wide as the stored elements: for operations that only move them. Elements of
-/// four bytes are moved as float, for which there are vectorised kernels.
+/// Calls f.operator()<T>() with a type T as wide as the stored elements. Only for operations that move elements.
+/// Elements of four bytes are moved as float, for which there are vectorised kernels.
 template <class F> decltype(auto) for_width(ElementType type, F&& f) {
   switch (stored_size(type)) {
   case 1: return f.template operator()<std::uint8_t>();

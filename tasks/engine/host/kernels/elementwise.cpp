@@ -41,7 +41,7 @@ RTEXEC_VECTORISED void activate_commonly(Activation f, float* y, const float* x,
 }
 
 template <class T> RTEXEC_INLINE void quantise_as(const Quantise& to, T* y, const float* x, std::size_t n) {
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it has no fraction
+  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it has no fraction, which rounds
   const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) {
@@ -181,7 +181,7 @@ RTEXEC_VECTORISED void accumulate_squares(float* y, const float* x, std::size_t 
 
 RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor,
                                        float beta, std::size_t n) noexcept {
-  if (beta == 0.75F) { // the usual value: two square roots replace a power
+  if (beta == 0.75F) { // the usual value: two square roots replace the power
     each(
         n, [=](std::size_t i) __attribute__((always_inline)) {
           const float root = std::sqrt(bias + factor * sums[i]);
@@ -192,7 +192,7 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-/// Reduces x to one element by pairwise `choose`.
+/// Returns one element of x by applying `choose` (maximum or minimum) to pairs.
 template <class Choose> RTEXEC_INLINE float chosen(const float* x, std::size_t n, Choose choose) {
   constexpr std::size_t parts = 2 * lanes;
   float best[parts];

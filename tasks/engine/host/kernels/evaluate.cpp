@@ -54,7 +54,7 @@ double work(const Graph& graph, const Node& node) {
 
 namespace {
 
-/// Runs a step on constants.
+/// Runs the step of a node whose inputs are constants.
 void run(const Graph& graph, const Node& node, const Step& step, void* output) {
   std::vector<const void*> inputs;
   for (const auto input : node.inputs) inputs.push_back(stored(graph.tensors[input]).data());

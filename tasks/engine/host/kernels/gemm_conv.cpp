@@ -12,8 +12,8 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t panel_at_once = 128 * 1024; // half of a common level 2 cache
-constexpr std::int64_t max_rows = 64;              // one page each: as many pages as a common level 1 TLB holds
+constexpr std::int64_t panel_at_once = 128 * 1024; // floats of a panel: half of a common level 2 cache
+constexpr std::int64_t max_rows = 64;              // each in a page of its own: the entries of a common level 1 TLB
 constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a level 1 cache
 constexpr std::int64_t min_pixels = 96, max_pixels = 512;
 
@@ -23,25 +23,25 @@ bool is_pointwise(const ConvGeometry& g) {
          g.in_h == g.out_h && g.in_w == g.out_w;
 }
 
-/// True if channels fill the columns of tiles better than pixels do, as for small pictures.
+/// True if channels fill the columns of tiles better than pixels do, as is the case for small pictures.
 bool channels_fill_better(const ConvGeometry& g) {
   const auto step = tile_shape().step;
   const auto channels = g.group_out(), pixels = g.out_plane();
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
 
-/// The range [first, last).
+/// A range of indices: [first, last).
 struct Range {
   std::int64_t first, last;
   friend bool operator==(const Range&, const Range&) = default;
   [[nodiscard]] std::int64_t count() const { return last - first; }
 };
 
-/// One direction of a window.
+/// The geometry of a window in one direction.
 struct Direction {
   std::int64_t taps, stride, pad, dilation, in;
 
-  /// Returns the taps that are inside the input for at least one of these outputs.
+  /// Returns the taps that are inside the input for at least one output from `first_output` to `last_output`.
   [[nodiscard]] Range inside(std::int64_t first_output, std::int64_t last_output) const {
     const auto is_inside = [&](std::int64_t tap) {
       for (auto output = first_output; output <= last_output; ++output) {
@@ -64,9 +64,9 @@ Direction across(const ConvGeometry& g) {
   return {g.window.kernel_w, g.window.stride_w, g.window.pad_left, g.window.dilation_w, g.in_w};
 }
 
-/// Convolution as a product of weights and panels of input windows: one row for each tap and input channel, one column
-/// for each output pixel. Taps that only meet padding are omitted. The columns of tiles are pixels or, if there are few
-/// pixels, channels.
+/// A convolution as a product of weights and panels of input windows. A panel has one row for each tap and input
+/// channel, and one column for each output pixel. Taps that only meet padding are omitted. The columns of tiles are
+/// pixels or, if there are few pixels, channels.
 class GemmConv final : public Step {
  public:
   explicit GemmConv(const ConvGeometry& geometry)
@@ -99,7 +99,8 @@ class GemmConv final : public Step {
     return packing_name("gemm", {g_.groups, g_.in_channels, g_.out_channels, g_.window.kernel_h, g_.window.kernel_w,
                                  taps_h_.first, taps_h_.last, taps_w_.first, taps_w_.last, strip_, channels_across_});
   }
-  /// Packs strips of channels. Within a strip the order is: vertical tap, input channel, horizontal tap.
+  /// Packs the weights into strips of output channels. Within a strip the order is: vertical tap, input channel,
+  /// horizontal tap.
   std::vector<float> pack(const std::vector<float>& weights) const override {
     std::vector<float> ordered(static_cast<std::size_t>(g_.out_channels * depth_)),
         packed(static_cast<std::size_t>(g_.groups * packed_group()));
@@ -121,14 +122,14 @@ class GemmConv final : public Step {
   }
 
  private:
-  /// A range of output pixels, and the vertical taps that are inside the input for these.
+  /// A range of output pixels, and the vertical taps that are inside the input for at least one of these pixels.
   struct Block {
     std::int64_t pixel, pixels;
-    std::int64_t row, column; // of the first pixel
+    std::int64_t row, column; // row and column of the first pixel
     Range taps;
   };
 
-  /// Returns the block that begins at `pixel`. With a dilated window, it covers only rows with the same taps.
+  /// Returns the block that begins at `pixel`. If the window is dilated, the block covers only rows with the same taps.
   [[nodiscard]] Block block_at(std::int64_t pixel) const {
     const auto width = tile_shape().columns, left = g_.out_plane() - pixel;
     Block block{pixel, std::min(balanced_block((left + width - 1) / width, pixels_ / width) * width, left),
@@ -149,7 +150,8 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// Returns the floats for a row of a panel and the excess written after it, or for the sums of a strip of channels.
+  /// Returns the floats of workspace behind the panel. They hold one row of a panel and the excess written behind it,
+  /// or the sums of a strip of channels.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }
@@ -169,23 +171,23 @@ class GemmConv final : public Step {
     else multiply(o, outputs, panel, weights);
   }
 
-  /// The part of a group's outputs that a block computes.
+  /// The outputs of a group that one block computes.
   struct Outputs {
-    std::int64_t at; // offset of the first pixel of the first channel
+    std::int64_t at; // offset of the first pixel of the first channel in y
     std::int64_t channel;
     std::int64_t pixels;
-    std::int64_t depth, skipped; // depth of the matrix product, and depth of the weights skipped before it
+    std::int64_t depth, skipped; // depth of the matrix product; depth of the weights before it
   };
 
-  /// Returns the epilogue that tiles apply. A later pass applies activations that are not bounds and, if channels are
-  /// the columns of tiles, a residual and the bounds after it.
+  /// Returns the epilogue that tiles apply. A later pass applies activations that are not bounds. If channels are the
+  /// columns of tiles, that pass also adds a residual and applies the bounds after it.
   [[nodiscard]] TileEnd end_of(const ConvOperands& o) const {
     TileEnd end;
     if (!o.residual || !channels_across_) end.bounds = bounds_.value_or(Bounds{});
     return end;
   }
 
-  /// Applies the rest of the epilogue to some channels while they are in cache.
+  /// Applies the rest of the epilogue to `count` channels from `begin` on, while they are in cache.
   void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
                        std::int64_t count) const noexcept {
     const bool adds = o.residual && channels_across_;
@@ -197,7 +199,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Multiplies with a panel in strips of pixels.
+  /// Multiplies the weights with a panel in strips of pixels.
   void multiply(const ConvOperands& o, const Outputs& outputs, const float* panel,
                 const float* weights) const noexcept {
     const auto width = tile_shape().columns;
@@ -218,7 +220,8 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Multiplies with the input itself as long as whole tiles fit into it; packs the last columns.
+  /// Multiplies the weights with the input itself, without a panel, as far as whole tiles fit into it. Packs only the
+  /// last columns.
   void multiply_rows(const ConvOperands& o, const Outputs& outputs, const float* x,
                      const float* weights) const noexcept {
     const auto width = tile_shape().columns;
@@ -232,7 +235,7 @@ class GemmConv final : public Step {
         const auto at = outputs.at + channel * g_.out_plane() + pixel;
         if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
         if (o.residual) end.residual = o.residual + at;
-        const auto line = channel / strip_ * Ahead::line; // this tile prefetches a line of the next tile
+        const auto line = channel / strip_ * Ahead::line; // this tile prefetches one line of the next tile
         multiply_tile(
             {depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
              whole ? g_.in_plane() : 0, Ahead{line < width ? x + pixel + width + line : nullptr, g_.in_plane()}},
@@ -241,7 +244,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Multiplies with a panel in strips of `rows` pixels. The sums are transposed when they are stored.
+  /// Multiplies a panel in strips of `rows` pixels with the weights. The sums are transposed when they are stored in y.
   void multiply_across(const ConvOperands& o, const Outputs& outputs, std::int64_t rows, const float* panel,
                        const float* weights) const noexcept {
     float* const sums = o.workspace + panel_floats();
@@ -253,7 +256,7 @@ class GemmConv final : public Step {
       const auto bounds = std::exchange(end.bounds, {});
       if (o.bias) end.column_bias = o.bias + outputs.channel + channel;
       std::int64_t line = 0;
-      do { // runs at least once, even if all taps are outside the input
+      do { // at least once, even if all taps are outside the input
         const auto depth = std::min(at_once, outputs.depth - line);
         if (line + depth == outputs.depth) end.bounds = bounds;
         NextStrip next(strip + (line + at_once) * strip_, at_once * strip_);
@@ -278,7 +281,7 @@ class GemmConv final : public Step {
         for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
   }
 
-  /// Fills the panel in strips of `width` pixels.
+  /// Fills the panel with the inputs of a block, in strips of `width` pixels.
   void fill_strips(float* panel, std::int64_t width, const float* x, const Block& block) const noexcept {
     const auto depth = block.taps.count() * depth_of_row();
     if (pointwise_) {
@@ -294,7 +297,7 @@ class GemmConv final : public Step {
     });
   }
 
-  /// Writes the input of one tap of a channel for each pixel of a block.
+  /// Writes to `line` the input that one tap of one channel reads, for each pixel of a block.
   void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, const Block& block) const noexcept {
     const auto& w = g_.window;
     const TapView view{x,
@@ -313,10 +316,10 @@ class GemmConv final : public Step {
   bool pointwise_, channels_across_;
   Range taps_h_, taps_w_;
   std::optional<Bounds> bounds_; // nullopt: a pass after the product applies the activation
-  bool reads_rows_;              // true: reads rows of the input instead of a panel
-  std::int64_t depth_;           // of the whole matrix product
-  std::int64_t strip_;           // channels in a strip of weights
-  std::int64_t pixels_;          // largest number in a block, in whole tiles
+  bool reads_rows_;              // true: tiles read rows of the input instead of a panel
+  std::int64_t depth_;           // depth of the whole matrix product
+  std::int64_t strip_;           // number of channels in a strip of weights
+  std::int64_t pixels_;          // maximum number of pixels in a block, in whole tiles
   std::vector<Block> blocks_;
 };
 

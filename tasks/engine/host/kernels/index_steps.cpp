@@ -23,7 +23,8 @@ template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
   std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// Returns an index inside a dimension of `size`: negative ones count from the end, those outside are clamped.
+/// Returns an index inside a dimension of `size`. Negative indices count from the end; indices outside the dimension
+/// are clamped.
 Index index_of(Index value, std::int64_t size) noexcept {
   return std::clamp(value < 0 ? value + size : value, Index{0}, size - 1);
 }
@@ -68,7 +69,8 @@ template <class T> class TakeStep final : public Step {
   std::int64_t size_, outer_, inner_, indices_;
 };
 
-/// Maps each element of an index tensor to an element of the data, along an axis (GatherElements, ScatterElements).
+/// Maps each element of an index tensor to an element of the data along an axis (for GatherElements and
+/// ScatterElements).
 class ElementPlaces {
  public:
   ElementPlaces(std::size_t axis, const Shape& data, const Shape& indices)
@@ -97,7 +99,7 @@ class ElementPlaces {
   std::vector<std::int64_t> strides_;
 };
 
-/// Maps the last dimension of an index tensor to slices of the data (GatherND, ScatterND).
+/// Maps the last dimension of an index tensor to slices of the data (for GatherND and ScatterND).
 class SlicePlaces {
  public:
   SlicePlaces(std::size_t batch, const Shape& data, const Shape& indices) {
@@ -124,7 +126,7 @@ class SlicePlaces {
       }
   }
 
-  std::int64_t slice = 1; // elements
+  std::int64_t slice = 1; // elements of a slice
 
  private:
   std::vector<std::int64_t> sizes_, strides_;

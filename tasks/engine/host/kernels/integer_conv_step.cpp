@@ -42,7 +42,7 @@ class IntegerConvStep final : public Step {
   }
 
  private:
-  /// Writes the input of one tap of a channel for these output pixels.
+  /// Writes the inputs that one tap of a channel reads, for the output pixels `pixels`.
   void fill_term(float* to, const std::int16_t* x, std::int64_t tap, const Range& pixels) const noexcept {
     const auto down = tap / w_.kernel_w * w_.dilation_h - w_.pad_top;
     const auto right = tap % w_.kernel_w * w_.dilation_w - w_.pad_left;
@@ -56,7 +56,8 @@ class IntegerConvStep final : public Step {
     }
   }
 
-  /// Writes every stride-th element of an input row from index `first`, and zeros outside the row.
+  /// Writes `count` elements of an input row, every stride-th one from index `first` on. Elements outside the row are
+  /// zeros.
   void fill_row(float* to, const std::int16_t* x, std::int64_t first, std::int64_t count) const noexcept {
     const auto inside = [&](std::int64_t i) {
       const auto from = first + i * w_.stride_w;
@@ -73,14 +74,14 @@ class IntegerConvStep final : public Step {
   std::int64_t groups_;
   Shape x_, y_;
   std::int64_t taps_, terms_;
-  ByteProduct product_; // for one group
+  ByteProduct product_; // the product for one group
 };
 
-/// A convolution with constant weights as one or more float convolutions. Each covers as many input channels as floats
-/// can sum exactly.
+/// A convolution with constant weights, as one or more convolutions of floats. Each covers as many input channels as
+/// floats can sum exactly.
 class ConstantConvStep final : public Step {
  public:
-  /// `geometry` describes one image.
+  /// `geometry` describes the convolution of one image.
   ConstantConvStep(const ConvGeometry& geometry, std::int64_t batch, const std::vector<TermRange>& channels)
       : g_(geometry), batch_(batch) {
     for (const auto& range : channels) {
@@ -126,9 +127,9 @@ class ConstantConvStep final : public Step {
 
  private:
   struct Part {
-    TermRange channels; // in each group
+    TermRange channels; // range of channels in each group
     std::unique_ptr<Step> step;
-    std::int64_t packed; // offset of its packed weights
+    std::int64_t packed; // offset of the part's packed weights
   };
 
   [[nodiscard]] std::int64_t x_floats() const { return rounded_up(g_.in_channels * g_.in_plane(), 16); }
@@ -149,7 +150,7 @@ class ConstantConvStep final : public Step {
   ConvGeometry g_;
   std::int64_t batch_;
   std::vector<Part> parts_;
-  std::size_t workspace_ = 0; // that of the largest part
+  std::size_t workspace_ = 0; // maximum over all parts
 };
 
 std::vector<TermRange> exact_channels(const Integers& weights, const ConvGeometry& g) {
@@ -178,7 +179,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& c
                                 .out_w = y[3],
                                 .activation = {}};
     const auto channels = exact_channels(weights.integers, geometry);
-    // With more than one group, a part of the channels is not contiguous.
+    // With more than one group, a part of all groups' channels is not contiguous.
     if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))
       return std::make_unique<ConstantConvStep>(geometry, x[0], channels);
   }

@@ -20,7 +20,7 @@ std::size_t count_of(const Graph& graph, TensorId id) {
   return static_cast<std::size_t>(element_count(tensor(graph, id).shape));
 }
 
-/// y = f(x), element by element.
+/// Computes y = f(x), element by element.
 template <class To, class From, class F> class ElementStep final : public Step {
  public:
   ElementStep(std::size_t count, F f) : count_(count), f_(f) {}
@@ -41,7 +41,7 @@ template <class To, class From, class F> StepPointer element_step(std::size_t co
   return std::make_unique<ElementStep<To, From, F>>(count, f);
 }
 
-/// The geometry of a step with two broadcast operands.
+/// The geometry of a step with two operands that are broadcast.
 class Pairs {
  public:
   Pairs(const Graph& graph, const Node& node)
@@ -50,7 +50,7 @@ class Pairs {
 
   [[nodiscard]] bool whole(std::size_t input) const { return whole_[input]; }
 
-  /// y = f(a, b)
+  /// Computes y = f(a, b), element by element.
   template <class To, class From, class F> void run(const Operands& o, F f) const noexcept {
     const auto n = loops_.count();
     loops_.run([&](const Loops<3>::Offsets& at) {
@@ -68,7 +68,8 @@ class Pairs {
  private:
   static constexpr std::size_t piece = 128; // elements
 
-  /// An operand along the innermost loop, in pieces: its elements, or copies of a broadcast one.
+  /// An operand along the innermost loop, in portions of `piece` elements. For a broadcast operand a portion holds
+  /// copies of its one element.
   template <class T> class Line {
    public:
     Line(const T* at, std::int64_t step, std::size_t n) : at_(step == 0 ? same_ : at), step_(step == 0 ? 0 : piece) {
@@ -89,7 +90,7 @@ class Pairs {
         whole_{a == y, b == y} {}
 
   Loops<3> loops_;
-  std::array<bool, 2> whole_; // true: not broadcast
+  std::array<bool, 2> whole_; // true: the operand is not broadcast
 };
 
 template <class T> class ComparisonStep final : public Step {
@@ -190,7 +191,7 @@ template <class T> class SelectStep final : public Step {
 
  private:
   Loops<4> loops_;
-  std::array<bool, 3> whole_; // true: not broadcast, and with elements as wide as the output's
+  std::array<bool, 3> whole_; // true: the operand is not broadcast, and its elements are as wide as the output's
 };
 
 } // namespace

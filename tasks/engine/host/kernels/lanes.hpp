@@ -1,5 +1,5 @@
-// Sliding windows over interleaved channels, one channel in each lane of a vector register. Short rows need no special
-// case, and taps outside a picture are skipped.
+// Convolution and pooling with sliding windows over interleaved channels: each lane of a vector register computes one
+// channel. Short rows need no special case, and taps outside a picture are skipped.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -15,25 +15,26 @@ struct Rows {
   [[nodiscard]] std::int64_t count() const { return last - first; }
 };
 
-/// The operation on each window and its operands.
+/// An operation on sliding windows: its kind, the geometry of the windows, and the operands besides the picture.
 struct Lanes {
   enum class Kind { products, maximum, average };
   Kind kind;
   const Window& window;
   std::int64_t in_h, in_w, out_w;
-  const float* weights; // products: [tap][lane]
-  const float* bias;    // products: [lane], or null
-  const float* factors; // average: [output pixel], the factor for each sum
-  Bounds bounds;        // products
+  const float* weights; // for products: [tap][lane]
+  const float* bias;    // for products: [lane], or null
+  const float* factors; // for average: [output pixel], the factor of each window's sum
+  Bounds bounds;        // for products
 };
 
 /// Returns the number of lanes of a vector register.
 [[nodiscard]] std::int64_t lane_count() noexcept;
 
-/// True if kernels for this kind and window are compiled in.
+/// True if there is a kernel for this kind of operation and this window (kernel size, stride, dilation).
 [[nodiscard]] bool has_lanes(Lanes::Kind kind, const Window& window);
 
-/// Computes y [pixel][lane] for these rows of the output. x has the same layout and starts at input row `x_first`.
+/// Computes rows `rows` of the output y, whose layout is [pixel][lane]. x has the same layout and starts at input row
+/// `x_first`.
 void run_lanes(const Lanes& lanes, const float* x, std::int64_t x_first, const Rows& rows, float* y) noexcept;
 
 } // namespace rtexec::tasks::kernels

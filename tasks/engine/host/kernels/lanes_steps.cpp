@@ -12,9 +12,9 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t band_floats = 64 * 1024; // inputs and outputs at once: a quarter of a common level 2 cache
+constexpr std::int64_t band_floats = 64 * 1024; // of inputs and outputs at once: a quarter of a common level 2 cache
 
-/// Passes as many pictures as there are lanes through a window, in bands of rows.
+/// Moves a window over as many pictures at once as a vector has lanes. It proceeds in bands of rows.
 class Bands {
  public:
   Bands(const Window& window, std::int64_t in_h, std::int64_t in_w, std::int64_t out_h, std::int64_t out_w)
@@ -33,8 +33,8 @@ class Bands {
   /// Returns the size of the workspace in floats.
   [[nodiscard]] std::int64_t workspace() const { return lanes_ * (rows_in_ * in_w_ + rows_ * out_w_); }
 
-  /// Computes the outputs. Calls `finish(y, pixels)` before these pixels are transposed, and `done(pixel, pixels)` when
-  /// they are in the output. Input rows that two bands need are moved, not read again.
+  /// Computes the outputs. Calls `finish(y, pixels)` on interleaved outputs before they are transposed to the output.
+  /// Calls `done(pixel, pixels)` when they are in the output. Input rows that two bands need are moved, not read again.
   template <class Finish, class Done>
   void run(const Lanes& lanes, const float* pictures, float* outputs, float* workspace, Finish finish,
            Done done) const noexcept {
@@ -63,12 +63,12 @@ class Bands {
 
   Window w_;
   std::int64_t in_h_, in_w_, out_h_, out_w_, lanes_;
-  std::int64_t reach_;                  // rows that a window covers
-  std::int64_t rows_ = 1, rows_in_ = 1; // output rows in a band; input rows that they need
+  std::int64_t reach_;                  // number of input rows that a window covers
+  std::int64_t rows_ = 1, rows_in_ = 1; // number of output rows in a band; number of input rows that it needs
 };
 
-/// Divides pictures into groups of one per lane. If their number is not a multiple, the last group overlaps the one
-/// before, and computes some pictures again.
+/// Divides pictures into groups of one picture for each lane. If the number of pictures is not a multiple, the last
+/// group overlaps the previous one and computes some pictures again.
 class Groups {
  public:
   explicit Groups(std::int64_t pictures) : pictures_(pictures) {}
@@ -138,7 +138,7 @@ class LanesConv final : public Step {
   ConvGeometry g_;
   Groups groups_;
   Bands bands_;
-  std::optional<Bounds> bounds_; // nullopt: residual and activation follow in a later pass
+  std::optional<Bounds> bounds_; // nullopt: a later pass applies residual and activation
 };
 
 class LanesPool final : public Step {

@@ -16,7 +16,8 @@ template <std::size_t operands> class Loops {
  public:
   using Offsets = std::array<std::int64_t, operands>;
 
-  /// strides[k][d] is the distance, in elements, between neighbours along dimension d of `shape` in operand k.
+  /// strides[k][d] is the distance in elements between neighbours along dimension d of `shape`, in the memory of
+  /// operand k.
   Loops(const Shape& shape, const std::array<std::vector<std::int64_t>, operands>& strides) {
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (shape[d] == 1) continue;
@@ -29,14 +30,16 @@ template <std::size_t operands> class Loops {
   }
 
   [[nodiscard]] std::size_t levels() const { return loops_.size(); }
-  /// Returns the length of the innermost loop, or of another level.
+  /// Returns the number of iterations of the loop at `level`; level 0 is the innermost loop.
   [[nodiscard]] std::size_t count(std::size_t level = 0) const { return static_cast<std::size_t>(loops_[level].count); }
   [[nodiscard]] const Offsets& step(std::size_t level = 0) const { return loops_[level].step; }
 
-  /// Makes the loop at `level` the one around the innermost. Allowed only if the order of iteration does not matter.
+  /// Makes the loop at `level` the one directly around the innermost loop. Allowed only if the order of iterations does
+  /// not matter.
   void put_second(std::size_t level) { std::swap(loops_[1], loops_[level]); }
 
-  /// Calls f with each operand's offset at the start of each innermost loop, or of the `inner` innermost ones.
+  /// Calls f with each operand's offset at the start of each execution of the innermost loop, or of the `inner`
+  /// innermost loops.
   template <std::size_t inner = 1, class F> void run(F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     Offsets at{};
@@ -66,7 +69,7 @@ template <std::size_t operands> class Loops {
     return true;
   }
 
-  std::vector<Loop> loops_; // innermost first
+  std::vector<Loop> loops_; // innermost loop first
 };
 
 } // namespace rtexec::tasks::kernels

@@ -102,7 +102,7 @@ template <class T> class RunningSumStep final : public Step {
   RunningSum r_;
 };
 
-/// Sorts the best elements only, with a heap: cheap if few are kept.
+/// Sorts only the elements that are kept, with a heap, which is cheap if these are few.
 template <class T> class TopIndicesStep final : public Step {
  public:
   explicit TopIndicesStep(const TopIndices& top) : t_(top) {}

@@ -10,18 +10,18 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The taps of a window inside the input: first, first + dilation, ..., before `end`.
-/// `counted` is the number of taps that an average divides by.
+/// The taps of a window that are inside the input, in one direction: first, first + dilation, ..., before `end`. An
+/// average divides by `counted` taps.
 struct Span {
   std::int64_t first, end, counted;
 };
 
-/// The geometry of pooling. It goes vertically first, a whole row of the input at a time, then horizontally.
+/// The geometry of pooling. The step first pools vertically, a whole row of the input at a time, then horizontally.
 struct Planes {
   Pool pool;
   std::int64_t count, in_h, in_w, out_h, out_w;
   std::vector<Span> rows;             // by output row
-  std::vector<float> columns_counted; // taps to divide by, by output column; padded to whole vectors
+  std::vector<float> columns_counted; // number of taps to divide by, by output column; padded to whole vectors
 };
 
 struct Maximum {
@@ -34,13 +34,14 @@ struct Sum {
   RTEXEC_INLINE static void take(Vector& v, const Vector& other) { v += other; }
 };
 
-/// Loads a vector, or the floats before `end` if these are fewer.
+/// Loads a vector from `from`, or only the floats before `end` if these are fewer.
 RTEXEC_INLINE void load_before(Vector& v, const float* from, const float* end) {
   if (from + lanes <= end) load(v, from);
   else load_part(v, from, end - from);
 }
 
-/// Pools in whole vectors. The next row overwrites the excess of a row; nothing is written beyond the last row.
+/// Pools in whole vectors. The next row overwrites what a vector writes behind the end of a row. Nothing is written
+/// beyond the last row.
 template <class F> RTEXEC_INLINE void pool_planes(const Planes& p, float* y, const float* x, float* line) {
   const auto& w = p.pool.window;
   const auto plane_size = p.in_h * p.in_w;
@@ -101,7 +102,7 @@ class PoolStep final : public Step {
   }
   std::size_t workspace() const override { return static_cast<std::size_t>(line_); }
 
-  /// Returns the factor that turns the sum of each output's window into its average.
+  /// Returns for each output pixel the factor that turns the sum over its window into the average.
   std::vector<float> factors() const {
     std::vector<float> factors;
     for (const auto& row : planes_.rows)
@@ -112,7 +113,7 @@ class PoolStep final : public Step {
   }
 
   void run(const Operands& o) const noexcept override {
-    // Padding is never the maximum and adds nothing to a sum.
+    // Padding is never the maximum, and adds nothing to a sum.
     const bool maximum = planes_.pool.kind == Pool::Kind::max;
     std::fill_n(o.workspace, line_, maximum ? Maximum::outside : Sum::outside);
     (maximum ? find_maxima : find_averages)(planes_, o.output(), o.input(0), o.workspace);
@@ -130,7 +131,7 @@ class PoolStep final : public Step {
   }
 
   Planes planes_;
-  std::int64_t line_ = 0; // floats of an input row and of the windows that extend beyond it
+  std::int64_t line_ = 0; // floats of an input row with margins for windows that extend beyond it
 };
 
 } // namespace

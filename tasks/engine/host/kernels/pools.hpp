@@ -8,7 +8,8 @@
 
 namespace rtexec::tasks::kernels {
 
-/// Pooling with interleaved channels. `factors` holds the factor for each output pixel of an average.
+/// Pooling with interleaved channels, one in each lane of a vector register. For an average, `factors` holds the factor
+/// of the window's sum for each output pixel.
 [[nodiscard]] bool lanes_apply(const Pool& pool, const Shape& x);
 [[nodiscard]] StepPointer make_lanes_pool(const Pool& pool, const Shape& x, const Shape& y, std::vector<float> factors);
 

@@ -11,13 +11,13 @@ namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-/// Returns the shape of a tensor of matrices without the matrix dimensions.
+/// Returns the shape of a tensor without its last two dimensions, which are those of matrices.
 Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// One or more matrix products. A constant second operand is packed beforehand.
+/// One or more matrix products. A constant second operand is packed in advance.
 class ProductStep final : public Step {
  public:
-  /// `batch` is the shape of the batch of products.
+  /// `batch` is the shape of the batch of products; it is empty for a single product.
   ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta = 1)
       : shape_(shape),
         product_(shape),
@@ -64,7 +64,8 @@ class ProductStep final : public Step {
   }
 
  private:
-  /// Returns the distances between matrices in each dimension of `batch`; for b in packed floats if it is packed.
+  /// Returns the strides of the matrices of a, b and y in each dimension of `batch`. For a packed b they count packed
+  /// floats.
   std::array<std::vector<std::int64_t>, 3> strides_of(const Graph& graph, const Node& node, const Shape& batch) const {
     if (batch.empty()) return {};
     const auto of = [&](TensorId id, std::int64_t size) {
@@ -120,9 +121,9 @@ class ProductStep final : public Step {
   bool residual_;
   float beta_;
   Loops<3> loops_;
-  std::vector<std::int64_t> bias_strides_; // strides of the third input; empty if there is none
+  std::vector<std::int64_t> bias_strides_; // strides of the third input; empty: there is none
   bool ends_in_tiles_ = false;             // tiles add bias and residual to their sums
-  std::optional<Bounds> bounds_;           // nullopt: a later pass applies the activation and the rest
+  std::optional<Bounds> bounds_;           // nullopt: a later pass applies the activation and what remains
 };
 
 } // namespace
@@ -147,7 +148,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const Product& produ
   const auto count = element_count(outer(y));
   if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
     return std::make_unique<ProductStep>(graph, node, shape, outer(y));
-  shape.m *= count; // the matrices of a are contiguous rows, and so are those of y
+  shape.m *= count; // the matrices of a are contiguous rows, like those of y
   return std::make_unique<ProductStep>(graph, node, shape, Shape{});
 }
 

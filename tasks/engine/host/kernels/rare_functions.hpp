@@ -7,7 +7,8 @@
 
 namespace rtexec::tasks::kernels {
 
-/// y = f(x), for kinds that are not common (element_functions.hpp); y may be x.
+/// Computes y = f(x), for kinds of activations that are not common (element_functions.hpp). y and x may be the same
+/// array.
 void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept;
 
 } // namespace rtexec::tasks::kernels

@@ -1,4 +1,4 @@
-// Recurrent layers: steps over a sequence, each of which starts from the previous state.
+// Recurrent layers: they process a sequence step by step, and each step starts from the previous state.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiled_product.hpp"
@@ -10,7 +10,8 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The product of the state and transposed weights. The first rows may be multiplied separately from the rest.
+/// The product of the state and the transposed weights. The first rows of the weights may be multiplied separately from
+/// the rest.
 class StateProducts {
  public:
   StateProducts(std::int64_t batch, std::int64_t hidden, std::int64_t rows, std::int64_t first)
@@ -98,15 +99,15 @@ class RecurrentStep final : public Step {
   }
 
   [[nodiscard]] bool resets_early() const { return r_.kind == Recurrent::Kind::gru && !r_.late_reset; }
-  /// Returns the floats for the gates of one step and, for a GRU, the product of state and reset gate; in whole
-  /// vectors.
+  /// Returns the floats that hold the gates of one step and, for a GRU, the product of state and reset gate. Rounded up
+  /// to whole vectors.
   [[nodiscard]] std::int64_t sums_size() const { return rounded_up(batch_ * (width_ + hidden_), 16); }
 
   static void copy(float* y, const float* x, std::int64_t n) noexcept {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
   }
 
-  /// True if the sequence has ended before this step.
+  /// True if sequence number `b` has ended before this step.
   [[nodiscard]] bool is_behind(const Operands& o, std::int64_t step, std::int64_t b) const noexcept {
     return r_.lengths && static_cast<float>(step) >= o.input(o.inputs.size() - 1)[b];
   }
@@ -159,7 +160,7 @@ class RecurrentStep final : public Step {
     }
   }
 
-  /// Adds weights * cell to the gate. `room` holds the product.
+  /// Adds weights * cell to the gate (the peephole connection). `room` is memory for the product.
   void peep(float* gate, const float* weights, const float* cell, float* room) const noexcept {
     combine(Binary::Kind::multiply, room, weights, 1, cell, 1, h());
     add(gate, room, hidden_);
@@ -167,8 +168,8 @@ class RecurrentStep final : public Step {
 
   void times(float* y, const float* x) const noexcept { combine(Binary::Kind::multiply, y, y, 1, x, 1, h()); }
 
-  /// The recurrent weights of the candidate are multiplied with those of the gates or, with an early reset, separately
-  /// with the reset state.
+  /// Computes one step of a GRU. The recurrent weights of the candidate are multiplied together with those of the
+  /// gates. With an early reset they are multiplied separately, with the state that the reset gate has scaled.
   void gru(const Operands& o, const float* gates, const float* state, float* y) const noexcept {
     const bool early = resets_early();
     const auto pitch = early ? 2 * hidden_ : width_;
@@ -192,7 +193,7 @@ class RecurrentStep final : public Step {
       }
       add(candidate, gates + b * width_ + 2 * hidden_, hidden_);
       activated(1, candidate);
-      // candidate + update (state - candidate)
+      // Computes candidate + update * (state - candidate)
       float* const next = reset;
       combine(Binary::Kind::subtract, next, state + b * hidden_, 1, candidate, 1, h());
       times(next, update);
@@ -203,7 +204,7 @@ class RecurrentStep final : public Step {
 
   Recurrent r_;
   std::int64_t steps_, batch_, hidden_, width_;
-  bool packed_; // the weights are constant and packed beforehand
+  bool packed_; // true: the weights are constant and packed in advance
   StateProducts products_;
 };
 

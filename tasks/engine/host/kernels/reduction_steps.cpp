@@ -43,7 +43,7 @@ class SoftmaxStep final : public Step {
     else scale_shift({}, y, y, static_cast<float>(1.0 / total), 0.0F, n);
   }
 
-  /// Computes softmax over each of `inner` interleaved columns.
+  /// Computes the softmax of each of `inner` interleaved columns.
   void normalise_columns(float* y, const float* x, float* workspace) const noexcept {
     const auto n = static_cast<std::size_t>(s_.inner);
     float *most = workspace, *total = workspace + n;
@@ -133,7 +133,7 @@ class NormaliseStep final : public Step {
     }
   }
 
-  /// Only x: the residual is read after all of x.
+  /// Only x may be overwritten: the residual is read after all of x has been read.
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
@@ -165,15 +165,15 @@ class NormaliseStep final : public Step {
     });
   }
 
-  static constexpr float max_offset = 16; // mean in deviations: its product with the factor is rounded
+  static constexpr float max_offset = 16; // of the mean, in deviations: beyond it, mean * factor loses too many digits
 
   Normalise n_;
   Activation activation_;
   bool residual_;
-  std::vector<Loops<2>> affine_; // for the scale, then the shift
+  std::vector<Loops<2>> affine_; // loops for the scale, then for the shift
 };
 
-/// y = x / (bias + alpha / size * sum of the squares of `size` neighbouring channels) ^ beta
+/// Computes y = x / (bias + alpha / size * sum of the squares of `size` neighbouring channels) ^ beta.
 class LrnStep final : public Step {
  public:
   LrnStep(const Lrn& lrn, const Shape& x)

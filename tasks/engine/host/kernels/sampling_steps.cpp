@@ -40,13 +40,14 @@ class ResizeStep final : public Step {
   }
 
  private:
-  /// Input rows, interpolated horizontally: the two that the last output row was made of.
+  /// The two input rows from which the last output row was made, interpolated horizontally.
   struct Lines {
     std::array<float*, 2> at;
     std::array<std::int64_t, 2> row{-1, -1};
   };
 
-  /// Returns an interpolated row. If it is missing, computes it in place of the row that is not `other`.
+  /// Returns input row number `row`, interpolated horizontally. If it is not in `lines`, computes it in place of a row
+  /// that is not row number `other`.
   const float* line(Lines& lines, const float* x, std::int64_t row, std::int64_t other) const noexcept {
     for (const std::size_t i : {0U, 1U})
       if (lines.row[i] == row) return lines.at[i];
@@ -89,10 +90,10 @@ class ResampleStep final : public Step {
   Resample r_;
 };
 
-/// The pixels along one dimension that are blended at a position.
+/// The pixels along one dimension that are blended at a position, and their weights.
 struct Blend {
-  std::array<std::int64_t, 4> at{}; // 0 outside the input
-  std::array<float, 4> weight{};    // 0 outside the input
+  std::array<std::int64_t, 4> at{}; // 0 for a pixel outside the input
+  std::array<float, 4> weight{};    // 0 for a pixel outside the input
   std::size_t count = 0;
 
   void add(std::int64_t index, float share, std::int64_t size) noexcept {
@@ -102,13 +103,14 @@ struct Blend {
   }
 };
 
-/// The pixels of a plane or volume that are blended at a position.
+/// The pixels of a plane or volume that are blended at a position, and their weights.
 struct Corners {
-  std::array<std::int64_t, 64> at{}; // four in each of three dimensions
+  std::array<std::int64_t, 64> at{}; // at most four in each of three dimensions
   std::array<float, 64> weight{1};
   std::size_t count = 1;
 
-  /// Returns the combinations with the pixels along one more dimension of `size`, which varies faster than the others.
+  /// Returns all combinations of these pixels with the pixels along one more dimension of `size`. The new dimension
+  /// varies faster than the others.
   [[nodiscard]] Corners times(const Blend& blend, std::int64_t size) const noexcept {
     Corners all;
     all.count = 0;
@@ -122,12 +124,12 @@ struct Corners {
   }
 };
 
-/// Finds the pixels of an image or volume of `sizes` that are blended at a position.
+/// Finds the pixels that are blended at a position of an image or volume. `sizes` are its dimensions.
 class Sampler {
  public:
   Sampler(const GridSample& sample, Shape sizes) : s_(sample), sizes_(std::move(sizes)) {}
 
-  /// `position` lists the coordinates with the last dimension first.
+  /// `position` lists the coordinates, the last dimension first.
   [[nodiscard]] Corners corners(const float* position) const noexcept {
     const std::size_t rank = sizes_.size();
     Corners corners;
@@ -147,7 +149,7 @@ class Sampler {
     return s_.align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
   }
 
-  /// Returns a position that the padding mode has moved into the input; unchanged for zeros.
+  /// Returns the position to which the padding mode moves x, inside the input. With padding of zeros, returns x.
   [[nodiscard]] float moved(float x, std::int64_t size) const noexcept {
     const auto last = static_cast<float>(size - 1);
     if (s_.padding == Padding::border) return std::clamp(x, 0.0F, last);
@@ -159,7 +161,7 @@ class Sampler {
     return std::clamp(low + (over <= span ? over : 2 * span - over), 0.0F, last);
   }
 
-  /// Converts to an integer. Positions far outside map to one that is outside.
+  /// Converts x to an integer. Positions that are far outside map to one position that is outside, too.
   static std::int64_t whole(float x) noexcept {
     return x > -1e9F && x < 1e9F ? static_cast<std::int64_t>(x) : -1'000'000'000;
   }
@@ -184,7 +186,7 @@ class Sampler {
     return blend;
   }
 
-  /// Keys' kernel with a = -0.75.
+  /// Returns the weights of cubic interpolation: Keys' kernel with a = -0.75.
   static std::array<float, 4> weights(float t) noexcept {
     constexpr float a = -0.75F;
     const auto far = [](float d) { return ((d - 5) * d + 8) * d * a - 4 * a; };
@@ -266,7 +268,7 @@ class DeformableAttentionStep final : public Step {
   std::int64_t points_, batch_, queries_, channels_;
 };
 
-/// The sample positions of one dimension of a bin.
+/// The sample positions in one direction of a bin.
 struct Samples {
   float first = 0, step = 0;
   std::int64_t count = 0;
@@ -303,7 +305,7 @@ class RegionAlignStep final : public Step {
     return {start + static_cast<float>(i) * size + step / 2, step, count};
   }
 
-  /// Returns the pixels to blend; none if the position is more than one pixel outside.
+  /// Returns the pixels to blend at position x. Returns none if x is more than one pixel outside the input.
   static Blend blend_at(float x, std::int64_t size) noexcept {
     Blend blend;
     const auto last = static_cast<float>(size - 1);

@@ -1,5 +1,5 @@
-// A step: one node with its kernel chosen and its geometry prepared. Each run receives the addresses, so a step is
-// immutable.
+// A step: one node of a graph with its kernel chosen and its geometry prepared. A step is immutable, because each run
+// receives the addresses.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -14,8 +14,8 @@
 
 namespace rtexec::tasks {
 
-/// The addresses of a step's tensors. stored_size() defines their format: integers and booleans in their own type,
-/// floats of every precision as float.
+/// The addresses of a step's tensors. stored_size() defines the format of elements: integers and booleans in their own
+/// type, floats of every precision as float.
 struct Operands {
   std::span<const void* const> inputs; // the node's inputs, then its residual if it has one
   void* to = nullptr;                  // the output; may be an input or the residual if in_place() allows it
@@ -37,28 +37,28 @@ class Step {
   /// Never allocates, locks or calls the system.
   virtual void run(const Operands& operands) const noexcept = 0;
   [[nodiscard]] virtual std::size_t workspace() const { return 0; } // in floats
-  /// True if the output may overwrite this input, or the residual (number inputs.size()). The step then reads each
-  /// element before it writes it.
+  /// True if the output may overwrite input number `input` (the residual has number inputs.size()). The step then reads
+  /// each element before it writes it.
   [[nodiscard]] virtual bool in_place(std::size_t input) const {
     (void)input;
     return false;
   }
 
-  /// Returns the name of the layout in which run() reads a constant second input; empty: not packed. Steps that return
-  /// the same name can share one packed copy of a constant.
+  /// Returns the name of the packed layout in which run() reads its second input, if that is a constant. The name is
+  /// empty if the constant is not packed. Steps that return the same name can share one packed copy.
   [[nodiscard]] virtual std::string packing() const { return {}; }
-  /// Returns the values of that constant, which may be integers, in that layout.
+  /// Returns the values of the second input in that packed layout. They may be integers.
   [[nodiscard]] virtual std::vector<float> pack(const std::vector<float>& values) const { return values; }
 
  protected:
   Step() = default;
 };
 
-/// Chooses the kernel of `node`. Returns null for a Reshape, which needs no work.
+/// Chooses the kernel of `node` and returns its step. Returns null for a Reshape, which needs no work.
 [[nodiscard]] std::unique_ptr<Step> prepare(const Graph& graph, const Node& node);
-/// Returns the second input of `step`, a constant, in the layout of packing().
+/// Returns the constant second input of `step` in the layout that packing() names.
 [[nodiscard]] std::vector<float> packed_for(const Step& step, const Tensor& constant);
-/// Returns the name of a layout that depends on these numbers only.
+/// Returns the name of a packed layout that depends on these numbers only.
 [[nodiscard]] std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers);
 
 } // namespace rtexec::tasks

@@ -1,4 +1,4 @@
-// Non-maximum suppression: the best boxes of each class that do not overlap a better one.
+// Non-maximum suppression: keeps the best boxes of each class, and removes boxes that overlap a better one.
 #include "tasks/engine/host/kernels/steps.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct Box {
   [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
 };
 
-/// Returns the intersection over union.
+/// Returns the intersection over union of two boxes.
 float overlap(const Box& a, const Box& b) noexcept {
   const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
@@ -26,7 +26,7 @@ class SuppressionStep final : public Step {
   SuppressionStep(const NonMaxSuppression& suppression, const Shape& scores, std::int64_t rows)
       : s_(suppression), images_(scores[0]), classes_(scores[1]), count_(scores[2]), rows_(rows) {}
 
-  /// Returns the floats for the boxes sorted by score and for the kept boxes.
+  /// Returns the floats of workspace for the indices of the boxes sorted by score, and for those of the kept boxes.
   std::size_t workspace() const override {
     return static_cast<std::size_t>(count_ + s_.most) * sizeof(Index) / sizeof(float);
   }

@@ -12,7 +12,7 @@ namespace {
 
 using MultiplyTile = void (*)(const TileFactors&, std::int64_t, std::int64_t, float*, std::int64_t) noexcept;
 
-/// A tile kernel and its tile shape.
+/// A kernel that computes a tile, and the shape of its tile.
 struct TileKernel {
   TileShape shape;
   MultiplyTile multiply;
@@ -22,14 +22,14 @@ template <std::size_t floats> struct Register {
   typedef float Type __attribute__((vector_size(floats * sizeof(float))));
 };
 
-/// Copies lines between a buffer of whole registers and a matrix narrower than a tile.
+/// Copies rows between a matrix narrower than a tile and a buffer whose rows are whole registers.
 void copy_lines(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from, std::int64_t columns,
                 std::size_t rows) {
   for (; rows > 0; --rows, to += pitch_to, from += pitch_from)
     std::memcpy(to, from, static_cast<std::size_t>(columns) * sizeof(float));
 }
 
-// These loops index registers. They must be unrolled, or the compiler would keep the arrays in memory.
+// These loops index registers. They must be unrolled, because the compiler would otherwise keep the arrays in memory.
 /// Initialises the sums with biases and the residual.
 template <class R, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void begin_tile(R (&sums)[rows][across], const TileEnd& end, std::int64_t columns,
@@ -82,7 +82,7 @@ RTEXEC_INLINE void store_tile(const R (&sums)[rows][across], const TileFactors& 
   if (!whole) copy_lines(c, leading_c, room, width, columns, rows);
 }
 
-/// Prefetches the result, so that it is in cache when the sums are complete.
+/// Prefetches the memory of the result, so that it is in cache when the sums are complete.
 template <std::size_t floats, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void fetch_result(const float* c, std::int64_t leading_c) {
 #pragma GCC unroll 16
@@ -90,12 +90,12 @@ RTEXEC_INLINE void fetch_result(const float* c, std::int64_t leading_c) {
     for (std::size_t j = 0; j < across * floats; j += Ahead::line) __builtin_prefetch(c + j, 1);
 }
 
-/// Computes a tile of this many rows and registers across.
+/// Computes a tile of exactly `rows` rows, with `across` registers for each row.
 template <std::size_t floats, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b, std::int64_t columns, float* c,
                                     std::int64_t leading_c) {
   using R = typename Register<floats>::Type;
-  // Small tiles split each sum into parts, since consecutive additions to one register would wait for each other.
+  // Small tiles split each sum into parts, because consecutive additions to one register would wait for each other.
   constexpr std::size_t parts = std::max<std::size_t>(1, 8 / (rows * across));
   R sums[parts][rows][across] = {};
   if (f.end) begin_tile(sums[0], *f.end, columns, leading_c);
@@ -138,7 +138,7 @@ RTEXEC_INLINE void multiply_rows(const TileFactors& f, std::int64_t stride_b, st
   multiply_exactly<floats, across, most>(f, stride_b, columns, c, leading_c);
 }
 
-/// Computes a tile with no more registers across than its columns need. Rows of b are `stride_b` apart.
+/// Computes a tile with no more registers for each row than its columns need. Rows of b are `stride_b` apart.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b, std::int64_t rows,
                                     std::int64_t columns, float* c, std::int64_t leading_c) {
@@ -149,7 +149,8 @@ RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b,
   multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
 }
 
-/// Whole strips have a constant stride, which lets the compiler optimise.
+/// Computes a tile. If b has strips of the full tile width, its stride is a compile-time constant, which helps the
+/// compiler.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                             std::int64_t leading_c) {
@@ -158,7 +159,7 @@ RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_
     multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }
 
-// Each kernel uses all registers for sums, except those that operands pass through.
+// Each kernel uses for sums all registers that its operands do not need.
 #if defined(__aarch64__)
 void multiply_neon(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept {
@@ -193,7 +194,7 @@ TileKernel choose_kernel() {
 }
 #endif
 
-/// Packs a line of a strip.
+/// Packs one row of a strip, and pads it with zeros.
 RTEXEC_INLINE void pack_line(float* to, std::int64_t width, const float* from, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
@@ -205,8 +206,8 @@ RTEXEC_INLINE void pack_line(float* to, std::int64_t width, const float* from, s
   for (; i < width; ++i) to[i] = 0;
 }
 
-/// Copies lines narrower than a vector as whole vectors, as long as the excess is inside both buffers. The next lines
-/// overwrite the excess.
+/// Copies rows that are narrower than a vector as whole vectors, as long as the excess is inside both buffers. The next
+/// row overwrites the excess.
 RTEXEC_VECTORISED void pack_rows(float* to, std::int64_t width, const float* from, std::int64_t count,
                                  std::int64_t depth, std::int64_t pitch) noexcept {
   std::int64_t p = 0;

@@ -1,5 +1,5 @@
-// The innermost part of a matrix product: one tile of the result, which stays in registers for all its terms. Operands
-// are packed into strips of a tile's width, in the order in which they are read.
+// The innermost part of a matrix product computes one tile of the result, whose sums stay in registers for all terms.
+// Operands are packed into strips that are as wide as a tile, in the order in which tiles read them.
 #pragma once
 
 #include "tasks/engine/host/kernels/bounds.hpp"
@@ -11,13 +11,13 @@ namespace rtexec::tasks::kernels {
 
 struct TileShape {
   std::int64_t rows, columns;
-  std::int64_t step; // granularity of the columns: the floats of one register
+  std::int64_t step; // floats of one register; used columns are rounded up to it
 };
 
-/// The largest tile that this processor's registers hold.
+/// Returns the largest tile whose sums fit into the registers of this processor.
 [[nodiscard]] const TileShape& tile_shape() noexcept;
 
-/// The epilogue of a tile: initial values of its sums, and the bounds of the result. Requires alpha = 1.
+/// The epilogue of a tile: initial values of its sums, and the bounds of its results. An epilogue requires alpha = 1.
 struct TileEnd {
   const float* row_bias = nullptr;    // one for each row, or null
   const float* column_bias = nullptr; // one for each column, or null
@@ -25,19 +25,20 @@ struct TileEnd {
   Bounds bounds;
 };
 
-/// A prefetch: for each p a tile fetches one cache line of the data that is needed next into the level 2 cache.
+/// A prefetch into the level 2 cache. For each term p of its sums, a tile fetches one cache line of the data that is
+/// needed next.
 struct Ahead {
   static constexpr std::int64_t line = 16; // floats
   const float* first = nullptr;            // null: nothing to fetch
   std::int64_t step = line;
 };
 
-/// The next strip, which the tiles of the present strip prefetch part by part.
+/// The strip that is needed next. The tiles of the current strip prefetch it, each tile a part.
 class NextStrip {
  public:
   NextStrip(const float* strip, std::int64_t floats) : next_(strip), end_(strip + floats) {}
 
-  /// Returns the part to prefetch during a tile of this depth.
+  /// Returns the part that a tile with `depth` terms prefetches.
   [[nodiscard]] Ahead take(std::int64_t depth) noexcept {
     const Ahead part{next_ < end_ ? next_ : nullptr};
     next_ += Ahead::line * depth;
@@ -48,31 +49,33 @@ class NextStrip {
   const float *next_, *end_;
 };
 
-/// The operands of a tile: alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile columns + column].
+/// The operands of a tile. Its results are alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile
+/// columns + column].
 struct TileFactors {
   std::int64_t depth;
   const float* a;
   std::int64_t stride_a;
   const float* b;
   float alpha = 1;
-  const TileEnd* end = nullptr; // or null
-  std::int64_t stride_b = 0;    // row stride of b; 0: the tile's columns
+  const TileEnd* end = nullptr; // the epilogue, or null
+  std::int64_t stride_b = 0;    // distance between rows of b; 0: the columns of a tile
   Ahead ahead{};
 };
 
-/// Writes c[row * leading_c + column] for up to the rows and columns of a tile. Always reads all columns of b.
+/// Computes a tile and writes its first `rows` rows and `columns` columns to c[row * leading_c + column]. Always reads
+/// b for all columns of a tile.
 void multiply_tile(const TileFactors& factors, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept;
 
 /// Packs a strip: to[p * width + i] = from[i * step + p * pitch] for p < depth and i < count. Pads each row with zeros
-/// to `width`. step or pitch must be 1.
+/// to `width`. One of step and pitch must be 1.
 void pack_strip(float* to, std::int64_t width, const float* from, std::int64_t count, std::int64_t step,
                 std::int64_t depth, std::int64_t pitch) noexcept;
 
 /// Cuts a line into strips: to[i / width * pitch + i % width] = from[i] for i < n. Pads the last strip with zeros.
 void split(float* to, std::int64_t width, std::int64_t pitch, const float* from, std::int64_t n) noexcept;
 
-/// Returns the length of equal blocks that divide `total`, none longer than `most`; at least 1.
+/// Returns the length of a block if `total` is divided into equal blocks that are not longer than `most`; at least 1.
 [[nodiscard]] constexpr std::int64_t balanced_block(std::int64_t total, std::int64_t most) {
   const auto blocks = most < 1 ? total : (total + most - 1) / most;
   return (total + blocks - 1) / blocks;

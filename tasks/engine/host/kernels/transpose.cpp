@@ -11,8 +11,8 @@ namespace {
 using Four = float __attribute__((vector_size(16)));
 
 constexpr std::int64_t side = 4;
-// The size of a block. Whole cache lines are written, and few of them at a time: lines at distances of powers of two
-// would evict each other.
+// The size of a block. The transposition writes whole cache lines, but only a few of them at a time: lines at distances
+// of powers of two would evict each other from the cache.
 constexpr std::int64_t block_rows = 16, block_columns = 8;
 
 RTEXEC_INLINE void transpose_square(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from) {
@@ -33,7 +33,7 @@ RTEXEC_INLINE void transpose_square(float* to, std::int64_t pitch_to, const floa
   std::memcpy(to + 3 * pitch_to, &d, sizeof d);
 }
 
-/// Transposes two rows of four columns.
+/// Transposes a matrix of two rows and four columns.
 RTEXEC_INLINE void transpose_pair(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from) {
   Four a, b;
   std::memcpy(&a, from, sizeof a);

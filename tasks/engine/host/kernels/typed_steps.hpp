@@ -1,4 +1,5 @@
-// Steps with operands that are not all floats. The factories of steps.hpp choose them by the operands' types.
+// Steps with operands that are not all floats. The factory functions in steps.hpp choose them by the types of the
+// operands.
 #pragma once
 
 #include "tasks/engine/host/kernels/steps.hpp"

@@ -1,4 +1,4 @@
-// Vectors of sixteen floats. On machines with narrower vectors the compiler uses several registers.
+// A vector of sixteen floats. On machines with narrower vectors the compiler uses several registers for one.
 #pragma once
 
 #include "tasks/base/vectorised.hpp"
@@ -11,17 +11,17 @@ namespace rtexec::tasks::kernels {
 using Vector = float __attribute__((vector_size(64)));
 inline constexpr int lanes = 16;
 
-// load() and store() take any address. Vectors are passed by reference, since passing wide vectors depends on the
-// instruction set.
+// load() and store() accept any address. Vectors are passed by reference, because the calling convention for wide
+// vectors depends on the instruction set.
 RTEXEC_INLINE void load(Vector& v, const float* from) { std::memcpy(&v, from, sizeof v); }
 RTEXEC_INLINE void store(float* to, const Vector& v) { std::memcpy(to, &v, sizeof v); }
-/// Loads at most `count` floats, and sets the others to zero.
+/// Loads at most `count` floats, and sets all other lanes to zero.
 RTEXEC_INLINE void load_part(Vector& v, const float* from, std::int64_t count) {
   v = Vector{};
   std::memcpy(&v, from, static_cast<std::size_t>(count < lanes ? count : lanes) * sizeof(float));
 }
-/// split_pairs() separates 2 * lanes floats into those at even and at odd indices. It uses pieces that narrower
-/// machines can shuffle: for larger vectors their compilers move each element.
+/// split_pairs() separates 2 * lanes floats into those at even and those at odd indices. It works on vectors of the
+/// type Piece, which these machines can shuffle. For wider vectors the compiler would move each element by itself.
 #if defined(__aarch64__)
 using Piece = float __attribute__((vector_size(16)));
 #define RTEXEC_EVEN 0, 2, 4, 6
@@ -46,7 +46,7 @@ RTEXEC_INLINE void split_pairs(float* even, float* odd, const float* x) {
 #undef RTEXEC_EVEN
 #undef RTEXEC_ODD
 
-/// Takes the larger of each pair of elements, in pieces as above. A NaN in v stays.
+/// Sets each element of v to the larger one of v and `other`, with the type Piece as above. A NaN in v stays.
 RTEXEC_INLINE void take_larger(Vector& v, const Vector& other) {
   Piece pieces[sizeof(Vector) / sizeof(Piece)], others[sizeof(Vector) / sizeof(Piece)];
   std::memcpy(pieces, &v, sizeof v);
@@ -56,7 +56,7 @@ RTEXEC_INLINE void take_larger(Vector& v, const Vector& other) {
   std::memcpy(&v, pieces, sizeof v);
 }
 
-/// Loads x[i * stride]. For a stride of 2 it reads two whole vectors.
+/// Loads the elements x[i * stride]. For a stride of 2 it reads two whole vectors.
 RTEXEC_INLINE void load_strided(Vector& v, const float* x, std::int64_t stride) {
   if (stride == 1) return load(v, x);
   if (stride == 2) {

@@ -10,13 +10,14 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t points = 16;                // of a 4x4 tile
-constexpr std::int64_t min_channels = 16;          // harmonic mean; with fewer, transforms cost more than they save
+constexpr std::int64_t points = 16; // number of points of a 4x4 tile
+constexpr std::int64_t min_channels =
+    16; // harmonic mean of input and output channels; for fewer, transforms cost too much
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products in a block
 constexpr std::int64_t block_tiles = 64; // minimum of a block, if there are as many: narrower products are slow
-constexpr std::int64_t min_tiles = 40;   // with fewer, im2col is faster
+constexpr std::int64_t min_tiles = 40;   // for fewer tiles, im2col is faster
 
-/// G g G^T of each 3x3 filter g, as 16 matrices [out, in].
+/// Returns the transform G g G^T of each 3x3 filter g, as 16 matrices [out, in] (one for each point).
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
   static constexpr double G[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   const auto filters = static_cast<std::size_t>(g.out_channels * g.in_channels);
@@ -33,7 +34,7 @@ std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<fl
   return transformed;
 }
 
-/// The vertical half of B^T d B: transforms four rows of input to four rows.
+/// Computes the vertical half of the input transform B^T d B: transforms four rows of input to four rows.
 RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, float* out, std::size_t pitch,
                                          std::size_t n) noexcept {
   const float *d0 = in[0], *d1 = in[1], *d2 = in[2], *d3 = in[3];
@@ -47,7 +48,8 @@ RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, 
   }
 }
 
-/// The horizontal half, for a row of tiles: tile t covers r[2t] .. r[2t+3]. The four results are `pitch` apart.
+/// Computes the horizontal half of B^T d B for a row of tiles. Tile t covers r[2t] to r[2t+3]. Its four results are
+/// `pitch` apart.
 RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pitch, std::size_t tiles) noexcept {
   float *v0 = out, *v1 = out + pitch, *v2 = out + 2 * pitch, *v3 = out + 3 * pitch;
   RTEXEC_INDEPENDENT
@@ -60,7 +62,8 @@ RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pi
   }
 }
 
-/// A^T m A for a row of tiles whose 16 products are `pitch` apart. Writes two rows of 2 * tiles outputs.
+/// Computes the output transform A^T m A for a row of tiles. The 16 products m of a tile are `pitch` apart. Writes two
+/// rows of 2 * tiles outputs.
 RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom,
                                           std::size_t tiles) noexcept {
   RTEXEC_INDEPENDENT
@@ -97,7 +100,7 @@ class WinogradConv final : public Step {
   }
 
   std::string packing() const override { return packing_name("winograd", {g_.in_channels, g_.out_channels}); }
-  /// Packs strips of output channels for each point's matrix.
+  /// Packs the transformed weights: for each point's matrix, strips of output channels.
   std::vector<float> pack(const std::vector<float>& weights) const override {
     const auto transformed = transform_weights(g_, weights);
     std::vector<float> packed(static_cast<std::size_t>(points * weights_pitch()));
@@ -128,8 +131,8 @@ class WinogradConv final : public Step {
  private:
   struct Work {
     float* rows;        // four rows of transformed input, with margins
-    float* zeros;       // stands for rows outside the input
-    float* transformed; // of one channel: [point][tile]
+    float* zeros;       // a row of zeros that stands for rows outside the input
+    float* transformed; // transformed inputs of one channel: [point][tile]
     float* inputs;      // [point], in strips of tiles
     float* products;    // [point][out channel][tile]
   };
@@ -186,7 +189,7 @@ class WinogradConv final : public Step {
 
   void transform_output(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t channel,
                         std::int64_t tile_row, const float* products, std::int64_t point_pitch) const noexcept {
-    float* top = work.inputs; // no longer needed
+    float* top = work.inputs; // reuses memory that is no longer needed
     float* bottom = top + 2 * tiles_w_;
     transform_products(products, static_cast<std::size_t>(point_pitch), top, bottom,
                        static_cast<std::size_t>(tiles_w_));
@@ -200,9 +203,9 @@ class WinogradConv final : public Step {
 
   ConvGeometry g_;
   std::int64_t tiles_w_, tiles_h_;
-  std::int64_t pitch_; // of an input row with margins
-  std::int64_t strip_; // output channels in a strip of weights
-  std::int64_t block_; // rows of tiles in one block
+  std::int64_t pitch_; // length of an input row with margins
+  std::int64_t strip_; // number of output channels in a strip of weights
+  std::int64_t block_; // number of rows of tiles in a block
 };
 
 } // namespace
