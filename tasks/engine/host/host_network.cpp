@@ -21,7 +21,7 @@ std::size_t bytes_of(const Network::Port& port) {
   return static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
 }
 
-/// True if the caller's representation of elements is the engine's. A caller's booleans may be any byte.
+/// True if the caller stores elements of this type as the engine does. A caller's boolean may be any byte.
 bool is_stored_as_seen(ElementType type) {
   return type == ElementType::float32 || (is_integer(type) && type != ElementType::boolean);
 }
@@ -47,7 +47,7 @@ class HostNetwork::Builder {
   }
 
  private:
-  /// A constant of the image: stored as in the graph, or packed for a step.
+  /// A constant in the image. It is stored as in the graph, or packed for a step.
   struct Blob {
     std::size_t offset = 0;
     const Tensor* given = nullptr;
@@ -82,7 +82,7 @@ class HostNetwork::Builder {
     return plan.has_value();
   }
 
-  /// Finds the buffers of the layout that hold exactly one port, which is then used in place.
+  /// Finds the buffers of the layout that hold exactly one port (an input or output). The port is then used in place.
   void find_ports() {
     std::size_t number = 0;
     for (const auto* ids : {&graph_.inputs, &graph_.outputs})
@@ -104,7 +104,7 @@ class HostNetwork::Builder {
     return {MemoryLocation::Region::buffer, location.offset, location.buffer};
   }
 
-  /// Returns the location of a constant. Nodes that read it in the same layout share one copy.
+  /// Returns the location of a constant. Nodes that read it in the same packed layout share one copy.
   MemoryLocation place_constant(TensorId id, const Step* packs = nullptr) {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
@@ -153,7 +153,7 @@ class HostNetwork::Builder {
     port.bytes = {buffer.get(), bytes_of(port)};
   }
 
-  /// Copies the constants into the image, and frees each packed copy at once, to keep few copies of large constants in
+  /// Copies the constants into the image. Frees each packed copy at once, so that few copies of large constants are in
   /// memory.
   void copy_constants() {
     network_->constants_ = allocate_aligned(network_->constants_size_);
@@ -167,11 +167,11 @@ class HostNetwork::Builder {
 
   const Graph& graph_;
   std::unique_ptr<HostNetwork> network_;
-  std::vector<std::unique_ptr<Step>> steps_; // parallel to the nodes
+  std::vector<std::unique_ptr<Step>> steps_; // one for each node
   Layout layout_;
-  std::map<std::uint32_t, std::size_t> ports_;                        // index of the port, by the layout's buffer
+  std::map<std::uint32_t, std::size_t> ports_;                        // layout's buffer to the index of its port
   std::size_t first_workspace_ = 0;                                   // index among the buffers
-  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offsets, by tensor and packing; "": not packed
+  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offset by tensor and packing; "": not packed
   std::vector<Blob> blobs_;
 };
 

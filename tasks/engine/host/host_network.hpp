@@ -1,4 +1,5 @@
-// A network on the host device: steps that run in order on the caller's thread, in memory that the caller provides.
+// A network on the host device: steps (prepared kernels) that run in order on the caller's thread, in memory that the
+// caller provides.
 #pragma once
 
 #include "tasks/engine/host/kernels/aligned.hpp"
@@ -25,7 +26,7 @@ class HostNetwork final : public Network {
   [[nodiscard]] Bytes scratch() const override { return {plan_.scratch.size}; }
   [[nodiscard]] Bytes carry() const override { return {plan_.carry.size}; }
   [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_of(plan_); }
-  /// Returns the plan of scratch and carry, for measurements of its quality.
+  /// Returns the plan of scratch and carry (memory preserved across preemption). Serves measurements of its quality.
   [[nodiscard]] const SegmentPlan& plan() const { return plan_; }
 
   [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
@@ -37,7 +38,7 @@ class HostNetwork final : public Network {
     return tasks::live_ranges(lifetimes_, layer_times_);
   }
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
-  /// Returns out_of_memory if the cut network would need more than max_scratch.
+  /// Cuts the network into segments. Returns out_of_memory if the cut network would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }
@@ -46,10 +47,10 @@ class HostNetwork final : public Network {
   void take_input(std::size_t input, const std::byte* from) noexcept override { input_transfers_[input].from = from; }
   void give_output(std::size_t output, std::byte* to) noexcept override { output_transfers_[output].to = to; }
   using Network::bind;
-  /// Binds the network under policy D. The addresses, each aligned to 64 bytes, are those of the copy of constants(),
-  /// and of scratch() and carry() bytes of any content. May be called again.
+  /// Binds the network under memory policy D. The arguments are the addresses of the copy of constants(), and of
+  /// scratch() and carry() bytes of any content. Each is aligned to 64 bytes. May be called again.
   void bind(const std::byte* constants, std::byte* scratch, std::byte* carry = nullptr);
-  /// Runs all steps. The only system call is that of the clock, and only with an observer.
+  /// Runs all steps. Its only system call reads the clock, and only if there is an observer.
   [[nodiscard]] Status run() noexcept override;
   [[nodiscard]] Status run_segment(std::uint32_t segment) noexcept override;
 
@@ -59,7 +60,7 @@ class HostNetwork final : public Network {
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   void link_state(std::size_t) override {}
   void keep_output(std::size_t output, std::byte* at) noexcept override { output_transfers_[output].kept = at; }
-  /// Returns the image of the constants. Every constant starts at a multiple of 64 bytes.
+  /// Returns the image of the constants, in which every constant starts at a multiple of 64 bytes.
   [[nodiscard]] std::span<const std::byte> image() const override { return {constants_.get(), constants_size_}; }
   void release_image() noexcept override;
 
@@ -68,7 +69,7 @@ class HostNetwork final : public Network {
     enum class Region : std::uint8_t { constant, buffer, port };
     Region region = Region::buffer;
     std::size_t offset = 0; // in bytes
-    std::size_t number = 0; // index of the buffer, or of the port (inputs, then outputs)
+    std::size_t number = 0; // index of the buffer, or of the port (an input or output; inputs first)
   };
   /// A step with its operands. build() sets the locations, bind() the pointers.
   struct Layer {
@@ -82,21 +83,21 @@ class HostNetwork final : public Network {
   struct Input {
     MemoryLocation place;
     std::byte* pointer = nullptr;
-    const std::byte* from = nullptr; // source of the bytes; nullptr unless linked
+    const std::byte* from = nullptr; // where the linked input's bytes come from; nullptr if it is not linked
   };
   struct Output {
     MemoryLocation place;
     const std::byte* pointer = nullptr;
     bool on_host = true;
-    std::byte* to = nullptr;   // destination if linked
-    std::byte* kept = nullptr; // destination if the output is state
+    std::byte* to = nullptr;   // destination if the output is linked
+    std::byte* kept = nullptr; // destination of the state if the output is state
   };
   class Builder;
 
   [[nodiscard]] Port& port(std::size_t number) {
     return number < inputs_.size() ? inputs_[number] : outputs_[number - inputs_.size()];
   }
-  /// Returns the plan for cuts after these layers. Returns out_of_memory if it needs more than max_scratch.
+  /// Returns the plan for cuts after the layers `after`. Returns out_of_memory if the plan needs more than max_scratch.
   [[nodiscard]] Result<SegmentPlan> planned(std::span<const std::uint32_t> after) const;
   [[nodiscard]] std::vector<MemoryObject> objects_of(const SegmentPlan& plan) const;
   static void take_in(const Port& port, const Input& transfer) noexcept;
@@ -108,16 +109,16 @@ class HostNetwork final : public Network {
   std::vector<Layer> steps_;
   std::vector<std::string> layers_;
   std::vector<Port> inputs_, outputs_;
-  std::vector<AlignedBytes> buffers_; // buffers of the ports under D
+  std::vector<AlignedBytes> buffers_; // buffers of the inputs and outputs under D
   std::vector<Input> input_transfers_;
-  std::vector<Output> output_transfers_; // both parallel to the ports
+  std::vector<Output> output_transfers_; // one for each output; `input_transfers_` has one for each input
   AlignedBytes constants_;
   std::size_t constants_size_ = 0;
   std::vector<MemoryObject> constant_objects_;
-  std::vector<Lifetime> lifetimes_; // buffers of the layout, then one workspace for each node
+  std::vector<Lifetime> lifetimes_; // lifetimes of the layout's buffers, then of one workspace for each node
   std::vector<std::uint32_t> layer_times_;
   SegmentPlan plan_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the index after its last layer
+  std::vector<std::size_t> segment_ends_; // for each segment, the index of the layer behind it
   double flops_ = 0;
   LayerObserver observer_;
 };

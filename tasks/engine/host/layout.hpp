@@ -1,7 +1,7 @@
-// Assigns tensors to buffers: which tensors share a buffer, and how long it is alive.
+// Assigns tensors to buffers: decides which tensors share a buffer, and how long each buffer is alive.
 //
-// Reshapes share their input's buffer. Inputs of a concatenation along the outermost dimension are written directly
-// into its buffer. Element-wise steps overwrite an input that no later step reads.
+// Reshapes share the buffer of their input. Inputs of a concatenation along the outermost dimension are written
+// directly into its buffer. Element-wise steps overwrite an input that no later step reads.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -19,20 +19,21 @@ namespace rtexec::tasks {
 
 struct Location {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t buffer = none; // none: the tensor is a constant or unused
+  std::uint32_t buffer = none; // `none`: the tensor is a constant or unused
   std::size_t offset = 0;      // in bytes
 };
 
 struct Layout {
-  std::vector<Location> tensors; // parallel to Graph::tensors; none for reshaped constants
-  std::vector<TensorId> source;  // the tensor that it is a reshape of (directly or not), or itself
-  /// The time of a node is its index + 1. Inputs are written at time 0, outputs are read after the last node.
+  std::vector<Location> tensors; // one for each of Graph::tensors; `none` for reshaped constants
+  std::vector<TensorId> source;  // for each tensor, the first of the tensors that it is a reshape of; or itself
+  /// The buffers with their lifetimes. The time of a node is its index + 1. Inputs are written at time 0; outputs are
+  /// read after the last node.
   std::vector<Lifetime> buffers;
-  std::vector<bool> elided; // parallel to Graph::nodes; true: the node does no work
+  std::vector<bool> elided; // one for each of Graph::nodes; true: the node does no work
 };
 
-/// Computes the layout. `steps` are parallel to the nodes, and null for Reshape. With `keep_inputs` inputs live as long
-/// as outputs, so that nothing overwrites them.
+/// Computes the layout. `steps` has one step for each node, which is null for a Reshape. With `keep_inputs`, inputs
+/// live as long as outputs, so that nothing overwrites them.
 [[nodiscard]] Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps,
                              bool keep_inputs = false);
 
