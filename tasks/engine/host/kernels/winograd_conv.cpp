@@ -10,9 +10,8 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t points = 16; // number of points of a 4x4 tile
-constexpr std::int64_t min_channels =
-    16; // harmonic mean of input and output channels; for fewer, transforms cost too much
+constexpr std::int64_t points = 16;                // number of points of a 4x4 tile
+constexpr std::int64_t min_channels = 16;          // harmonic mean; with fewer, transforms cost more than they save
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products in a block
 constexpr std::int64_t block_tiles = 64; // minimum of a block, if there are as many: narrower products are slow
 constexpr std::int64_t min_tiles = 40;   // for fewer tiles, im2col is faster
