@@ -1,10 +1,10 @@
-// Attention that never stores all scores in memory. A block has some rows of queries, and goes over the keys in tiles.
-// Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps the largest score so far, the
-// sum of the exponentials of (score - largest), and the values summed with these weights (online softmax: Milakov and
-// Gimelshein 2018, Dao et al. 2022).
+// Attention that never stores all scores in memory. A block processes some rows of queries, and iterates over the keys
+// in tiles. Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps the largest score so
+// far, the sum of the exponentials of (score - largest), and the values summed with these weights (online softmax:
+// Milakov and Gimelshein 2018, Dao et al. 2022).
 //
-// A block's four warps are `row_warps` times `key_warps`. Each warp has 16 rows, and its share of the keys of every
-// tile. At the end, the warps of the same rows add up their parts.
+// A block has four warps: `row_warps` times `key_warps`. Each warp processes 16 rows of queries, and its share of the
+// keys of every tile. At the end, the warps of the same rows add up their partial results.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -17,7 +17,7 @@ namespace rtexec::tasks::cuda {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Rounds both factors to tf32: neither is a weight that was rounded before.
+/// Products in tf32. Both factors are rounded to tf32, because neither is a constant weight that was rounded before.
 struct AttentionTf32 {
   using Scalar = float;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
@@ -42,11 +42,11 @@ template <class Math, int head_size, int warps_of_keys> struct AttentionShape {
   static constexpr int size = head_size; // elements of a row of queries, keys and values, rounded up
   static constexpr int warps = attention_warps, key_warps = warps_of_keys, row_warps = warps / key_warps;
   static constexpr int rows = row_warps * 16;
-  static constexpr int own_keys = attention_keys<Scalar>; // keys of a warp in a tile
+  static constexpr int own_keys = attention_keys<Scalar>; // keys that one warp processes in a tile
   static constexpr int keys = own_keys * key_warps;
-  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // chunks of a row
+  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // 16-byte chunks of a row
   static constexpr int row = chunks * 16 + 16;                                // bytes; padded against bank conflicts
-  static constexpr int steps = chunks / 2;                                    // products along a row
+  static constexpr int steps = chunks / 2;                                    // matrix products along a row
   static constexpr int stage = 2 * keys * row;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
 };
@@ -103,8 +103,8 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Scales the scores, adds the mask, and sets scores beyond the last key to minus infinity. Scores are logarithms to
-  /// base 2.
+  /// Scales the scores, adds the mask, and sets scores behind the last key to minus infinity. The scores are scaled for
+  /// powers of 2 instead of e.
   DEVICE void finish_scores(float (&scores)[groups][4], const Scalar* mask, int first_row, int first_key) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g)
@@ -118,7 +118,7 @@ template <class Math, class Shape> struct AttentionTile {
       }
   }
 
-  /// Replaces each score s by 2^(s - largest score), and scales the sums so far to the new largest score.
+  /// Replaces each score s by 2^(s - largest score), and scales the previous sums to the new largest score.
   DEVICE void take_in(float (&scores)[groups][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -149,8 +149,8 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Adds the products of scores and values. The scores that a lane holds are its fragment of the left factor. Halves
-  /// are used unchanged; for floats, the terms of the sum are in another order.
+  /// Adds the products of scores and values to the sums. The scores that a lane holds are its fragment of the left
+  /// factor. Halves are used unchanged. For floats, the terms of the sum are in another order.
   DEVICE void add_values(const float (&scores)[groups][4], const char* values) {
     if constexpr (sizeof(Scalar) == 2) {
       const SharedAddress from =
@@ -204,7 +204,7 @@ template <class Math, class Shape> struct AttentionTile {
 
   DEVICE static float one_over(float total) { return total > 0.0F ? inverse(total) : 0.0F; }
 
-  /// Stores two neighbouring columns. The first one is even, and rows consist of whole chunks, so that either both
+  /// Stores two neighbouring columns, the first of which is even. Rows consist of whole chunks, so that either both
   /// columns exist or none.
   DEVICE void store_pair(Scalar* y, int row, int column, float first, float second) const {
     if (row >= p.m || column >= p.e) return;
@@ -223,7 +223,7 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Combines the parts of all warps in shared memory, which the stages no longer need.
+  /// Combines the partial results of all warps in shared memory, which the stages of copies no longer need.
   DEVICE void store_together(char* shared, Scalar* y, int first_of_block) {
     constexpr int columns = Shape::size + 4; // padded against bank conflicts
     auto* const largest = reinterpret_cast<float*>(shared);

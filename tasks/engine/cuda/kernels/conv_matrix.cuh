@@ -1,4 +1,5 @@
-// The Tensor Core kernels of conv_variants.inc; empty for architectures without the Tensor Cores that they need.
+// The Tensor Core kernels of conv_variants.inc. The file is empty for architectures without the Tensor Cores that they
+// need.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"

@@ -1,6 +1,7 @@
-// Asynchronous copies, matrix instructions and clusters for the convolution kernels. Registers hold 32 bits each: a
-// float, a tf32, two halves, or four bytes. A fragment of A is 16 rows by 32 bytes. A fragment of B is 8 rows (columns
-// of the product) by 32 bytes. So one kernel body serves tf32 (8 values), half (16) and bytes (32).
+// Asynchronous copies, matrix instructions and clusters for the convolution kernels. A register holds 32 bits: a float,
+// a tf32, two halves, or four bytes. A fragment (the operand of a matrix instruction) of A is 16 rows by 32 bytes. A
+// fragment of B is 8 rows (columns of the product) by 32 bytes. So one kernel body serves tf32 (8 values), half (16)
+// and bytes (32).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"
@@ -9,13 +10,13 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Stores `word` four times to shared memory, at a multiple of 16 bytes.
+/// Stores `word` four times to shared memory. The address is a multiple of 16 bytes.
 DEVICE void fill16(SharedAddress to, unsigned word) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(word) : "memory");
 }
 
-/// Loads four floats from shared memory. Each is the value that any thread last wrote, even one in another block of the
-/// cluster.
+/// Loads four floats from shared memory. The values are those that any thread last wrote, even a thread in another
+/// block of the cluster.
 DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
   asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -25,7 +26,8 @@ DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
 DEVICE void store_shared(SharedAddress to, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
 }
-/// Called while a thread polls for a value that another thread writes. It has no effect on the device.
+/// Call this while a thread polls for a value that another thread writes. It has no effect on a device; the emulation
+/// runs other threads here.
 DEVICE void let_others_run() {}
 
 /// Returns sum plus the products of the four signed bytes of a and b.
@@ -50,13 +52,13 @@ DEVICE void copy16(SharedAddress to, const void* from, bool valid) {
   const int size = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(size) : "memory");
 }
-/// Makes the copies since the last commit a group.
+/// Puts all copies since the last commit into one group.
 DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until all of this thread's groups but the last `pending` have arrived.
+/// Waits until all groups of this thread, except the last `pending` ones, have arrived.
 template <int pending> DEVICE void await_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-/// Loads four matrices of 8 rows by 16 bytes. Lane i gives the address of row i % 8 of matrix i / 8. It gets word i % 4
-/// of row i / 4 of each matrix.
+/// Loads four matrices of 8 rows by 16 bytes. Lane i gives the address of row i % 8 of matrix i / 8. It receives word i
+/// % 4 of row i / 4 of each matrix.
 DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -64,7 +66,8 @@ DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
                : "memory");
 }
 
-/// Loads four matrices of halves, transposed: lane i gets those of column i / 4 in rows i % 4 * 2 and the next.
+/// Loads four matrices of halves, transposed. Lane i receives the halves of column i / 4 in rows i % 4 * 2 and i % 4 *
+/// 2 + 1.
 DEVICE void load_matrices_transposed(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -72,21 +75,21 @@ DEVICE void load_matrices_transposed(unsigned (&to)[4], SharedAddress row) {
                : "memory");
 }
 
-/// d += a * b: 16x8x8, tf32.
+/// Computes d += a * b for matrices of 16x8x8 in tf32.
 DEVICE void multiply_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// d += a * b: 16x8x16, half with sums in float.
+/// Computes d += a * b for matrices of 16x8x16 in half, with sums in float.
 DEVICE void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// d += a * b: 16x8x32, int8 with sums in int32.
+/// Computes d += a * b for matrices of 16x8x32 in int8, with sums in int32.
 DEVICE void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
@@ -118,12 +121,13 @@ template <int pending> DEVICE void await_copies() {}
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define RTEXEC_CLUSTERS 1
 
-/// A barrier for all threads of the cluster. After it, they see each other's writes to shared memory.
+/// Waits for all threads of the cluster. Afterwards they see each other's writes to shared memory.
 DEVICE void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
-/// Returns the address in block `rank`'s shared memory that corresponds to `address` in this block's.
+/// Returns the address in the shared memory of block number `rank` of the cluster that corresponds to `address` in this
+/// block.
 DEVICE SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));

@@ -1,9 +1,9 @@
-// One tile of a convolution as an implicit matrix product (conv_plan.hpp defines tiles and splits).
+// Computes one tile of a convolution as an implicit matrix product (conv_plan.hpp defines tiles and splits).
 //
-// Rows of A are output pixels, gathered from x as the sum advances over kernel and channels. Rows of B are output
-// channels. Asynchronous copies bring both to shared memory in pieces of 128 bytes a row, `stages` pieces deep. Rows
-// are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on the previous kernel,
-// so their first pieces are fetched before waiting for it.
+// Rows of A are output pixels, gathered from x while the sum advances over taps and channels. Rows of B are output
+// channels. Asynchronous copies bring both to shared memory in pieces of 128 bytes of each row; `stages` pieces are
+// there at once. Rows are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on
+// the previous kernel, so their first pieces are fetched before the wait for that kernel.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -18,7 +18,7 @@ constexpr int conv_piece = 128;           // bytes of a row that are multiplied 
 constexpr int conv_row = conv_piece + 16; // bytes between rows in shared memory
 constexpr int conv_chunks = conv_piece / 16;
 
-/// Returns the padding value of an int8 image in each of four bytes.
+/// Returns the value of the padding around an int8 image, in each of four bytes.
 DEVICE unsigned outside_of(const ConvArguments& conv) {
   return conv.zero ? static_cast<unsigned char>(*conv.zero) * 0x01010101U : conv.outside;
 }
@@ -36,7 +36,7 @@ template <class Scalar, int tile_rows, int tile_columns, int thread_count, int s
 };
 
 /// Copies the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit
-/// into 32 bits: a tensor has at most 2^28 elements, padding included.
+/// into 32 bits, because a tensor has at most 2^28 elements, padding included.
 template <class Shape> struct ConvLoader {
   using Scalar = typename Shape::Storage;
 
@@ -46,7 +46,7 @@ template <class Shape> struct ConvLoader {
   const Scalar* weights;    // weights of the tile's first column
   int sum;                  // length of the sum
   int first_row;
-  unsigned columns;            // bit i: row i of B is an output channel
+  unsigned columns;            // bit i: row i of B is an output channel, not padding
   int column[Shape::b_copies]; // offset of each row of B
   int pixel[Shape::a_copies];  // offset of each row's first tap
   int top[Shape::a_copies], left[Shape::a_copies];
@@ -93,7 +93,8 @@ template <class Shape> struct ConvLoader {
     set<0>(i, inside ? row_top : -(1 << 29), row_left,
            inside ? ((n * conv.height + row_top) * conv.width + row_left) * conv.x_stride : 0);
   }
-  /// Sets element i of the arrays. Compares i with each index, because registers cannot be indexed at run time.
+  /// Sets element i of the arrays. Each call compares i with one index j, because registers cannot be indexed at run
+  /// time.
   template <int j> DEVICE void set(int i, int row_top, int row_left, int offset) {
     if (i == j) {
       top[j] = row_top;
@@ -144,8 +145,8 @@ template <class Shape> struct ConvLoader {
   }
 };
 
-/// Sums on CUDA cores. Each thread has `own_rows` x `own_columns` elements, interleaved with those of the other
-/// threads.
+/// Computes the sums of a tile on CUDA cores. Each thread has `own_rows` x `own_columns` elements, interleaved with
+/// those of the other threads.
 template <class Shape, int own_rows, int own_columns> struct SimtSums {
   static constexpr int across = Shape::columns / own_columns; // threads along the columns
   static constexpr int down = Shape::rows / own_rows;
@@ -188,7 +189,7 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Sums on Tensor Cores. Each warp has a part of the tile, in fragments of 16 rows by 8 columns.
+/// Computes the sums of a tile on Tensor Cores. Each warp has a part of the tile, in fragments of 16 rows by 8 columns.
 template <class Shape, int warps_down, int warps_across, class Product> struct MatrixSums {
   static_assert(warps_down * warps_across * 32 == Shape::threads);
   static constexpr int warp_rows = Shape::rows / warps_down, warp_columns = Shape::columns / warps_across;
@@ -203,8 +204,8 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   DEVICE static int warp_column() { return thread_index() / 32 % warps_across * warp_columns; }
 
   DEVICE void multiply(const char* stage) {
-    // The matrices of A are rows 0-7 and 8-15 of the left chunk, then of the right one. The matrices of B are both
-    // chunks of 8 columns, then of the next 8.
+    // The matrices of A are rows 0-7 and 8-15 of the left chunk, then those rows of the right chunk. The matrices of B
+    // are both chunks of 8 columns, then those of the next 8 columns.
     const SharedAddress from = shared_address(stage);
     const SharedAddress a_lane = from + static_cast<unsigned>((warp_row() + lane() % 16) * conv_row + lane() / 16 * 16);
     const int b_column = wide == 1 ? lane() % 8 : lane() / 16 * 8 + lane() % 8;
@@ -223,7 +224,7 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   static constexpr int steps = conv_piece / 32;
   static constexpr int pairs = (wide + 1) / 2; // pairs of fragments of B
 
-  /// The fragments of one step. Those of the next step are loaded while these are multiplied.
+  /// The fragments of one step of the sum. Those of the next step are loaded while these are multiplied.
   struct Fragments {
     unsigned a[high][4], b[pairs][4];
     DEVICE void load(SharedAddress a_lane, SharedAddress b_lane) {
@@ -252,18 +253,19 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
 #endif
 
-/// Converts a sum for storage in shared or global memory: an integer sum becomes the bits of a float.
+/// Return a sum in the form in which it is stored in shared or global memory: a scaled float, or the bits of an integer
+/// as a float.
 DEVICE float on_its_way(float sum, float scale) { return sum * scale; }
 DEVICE float on_its_way(int sum, float) { return bits_float(static_cast<unsigned>(sum)); }
 
-/// The tile's sums in shared memory, from which they are stored in whole rows. A row is 32 bytes longer than needed,
-/// against bank conflicts.
+/// The tile's sums in shared memory, from which they are stored to y in whole rows. A row is 32 bytes longer than its
+/// sums, against bank conflicts.
 template <class Shape> struct StagedTile {
   static constexpr int row = Shape::columns + 8; // floats between rows
   static constexpr int quads_across = Shape::columns / 4;
   static constexpr int quads = Shape::rows * quads_across;
   static_assert(row * Shape::rows * 4 <= Shape::stages * Shape::stage_bytes);
-  // Returns an offset in floats.
+  // Returns the offset of a quad (four columns of a row), in floats.
   DEVICE static int offset(int quad) { return quad / quads_across * row + quad % quads_across * 4; }
 };
 
@@ -299,9 +301,9 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
 
   const ConvArguments& conv;
   int first_pixel, pixels;
-  int channel;      // the first of this thread's four
-  int columns_left; // columns of the group, from this thread's first one on
-  bool at_a_time;   // quads are stored, and residuals loaded, in one access
+  int channel;      // the first of this thread's four channels
+  int columns_left; // number of columns of the group from this thread's first one on
+  bool at_a_time;   // true: each quad is stored, and its residual loaded, by one access
   float bias[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -316,8 +318,8 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
     for (int i = 0; i < 4; ++i) bias[i] = conv.bias && i < columns_left ? conv.bias[channel + i] : 0.0F;
   }
 
-  /// Stores this thread's quads, which begin at `first` + the thread's index and are `stride` apart. sum_of(sum, quad)
-  /// returns a quad's sums in `sum`.
+  /// Stores this thread's quads: quad `first` + the thread's index, and further ones at a distance of `stride`.
+  /// sum_of(sum, quad) writes the sums of a quad to `sum`.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
     if (!at_a_time) return store_apart(first, stride, sum_of);
@@ -381,7 +383,7 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
   }
 };
 
-/// Adds up the parts of all splits in order. Several loads are in flight at once.
+/// Adds up the partial sums of all splits, in order. Several loads are in flight at once.
 template <class Sum, class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load load) {
   constexpr int at_once = 4;
 #pragma unroll
@@ -403,7 +405,7 @@ template <class Shape> DEVICE void store_alone(const ConvOutput<Shape>& output, 
 }
 
 #if defined(RTEXEC_CLUSTERS)
-/// Stores a tile that the blocks of a cluster share. Each block adds up and stores its part of the quads.
+/// Stores a tile whose splits form a cluster. Each block adds up and stores its share of the quads.
 template <class Shape>
 DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* staged, int split, int splits) {
   const SharedAddress mine = shared_address(staged);
@@ -413,11 +415,11 @@ DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* stage
     add_parts<typename Shape::Sum>(
         sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
   });
-  cluster_barrier(); // no block ends before all blocks have read its memory
+  cluster_barrier(); // a block may end only when all blocks have read its memory
 }
 #endif
 
-/// Stores a tile whose parts are combined in global memory. The last block to finish adds up the parts in order.
+/// Stores a tile whose partial sums are combined in global memory. The last block to finish adds them up in order.
 template <class Shape>
 DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& output, const float* staged, int tile,
                        int split) {

@@ -1,5 +1,5 @@
-// Converts inputs and outputs between the network's memory and outside memory: host memory that the device sees, or
-// memory of the device. Each thread has four elements, so that a warp reads and writes whole cache lines.
+// Converts inputs and outputs between the network's memory and outside memory, which is host memory that the device
+// sees, or device memory. Each thread converts four elements, so that a warp reads and writes whole cache lines.
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int chunk = 4;
 
-/// Access to elements outside of the network, alone and in chunks.
+/// Loads and stores elements of outside memory (the tensors of the caller), one by one and in chunks of four.
 template <class Scalar> struct Outer {
   static constexpr unsigned bytes = sizeof(Scalar) * chunk;
   DEVICE static float load(const Scalar* from) { return to_float(*from); }
@@ -26,13 +26,13 @@ template <class Scalar> struct Outer {
   }
 };
 
-/// Returns the number of whole chunks, or 0 unless both sides begin at a multiple of a chunk.
+/// Returns the number of whole chunks. Returns 0 unless both sides begin at a multiple of a chunk's size.
 template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* outer, const float* inner) {
   return aligned(outer, Outer<T>::bytes) && aligned(inner, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
 }
 
-/// Returns `known`, or the address that `linked` points to. `linked` is in host memory, so one thread of a block reads
-/// it.
+/// Returns the address of outside memory: `known`, or the address that `linked` points to. `linked` is in host memory,
+/// so only one thread of a block reads it.
 template <class Pointer> DEVICE Pointer outer_address(Pointer known, void* const* linked) {
   if (linked == nullptr) return known;
   auto& address = shared_memory<Pointer>();
@@ -73,7 +73,7 @@ template <class T> DEVICE void give_out(const ConvertArguments& p) {
     Outer<T>::store(y + i, x[i]);
 }
 
-/// Copies bytes. changed() is applied to four of them at a time.
+/// Copies bytes and applies changed() to each four of them.
 template <class F> DEVICE void copy_bytes(const ConvertArguments& p, const char* x, char* y, F changed) {
   const unsigned words = aligned(x) && aligned(y) ? static_cast<unsigned>(p.count) / 16 : 0;
   for (unsigned item = first_item(); item < words; item += item_step()) {
@@ -99,7 +99,7 @@ DEVICE void give_bytes_out(const ConvertArguments& p) {
   copy_bytes(p, static_cast<const char*>(p.x), y, [&](unsigned word) { return word ^ p.flip; });
 }
 
-/// Converts booleans to bytes of 0 or 1: a caller may represent true by any byte but 0.
+/// Converts the caller's booleans, which may represent true by any byte but 0, to bytes of 0 or 1.
 DEVICE void take_booleans_in(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();

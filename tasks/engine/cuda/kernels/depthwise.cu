@@ -1,17 +1,17 @@
-// Depthwise convolutions: each group has one channel of x. A thread computes two neighbouring channels of one pixel of
-// y, or of some pixels in a row, which share their loads. Weights are stored tap by tap, [kernel_h][kernel_w][channels
-// of y], so that neighbouring threads read neighbouring addresses. The operands of one kernel row are loaded while the
-// row before is added up.
+// Depthwise convolutions: each group has one channel of x. A thread computes two neighbouring channels, for one pixel
+// of y or for some pixels in a row, which share their loads. Weights are stored tap by tap,
+// [kernel_h][kernel_w][channels of y], so that neighbouring threads read neighbouring addresses. The operands of one
+// kernel row are loaded while the previous row is added up.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// The work of a thread: neighbouring channels of some pixels in a row, the first of which is `out`.
+/// The work of a thread: neighbouring channels of some pixels in a row. `out` is the first of these pixels.
 template <class Scalar> struct DepthwiseItem {
-  const Scalar *x, *weights; // at its first channel
-  int channel, all;          // the first channel of y, and the number of all
+  const Scalar *x, *weights; // the address of the item's first channel
+  int channel, all;          // the first channel of y, and the number of all its channels
   Pixel out;
   int top, left; // the corner of the first pixel's window
 
@@ -25,14 +25,14 @@ template <class Scalar> struct DepthwiseItem {
         left(first.w * p.stride_w - p.pad_left) {}
 };
 
-/// The operands of `width` taps of one kernel row for `strip` pixels, as they are stored. `strip` is more than one only
-/// if neighbouring pixels read neighbouring elements of x.
+/// The operands of `width` taps of one kernel row for `strip` pixels, in their stored form. `strip` is more than one
+/// only if neighbouring pixels read neighbouring elements of x.
 template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   static constexpr int span = width + strip - 1;
   using Part = Stored<Scalar, count>;
   Part x[span], weights[width];
 
-  /// Loads the operands. They are zeros if the row is beyond the kernel, and for elements outside of x.
+  /// Loads the operands. They are zero for elements outside of x, and if the row is beyond the kernel.
   DEVICE void load(const ConvArguments& p, const DepthwiseItem<Scalar>& item, int kh, int first_kw) {
     const int h = item.top + kh * p.dilation_h;
     const bool inside = kh < p.kernel_h && h >= 0 && h < p.height;
@@ -134,7 +134,7 @@ template <class Scalar, int count> DEVICE bool in_pieces(const ConvArguments& p)
          (!p.residual || in_chunks<count>(p.residual, p.residual_stride, sizeof(Scalar)));
 }
 
-/// Computes two channels at once if strides and alignment allow it, else one.
+/// Computes two channels at once if strides and alignment allow it, otherwise one channel.
 template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -146,7 +146,7 @@ template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p)
 
 KERNEL(depthwise_f, 128, ConvArguments) { depthwise<float, 1>(arguments); }
 KERNEL(depthwise_h, 128, ConvArguments) { depthwise<Half, 1>(arguments); }
-// Kernels of 3, 5 or 7 columns, neither strided nor dilated in width.
+// Kernels for windows of 3, 5 or 7 columns that are neither strided nor dilated in width.
 KERNEL(depthwise_strips_f, 128, ConvArguments) { depthwise<float, 4>(arguments); }
 KERNEL(depthwise_strips_h, 128, ConvArguments) { depthwise<Half, 4>(arguments); }
 

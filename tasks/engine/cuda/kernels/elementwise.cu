@@ -24,7 +24,7 @@ template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
   });
 }
 
-/// Returns the remainder with the sign of a. It is exact for integers below 2^24.
+/// Returns the remainder of a / b with the sign of a. It is exact for integers below 2^24.
 DEVICE float remainder(float a, float b) {
   if (a != a || b != b || b == 0.0F || absolute(a) == infinity) return bits_float(0x7fc00000U);
   if (absolute(b) == infinity) return a;

@@ -1,4 +1,4 @@
-// Element-wise functions made of basic operations, so that they need no library. They are defined like those of the
+// Element-wise functions that are made of basic operations and so need no library. Their definitions are those of the
 // host (tasks/engine/host/kernels/element_functions.hpp).
 #pragma once
 
@@ -13,14 +13,14 @@ constexpr float to_base_2 = 1.44269504F; // log2(e)
 DEVICE float at_least(float x, float low) { return x < low ? low : x; }
 DEVICE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// Returns x * 2^n for -252 <= n <= 254; exact if the result is representable.
+/// Returns x * 2^n for -252 <= n <= 254. The result is exact if it is representable.
 DEVICE float scaled(float x, int n) {
   const int half = n >> 1;
   return x * bits_float(static_cast<unsigned>(half + 127) << 23U) *
          bits_float(static_cast<unsigned>(n - half + 127) << 23U);
 }
 
-/// e^x for |x| <= 0.35 (Cephes expf).
+/// Returns e^r for |r| <= 0.35 (Cephes expf).
 DEVICE float exponential_near_zero(float r) {
   float p = 1.9875691500e-4F;
   p = multiply_add(p, r, 1.3981999507e-3F);
@@ -31,9 +31,9 @@ DEVICE float exponential_near_zero(float r) {
   return multiply_add(p * r, r, r) + 1.0F;
 }
 
-constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it holds the nearest integer in its low bits
 
-/// e^x within 2 units in the last place, subnormal results included.
+/// Returns e^x within 2 units in the last place, also for subnormal results.
 DEVICE float exponential(float x) {
   x = at_most(at_least(x, -110.0F), 90.0F);
   const float shifted = multiply_add(x, to_base_2, rounder);
@@ -57,7 +57,7 @@ DEVICE float whole_below(float x) {
   return whole > x ? whole - 1.0F : whole;
 }
 
-/// log(x) = exponent * log(2) + rest, for 0 < x < infinity.
+/// The parts of log(x) = exponent * log(2) + rest, for 0 < x < infinity.
 struct Logarithm {
   float exponent, rest;
 };
@@ -67,7 +67,7 @@ DEVICE Logarithm logarithm_parts(float x) {
     x *= 16777216.0F;
     exponent = -24;
   }
-  // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), and log(m) by a polynomial (Cephes logf).
+  // Splits x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)). A polynomial gives log(m) (Cephes logf).
   const unsigned bits = float_bits(x) - 0x3f3504f3U;
   exponent += static_cast<int>(bits) >> 23;
   const float f = bits_float((bits & 0x7fffffU) + 0x3f3504f3U) - 1.0F;
@@ -83,7 +83,7 @@ DEVICE Logarithm logarithm_parts(float x) {
   return {static_cast<float>(exponent), multiply_add(p * f * f, f, multiply_add(f * f, -0.5F, f))};
 }
 
-/// Returns log(x) within a few units in the last place; NaN for x < 0.
+/// Returns log(x) within a few units in the last place, or NaN for x < 0.
 DEVICE float logarithm(float x) {
   if (!(x >= 0.0F)) return bits_float(0x7fc00000U);
   if (x == 0.0F) return -infinity;
@@ -92,7 +92,7 @@ DEVICE float logarithm(float x) {
   return multiply_add(parts.exponent, 0.693359375F, multiply_add(parts.exponent, -2.12194440e-4F, parts.rest));
 }
 
-/// Returns x^y within a few units in the last place; NaN for x < 0 and a y that is not an integer.
+/// Returns x^y within a few units in the last place. Returns NaN if x < 0 and y is not an integer.
 DEVICE float power(float x, float y) {
   if (y == 0.0F || x == 1.0F) return 1.0F;
   if (x < 0.0F) {
@@ -103,7 +103,7 @@ DEVICE float power(float x, float y) {
   if (x != x || y != y) return bits_float(0x7fc00000U);
   if (x == 0.0F) return y > 0.0F ? 0.0F : infinity;
   if (x == infinity) return y > 0.0F ? infinity : 0.0F;
-  // The integer part of y * log2(x) is subtracted before it can absorb the fraction.
+  // Subtracts the integer part of y * log2(x) before it can absorb the fraction.
   const Logarithm parts = logarithm_parts(x);
   const float fraction = y * parts.rest * to_base_2;
   const float n = at_most(at_least(multiply_add(y, parts.exponent, fraction), -252.0F), 252.0F) + rounder - rounder;
@@ -122,7 +122,8 @@ DEVICE float hyperbolic_tangent(float x) {
   return 1.0F - 2.0F * inverse(exponential(2.0F * x) + 1.0F);
 }
 
-/// A quotient of polynomials in x^2 on [-4, 4]; outside, the result is that at the nearest end.
+/// Returns the error function of x: a quotient of polynomials in x^2 on [-4, 4]. Outside of this interval it returns
+/// the value at the nearer end.
 DEVICE float error_function(float x) {
   x = at_most(at_least(x, -4.0F), 4.0F);
   const float z = x * x;

@@ -1,11 +1,11 @@
-// Access to elements of tensors in every storage, alone and in chunks of 16 bytes.
+// Access to the elements of tensors in every storage, one by one and in chunks of 16 bytes.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"
 
 namespace rtexec::tasks::cuda {
 
-/// IEEE binary16, as stored. Arithmetic is done in float.
+/// A float of half precision (IEEE binary16), as it is stored. Arithmetic is done in float.
 struct Half {
   unsigned short bits;
 };
@@ -22,7 +22,7 @@ struct Short {
 struct Wide {
   unsigned long long bits;
 };
-/// True for the types that activations are applied to.
+/// True for the element types to which activations are applied.
 template <class Scalar> constexpr bool is_float = sizeof(Scalar) == 4;
 template <> constexpr bool is_float<Half> = true;
 
@@ -42,11 +42,11 @@ template <> DEVICE Short from_float<Short>(float value) {
   return Short{static_cast<unsigned short>(static_cast<int>(value))};
 }
 
-/// `words` 32-bit words that are read and written by one access; aligned to their size.
+/// `words` words of 32 bits that one access reads or writes. They are aligned to their total size.
 template <unsigned words> struct alignas(words * 4) Words { unsigned word[words]; };
 
-/// `count` elements as floats, read and written by one access. The address must be a multiple of their size. Elements
-/// of `Wide` stay integers.
+/// `count` elements, converted to floats, which one access reads or writes. The address must be a multiple of their
+/// total size. Elements of type `Wide` stay integers.
 template <class Scalar, int count> struct Elements;
 
 template <class Scalar> struct Elements<Scalar, 1> {
@@ -161,7 +161,7 @@ template <> struct Elements<Byte, 16> : ByteElements<16> {};
 /// The number of elements in 16 bytes.
 template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
 
-/// `count` neighbouring elements in their stored form. at() and value() return one of them.
+/// `count` neighbouring elements in their stored form. at() and value() return one of the elements.
 template <class Scalar, int count> struct Stored {
   Words<count * sizeof(Scalar) / 4> words;
   DEVICE void load(const void* from) {
@@ -181,7 +181,7 @@ template <> struct Stored<Half, 1> {
 };
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
-/// True if products, and so their sums, are integers.
+/// True for element types whose products, and thus sums, are integers.
 template <class Scalar> constexpr bool is_whole = false;
 template <> constexpr bool is_whole<Byte> = true;
 template <class Scalar> struct SumType { using type = float; };

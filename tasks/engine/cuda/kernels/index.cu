@@ -1,11 +1,11 @@
-// Gather and scatter by a tensor of indices; cumulative sums.
+// Gathers and scatters elements by a tensor of indices, and computes cumulative sums.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Returns a valid index of a dimension of `size`. A negative value counts from the end; a value out of range is
+/// Returns a valid index into a dimension of `size`. A negative value counts from the end, and a value out of range is
 /// clamped.
 DEVICE int index_of(long long value, int size) {
   const long long from_front = value < 0 ? value + size : value;
@@ -59,7 +59,7 @@ DEVICE Integer put_together(int kind, Integer old, Integer value, bool sign) {
   }
 }
 
-/// Calls update(y, x) for each scattered element, with its offsets in y and in x.
+/// Calls update(y, x) for each scattered element. The arguments are its offsets in y and in x.
 template <class F> DEVICE void put(const PutArguments& p, F update) {
   let_next_start();
   wait_for_previous();

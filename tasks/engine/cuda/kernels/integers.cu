@@ -1,5 +1,5 @@
 // Element-wise kernels for types that are known only when a kernel runs: conversions, functions and operations of
-// integers, comparisons, selection. Also products of integer matrices, and convolutions of int16.
+// integers, comparisons, selection. The file also has products of integer matrices, and convolutions of int16.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 #include "tasks/engine/cuda/kernels/levels.cuh"
@@ -118,7 +118,8 @@ DEVICE void select(const SelectArguments& p) {
   });
 }
 
-/// Each thread computes one element of y. Neighbouring threads compute neighbouring elements of a row.
+/// Computes a matrix product. Each thread computes one element of y; neighbouring threads compute neighbouring elements
+/// of a row.
 DEVICE void gemm(const GemmArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -134,8 +135,9 @@ DEVICE void gemm(const GemmArguments& p) {
   });
 }
 
-/// Convolves s16 x and weights to s32 y, modulo 2^32. Weights are [out_channels][channels][kernel_h][kernel_w]. Each
-/// thread computes one output. Neighbouring threads compute neighbouring channels of a pixel.
+/// Convolves x and weights of type s16 to y of type s32, modulo 2^32. Weights are stored as
+/// [out_channels][channels][kernel_h][kernel_w]. Each thread computes one output; neighbouring threads compute
+/// neighbouring channels of a pixel.
 DEVICE void convolve(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();

@@ -1,5 +1,5 @@
 // Integers and booleans whose type is an argument of the kernel. They are computed in 64 bits and stored modulo 2^n.
-// Operations are defined like those of the host (tasks/engine/host/kernels/arithmetic.hpp).
+// The definitions of operations are those of the host (tasks/engine/host/kernels/arithmetic.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/functions.cuh"
@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// An integer of any type, extended by its sign or by zeros.
+/// The value of an integer of any type, extended to 64 bits by its sign or by zeros.
 using Integer = unsigned long long;
 DEVICE long long as_signed(Integer value) { return static_cast<long long>(value); }
 DEVICE Integer extended(long long value) { return static_cast<Integer>(value); }
@@ -19,7 +19,7 @@ template <class T> DEVICE void store_as(void* to, long long at, Integer value) {
   static_cast<T*>(to)[at] = static_cast<T>(value);
 }
 
-constexpr unsigned char u8_flip = 0x80; // converts between a value of u8 and its storage, which is 128 less
+constexpr unsigned char u8_flip = 0x80; // converts between a value and its storage as u8, which is 128 less
 
 DEVICE Integer load_integer(const void* from, long long at, Storage storage) {
   switch (storage) {
@@ -43,10 +43,11 @@ DEVICE void store_integer(void* to, long long at, Storage storage, Integer value
   }
 }
 
-/// Returns 2^n.
+/// Returns 2^n, for exponents n of normal floats.
 DEVICE float two_to(int n) { return bits_float(static_cast<unsigned>(127 + n) << 23U); }
 
-/// Truncates towards zero. A value out of range becomes the nearest value of the type, and NaN becomes 0.
+/// Returns the value truncated towards zero. A value out of range becomes the nearest integer of the type, and NaN
+/// becomes 0.
 DEVICE Integer truncated(float value, Storage to) {
   if (value != value) return 0;
   const int bits = 8 * static_cast<int>(size_of(to));
@@ -80,7 +81,7 @@ DEVICE Integer modulo(Integer a, Integer b, bool sign) {
   const Integer rest = remainder(a, b, sign);
   return sign && rest != 0 && (as_signed(rest) < 0) != (as_signed(b) < 0) ? rest + b : rest;
 }
-/// Returns base^exponent; for a negative exponent, the truncated reciprocal.
+/// Returns base^exponent. A negative exponent gives the reciprocal, truncated to an integer.
 DEVICE Integer power(Integer base, Integer exponent, bool sign) {
   if (sign && as_signed(exponent) < 0) {
     if (base == 1) return 1;
@@ -93,18 +94,19 @@ DEVICE Integer power(Integer base, Integer exponent, bool sign) {
   }
   return result;
 }
-/// Returns 0 for a shift by less than 0, or by the number of bits or more.
+/// Returns value * 2^by. Returns 0 if `by` is below 0, or at least the number of bits.
 DEVICE Integer shifted_left(Integer value, Integer by, Storage storage) {
   return by < 8 * size_of(storage) ? value << by : 0;
 }
-/// Shifts right and fills with the sign. A shift by less than 0, or by the number of bits or more, gives the sign in
-/// all bits.
+/// Returns the value shifted right, filled with its sign. If `by` is below 0, or at least the number of bits, all bits
+/// of the result are the sign.
 DEVICE Integer shifted_right(Integer value, Integer by, Storage storage) {
   if (!is_signed(storage)) return by < 8 * size_of(storage) ? value >> by : 0;
   return extended(as_signed(value) >> (by < 8 * size_of(storage) ? by : 63U));
 }
 
-/// Returns a sort key: larger for elements later in ascending order, and equal for equal elements. NaN comes last.
+/// Returns a sort key of x. It is larger for elements later in ascending order, and equal for equal elements. NaN comes
+/// last.
 DEVICE unsigned order_of(float x) {
   constexpr unsigned sign = 0x80000000U;
   if (x != x) return ~0U;

@@ -1,4 +1,4 @@
-// Distribution of work over threads. An item is `count` neighbouring elements, and every thread takes items in a
+// Distributes work over threads. An item is `count` neighbouring elements, and every thread processes items in a
 // grid-stride loop. Indices fit into 32 bits, since no tensor has more than 2^28 elements; offsets have 64 bits.
 #pragma once
 
@@ -13,7 +13,7 @@ DEVICE unsigned first_item() {
 }
 DEVICE unsigned item_step() { return static_cast<unsigned>(blocks_x()) * static_cast<unsigned>(block_threads()); }
 
-/// True if pixels can be read (written) `count` channels at once.
+/// True if one access can read (or write) `count` channels of a pixel, for all pixels.
 template <int count> DEVICE bool in_chunks(const void* pointer, int stride, unsigned bytes) {
   return stride % count == 0 && aligned(pointer, bytes * static_cast<unsigned>(count));
 }
@@ -28,14 +28,14 @@ template <int count, class F> DEVICE void each_item(unsigned elements, F f) {
   const unsigned items = elements / static_cast<unsigned>(count);
   for (unsigned item = first_item(); item < items; item += item_step()) f(Count<count>(), item);
 }
-/// Uses chunks as items if `whole`, else single elements.
+/// Calls f(Count, item) for every item. Items are chunks of `chunk` elements if `whole`, otherwise single elements.
 template <int chunk, class F> DEVICE void each_item(unsigned elements, bool whole, F f) {
   if (whole) each_item<chunk>(elements, f);
   else each_item<1>(elements, f);
 }
 
-/// For operations that map pixels to pixels with as many channels. Calls f(Count, pixel, channel) for every item, whose
-/// channels begin at `channel`.
+/// Calls f(Count, pixel, channel) for every item, whose channels begin at `channel`. For operations that map each pixel
+/// to a pixel with as many channels.
 template <class Scalar, class Arguments, class F> DEVICE void each_channel(const Arguments& p, unsigned pixels, F f) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto channels = static_cast<unsigned>(p.channels);
@@ -76,15 +76,15 @@ DEVICE unsigned element_count(const View& view) {
 DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
 
-/// True if the view's elements lie in aligned chunks along its last dimension, provided that dimension has a multiple
-/// of `count` elements.
+/// True if the view's elements are contiguous and aligned chunks along its last dimension. Assumes that the size of
+/// that dimension is a multiple of `count`.
 template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
   if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
   for (int d = 0; d < view.rank - 1; ++d)
     if (view.stride[d] % count != 0) return false;
   return true;
 }
-/// True if the view consists of whole aligned chunks.
+/// True if the view consists of whole aligned chunks of `count` elements.
 template <int count, class Scalar> DEVICE bool made_of_chunks(const View& view, const Scalar* pointer) {
   return last_extent(view) % count == 0 && in_chunks<count>(view, pointer);
 }
@@ -93,8 +93,8 @@ template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View&
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }
 
-/// Calls f(d, i) for every dimension d, the last one first. i is the index of item `item` in dimension d. Items are
-/// `count` elements along the last dimension.
+/// Calls f(d, i) for every dimension d, the last one first. i is the index of item number `item` in dimension d. Items
+/// are `count` elements along the last dimension.
 template <int count, class F> DEVICE void each_index(const View& view, unsigned item, F f) {
   for (int d = view.rank - 1; d >= 0; --d) {
     const unsigned extent =
@@ -105,14 +105,14 @@ template <int count, class F> DEVICE void each_index(const View& view, unsigned 
   }
 }
 
-/// Returns the offset of the first element of item `item`.
+/// Returns the offset of the first element of item number `item`.
 template <int count = 1> DEVICE long long offset_of(const View& view, unsigned item) {
   long long at = 0;
   each_index<count>(view, item, [&](int d, int i) { at += i * view.stride[d]; });
   return at;
 }
 
-/// Loads `count` elements along the last dimension, or repeats one element if `repeated`.
+/// Loads `count` elements along the last dimension. If `repeated`, loads one element `count` times.
 template <class Scalar, int count> DEVICE void load(Elements<Scalar, count>& to, const Scalar* from, bool repeated) {
   if (count > 1 && repeated) {
     Elements<Scalar, 1> one;

@@ -17,14 +17,14 @@ DEVICE float load_stored(const void* from, long long at, Storage storage) {
   if (storage == Storage::f16) return to_float(static_cast<const Half*>(from)[at]);
   return to_float(static_cast<const Byte*>(from)[at]);
 }
-/// For s32 this stores the bits of `value`, and so does the overload for four values.
+/// Stores a value in the given storage. For s32 it stores the bits of `value`, as does the overload for four values.
 DEVICE void store_stored(void* to, long long at, Storage storage, float value) {
   if (storage == Storage::f32 || storage == Storage::s32) static_cast<float*>(to)[at] = value;
   else if (storage == Storage::f16) static_cast<Half*>(to)[at] = from_float<Half>(value);
   else static_cast<Byte*>(to)[at] = from_float<Byte>(value);
 }
 
-/// Loads four neighbouring elements, at a multiple of four elements.
+/// Load four neighbouring elements and convert them to floats. `at` is a multiple of four.
 template <class Scalar> DEVICE void load_four(float (&to)[4], const void* from, long long at) {
   Elements<Scalar, 4> elements;
   elements.load(static_cast<const Scalar*>(from) + at);

@@ -1,5 +1,5 @@
 // Layer and RMS normalisation of rows with any strides. One block computes each row. Its threads keep the elements of a
-// short row, and read those of a long row again.
+// short row in registers, and read those of a long row a second time.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -18,7 +18,7 @@ DEVICE float total(float value) {
   const int warps = block_threads() / 32;
   if (warps == 1) return value;
   auto& parts = shared_memory<NormaliseParts>();
-  barrier(); // all threads have read the previous total
+  barrier(); // afterwards all threads have read the previous total
   if (thread_index() % 32 == 0) parts.of[thread_index() / 32] = value;
   barrier();
   value = parts.of[0];
@@ -26,14 +26,14 @@ DEVICE float total(float value) {
   return value;
 }
 
-constexpr unsigned max_own = 4; // items that a thread keeps
+constexpr unsigned max_own = 4; // maximum number of items that a thread keeps
 
-/// The parameters that normalise a row: (x - mean) * factor.
+/// The parameters with which a row is normalised: (x - mean) * factor.
 struct Normal {
   float mean, factor;
 };
 
-/// Returns the parameters for a row. each(f) must call f(x) for this thread's elements of the row.
+/// Returns the parameters of a row of `count` elements. each(f) must call f(x) for this thread's elements of the row.
 template <class Each> DEVICE Normal normal_of(const NormaliseArguments& p, unsigned count, Each each) {
   const float share = 1.0F / static_cast<float>(count);
   float sum = 0, squares = 0;
@@ -43,7 +43,7 @@ template <class Each> DEVICE Normal normal_of(const NormaliseArguments& p, unsig
   return {mean, 1.0F / square_root(total(squares) * share + p.epsilon)};
 }
 
-/// The layout of the items of a row: Evenly if they are a constant stride apart, else Anyhow.
+/// The layout of a row's items: `Evenly` if they are a constant stride apart, otherwise `Anyhow`.
 struct Evenly {
   template <int count> DEVICE static long long offset(const View& view, unsigned item) {
     return static_cast<long long>(item) * count * view.stride[0];
@@ -101,7 +101,7 @@ template <class Scalar, int count, class Lie> struct Row {
   }
 };
 
-/// Normalises a row that the threads of the block can keep.
+/// Normalises a row whose elements the threads of the block can keep in registers.
 template <class Scalar, int count> DEVICE void normalise_short(const NormaliseArguments& p, unsigned items) {
   const Row<Scalar, count, Evenly> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
@@ -141,7 +141,7 @@ template <class Scalar, int count, class Lie> DEVICE void normalise_long(const N
   }
 }
 
-/// True if the rows of all operands can be read and written in chunks.
+/// True if the rows of all operands can be read and written in chunks of 16 bytes.
 template <class Scalar> DEVICE bool in_chunks(const NormaliseArguments& p) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto whole = [](const View& kept, const View& reduced, const void* pointer) {

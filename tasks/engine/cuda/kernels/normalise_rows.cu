@@ -1,5 +1,5 @@
-// Layer and RMS normalisation of rows that consist of whole chunks. Lanes of a warp share a row, and keep the elements
-// that they read. All loads of a lane are in flight at once.
+// Layer and RMS normalisation of rows that consist of whole 16-byte chunks. Some lanes of a warp share a row, and keep
+// the elements that they read. All loads of a lane are in flight at once.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/half.cuh"
 

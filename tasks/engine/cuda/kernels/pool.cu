@@ -1,14 +1,15 @@
-// Pooling over windows (maximum, average), the average of all pixels, and interpolation.
+// Pooling over windows (maximum, average), the average over all pixels, and interpolation.
 #include "tasks/engine/cuda/kernels/items.cuh"
 #include "tasks/engine/cuda/kernels/activation.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// The part of a window along one axis that lies inside of the input: start + tap * dilation for first <= tap < last.
+/// The part of a window along one axis that is inside the input: the elements start + tap * dilation for first <= tap <
+/// last.
 struct Span {
   int start, first, last;
-  int counted; // taps that an average divides by
+  int counted; // number of taps that an average divides by
 
   DEVICE Span(int out, int stride, int pad, int kernel, int dilation, int size, int pad_after, bool count_padding) {
     start = out * stride - pad;
@@ -60,7 +61,8 @@ template <class Scalar> DEVICE void pool(const PoolArguments& p) {
   });
 }
 
-/// A block computes 32 channels, one for each lane. Its warps share the pixels of its split.
+/// Averages over all pixels. A block computes 32 channels, one for each lane. Its warps divide the pixels of its split
+/// among them.
 template <class Scalar> DEVICE void global_average(const GlobalAverageArguments& p) {
   constexpr int max_warps = 16;
   using Sums = float[max_warps][32];
@@ -76,7 +78,7 @@ template <class Scalar> DEVICE void global_average(const GlobalAverageArguments&
   float sum = 0;
   if (channel < p.channels) {
     const Scalar* x = static_cast<const Scalar*>(p.x) + static_cast<long long>(n) * p.pixels * p.x_stride + channel;
-    constexpr int at_once = 8; // loads in flight
+    constexpr int at_once = 8; // number of loads in flight
     for (int pixel = begin + warp; pixel < end; pixel += at_once * warps) {
       float values[at_once];
 #pragma unroll
@@ -116,7 +118,8 @@ template <class Scalar> DEVICE void global_average(const GlobalAverageArguments&
         from_float<Scalar>(sum / static_cast<float>(p.pixels));
 }
 
-/// Blends two values. The result is exact, infinities included, if `low` has all the weight.
+/// Returns the mean of two values, weighted by `weight` for `high`. The result is exact, even for infinities, if `low`
+/// has all the weight.
 DEVICE float blended_rows(float low, float high, float weight) {
   return weight == 0.0F ? low : low * (1.0F - weight) + high * weight;
 }

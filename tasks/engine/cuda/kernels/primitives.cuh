@@ -1,5 +1,5 @@
-// Device primitives for network kernels beyond those of hal/cuda/kernels/primitives.cuh: exchange between threads, half
-// precision.
+// Device primitives for the kernels of networks, in addition to hal/cuda/kernels/primitives.cuh: exchange between
+// threads, and half precision.
 #pragma once
 
 #include "hal/cuda/kernels/primitives.cuh"
@@ -10,7 +10,7 @@ namespace rtexec::tasks::cuda {
 
 using namespace hal::cuda;
 
-/// Loads a float from global memory as other blocks left it, bypassing this multiprocessor's cache.
+/// Loads a float that other blocks may have written to global memory. The load bypasses this multiprocessor's cache.
 DEVICE float load_fresh(const float* from) {
   float value;
   asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(from) : "memory");
@@ -25,8 +25,8 @@ DEVICE void load_fresh4(float (&to)[4], const float* from) {
                : "memory");
 }
 
-/// Requires that an access is at a multiple of its size. Another address is a fault on the device; the emulation checks
-/// it here.
+/// Requires that an access is at a multiple of its size. On the device, any other address is a fault, so nothing is
+/// checked; the emulation checks the address here.
 DEVICE void must_be_aligned(const void*, unsigned) {}
 
 /// The address of a byte in this block's shared memory.
@@ -36,7 +36,8 @@ DEVICE SharedAddress shared_address(const void* pointer) {
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
   return address;
 }
-/// Adds one atomically for all threads of the block. Returns the value before. Faster than count_up().
+/// Adds 1 to a counter in shared memory, as an atomic operation for the threads of the block. Returns the value before.
+/// Faster than count_up().
 DEVICE unsigned count_up_shared(SharedAddress counter) {
   unsigned before;
   asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
@@ -54,7 +55,8 @@ DEVICE float bits_float(unsigned bits) {
   return value;
 }
 
-/// Returns the value of the lane whose number differs in the bits of `mask`. All 32 lanes of the warp must take part.
+/// Returns the value of the lane whose number differs from this lane's in the bits of `mask`. All 32 lanes of the warp
+/// must call it.
 DEVICE unsigned exchange(unsigned value, int mask) {
   unsigned other;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
@@ -75,7 +77,7 @@ DEVICE float half_bits_to_float(unsigned short bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
 }
-/// Rounds to nearest, ties to even. A value that is too large becomes infinite.
+/// Returns the bits of the nearest half, with ties to even. A value that is too large becomes infinite.
 DEVICE unsigned short float_to_half_bits(float value) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
@@ -88,7 +90,7 @@ DEVICE float multiply_add(float a, float b, float c) {
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
   return result;
 }
-/// Returns 2^x within 2 units in the last place; results below the least normal float are zero.
+/// Returns 2^x within 2 units in the last place. Results below the smallest normal float become zero.
 DEVICE float power_of_two(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

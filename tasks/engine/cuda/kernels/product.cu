@@ -4,7 +4,7 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int product_tile = 32; // rows, columns and terms of the sum that are in shared memory at once
+constexpr int product_tile = 32; // number of rows, columns and terms that are in shared memory at once
 struct ProductTile {
   float a[product_tile][product_tile + 1], b[product_tile][product_tile + 1]; // [row][term], [column][term]
 };
@@ -13,12 +13,13 @@ namespace {
 
 constexpr int tile = product_tile;
 constexpr int tile_threads = 128;
-constexpr int own_rows = 2, own_columns = 4; // elements of each thread, interleaved with those of the others
+constexpr int own_rows = 2, own_columns = 4; // elements of each thread, interleaved with those of the other threads
 constexpr int threads_across = tile / own_columns, threads_down = tile / own_rows;
 static_assert(threads_across * threads_down == tile_threads);
 
-/// Copies a tile of an operand to shared memory. term(k) of the operand selects a term, and load(row) returns an
-/// element, zero outside. If `along_terms`, neighbouring threads load different terms, else different rows.
+/// Copies a tile of an operand to shared memory. operand.term(k) selects term k of the sum, and operand.load(row)
+/// returns its element in a row, or zero outside the operand. If `along_terms`, neighbouring threads load different
+/// terms, otherwise different rows.
 template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand& operand, int first_term) {
   constexpr int at_once = tile_threads / tile;
   const int fast = thread_index() % tile, slow = thread_index() / tile;
@@ -67,9 +68,9 @@ template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, i
 
 /// An operand: rows (or columns) of a matrix in memory.
 template <class Scalar> struct MatrixOperand {
-  const Scalar* begin; // at the tile's first row
+  const Scalar* begin; // address of the tile's first row
   long long row_stride, term_stride;
-  int rows, terms; // rows left from `begin` on; terms of the sum
+  int rows, terms; // number of rows from `begin` on; number of terms of the sum
   bool along_terms;
   long long at = 0;
   bool in_sum = false;
@@ -81,14 +82,14 @@ template <class Scalar> struct MatrixOperand {
   DEVICE float load(int row) const { return in_sum && row < rows ? to_float(begin[row * row_stride + at]) : 0.0F; }
 };
 
-/// An operand whose rows are output pixels. Terms run over kernel and channels.
+/// An operand whose rows are output pixels. The terms of a row run over the taps and channels of the pixel's window.
 template <class Scalar> struct WindowOperand {
   const ConvArguments& p;
   const Scalar* x; // first channel of the group
   int first_pixel, pixels, terms;
   bool along_terms = true;
   bool in_sum = false;
-  int h = 0, w = 0, channel = 0; // offset of the term's tap, and its channel
+  int h = 0, w = 0, channel = 0; // position of the term's tap in the window, and its channel
 
   DEVICE void term(int k) {
     in_sum = k < terms;
@@ -134,7 +135,7 @@ template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
   });
 }
 
-/// Computes one output by one warp, whose lanes share the channels of every tap.
+/// Computes one output by one warp, whose lanes divide the channels of every tap among them.
 template <class Scalar, int count>
 DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int channel) {
   const int lane = thread_index() % 32;
@@ -148,7 +149,7 @@ DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int
       const int w = out.w * p.stride_w - p.pad_left + kw * p.dilation_w;
       if (h < 0 || h >= p.height || w < 0 || w >= p.width) continue;
       const Scalar* from = x + pixel_offset(out.n, h, w, p.height, p.width, p.x_stride);
-      constexpr int at_once = 4; // loads in flight
+      constexpr int at_once = 4; // number of loads in flight
       for (int c = lane * count; c < p.channels; c += at_once * 32 * count) {
         Elements<Scalar, count> a[at_once], b[at_once];
 #pragma unroll
@@ -176,7 +177,7 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned channels = static_cast<unsigned>(p.groups) * static_cast<unsigned>(p.out_channels);
-  // Counts warps: the number of threads of all blocks may not fit into 32 bits.
+  // Counts warps, because the number of threads of all blocks may not fit into 32 bits.
   const unsigned warps = static_cast<unsigned>(block_threads()) / 32U;
   const unsigned output = static_cast<unsigned>(block_x()) * warps + static_cast<unsigned>(thread_index()) / 32U;
   if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *

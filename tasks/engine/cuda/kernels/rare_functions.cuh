@@ -1,4 +1,4 @@
-// Element-wise functions that networks rarely use, made of basic operations. They match those of the host
+// Element-wise functions that networks rarely use, made of basic operations. Their results match those of the host
 // (tasks/engine/host/kernels/rare_functions.cpp) within some units in the last place of their largest values.
 #pragma once
 
@@ -8,16 +8,16 @@ namespace rtexec::tasks::cuda {
 
 constexpr float half_pi = 1.57079633F;
 
-/// log(1 + x)
+/// Returns log(1 + x).
 DEVICE float logarithm_above_one(float x) {
   const float u = 1.0F + x;
   return u == 1.0F || u == infinity ? (u == 1.0F ? x : u) : logarithm(u) * (x / (u - 1.0F));
 }
 
-/// The sine of x + quarter * pi / 2. The angle is reduced in double precision, which is good for |x| < 1e8.
+/// Returns the sine of x + quarter * pi / 2. The angle is reduced in double precision, which suffices for |x| < 1e8.
 DEVICE float sine_of(float x, int quarter) {
   constexpr double two_over_pi = 0.63661977236758134, high = 1.5707963267948966, low = 6.123233995736766e-17;
-  constexpr double rounding = 6755399441055744.0; // 1.5 * 2^52: adding it leaves the nearest integer
+  constexpr double rounding = 6755399441055744.0; // 1.5 * 2^52: a sum with it has no fraction
   const double n = static_cast<double>(x) * two_over_pi + rounding - rounding;
   const double reduced = (static_cast<double>(x) - n * high) - n * low;
   const auto r = static_cast<float>(reduced);
@@ -93,7 +93,8 @@ DEVICE float logit(float x, float least) {
   return logarithm(at_least(x, least) / at_least(1.0F - x, least));
 }
 
-/// Called, not inlined: rarely needed functions do not displace others in the instruction cache.
+/// Computes a rare activation in a function that is called, not inlined. So rarely needed code does not displace other
+/// code in the instruction cache.
 DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   switch (kind) {
   case ActivationArguments::softplus: return at_least(x, 0.0F) + logarithm_above_one(exponential(-absolute(x)));

@@ -1,6 +1,6 @@
-// Recurrent layers, with one launch for the whole sequence. Each block has the state in shared memory, and its share of
-// the hidden units. Each warp computes one unit at a time, and its lanes share the sums. The blocks of a cluster send
-// each other their results.
+// Recurrent layers, with one launch for the whole sequence. Each block has the state in shared memory, and computes its
+// share of the hidden units. Each warp computes one unit at a time, and its lanes divide the terms of the sums among
+// them. The blocks of a cluster send each other their results.
 #include "tasks/engine/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -23,7 +23,7 @@ template <class Scalar> struct Sequence {
   int batch, first, last; // the batch element; this block's units are [first, last)
   float* states;          // two of [hidden]: one to read, one to write
   float* reset;           // gru: [hidden]
-  float* own;             // by unit of this block: cells of an lstm, update gates of a gru
+  float* own;             // for each unit of this block: the cell of an lstm, or the update gate of a gru
 
   DEVICE explicit Sequence(const RecurrentArguments& arguments) : p(arguments), batch(block_x()) {
     const int units = (p.hidden + blocks_z() - 1) / blocks_z();
@@ -39,8 +39,8 @@ template <class Scalar> struct Sequence {
     for (int unit = first + thread_index() / 32; unit < last; unit += block_threads() / 32) f(unit);
   }
 
-  /// Adds this lane's part of a dot product to sums[g]: row `first_gate + g` of the weights for this unit, times the
-  /// state.
+  /// Adds this lane's share of a dot product to sums[g]. The factors are the state and row `first_gate + g` of the
+  /// weights for this unit.
   template <int count, int chunk>
   DEVICE void multiply_chunks(float (&sums)[count], int first_gate, int unit, const float* state) const {
     const Scalar* weights =
@@ -78,14 +78,14 @@ template <class Scalar> struct Sequence {
     return p.peepholes ? to_float(static_cast<const Scalar*>(p.peepholes)[gate * p.hidden + unit]) : 0.0F;
   }
   DEVICE void leave(Scalar* y, float* next, int unit, float value) const {
-    value = to_float(from_float<Scalar>(value)); // rounded to the storage of y, as readers see it
+    value = to_float(from_float<Scalar>(value)); // rounded to the storage of y, as later layers read it
     if (lane() == 0) y[unit] = from_float<Scalar>(value);
     tell_all(next + unit, value);
   }
 
   DEVICE void lstm(const Scalar* gates, const float* state, float* next, Scalar* y) const {
     each_unit([&](int unit) {
-      float cell = own[unit - first]; // read before lane 0 writes the next one: multiply() synchronises the lanes
+      float cell = own[unit - first]; // read before lane 0 writes the next cell: multiply() synchronises the lanes
       float sums[4];                  // input, output, forget, cell
       multiply(sums, 0, unit, state);
       const float in = function(0, sums[0] + given(gates, 0, unit) + peephole(0, unit) * cell);

@@ -1,4 +1,5 @@
-// Helpers of all kernels for recurrent layers: the input's part of the gates, and the order of the steps.
+// Helper functions of all kernels for recurrent layers: the part of the gates that the input contributes, and the order
+// of the steps.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -11,16 +12,16 @@ DEVICE int gates_of(const RecurrentArguments& p) {
   return p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
 }
 
-/// Returns the step that is computed as number i.
+/// Returns the step of the sequence that the kernel computes as number i.
 DEVICE int step_of(const RecurrentArguments& p, int i) { return p.reverse ? p.steps - 1 - i : i; }
 
-/// Returns the input's part of the gates for one element of the batch in a step: [gates, hidden].
+/// Returns the part of the gates that the input contributes, for one element of the batch in a step: [gates, hidden].
 template <class Scalar> DEVICE const Scalar* given(const RecurrentArguments& p, int gates, int step, int batch) {
   const long long width = static_cast<long long>(gates) * p.hidden;
   return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + batch) * width;
 }
 
-/// Returns the argument of an activation, clipped if the layer clips.
+/// Returns the argument x of an activation, clipped if the layer clips.
 DEVICE float clipped(const RecurrentArguments& p, float x) {
   if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
   return x;

@@ -1,9 +1,9 @@
 // Reductions and softmax over some dimensions, for each index of the others.
 //
-// "rows": a block computes each kept index, or some lanes of a warp if there is little to reduce. These threads share
-// the reduced indices. "columns": for tensors whose neighbours in memory are kept, not reduced. Each lane of a warp has
-// a kept index, and several warps share the reduced indices. network_arguments.hpp says how many threads and warps
-// there are.
+// The kernels named "rows" compute each kept index by a block or, if there is little to reduce, by some lanes of a
+// warp. These threads divide the reduced indices among them. The kernels named "columns" serve tensors whose neighbours
+// in memory are kept, not reduced. Each lane of a warp has a kept index, and several warps divide the reduced indices
+// among them. network_arguments.hpp defines the numbers of threads and warps.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
@@ -29,9 +29,9 @@ struct Maximum {
 DEVICE unsigned own_thread() { return static_cast<unsigned>(thread_index()); }
 DEVICE unsigned of_block(unsigned threads) { return static_cast<unsigned>(block_threads()) / threads; }
 
-/// Neighbouring threads that share one kept index.
+/// Neighbouring threads that reduce one kept index together.
 struct Rows {
-  unsigned step, kept, first; // step and first reduced index of this thread; its kept index
+  unsigned step, kept, first; // distance and first one of this thread's reduced indices; its kept index
   bool writes;
 
   DEVICE Rows(unsigned, unsigned reduced) : step(reduce_row_threads(reduced)) {
@@ -54,7 +54,7 @@ struct Rows {
   }
 };
 
-/// The same lane of several warps: these threads share one kept index.
+/// The same lane in several warps: these threads reduce one kept index together.
 struct Columns {
   unsigned step, kept, first;
   bool writes;
@@ -78,7 +78,7 @@ struct Columns {
   }
 };
 
-/// Reads elements from `begin` on as floats.
+/// The elements of a tensor from `begin` on, read as floats.
 template <class Stored> struct Floats {
   using Scalar = Stored;
   using Value = float;
@@ -87,7 +87,7 @@ template <class Stored> struct Floats {
   DEVICE Value at(long long i) const { return to_float(x[i]); }
   DEVICE static unsigned order(Value value) { return order_of(value); }
 };
-/// Reads elements from `begin` on as integers.
+/// The elements of a tensor from `begin` on, read as integers.
 struct Integers {
   using Value = Integer;
   const void* const x;
@@ -98,7 +98,7 @@ struct Integers {
   DEVICE Integer order(Value value) const { return order_of(value, storage); }
 };
 
-/// The elements of a kept index, which several threads share.
+/// The elements of one kept index, which several threads divide among them.
 template <class Elements, class Threads> struct Index {
   using Value = typename Elements::Value;
   const ReduceArguments& p;
@@ -106,7 +106,7 @@ template <class Elements, class Threads> struct Index {
   const Threads threads;
   const bool inside;
   const Elements elements;
-  const long long y; // the offset of its result
+  const long long y; // the offset of the result
 
   DEVICE explicit Index(const ReduceArguments& arguments)
       : p(arguments),
@@ -117,7 +117,7 @@ template <class Elements, class Threads> struct Index {
         elements(p, inside ? offset_of(p.kept, threads.kept) : 0),
         y(inside ? offset_of(p.y_kept, threads.kept) : 0) {}
 
-  /// Calls f(x, i) for this thread's elements.
+  /// Calls f(x, i) for each of this thread's elements. i is the reduced index of element x.
   template <class F> DEVICE void each(F f) const {
     if (!inside) return;
     if (p.reduced.rank == 1) {
@@ -129,7 +129,7 @@ template <class Elements, class Threads> struct Index {
     }
   }
 
-  /// Combines term(x) of all elements by Operation, whose neutral element is `neutral`.
+  /// Returns the combination of term(x) over all elements x by Operation, whose neutral element is `neutral`.
   template <class Operation, class T, class Term> DEVICE T put_together(T neutral, Term term) const {
     T value = neutral;
     each([&](Value element, unsigned) { value = Operation::of(value, term(element)); });
@@ -164,7 +164,7 @@ template <class Scalar, class Threads> DEVICE void reduce(const ReduceArguments&
 template <class Threads> DEVICE Integer reduced_integer(const Index<Integers, Threads>& index) {
   constexpr Integer all_bits = ~0ULL;
   const Storage storage = index.p.storage;
-  const auto order = [storage](Integer x) { return order_of(x, storage); }; // This is its own inverse.
+  const auto order = [storage](Integer x) { return order_of(x, storage); }; // this function is its own inverse
   switch (index.p.kind) {
   case ReduceArguments::product: return index.template put_together<Product>(Integer{1});
   case ReduceArguments::minimum: return order(index.template put_together<Minimum>(all_bits, order));
@@ -182,7 +182,7 @@ template <class Threads> DEVICE void reduce_integers(const ReduceArguments& p) {
   if (index.writes()) store_integer(p.y, index.y, p.storage, value);
 }
 
-/// Finds the extreme value first, and then its index.
+/// Finds the index of an extreme: first the extreme value, and then its index.
 template <class Elements, class Threads> DEVICE void find(const ReduceArguments& p) {
   let_next_start();
   const Index<Elements, Threads> index(p);

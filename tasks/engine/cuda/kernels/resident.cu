@@ -1,5 +1,5 @@
 // Persistent RNNs: recurrent layers whose weights stay in registers for the whole sequence. A step needs only the
-// barrier at its end. The blocks of a cluster share the hidden units, and send each other their results.
+// barrier at its end. The blocks of a cluster divide the hidden units among them, and send each other their results.
 #include "tasks/engine/cuda/kernels/resident.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -21,11 +21,11 @@ template <class Scalar, int kind, int columns> struct Resident {
   using Weights = Rows<gates, columns>;
 
   const RecurrentArguments& p;
-  int unit, lane; // of this thread; `unit` counts over all blocks
-  int gate;       // the gate that this lane finishes; none if too large
-  bool has_unit;  // else the thread only takes part in exchanges
-  bool usual;     // the activations are sigmoid, tanh, tanh
-  int padded;     // the length of a state, padded to the columns of all lanes
+  int unit, lane; // this thread's unit and lane; `unit` counts over all blocks
+  int gate;       // the gate that this lane finishes; no gate if the number is too large
+  bool has_unit;  // false: the thread only takes part in exchanges
+  bool usual;     // true: the activations are sigmoid, tanh, tanh
+  int padded;     // length of a state, padded to the columns of all lanes
   float* states;  // two state vectors
   Weights rows;
 
@@ -56,7 +56,7 @@ template <class Scalar, int kind, int columns> struct Resident {
       }
   }
 
-  /// Multiplies the state by the rows of all gates. Returns the sum for this lane's gate.
+  /// Multiplies the state by the weight rows of all gates. Returns the sum of this lane's gate.
   DEVICE float product(SharedAddress state) const {
     float sums[4] = {};
 #pragma unroll
@@ -69,7 +69,8 @@ template <class Scalar, int kind, int columns> struct Resident {
     return gate_sum<gates>(sums, p.lanes, lane);
   }
 
-  /// Applies activation number `which` of the layer, or `squash` if the activations are the usual ones.
+  /// Returns the result of activation number `which` of the layer. If the activations are the usual ones, returns that
+  /// of `squash`.
   template <bool usual> DEVICE float function(int which, const Squash& squash, float x) const {
     if (usual) return squash(x);
     if (which < 2) x = clipped(p, x);
@@ -125,11 +126,11 @@ template <class Scalar, int kind, int columns> struct Resident {
       const float sum = product(state.from);
       finish<usual>(own, sum, own_input, bias, own_candidate);
       const Scalar stored = from_float<Scalar>(own.state);
-      own.state = to_float(stored); // rounded to the storage of y, as readers see it
+      own.state = to_float(stored); // rounded to the storage of y, because the next layers read the rounded value
       if (finishes) tell_all(state.to, own.state);
       state.change();
       meet();
-      if (finishes) *y = stored; // after the barrier: a cluster's barrier would wait for it
+      if (finishes) *y = stored; // behind the barrier: a cluster's barrier would wait for it
       y += step * size;
     }
     if (lstm && finishes) static_cast<Scalar*>(p.y)[p.steps * size + offset + unit] = from_float<Scalar>(own.cell);
@@ -138,7 +139,7 @@ template <class Scalar, int kind, int columns> struct Resident {
 
 template <class Scalar, int kind, int columns> DEVICE void run_resident(const RecurrentArguments& p) {
   let_next_start();
-  Resident<Scalar, kind, columns> resident(p); // weights are constants, so they are loaded before waiting
+  Resident<Scalar, kind, columns> resident(p); // loads the weights before it waits: they are constants
   wait_for_previous();
   resident.run();
 }

@@ -22,7 +22,7 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
     Elements<Scalar, count> sum{};
     for (int tap = position * p.taps; tap < (position + 1) * p.taps; ++tap) {
       const float weight = p.weights[tap];
-      if (weight == 0.0F) continue; // an element of weight 0 may be infinite
+      if (weight == 0.0F) continue; // an element with weight 0 may be infinite
       Elements<Scalar, count> elements;
       elements.load(static_cast<const Scalar*>(p.x) + x + p.indices[tap] * p.x_view.stride[p.axis]);
 #pragma unroll
@@ -32,7 +32,7 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
   });
 }
 
-/// Converts a position along one dimension of `size` to elements.
+/// Converts a position along one dimension to elements. `size` is the number of elements in that dimension.
 struct Axis {
   const Sampling& sampling;
   int size;
@@ -42,7 +42,7 @@ struct Axis {
     return sampling.align_corners ? (x + 1.0F) / 2.0F * (n - 1.0F) : ((x + 1.0F) * n - 1.0F) / 2.0F;
   }
 
-  /// Returns the position after padding, which may move it into the input.
+  /// Returns the position that the padding mode gives. It may move a position into the input.
   DEVICE float moved(float x) const {
     const float last = static_cast<float>(size - 1);
     if (sampling.padding == Sampling::zeros) return x;
@@ -55,18 +55,19 @@ struct Axis {
     return at_most(at_least(low + (over <= span ? over : 2.0F * span - over), 0.0F), last);
   }
 
-  /// Converts to int. A position far outside stays outside.
+  /// Converts x to int. A position far outside the input remains outside.
   DEVICE static int whole(float x) { return x > -1e9F && x < 1e9F ? static_cast<int>(x) : -1000000000; }
 };
 
-/// Adds up samples at positions of an image, for `count` channels.
+/// Adds up samples of an image at several positions, for `count` channels.
 template <class Scalar, int count> struct Sampler {
-  const Scalar* x; // at the first channel
+  const Scalar* x; // address of the first channel
   Axis down, across;
   long long row_stride, column_stride;
   float sums[count] = {};
 
-  /// Adds the sample at a position. grid[0] is the position across, and grid[step] the position down.
+  /// Adds the sample at a position, multiplied by `weight`. grid[0] is the coordinate across, and grid[step] the one
+  /// down.
   DEVICE void sample(const Scalar* grid, long long step, float weight) {
     const float column = across.unscaled(to_float(grid[0])), row = down.unscaled(to_float(grid[step]));
     if (down.sampling.mode == Sampling::nearest) nearest(row, column, weight);
@@ -105,7 +106,7 @@ template <class Scalar, int count> struct Sampler {
     add(h + 1, w + 1, weight * (below * right));
   }
 
-  /// Keys' kernel with a = -0.75.
+  /// Returns a weight of cubic interpolation: Keys' kernel with a = -0.75.
   DEVICE static float cubic_weight(float distance) {
     constexpr float a = -0.75F;
     const float d = absolute(distance);
@@ -149,13 +150,13 @@ template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
 
 // ---- deformable attention
 
-/// Returns the sum of the parts of neighbouring threads.
+/// Returns the sum of `value` over the neighbouring threads that share an item.
 DEVICE float sum_of_lanes(float value) {
   for (int mask = sampling_lanes / 2; mask > 0; mask /= 2) value += exchange(value, mask);
   return value;
 }
 
-/// The softmax of the scores of a query.
+/// The softmax of the scores of one query.
 template <class Scalar> struct Shares {
   const Scalar* scores;
   long long stride;
@@ -209,8 +210,8 @@ template <int chunk, class Scalar> DEVICE bool in_chunks(const DeformableArgumen
   return p.channels % chunk == 0 && whole(p.y, p.y_strides, 2);
 }
 
-/// Computes all items. Threads beyond the last item compute the last one, too: they must take part in the exchange of
-/// sums.
+/// Computes all items. Threads behind the last item compute the last item again, because they must take part in the
+/// exchange of sums.
 template <class Scalar, int count> DEVICE void attend(const DeformableArguments& p) {
   const unsigned items = static_cast<unsigned>(p.batch * p.queries) * static_cast<unsigned>(p.channels / count);
   const auto thread = static_cast<unsigned>(thread_index()), lane = thread % sampling_lanes;

@@ -15,12 +15,12 @@ constexpr long long many_blocks = 264; // two blocks for each multiprocessor of 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
-/// Returns the kernel for floats, halves or integers.
+/// Returns that one of three names that is for the storage: for floats, for halves, or for integers.
 const char* name(Storage storage, const char* f, const char* h, const char* i) {
   return holds_integers(storage) ? i : name(storage, f, h);
 }
-/// Returns one of five kernels that move elements: floats, halves, and integers of 1, 2 and 8 bytes. Integers of 4
-/// bytes are moved as floats.
+/// Returns the name of one of five kernels that move elements: floats, halves, or integers of 1, 2 or 8 bytes. Integers
+/// of 4 bytes are moved as floats.
 const char* name(Storage storage, const char* const (&kernels)[5]) {
   if (storage == Storage::f16) return kernels[1];
   switch (size_of(storage)) {
@@ -31,7 +31,7 @@ const char* name(Storage storage, const char* const (&kernels)[5]) {
   }
 }
 int chunk_of(Storage storage) { return 16 / static_cast<int>(size_of(storage)); }
-/// Returns one of nine kernels: from floats, halves and bytes to each of them.
+/// Returns the name of one of nine kernels that convert floats, halves and bytes to each other.
 const char* name(Storage from, Storage to, const char* const (&kernels)[9]) {
   const auto kind = [](Storage storage) { return std::min(static_cast<int>(storage), 2); };
   return kernels[kind(from) * 3 + kind(to)];
@@ -49,12 +49,14 @@ Launch blocks_for(const char* kernel, long long items) {
   return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block)};
 }
 
-/// Uses one thread for each chunk of the last dimension, or for each element if that dimension has no whole chunks.
+/// Returns a launch with one thread for each chunk of the last dimension. It has one thread for each element if that
+/// dimension has no whole number of chunks.
 Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
   return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all);
 }
 
-/// Limits the number of blocks if the address is linked: each block reads it from host memory.
+/// Returns the launch of a conversion. If the address is linked, the number of blocks is limited, because each block
+/// reads the address from host memory.
 Launch conversion(const char* kernel, const ConvertArguments& p, Outside outside) {
   const bool floats = outside == Outside::f32 || outside == Outside::f16;
   Launch launch = blocks_for(kernel, up(p.count, floats ? 4 : 16));
@@ -68,7 +70,7 @@ bool is_transpose(const CopyArguments& p) {
          p.y_view.shape[last] >= 8 && p.y_view.shape[last - 1] >= 8;
 }
 
-/// True if neighbours in memory are kept, not reduced.
+/// True if neighbours in memory have different kept indices, not different reduced ones.
 bool by_columns(const ReduceArguments& p) {
   return last_stride(p.kept) == 1 && last_stride(p.reduced) != 1 && last_extent(p.kept) >= 4;
 }
@@ -89,10 +91,10 @@ long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.ba
 /// One dimension, with its strides in all operands.
 struct Dimension {
   int extent = 1;
-  long long stride[4] = {}; // strides of the operands that are read
+  long long stride[4] = {}; // one for each operand that is read
   long long y_stride = 0;
-  int x_extent = 1, before = 0; // for a padded operand
-  bool apart = false;           // must not be merged with another one
+  int x_extent = 1, before = 0; // for an operand that is padded
+  bool apart = false;           // true: the dimension must not be merged with another one
 };
 
 struct Dimensions {
@@ -153,7 +155,7 @@ long long second_stride(const Dimension& d) { return d.stride[1]; }
 long long third_stride(const Dimension& d) { return d.stride[2]; }
 long long fourth_stride(const Dimension& d) { return d.stride[3]; }
 
-/// Simplifies both views. more(dimension, d) sets further properties of each dimension.
+/// Simplifies both views together. more(dimension, d) sets further properties of each dimension.
 template <class More> Dimensions simplify(View& y, View& x, const More& more) {
   Dimensions dimensions;
   for (int d = 0; d < y.rank; ++d) {
@@ -277,7 +279,7 @@ Launch launch_of(const NormaliseArguments& p, Storage storage) {
 }
 std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, Storage storage) {
   const int chunk = chunk_of(storage), chunks = last_extent(p.reduced) / chunk;
-  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // chunks of a lane
+  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // number of chunks of a lane
   const auto row = [&](const View& kept, const View& reduced) {
     return kept.rank <= 1 && reduced.rank == 1 && last_stride(reduced) == 1 && last_stride(kept) % chunk == 0;
   };
@@ -302,7 +304,7 @@ std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, St
 }
 Launch launch_of(const NormaliseRowsArguments& p, Storage storage) {
   const auto threads = static_cast<long long>(p.rows) << p.lane_bits;
-  // Few rows are spread over many multiprocessors.
+  // If there are few rows, they are spread over many multiprocessors.
   const auto of_block = threads >= many_blocks * block ? block : 2 * warp;
   return {name(storage, "normalise_rows_f", "normalise_rows_h"), count(up(threads, of_block)), 1, 1, count(of_block)};
 }
@@ -321,7 +323,7 @@ Launch launch_of(const RunningSumArguments& p, Storage storage) {
   return blocks_for(name(storage, "running_sum_f", "running_sum_h", "running_sum_i"), elements(p.x_view));
 }
 Launch launch_of(const TopIndicesArguments& p, Storage storage) {
-  const bool fits = size_of(storage) <= 4; // Ranks hold 32 bits of an element.
+  const bool fits = size_of(storage) <= 4; // a rank holds at most 32 bits of an element
   if (fits && p.count > top_most_kept && p.kept <= top_most_kept)
     return {name(storage, "top_selected_f", "top_selected_h", "top_selected_i"), 1, count(elements(p.x_view)), 1,
             top_most_kept};
@@ -358,7 +360,7 @@ std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
   return lanes;
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
-  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // floats of shared memory that every device has
+  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // in the shared memory that every device has
   const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "stacked_lstm_f", "stacked_lstm_h")
                        : kind == RecurrentArguments::gru ? name(storage, "stacked_gru_f", "stacked_gru_h")
                                                          : name(storage, "stacked_simple_f", "stacked_simple_h");
@@ -374,7 +376,7 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
   const auto* kernel = lstm  ? name(storage, "resident_lstm_f", "resident_lstm_h")
                        : gru ? name(storage, "resident_gru_f", "resident_gru_h")
                              : name(storage, "resident_simple_f", "resident_simple_h");
-  const long long columns = lstm || gru ? 16 : 64; // columns of a lane
+  const long long columns = lstm || gru ? 16 : 64; // number of columns of a lane
   constexpr long long max_threads = 512, fewest_lanes = 4;
   long long lanes = fewest_lanes;
   while (lanes * columns < p.hidden) lanes *= 2;
@@ -394,7 +396,8 @@ Launch clustered(const RecurrentArguments& p, Launch launch) {
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
-/// Gives each thread some pixels in a row if enough threads are left.
+/// Returns a launch whose threads each compute some pixels in a row, if that leaves enough threads. Otherwise each
+/// thread computes one pixel.
 Launch depthwise_launch(const ConvArguments& p, Storage storage) {
   constexpr long long strip = 4, enough = 16 << 10;
   const bool pairs = p.out_channels == 1 && p.groups % 2 == 0;
@@ -429,7 +432,7 @@ Launch launch_of(const ConvArguments& p, Storage storage) {
 }
 
 GlobalAverageSplits split(const GlobalAverageArguments& p) {
-  constexpr long long fewest_pixels = 256; // pixels of a split
+  constexpr long long fewest_pixels = 256; // minimum number of pixels in a split
   const auto blocks = up(p.channels, warp) * p.batch;
   const auto splits = std::clamp(std::min(many_blocks / blocks, p.pixels / fewest_pixels), 1LL, many_blocks);
   if (splits == 1) return {};
@@ -467,7 +470,8 @@ void simplify(CastArguments& p) { simplify(p.y_view, p.x_view, nothing_more); }
 
 void simplify(CopyArguments& p) {
   auto dimensions = simplify(p.y_view, p.x_view, nothing_more);
-  // Places x's fastest dimension before y's, as the transpose kernels require.
+  // Moves the dimension with x's smallest stride in front of that with y's smallest stride, as the transpose kernels
+  // require.
   auto* const begin = dimensions.d;
   auto* const last = begin + std::max(dimensions.rank - 1, 0);
   auto* const fastest =

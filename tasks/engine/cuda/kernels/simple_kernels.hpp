@@ -1,8 +1,8 @@
-// The kernels that need no tuning: chooses the kernel for an argument struct, and its number of threads. Plain C++17,
-// for the host. The choice depends on shapes only, never on addresses: kernels check alignment themselves.
+// Kernels that need no tuning: chooses the kernel for an argument struct, and its number of threads. Plain C++17 for
+// the host. The choice depends on shapes only, never on addresses, because kernels check alignment themselves.
 //
-// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors
-// (network_arguments.hpp).
+// The only parameter of every kernel is its argument struct, by value. Names of kernels end in the storage of the
+// tensors (network_arguments.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -23,7 +23,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const MultiplyAddArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const SelectArguments& arguments);
 [[nodiscard]] Launch launch_of(const CastArguments& arguments);
-/// Returns the launch of the kernel that computes integers, or compares elements, of arguments.storage.
+/// Returns the launch of the kernel that computes with integers, or compares elements, in arguments.storage.
 [[nodiscard]] Launch typed_launch(const BinaryArguments& arguments);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
@@ -35,12 +35,13 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
-/// Returns the launch that convolves s16 to s32. Weights are [out_channels][channels][kernel_h][kernel_w].
+/// Returns the launch of a convolution from s16 to s32. Its weights are stored as
+/// [out_channels][channels][kernel_h][kernel_w].
 [[nodiscard]] Launch integer_conv_launch(const ConvArguments& arguments);
 [[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const NormaliseRowsArguments& arguments, Storage storage);
-/// Returns arguments for rows that consist of whole chunks, or nullopt if shape or strides do not allow that. The
-/// caller must check that addresses are multiples of 16.
+/// Returns the arguments for the kernel whose rows consist of whole chunks of 16 bytes. Returns nullopt if shape or
+/// strides do not allow that kernel. The caller must check that addresses are multiples of 16.
 [[nodiscard]] std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const TakeArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PutArguments& arguments, Storage storage);
@@ -51,35 +52,36 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const DeformableArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
-/// The launch of a persistent RNN, whose weights stay in registers. resident_launch() returns nullopt if the weights do
-/// not fit into the registers of a cluster, or for a gru without `late_reset`. The layer must have no peepholes.
+/// The launch of a persistent RNN, whose weights stay in registers for the whole sequence. resident_launch() returns
+/// nullopt if the weights do not fit into the registers of a cluster, or for a gru without `late_reset`. The layer must
+/// have no peepholes.
 struct ResidentLaunch {
   Launch launch;
   int lanes; // value for RecurrentArguments::lanes
 };
 [[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
-/// Returns the lanes of a hidden unit in a fused RNN whose layers have at most `max_inputs` inputs and `max_hidden`
-/// hidden units. Returns nullopt if the weights of a layer do not fit into the registers of a block.
+/// Returns the number of lanes for a hidden unit in a fused RNN whose layers have at most `max_inputs` inputs and
+/// `max_hidden` hidden units. Returns nullopt if the weights of a layer do not fit into the registers of a block.
 [[nodiscard]] std::optional<int> lanes_of_stack(int max_inputs, int max_hidden);
-/// Returns the launch of a fused RNN by a cluster, in which each block computes one layer. Needs `lanes` and sets
-/// `at_once`. If the grid has one block along z, that block computes the layers one after the other.
+/// Returns the launch of a fused RNN. Each block of a cluster computes one layer. If the grid has only one block along
+/// z, that block computes the layers one after the other. Needs `lanes` in the arguments, and sets `at_once`.
 [[nodiscard]] Launch stack_launch(StackArguments& arguments, int kind, Storage storage);
-/// Returns `launch` with a cluster of blocks for each element of the batch.
+/// Returns `launch` with a cluster of blocks along z for each element of the batch.
 [[nodiscard]] Launch clustered(const RecurrentArguments& arguments, Launch launch);
 
 /// True if every group has one channel of x, as depthwise_launch() requires.
 [[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
 [[nodiscard]] Launch depthwise_launch(const ConvArguments& arguments, Storage storage);
-/// Uses one warp for each output: for few pixels (fully connected layers).
+/// Returns the launch that computes each output by one warp, for few pixels (fully connected layers).
 [[nodiscard]] Launch conv_rows_launch(const ConvArguments& arguments, Storage storage);
-/// Uses tiles of pixels and output channels.
+/// Returns the launch that computes tiles of pixels and output channels.
 [[nodiscard]] Launch conv_direct_launch(const ConvArguments& arguments, Storage storage);
-/// Returns the one of these three launches that suits the shape, or that of the int8 kernel if `whole`. Supports any
-/// shape and alignment, and ignores `splits`.
+/// Returns that one of the three launches above that suits the shape, or the launch of the int8 kernel if `whole` is
+/// set. It supports any shape and alignment, and ignores `splits`.
 [[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
 
-/// The value of `splits`, and the elements of `partial` and `counters` that the splits need. The values are 1, 0 and 0
-/// if splitting is not worthwhile.
+/// The number of splits, and the number of elements of `partial` and `counters` that they need. The numbers are 1, 0
+/// and 0 if splitting is not worthwhile.
 struct GlobalAverageSplits {
   int splits = 1;
   long long partials = 0;
@@ -87,9 +89,10 @@ struct GlobalAverageSplits {
 };
 [[nodiscard]] GlobalAverageSplits split(const GlobalAverageArguments& arguments);
 
-/// Rewrites the arguments to the same work with fewer dimensions, in the order that runs fastest. Dimensions of one
-/// element disappear. Dimensions that every operand runs through alike become one, and y's fastest dimension comes
-/// last. Kernels are correct without it, but slower. Must be called before launch_of().
+/// These functions rewrite the arguments to the same work with fewer dimensions, in the order that is fastest.
+/// Dimensions of one element disappear. Dimensions that are contiguous in every operand are merged, and y's dimension
+/// with the smallest stride becomes the last. Without this the kernels are correct, but slower. Call these functions
+/// before launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
 void simplify(MultiplyAddArguments& arguments);

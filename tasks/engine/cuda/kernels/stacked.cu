@@ -1,7 +1,7 @@
-// Fused multi-layer RNNs: each layer reads the states of the layer before. All weights, of the state and of the input,
-// stay in registers. A cluster computes all layers at the same time, one in each block. In a step, a block computes its
-// next state and sends it to the block of the next layer. Then it computes what the input of its next step adds to the
-// gates. A single block computes one layer after the other.
+// Fused multi-layer RNNs: each layer reads the states of the previous layer. All weights, those of the state and those
+// of the input, stay in registers. A cluster computes all layers at the same time, one in each block. In each step, a
+// block computes its next state and sends it to the block of the next layer. Then it computes what the input of its
+// next step adds to the gates. Without a cluster, a single block computes one layer after the other.
 #include "tasks/engine/cuda/kernels/resident.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -9,8 +9,8 @@ namespace {
 
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 
-constexpr unsigned nothing_yet = 0xffffffffU; // marks an input that has not arrived
-/// Returns `value`, or another NaN if it has the bits of `nothing_yet`.
+constexpr unsigned nothing_yet = 0xffffffffU; // marks an input that has not arrived; it is a NaN
+/// Returns `value`. If it has the bits of `nothing_yet`, returns another NaN.
 DEVICE float sent(float value) { return float_bits(value) == nothing_yet ? bits_float(0x7fffffffU) : value; }
 
 template <class Scalar, int kind> struct Stacked {
@@ -22,7 +22,7 @@ template <class Scalar, int kind> struct Stacked {
 
   const StackArguments& p;
   int layer, hidden;
-  int unit, lane, gate; // of this thread
+  int unit, lane, gate; // those of this thread
   bool finishes;
   int padded;    // the length of a state or input, padded to the columns of all lanes
   float* states; // two state vectors
@@ -42,7 +42,7 @@ template <class Scalar, int kind> struct Stacked {
     load_weights();
   }
 
-  /// Loads the weights. A thread without a unit loads those of the last unit: this takes less time than a branch.
+  /// Loads the weights. A thread without a unit loads those of the last unit, which takes less time than a branch.
   DEVICE void load_weights() {
     const auto* from = static_cast<const Scalar*>(p.weights[layer]);
 #pragma unroll
@@ -67,8 +67,8 @@ template <class Scalar, int kind> struct Stacked {
     return to_float(static_cast<const Scalar*>(tensor)[at]);
   }
 
-  /// Prepares shared memory for the inputs of steps `first` to `end` - 1. Loads the inputs, or marks them as not
-  /// arrived if another block sends them.
+  /// Prepares shared memory for the inputs of steps `first` to `end` - 1. Loads the inputs. If another block sends
+  /// them, marks them as not arrived instead.
   DEVICE void prepare_inputs(int first, int end) const {
     const int warps = block_threads() / 32, width = p.inputs[layer];
     const bool awaits = layer > 0 && blocks_z() > 1;
@@ -89,7 +89,8 @@ template <class Scalar, int kind> struct Stacked {
       }
   }
 
-  /// Waits until the whole input at that address has arrived. Then sets `sums` to the input's part of the gates.
+  /// Waits until the whole input at address `input` has arrived. Then sets `sums` to what the input contributes to the
+  /// gates.
   DEVICE void add_input(float (&sums)[4], SharedAddress input) const {
     for (;;) {
       typename OfInput::Part x;
@@ -115,7 +116,7 @@ template <class Scalar, int kind> struct Stacked {
   DEVICE void finish(Unit& own, float sum) const {
     if (lstm) {
       own.finish_lstm((gate == 3 ? hyperbolic() : sigmoid())(sum), hyperbolic());
-    } else if (gru) { // update, reset, hidden, and the input's part of hidden
+    } else if (gru) { // lanes: update, reset, hidden, and what the input adds to hidden
       own.finish_gru(gate < 2 ? sigmoid()(sum) : sum, 0, exchange(sum, 3), hyperbolic());
     } else {
       own.state = hyperbolic()(sum);
@@ -147,7 +148,7 @@ template <class Scalar, int kind> struct Stacked {
         of_state.add(sums, x, 0);
         finish(own, gate_sum<gates>(sums, p.lanes, lane) + bias);
         const Scalar stored = from_float<Scalar>(own.state);
-        own.state = to_float(stored); // rounded to the storage of y, as readers see it
+        own.state = to_float(stored); // rounded to the storage of y, because the next layers read the rounded value
         if (finishes) {
           store_shared(state.to, own.state);
           *y = stored;
@@ -182,7 +183,7 @@ template <class Scalar, int kind> struct Stacked {
 template <class Scalar, int kind> DEVICE void run_stacked(const StackArguments& p) {
   let_next_start();
   for (int layer = block_z(); layer < p.layers; layer += blocks_z()) {
-    const Stacked<Scalar, kind> stacked(p, layer); // weights are constants, so they are loaded before waiting
+    const Stacked<Scalar, kind> stacked(p, layer); // loads the weights before it waits: they are constants
     if (layer == block_z()) wait_for_previous();
     stacked.run();
   }

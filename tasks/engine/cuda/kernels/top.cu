@@ -4,17 +4,17 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A sort key for each element of a row. No two are equal, and smaller ones come first.
+/// A sort key that differs for all elements of a row. Elements with smaller ranks come first.
 using Rank = unsigned long long;
-constexpr int digit_bits = 12, digits = 1 << digit_bits; // a rank is sorted by digits of so many bits
+constexpr int digit_bits = 12, digits = 1 << digit_bits; // ranks are sorted by digits of this many bits
 constexpr int digits_of_thread = digits / top_most_kept;
 
 /// The shared memory of a block that selects the first elements of a row.
 struct Selection {
-  alignas(16) unsigned counts[digits]; // the number of ranks by digit
+  alignas(16) unsigned counts[digits]; // number of ranks for each digit
   Rank ranks[2][top_most_kept];
   unsigned selected;
-  unsigned sums[32]; // sums of warps
+  unsigned sums[32]; // one for each warp
   unsigned digit, before, with_digit;
 };
 
@@ -33,7 +33,7 @@ template <class Scalar> struct FloatRow {
   DEVICE float value(int i) const { return to_float(x[i * stride]); }
   DEVICE unsigned key(int i) const { return key_of(x[i * stride]); }
   [[nodiscard]] DEVICE bool in_chunks() const { return stride == 1 && aligned(x); }
-  /// Calls f(key, i) for the elements of a chunk.
+  /// Calls f(key, i) for each element of chunk number `number`. i is the element's index.
   template <class F> DEVICE void each_of_chunk(int number, F f) const {
     Chunk<Scalar> elements;
     elements.load(x + number * chunk);
@@ -44,7 +44,7 @@ template <class Scalar> struct FloatRow {
  private:
   DEVICE static unsigned bits_of(float value) { return float_bits(value); }
   DEVICE static unsigned bits_of(Half value) { return value.bits; }
-  /// Returns a sort key: smaller keys come first. Both zeros have one key, and so have all NaNs.
+  /// Returns the sort key of a value; smaller keys come first. Both zeros have the same key, and so have all NaNs.
   DEVICE unsigned key_of(Scalar value) const {
     constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits - 1),
                        infinite = key_bits == 16 ? 0x7c00U : 0x7f800000U;
@@ -66,12 +66,12 @@ struct IntegerRow {
   DEVICE IntegerRow(const TopIndicesArguments& p, unsigned row)
       : x(p.x), begin(offset_of(p.x_view, row)), stride(p.x_stride), storage(p.storage), largest(p.largest) {}
 
-  /// Returns a sort key: larger keys come first.
+  /// Returns the sort key of element i; larger keys come first.
   DEVICE Integer value(int i) const {
     const Integer order = order_of(load_integer(x, begin + i * stride, storage), storage);
     return largest ? order : ~order;
   }
-  /// Returns a sort key for types of at most 32 bits: smaller keys come first.
+  /// Returns the sort key of element i, for types of at most 32 bits; smaller keys come first.
   DEVICE unsigned key(int i) const {
     const auto bits = static_cast<unsigned>(load_integer(x, begin + i * stride, storage));
     const unsigned order = is_signed(storage) ? bits ^ 0x80000000U : bits;
@@ -81,7 +81,7 @@ struct IntegerRow {
   template <class F> DEVICE void each_of_chunk(int, F) const {}
 };
 
-/// Returns how many elements come before element `own`. An equal element does if it lies before `own` in memory.
+/// Returns the number of elements that come before element `own`. An equal element does if its index is lower.
 template <class Row, class Strictly, class OrEqual>
 DEVICE int count_before(const Row& row, int own, int count, Strictly strictly, OrEqual or_equal) {
   int before = 0;
@@ -97,7 +97,7 @@ template <class Scalar> DEVICE int count_before(const FloatRow<Scalar>& row, int
   if (value != value)
     return count_before(
         row, own, count, [&](float x) { return !largest && x == x; }, [&](float x) { return !largest || x != x; });
-  if (largest) // A NaN comes first, too.
+  if (largest) // a NaN comes first, too
     return count_before(
         row, own, count, [&](float x) { return !(x <= value); }, [&](float x) { return !(x < value); });
   return count_before(
@@ -109,8 +109,8 @@ DEVICE int count_before(const IntegerRow& row, int own, int count) {
       row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
 }
 
-/// Each thread counts the elements that come before its own. It writes its index at that position of y, if that is
-/// below `kept`.
+/// Computes the indices of short rows. Each thread counts the elements that come before its own element. If this count
+/// is below `kept`, the thread writes its index to that position of y.
 template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -124,13 +124,13 @@ template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
 template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // enough for any index
 template <class Row> constexpr int rank_bits = Row::key_bits + index_bits<Row>;
 
-/// Returns a rank that orders by the key first, then by the index.
+/// Returns a rank that orders elements by key, and by index if keys are equal.
 template <class Row> DEVICE Rank rank_of(unsigned key, int index) {
   return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Row>) | static_cast<unsigned>(index);
 }
 
-/// Selects from long rows by radix select. A block finds the last kept rank digit by digit, by counting digits. It
-/// stops when the ranks up to there fit into the block, and sorts them.
+/// Selects the first elements of long rows by radix select. A block finds the last kept rank digit by digit, by
+/// counting digits. It stops when all ranks up to there fit into the block, and sorts them.
 template <class Row> struct Selecting {
   static_assert(rank_bits<Row> % digit_bits == 0);
   static_assert(top_most_kept == 32 * 32); // one warp adds up the sums of all warps
@@ -139,15 +139,15 @@ template <class Row> struct Selecting {
   Selection& shared;
   Row row;
   int own;
-  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the greatest rank with the known digits
-  unsigned before = 0, with_known = 0; // the number of ranks below those with the known digits, and with them
+  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the largest rank with the known digits
+  unsigned before = 0, with_known = 0; // number of ranks below those with the known digits; number with them
 
   DEVICE void clear() {
     *reinterpret_cast<Words<digits_of_thread>*>(&shared.counts[own * digits_of_thread]) = {};
     if (own == 0) shared.selected = 0;
   }
 
-  /// Calls f(rank) for each rank of the row; threads share them.
+  /// Calls f(rank) for each rank of the row. The threads of the block divide the row among them.
   template <class F> DEVICE void each(F f) const {
     const int chunks = row.in_chunks() ? p.count / Row::chunk : 0;
 #pragma unroll 1
@@ -157,7 +157,7 @@ template <class Row> struct Selecting {
     for (int i = chunks * Row::chunk + own; i < p.count; i += block_threads()) f(rank_of<Row>(row.key(i), i));
   }
 
-  /// Returns the sum of `value` over all threads before this one.
+  /// Returns the sum of `value` over all threads with a lower number.
   DEVICE unsigned sum_before(unsigned value) const {
     const int lane = own % 32, warp = own / 32;
     unsigned sum = 0, of_warp = value, of_warps = 0;
@@ -219,19 +219,19 @@ template <class Row> struct Selecting {
     barrier();
   }
 
-  /// Returns the rank that this thread keeps of `rank` and `other` in one step of a bitonic sort. The threads of a pair
-  /// differ by `step`. The sort makes runs of `run` ranks.
+  /// Returns the rank that this thread keeps in one step of a bitonic sort. `rank` is its own, and `other` that of the
+  /// thread whose number differs by `step`. The sort is making runs of `run` ranks.
   DEVICE Rank of_pair(Rank rank, Rank other, int step, int run) const {
     const bool lesser = ((own & step) == 0) == ((own & run) == 0);
     return (other < rank) == lesser ? other : rank;
   }
 
-  /// Sorts the selected ranks. Returns the one whose position is this thread's index.
+  /// Sorts the selected ranks. Returns the rank whose position is this thread's number.
   DEVICE Rank in_order() const {
     const auto selected = static_cast<int>(before + with_known);
     int all = 32;
     while (all < selected) all *= 2;
-    const bool active = own < all; // the same in the whole warp
+    const bool active = own < all; // the same for all threads of a warp
     Rank rank = own < selected ? shared.ranks[0][own] : ~0ULL;
     int buffer = 0;
 #pragma unroll 1

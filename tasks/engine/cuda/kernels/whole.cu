@@ -1,4 +1,5 @@
-// Int8 tensors: element-wise conversion between them and floats, and convolutions that no tile supports.
+// Kernels for int8 tensors: element-wise conversion between them and floats, and convolutions that no tuned kernel
+// supports.
 #include "tasks/engine/cuda/kernels/conv_whole.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -44,7 +45,7 @@ template <class From, class To> DEVICE void rescale(const RescaleArguments& p) {
   else rescale<From, To, 1>(p);
 }
 
-/// Returns the sum over the channels of one group, for bytes at `x` and at `weights`.
+/// Returns the sum of products of one tap over the channels of one group, for the bytes at `x` and at `weights`.
 DEVICE int sum_of_tap(const Byte* x, const Byte* weights, int channels, bool in_words) {
   int sum = 0;
   if (in_words)
@@ -61,7 +62,8 @@ DEVICE int sum_outside(unsigned outside, const Byte* weights, int channels) {
   return sum;
 }
 
-/// Each thread computes one output. Neighbouring threads compute neighbouring channels of a pixel.
+/// Computes a convolution. Each thread computes one output; neighbouring threads compute neighbouring channels of a
+/// pixel.
 DEVICE void convolve_bytes(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
