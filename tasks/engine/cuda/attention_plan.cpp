@@ -6,8 +6,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int max_shared = 99 << 10; // shared memory of a block on all architectures with these kernels, bytes
-constexpr int many_blocks = 128;     // enough blocks to keep a large device busy
+constexpr int max_shared = 99 << 10; // bytes of shared memory for a block on all architectures with these kernels
+constexpr int many_blocks = 128;     // keeps a large device busy
 
 struct Row {
   int element, chunk; // bytes of an element; elements in 16 bytes

@@ -1,4 +1,4 @@
-// Chooses among the attention kernels that use Tensor Cores (matrix units). Pure: no device is needed.
+// Chooses among the attention kernels that use Tensor Cores. Pure functions: no device is needed.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -8,14 +8,14 @@
 
 namespace rtexec::tasks::cuda {
 
-inline constexpr int attention_architecture = 80; // first architecture with these kernels, 10 * major + minor
+inline constexpr int attention_architecture = 80; // first architecture (10 * major + minor) with these kernels
 
-/// Returns the launch of a Tensor Core kernel, or nullopt if none applies. Rows of q, k and v must begin at multiples
-/// of 16 bytes and have at most 128 elements.
+/// Returns the launch of a Tensor Core kernel for `attention`, or nullopt if none supports it. Rows of q, k and v must
+/// begin at multiples of 16 bytes and have at most 128 elements.
 [[nodiscard]] std::optional<Launch> plan_attention(const AttentionArguments& attention, Precision precision);
 
-/// Returns the name of a kernel. `size` is the largest row length (32, 64 or 128), and `key_warps` is the number of
-/// warps along the keys (1, 2 or 4).
+/// Returns the name of the attention kernel for a precision. `size` is the maximum length of a row (32, 64 or 128), and
+/// `key_warps` is the number of warps among which the keys are divided (1, 2 or 4).
 [[nodiscard]] const char* attention_kernel(Precision precision, int size, int key_warps);
 
 } // namespace rtexec::tasks::cuda

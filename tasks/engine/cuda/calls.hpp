@@ -1,5 +1,5 @@
 // Lowers each operation of graph.hpp to kernel calls: chooses the kernel and its arguments. There is one function for
-// each operation, grouped by family like those of host/kernels/steps.hpp.
+// each operation. The functions are grouped into the files that the comments below name.
 #pragma once
 
 #include "tasks/engine/cuda/lowering_context.hpp"
@@ -8,7 +8,8 @@
 namespace rtexec::tasks::cuda {
 
 // int8_calls.cpp
-/// Lowers node `number` if the int8 plan covers it. Returns false if the node does not compute on 8-bit integers.
+/// Lowers node `number` if the plan of int8 layers (int8_plan.hpp) contains it. Returns false if the node does not
+/// compute on 8-bit integers.
 [[nodiscard]] bool lower_int8(LoweringContext& context, const Node& node, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
@@ -38,7 +39,8 @@ void lower(LoweringContext& context, const Node& node, const RunningSum& running
 void lower(LoweringContext& context, const Node& node, const TopIndices& top);
 
 // recurrent_calls.cpp
-/// Lowers a fused multi-layer RNN at its first layer. Returns false if node `number` is not part of a fused RNN.
+/// Lowers a fused multi-layer RNN when `number` is the node of its first layer. Returns false if the node is not part
+/// of a fused RNN.
 [[nodiscard]] bool lower_stacked(LoweringContext& context, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
 

@@ -28,8 +28,8 @@ class Planner {
     }
   }
 
-  /// Plans from the last concatenation to the first. So a concatenation whose inputs begin a later, longer one becomes
-  /// part of that one.
+  /// Plans the concatenations from the last to the first. If the inputs of a concatenation are the first inputs of a
+  /// later, longer one, it becomes a part of that one.
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);
@@ -67,7 +67,7 @@ class Planner {
   }
 
   /// Plans a concatenation along another axis than channels. The pixels of a part are then not evenly spaced as in an
-  /// image, so only kernels for any spacing (`anywhere_`) can write it.
+  /// image. So only kernels that support any spacing (`anywhere_`) can write the part.
   void place_along(std::size_t axis, const Node& node) {
     auto& whole = plan_.slots[node.output];
     const auto anywhere = [&](TensorId id) { return plan_.slots[id].group == Slot::none && anywhere_[id]; };
@@ -85,8 +85,8 @@ class Planner {
     if (part.group == Slot::none && written_[id] && !rows_[id] && slot.first % unit_ == 0) part = slot;
   }
 
-  /// Returns the tensor whose channels are, slice by slice, the inputs from `first` on. Returns nullopt if there is
-  /// none.
+  /// Returns the tensor whose consecutive slices along the channels are the inputs of `node` from number `first` on.
+  /// Returns nullopt if there is none.
   std::optional<TensorId> sliced(const Node& node, std::size_t first) const {
     const auto* slice = slices_[node.inputs[first]];
     if (!slice) return std::nullopt;
@@ -106,7 +106,7 @@ class Planner {
                : std::nullopt;
   }
 
-  /// Returns the first input's slot if all inputs of `node` already lie one after the other.
+  /// Returns the first input's slot if all inputs of `node` are already adjacent in one group; else nullopt.
   std::optional<Slot> adjacent_inputs(const Node& node) const {
     const auto first = plan_.slots[node.inputs.front()];
     if (first.group == Slot::none || plan_.groups[first.group].axis != 1) return std::nullopt;
@@ -122,9 +122,9 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& rows_;
   std::int64_t unit_;
-  std::vector<bool> written_;       // by tensor: a kernel writes it, and can skip channels between pixels
-  std::vector<bool> anywhere_;      // by tensor: its kernel can also skip pixels
-  std::vector<const Node*> slices_; // by tensor: the View node that makes it, or null
+  std::vector<bool> written_;       // a kernel writes the tensor and can skip channels between pixels
+  std::vector<bool> anywhere_;      // the tensor's kernel can also skip pixels
+  std::vector<const Node*> slices_; // the View node that makes the tensor, or null
   ConcatPlan plan_;
 };
 

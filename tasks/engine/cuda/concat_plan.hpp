@@ -13,19 +13,19 @@ struct ConcatPlan {
   struct Slot {
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t group = none;
-    std::int64_t first = 0; // first index along the group's axis
+    std::int64_t first = 0; // first index of the tensor along the group's axis
   };
   struct Group {
     Shape shape;            // shape of the whole concatenation
     std::size_t axis = 1;   // 1: channels
     std::int64_t pixel = 1; // elements from one pixel to the next
   };
-  std::vector<Slot> slots;   // by tensor
-  std::vector<Group> groups; // one buffer each
+  std::vector<Slot> slots;   // one for each tensor
+  std::vector<Group> groups; // concatenations, each with one buffer
 };
 
-/// Plans the concatenations of `graph`. Along channels, every slot begins at a multiple of `unit` elements. `rows` is
-/// the result of row_layout(): true for a tensor that is not stored as an image.
+/// Plans the concatenations of `graph`. Every slot along the channels begins at a multiple of `unit` elements. `rows`
+/// is the result of row_layout(): it is true for a tensor that is stored row-major, not as an image.
 [[nodiscard]] ConcatPlan plan_concats(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit);
 
 } // namespace rtexec::tasks::cuda

@@ -12,11 +12,11 @@ namespace {
 constexpr std::array activation_names{
     "none",  "relu",  "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp",  "tanh",     "sqrt",
     "swish", "scale", "elu",        "selu",    "softplus",     "softsign",   "mish", "gelu", "gelu_tanh"};
-static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // only the kinds that follow convolutions
+static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // only these kinds follow convolutions
 constexpr std::size_t max_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const MemoryLocation& place) {
-  return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
+  return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: only its alignment is used
 }
 
 std::string text(int value) { return std::to_string(value); }
@@ -109,7 +109,7 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
 
 ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   const auto arguments = aligned_arguments(call);
-  constexpr int few_pixels = 8; // up to this many, one warp for each output uses more of the device than a tile
+  constexpr int few_pixels = 8; // for at most this many, one warp for each output uses more of the device than tiles
   const int pixels = arguments.batch * arguments.out_height * arguments.out_width;
   if (is_depthwise(arguments) || (!arguments.whole && pixels <= few_pixels)) return {};
   const auto choice = default_conv(precision, arguments);

@@ -13,9 +13,9 @@ constexpr int alignment = 16;    // alignment of copied chunks, bytes
 constexpr int matrix_units = 80; // first architecture with these Tensor Core kernels
 constexpr int clusters = 90;
 
-constexpr int min_shared = 48 << 10; // bytes of shared memory that a block has on every architecture
+constexpr int min_shared = 48 << 10; // bytes of shared memory for a block on every architecture
 
-/// Returns the bytes of shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities).
+/// Returns the maximum shared memory of a block in bytes (CUDA C++ Programming Guide, compute capabilities).
 int max_shared(int architecture) {
   switch (architecture) {
   case 72: return 96 << 10;
@@ -71,22 +71,22 @@ int pieces(const ConvVariant& variant, const ConvArguments& conv) {
   return up(conv.kernel_h * conv.kernel_w * conv.channels * storage_size(variant.math), piece);
 }
 
-/// Returns the number of tiles, which is the number of blocks without splits.
+/// Returns the number of tiles of `conv`. Without splits it is the number of blocks.
 int tiles(const ConvVariant& variant, const ConvArguments& conv) {
   return up(pixels(conv), variant.rows) * up(conv.out_channels, variant.columns) * conv.groups;
 }
 
 bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
 
-/// True if most of a tile is useful work. At most half of a tile's columns may lie beyond the group's channels, and at
-/// most half of its rows beyond the pixels.
+/// True if most of the work on tiles is useful. At most half of a tile's columns may be beyond the group's channels,
+/// and at most half of its rows beyond the pixels.
 bool fits(const ConvVariant& variant, const ConvArguments& conv) {
   const auto waste = [](int size, int unit) { return up(size, unit) * unit > 2 * std::max(size, 8); };
   return !waste(conv.out_channels, variant.columns) &&
          (variant.rows <= 16 || !waste(std::max(pixels(conv), 16), variant.rows));
 }
 
-/// Returns the arithmetic on Tensor Cores, or on CUDA cores if not `matrix`.
+/// Returns the arithmetic for `conv` on Tensor Cores if `matrix` is set, otherwise on CUDA cores.
 ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   if (conv.whole) return matrix ? ConvMath::int8 : ConvMath::simt_b;
   if (precision == Precision::fp16) return matrix ? ConvMath::half : ConvMath::simt_h;
@@ -94,13 +94,14 @@ ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
 }
 
-/// True if the arithmetic of `variant` is worth measuring for `conv`.
+/// True if it is worthwhile to measure `variant` for `conv`, judging by its arithmetic.
 bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
   const bool as_precise = precision == Precision::fp32 && !conv.whole && variant.math == ConvMath::simt_f;
   return variant.math == math_of(precision, conv, matrix) || as_precise;
 }
 
-/// Returns the numbers of splits to measure: 1, and those whose blocks fill the device about one to four times.
+/// Returns the numbers of splits to measure: 1, and those with which the blocks fill the device about one to four
+/// times.
 std::vector<int> splits_to_try(const ConvVariant& variant, const ConvArguments& conv, int multiprocessors) {
   const int most = max_splits(variant, conv);
   std::vector<int> splits{1};
@@ -149,7 +150,7 @@ bool applies(const ConvVariant& variant, const ConvArguments& conv) {
 }
 
 int max_splits(const ConvVariant& variant, const ConvArguments& conv) {
-  constexpr int min_pieces = 2; // pieces of one split
+  constexpr int min_pieces = 2; // minimum number of pieces in one split
   return std::clamp(std::min(pieces(variant, conv) / min_pieces, max_blocks / conv.groups), 1, 64);
 }
 

@@ -21,12 +21,12 @@ namespace api = hal::cuda;
 constexpr std::size_t max_workspace = std::size_t{256} << 20;
 constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
-// Floating-point operations above which the simple kernels are never the fastest.
+// The number of floating-point operations above which the simple kernels are never the fastest.
 constexpr double slow_for_simple = 2e9;
-constexpr std::size_t repetitions = 12; // of the call in a graph
+constexpr std::size_t repetitions = 12; // number of calls in a graph
 constexpr int launches = 7;
-constexpr double cutoff = 2;         // times the best time: a slower candidate is not launched again
-constexpr std::byte untouched{0xff}; // fills memory before a call, to detect writes
+constexpr double cutoff = 2;         // a candidate that is slower than this times the best time is not launched again
+constexpr std::byte untouched{0xff}; // fills memory before a call, so that writes are detected
 
 /// Device memory that the destructor frees.
 class Allocation {
@@ -52,7 +52,7 @@ class Allocation {
 /// The memory that all measurements share.
 struct Workplace {
   Allocation constants, scratch;
-  std::size_t workspace; // largest workspace in scratch, bytes
+  std::size_t workspace; // bytes of scratch for the largest workspace
 };
 
 enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, counters_part, part_count };
@@ -66,13 +66,13 @@ int stride_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
   return part == x_part ? a.x_stride : part == y_part ? a.y_stride : a.residual_stride;
 }
-/// Returns the storage of an operand in a network of `storage`.
+/// Returns the storage of one operand of `call`, in a network whose floats have the storage `storage`.
 Storage storage_of(const ConvCall& call, Part part, Storage storage) {
   const auto& a = call.arguments;
   if (!a.whole) return storage;
   return part == x_part ? Storage::s8 : part == y_part ? a.y_storage : a.residual_storage;
 }
-/// Returns the bytes of an operand, with room for the misalignment of its location.
+/// Returns the bytes of an operand, including room for the misalignment of its location.
 std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
   return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) *
              size_of(storage_of(call, part, storage)) +
@@ -105,8 +105,9 @@ class Tuner {
     return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
-  /// Returns the fastest method for calls that have one geometry. The calls take turns, so that weights come from the
-  /// same place as in the network. The weights of many calls come from memory, not from the cache.
+  /// Returns the fastest method for `calls`, which have the same geometry. The calls are measured in turn, so that
+  /// their weights come from the same place as in the network: the weights of many calls come from memory, not from the
+  /// cache.
   Result<ConvMethod> fastest(const std::vector<const ConvCall*>& calls, const ConvMethod& standard) {
     turns_.clear();
     for (const auto* each : calls) turns_.push_back(moved(*each));
@@ -138,7 +139,7 @@ class Tuner {
     return {};
   }
 
-  /// Returns the call with operands in the tuner's memory, at their original alignment.
+  /// Returns the call with its operands in the tuner's memory. They have their original alignment.
   static ConvCall moved(const ConvCall& original) {
     auto call = original;
     const auto to = [](MemoryLocation& place, Part part) {
@@ -171,7 +172,7 @@ class Tuner {
     return copied(place_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
   }
 
-  /// Returns pseudo-random floats between -1 and 1, or bytes of any value.
+  /// Returns `bytes` bytes of pseudo-random elements: floats between -1 and 1, or 8-bit integers of any value.
   [[nodiscard]] static std::vector<std::byte> noise(std::size_t bytes, Storage storage, std::uint32_t seed) {
     std::vector<std::byte> result(bytes);
     std::uint32_t state = seed + 1;
@@ -196,8 +197,8 @@ class Tuner {
                            {MemoryLocation::Region::buffer, counters_part, 0}, addresses());
   }
 
-  /// Runs the call once, over memory filled with `untouched` (NaN as floats), and returns everything that it writes.
-  /// Returns unsupported if it writes elsewhere as well.
+  /// Runs the call once, over memory that is filled with `untouched` (NaN as floats), and returns the result y. Returns
+  /// unsupported if the call writes anywhere else.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = place_.scratch.address() + offsets_[y_part];
@@ -213,7 +214,8 @@ class Tuner {
     return values_of(call, image.data() + call.y.offset);
   }
 
-  /// True if memory around and between the pixels of y is unchanged: y may be a slice of a concatenation.
+  /// True if the memory around and between the pixels of y is unchanged. In the network y may be a slice of a
+  /// concatenation.
   [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
     const auto size = size_of(storage_of(call, y_part, program_.storage));
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
@@ -251,7 +253,7 @@ class Tuner {
     }
   }
 
-  /// Returns the tolerance for a call. It is 0 for int8: sums of integers are the same in any order.
+  /// Returns the tolerance for a call. It is 0 for int8, because sums of integers are the same in any order.
   [[nodiscard]] double tolerance_of(const ConvCall& call) const {
     return call.arguments.whole ? 0 : tolerance(program_.precision);
   }
@@ -306,8 +308,8 @@ class Tuner {
     return seconds_of(method, least);
   }
 
-  /// Issues a short kernel of our own, as most calls of a network have before and after them. It may begin before the
-  /// previous kernel has ended, and lets the next one do so, if those are also our own.
+  /// Issues a short kernel of this project, as most calls of a network have one before and after them. Between kernels
+  /// of this project, a kernel may begin before the previous one has ended.
   Result<> issue_neighbour() {
     CopyArguments arguments;
     arguments.x_view = arguments.y_view = kernel_view({1}, {1});
@@ -318,7 +320,7 @@ class Tuner {
                            addresses());
   }
 
-  /// Returns the median seconds of one repetition and its neighbour.
+  /// Returns the median time of one repetition with its neighbour kernel, in seconds.
   Result<double> seconds_of(const ConvMethod& method, double least) {
     const auto graph = device_.capture([&] {
       executor_.begin();
@@ -361,12 +363,12 @@ class Tuner {
   hal::CudaDevice& device_;
   const Program& program_;
   Workplace place_;
-  std::vector<ConvCall> turns_; // the calls that are measured
+  std::vector<ConvCall> turns_; // the calls that are measured in turn
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};
 };
 
-/// Returns the most memory that any convolution of the program needs for operands and counters together.
+/// Returns the maximum memory that a convolution of the program needs for its operands and counters together.
 std::size_t operand_bytes(const Program& program) {
   std::size_t most = 0;
   for (const auto& call : program.calls)
@@ -389,7 +391,7 @@ Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program
   }
 }
 
-/// Returns the indices of convolution calls, by geometry.
+/// Returns the indices of the convolution calls, grouped by geometry.
 std::map<std::string, std::vector<std::size_t>> by_geometry(const Program& program) {
   std::map<std::string, std::vector<std::size_t>> calls;
   for (std::size_t i = 0; i < program.calls.size(); ++i)

@@ -1,9 +1,9 @@
-// Measures on a device which method computes each convolution of a program fastest.
+// Measures on a device which method computes each convolution of a program (program.hpp) fastest.
 //
-// Each geometry is measured once, in memory of the tuner's own. A candidate must first reproduce the result of the
-// default method within a bound that depends on the precision, and must write nothing else. Then a graph of several
-// repetitions is timed, and the fastest median wins. The tuner skips convolutions that a library does not support. If a
-// library cannot be used at all, the tuner notes this and measures the rest without that library.
+// Each geometry is measured once, in the tuner's own memory. A candidate must first reproduce the result of the default
+// method within a bound that depends on the precision, and must write nothing else. Then a graph of several repetitions
+// is timed, and the method with the smallest median wins. A convolution that a library does not support is skipped for
+// that library. If a library cannot be used at all, the tuner adds a note and measures the other methods.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,19 +24,19 @@ struct TunedConvolutions {
     std::string geometry;
     ConvMethod method;
   };
-  std::vector<ConvMethod> methods; // by call of the program
+  std::vector<ConvMethod> methods; // for each call of the program
   std::vector<Choice> choices;     // one for each geometry, sorted by `geometry`
-  std::vector<std::string> notes;  // which library was not measured, and why; one line each
+  std::vector<std::string> notes;  // one line for each library that was not measured, with the reason
 };
 
-/// Measures the convolutions of `program`. `methods` has one entry for each call; entries of other calls are kept.
-/// Returns cancelled if `progress` returns false.
+/// Measures the convolutions of `program`. `methods` has one entry for each call; the entries of calls that are no
+/// convolutions stay. Returns cancelled if `progress` returns false.
 [[nodiscard]] Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program,
                                                           std::span<const ConvMethod> methods,
                                                           const Executor::Options& options,
                                                           const TuningProgress& progress);
 
-/// Returns the largest difference from the default method's result that a candidate may have, as a share of the largest
+/// Returns the maximum difference of a candidate's result from that of the default method, as a fraction of the largest
 /// result.
 [[nodiscard]] double tolerance(Precision precision);
 

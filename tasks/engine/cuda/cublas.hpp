@@ -1,5 +1,6 @@
-// cuBLAS's matrix product (versions 10 to 13), opened at run time. Types and values are those of its ABI; a test
-// compares them with cublas_api.h if that is installed. Used during set-up only: all calls are captured into a graph.
+// The matrix product of cuBLAS (versions 10 to 13), which is opened at run time. Types and values are those of its ABI;
+// a test compares them with cublas_api.h if that is installed. Used during set-up only: all calls are captured into a
+// CUDA graph.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,31 +26,31 @@ struct CublasFunctions {
                      int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type,
                      int ldc, int compute, int algorithm);
 
-  // The enumeration values that we use.
+  // The enumeration values that this project uses.
   static constexpr int plain = 0, transposed = 1;         // cublasOperation_t
   static constexpr int data_float = 0, data_half = 2;     // cudaDataType
   static constexpr int default_math = 0, tensor_math = 1; // cublasMath_t
-  /// A cublasComputeType_t; before version 11 a cudaDataType.
+  /// Values of cublasComputeType_t; before version 11 the parameter is a cudaDataType.
   static constexpr int compute_float = 68, compute_pedantic = 69, compute_tf32 = 77;
   static constexpr int default_algorithm = -1; // cublasGemmAlgo_t
 };
 
 class Cublas {
  public:
-  /// The workspace of every measured product. The size that NVIDIA recommends for its largest GPUs is no faster for one
-  /// image.
+  /// The size of the workspace of every measured product. The size that NVIDIA recommends for its largest GPUs is not
+  /// faster for one image.
   static constexpr std::size_t workspace_bytes = std::size_t{8} << 20;
 
-  /// Opens this machine's cuBLAS for work in `stream`. The context must be current. Returns unsupported, with what to
-  /// install, if cuBLAS is not installed.
+  /// Opens this machine's cuBLAS for work in `stream`. The device's context must be current. Returns unsupported if
+  /// cuBLAS is not installed; the message names the package to install.
   [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(hal::cuda::Stream stream);
   [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(const CublasFunctions& functions, hal::cuda::Stream stream);
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// Computes y = x * weights of a convolution that is a matrix product (conv_method.hpp). `product` must have its
-  /// pointers set.
+  /// Computes y = x * weights for a convolution that is a matrix product (conv_method.hpp). The pointers of `product`
+  /// must be set.
   [[nodiscard]] Result<> multiply(const ConvArguments& product, Precision precision, void* workspace,
                                   std::size_t bytes) const;
 

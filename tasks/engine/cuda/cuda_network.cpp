@@ -229,7 +229,7 @@ Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
                           addresses);
 }
 
-/// Returns the index of a segment's first call, or the number of calls if there is no such segment.
+/// Returns the index of the first call of segment number `segment`, or the number of calls if there is no such segment.
 std::size_t CudaNetwork::first_call(std::size_t segment) const {
   if (segment == 0) return 0;
   return segment < segment_ends_.size() ? plan_.layer_times[first_layer(segment)] - 1 : program_.calls.size();

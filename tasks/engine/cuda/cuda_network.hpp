@@ -1,5 +1,5 @@
-// A network on an NVIDIA GPU. When the device is known, its kernel calls and the copies of inputs and outputs are
-// captured into one CUDA graph for each segment. Everything but bind() and tune() works without a device.
+// A network on an NVIDIA GPU. When the device is known, the kernel calls of each segment are captured into one CUDA
+// graph, with the copies of inputs and outputs. All functions except bind() and tune() work without a device.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -21,11 +21,12 @@ class CudaNetwork final : public GpuNetwork {
  public:
   struct Options {
     cuda::Executor::Options launching;
-    bool transfers = true; // false: inputs and outputs stay in scratch, to measure computing alone
+    bool transfers = true; // false: inputs and outputs stay in scratch, so that only computing is measured
     MemoryPolicy policy = MemoryPolicy::device;
   };
 
-  /// Returns unsupported if the kernels cannot compute the graph, and out_of_memory if it needs more than max_scratch.
+  /// Builds the network. Returns unsupported if the kernels cannot compute the graph, and out_of_memory if the network
+  /// needs more than max_scratch.
   [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision,
                                                                   const Options& options);
   [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision) {
@@ -45,7 +46,7 @@ class CudaNetwork final : public GpuNetwork {
     return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
   }
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
-  /// Returns out_of_memory if the network would need more than max_scratch.
+  /// Cuts the network into segments. Returns out_of_memory if it would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
@@ -55,11 +56,12 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
   void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
-  /// Returns, for each buffer of the program, its address if it lies outside of scratch, else null.
+  /// Returns for each buffer of the program its address if it is outside of scratch, otherwise null. `carry` is the
+  /// address of the carry, the memory that is preserved across preemption.
   [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
 
   [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
-  /// Returns out_of_memory if the network would need more than max_scratch.
+  /// Plans the memory. Returns out_of_memory if the network would need more than max_scratch.
   [[nodiscard]] Result<cuda::ScratchPlan> planned(std::span<const cuda::ConvMethod> methods,
                                                   std::span<const std::uint32_t> cuts) const;
   [[nodiscard]] std::vector<MemoryObject> objects_of(const cuda::ScratchPlan& plan) const;
@@ -67,16 +69,16 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] std::size_t first_call(std::size_t segment) const;
-  // These two have no effect if the elements already lie in place.
+  // These two functions have no effect if the elements are already in place.
   [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
 
   cuda::Program program_;
   Options options_;
-  std::vector<std::optional<std::uint32_t>> in_place_; // by port: the program's buffer that lies in the port's memory
-  std::vector<cuda::ConvMethod> methods_;              // by call
-  std::vector<std::uint32_t> cuts_;                    // after these layers
+  std::vector<std::optional<std::uint32_t>> in_place_; // by port: the program's buffer in the port's memory
+  std::vector<cuda::ConvMethod> methods_;              // for each call of the program
+  std::vector<std::uint32_t> cuts_;                    // the layers after which the network is cut
   cuda::ScratchPlan plan_;
 };
 

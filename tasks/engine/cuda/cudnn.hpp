@@ -1,5 +1,6 @@
-// cuDNN's legacy convolution API (versions 7 to 9), opened at run time. Types and values are those of its ABI; a test
-// compares them with cudnn.h if that is installed. Used during set-up only: all calls are captured into a graph.
+// The legacy convolution API of cuDNN (versions 7 to 9), which is opened at run time. Types and values are those of its
+// ABI; a test compares them with cudnn.h if that is installed. Used during set-up only: all calls are captured into a
+// CUDA graph.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -48,7 +49,7 @@ struct CudnnFunctions {
                           const void* residual, Handle bias_description, const void* bias, Handle activation,
                           Handle y_description, void* y);
 
-  // The enumeration values that we use.
+  // The enumeration values that this project uses.
   static constexpr int data_float = 0, data_half = 2;                       // cudnnDataType_t
   static constexpr int channels_last = 1;                                   // cudnnTensorFormat_t
   static constexpr int cross_correlation = 1;                               // cudnnConvolutionMode_t
@@ -57,14 +58,14 @@ struct CudnnFunctions {
   static constexpr int algorithms = 8, implicit_precomputed_gemm = 1;       // cudnnConvolutionFwdAlgo_t
 };
 
-/// Returns the functions of this machine's cuDNN, which is opened once. Returns unsupported, with what to install, if
-/// cuDNN is not installed.
+/// Returns the functions of this machine's cuDNN, which is opened once. Returns unsupported if cuDNN is not installed;
+/// the message names the package to install.
 [[nodiscard]] const Result<CudnnFunctions>& cudnn_functions();
 
 class Cudnn {
  public:
-  /// Opens this machine's cuDNN for work in `stream`. The context must be current. Returns unsupported, with what to
-  /// install, if cuDNN is not installed.
+  /// Opens this machine's cuDNN for work in `stream`. The device's context must be current. Returns unsupported if
+  /// cuDNN is not installed; the message names the package to install.
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(hal::cuda::Stream stream);
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(const CudnnFunctions& functions, hal::cuda::Stream stream);
   ~Cudnn();
@@ -73,17 +74,18 @@ class Cudnn {
 
   [[nodiscard]] std::string version() const;
 
-  /// Returns the bytes of workspace that `algorithm` needs. Returns unsupported if cuDNN cannot compute `conv` by that
-  /// algorithm.
+  /// Returns the bytes of workspace that `algorithm` needs. Returns unsupported if cuDNN cannot compute `conv` with
+  /// that algorithm.
   [[nodiscard]] Result<std::size_t> workspace(const ConvArguments& conv, Precision precision, int algorithm) const;
   struct Scratch {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  /// Computes y = conv(x, weights) at the pointers of `conv`.
+  /// Computes y = conv(x, weights), with the pointers in `conv`.
   [[nodiscard]] Result<> convolve(const ConvArguments& conv, Precision precision, int algorithm,
                                   Scratch workspace) const;
-  /// Also adds the residual and `bias` (in the storage of the tensors), and applies the activation (none or ReLU).
+  /// Computes as convolve() does, adds the residual and `bias` (in the storage of the tensors), and applies the
+  /// activation (none or ReLU).
   [[nodiscard]] Result<> convolve_fused(const ConvArguments& conv, Precision precision, int algorithm,
                                         Scratch workspace, const void* bias) const;
 

@@ -31,7 +31,7 @@ void lower(LoweringContext& context, const Node& node, const Activation& activat
 void lower(LoweringContext& context, const Node& node, const Cast&) {
   const auto x = context.tensors.value(node.inputs[0]);
   if (is_small(context.graph.tensors[node.inputs[0]].type) && !is_integer(context.graph.tensors[node.output].type))
-    return lower(context, node, Dequantise{}); // converts 16 elements at once
+    return lower(context, node, Dequantise{}); // this kernel converts 16 elements at once
   const auto y = context.exact_destination(node);
   context.cast(x, y);
   context.finish(node, y);

@@ -13,10 +13,10 @@ namespace {
 
 namespace api = hal::cuda;
 
-// First architecture whose kernels can start before the previous kernel has ended.
+// The first architecture whose kernels can start before the previous kernel has ended.
 constexpr int first_to_overlap = 90;
 
-/// Returns the conversion for `type`, which is not float64: lower() refuses that.
+/// Returns the conversion that `type` needs. float64 does not occur, because lower() refuses it.
 Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;
@@ -43,7 +43,7 @@ bool by_library(const ConvMethod& method) {
 std::byte* Addresses::operator()(const MemoryLocation& place) const {
   switch (place.region) {
   case MemoryLocation::Region::none: return nullptr;
-  // The cast is safe: kernels only read constants.
+  // The cast is safe, because kernels only read constants.
   case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
   case MemoryLocation::Region::buffer:
     if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
@@ -193,7 +193,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const M
                addresses);
 }
 
-/// Returns unsupported if the device cannot execute the chosen kernel. Such a kernel would have no effect, or a wrong
+/// Returns unsupported if the device cannot execute the chosen kernel. Such a kernel would have no effect or a wrong
 /// one.
 Result<> Executor::device_computes(const ConvChoice& choice) const {
   const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, cluster_architecture)
@@ -217,7 +217,7 @@ Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments
   return done ? finish_sums(call, addresses) : done;
 }
 
-/// Adds bias and residual to a sum that a library computed without them, and applies the activation.
+/// Completes the sums that a library computed without an epilogue: adds bias and residual, and applies the activation.
 Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses) {
   const auto& a = call.arguments;
   const auto storage = precision_ == Precision::fp16 ? Storage::f16 : Storage::f32;

@@ -1,5 +1,5 @@
 // Issues calls to the compute stream of a device: kernels, and convolutions by the chosen method. Used during set-up
-// only: the calls are captured into a graph, or run while tuning. The device must outlive the executor.
+// only: the calls are captured into a CUDA graph, or run while tuning. The device must outlive the executor.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,20 +16,20 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Maps memory locations to device addresses.
+/// Converts memory locations (program.hpp) to device addresses.
 struct Addresses {
   const std::byte* constants = nullptr;
   std::byte* scratch = nullptr;
-  std::span<const std::size_t> offsets;    // by buffer: its offset in scratch
-  std::span<std::byte* const> elsewhere{}; // by buffer: its address outside of scratch, or null; may be shorter
+  std::span<const std::size_t> offsets;    // for each buffer, its offset in scratch
+  std::span<std::byte* const> elsewhere{}; // for each buffer, its address outside of scratch, or null; may be shorter
 
   [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
 };
 
-/// The memory that a convolution needs besides its operands.
+/// The memory that a convolution needs in addition to its operands.
 struct ConvNeeds {
-  std::size_t workspace = 0; // bytes
-  std::size_t counters = 0;  // words; zero before and after the call
+  std::size_t workspace = 0; // in bytes
+  std::size_t counters = 0;  // in words; zero before and after the call
 };
 [[nodiscard]] ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method);
 
@@ -37,21 +37,21 @@ struct ConvNeeds {
 /// captured graph runs.
 struct OuterPlace {
   std::byte* bytes = nullptr;
-  void* const* linked = nullptr; // points to the address when the graph runs
+  void* const* linked = nullptr; // points to the memory that holds the address when the graph runs
 };
 
 class Executor {
  public:
   struct Options {
     std::span<const KernelImage> images = kernel_images();
-    /// Uses programmatic stream serialization (programmatic dependent launch) from sm_90 on. Each of our kernels waits
-    /// for the previous one by itself.
+    /// Enables programmatic dependent launch (programmatic stream serialization) from sm_90 on. Each of this project's
+    /// kernels then waits for the previous kernel by itself.
     bool overlap_launches = true;
     bool libraries = true; // cuDNN and cuBLAS may be used
   };
 
-  /// Opens an executor and makes the context current on this thread. Returns refused if the build has no kernels for
-  /// the device.
+  /// Opens an executor and makes the device's context current on this thread. Returns refused if the build has no
+  /// kernels for the device.
   [[nodiscard]] static Result<std::unique_ptr<Executor>> open(hal::CudaDevice& device, Precision precision,
                                                               const Options& options);
 
@@ -65,15 +65,15 @@ class Executor {
   /// Issues a convolution. The library that `method` uses must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
                                const MemoryLocation& counters, const Addresses& addresses);
-  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`). A kernel does this also
-  /// for host memory, instead of a copy node of the graph. A copy node may wait without limit for a copy engine that
-  /// swapping keeps busy (6 s were seen on an H200).
+  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`). A kernel does this even
+  /// for host memory, where a copy node of the graph would be usual. A copy node may wait without limit for a copy
+  /// engine that swapping keeps busy (6 s were seen on an H200).
   [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
   [[nodiscard]] Result<> give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
-  /// Records an event. Every run of the captured graph sets its time.
+  /// Records an event. Each run of the captured graph sets the event's time.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
-  /// Must be called before work that does not follow the last issued call, as at the beginning of a graph.
+  /// Call this before work that does not follow the last issued call, as at the beginning of a graph.
   void begin() { after_own_kernel_ = false; }
 
  private:
@@ -97,7 +97,7 @@ class Executor {
   Precision precision_;
   bool overlap_;
   bool libraries_;
-  bool after_own_kernel_ = false; // the last issued call was one of our kernels
+  bool after_own_kernel_ = false; // true: the last issued call was one of this project's kernels
   const Cudnn* cudnn_ = nullptr;  // owned by `resources_`; null until opened
   const Cublas* cublas_ = nullptr;
 };

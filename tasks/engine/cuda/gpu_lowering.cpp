@@ -21,7 +21,7 @@ void require_type(const Tensor& port) {
                       ", which is not supported on a GPU; cast it in the model"};
 }
 
-/// Throws Unsupported for forms of an operation that only the host device supports.
+/// Throws Unsupported for those forms of an operation that only the host device supports.
 void require_on_gpu(const LoweringContext& context, const Node& node) {
   const auto* recurrent = std::get_if<Recurrent>(&node.operation);
   if (recurrent && recurrent->lengths)
@@ -57,8 +57,8 @@ void take_in_image(LoweringContext& context, TensorId id, const PlacedTensor& st
   context.tensors.set(id, std::move(value));
 }
 
-/// True if only Quantise nodes read the input. Half precision would round many of its values to another integer, so
-/// such an input must stay float.
+/// True if only Quantise nodes read the input. Such an input must stay float, because half precision would change many
+/// of the integers that its values are rounded to.
 bool is_quantised(const Graph& graph, TensorId input) {
   const auto quantises = [](const Node& node) { return std::holds_alternative<Quantise>(node.operation); };
   const auto is_read_by = [&](const Node& node) { return reads(node, input); };
@@ -67,12 +67,12 @@ bool is_quantised(const Graph& graph, TensorId input) {
          std::ranges::count(graph.outputs, input) == 0;
 }
 
-/// Returns the transfer of an input or output without elements, which no call reads or writes.
+/// Returns the transfer for an input or output that has no elements. No call reads or writes it.
 Transfer nothing(LoweringContext& context, const Tensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
 }
 
-/// Returns the storage of an input or output in scratch.
+/// Returns the storage that an input or output has in scratch.
 Storage staged_in(const LoweringContext& context, TensorId id) {
   return is_integer(context.graph.tensors[id].type) ? context.tensors.storage_of(id) : Storage::f32;
 }
@@ -110,7 +110,7 @@ void give_out(LoweringContext& context, TensorId id) {
 
 Program lowered(LoweringContext& context) {
   const auto& graph = context.graph;
-  context.program.buffers.push_back(0); // buffer 0 holds the counters
+  context.program.buffers.push_back(0); // buffer 0 contains the counters
   for (const auto& ports : {graph.inputs, graph.outputs})
     for (const auto port : ports) require_type(graph.tensors[port]);
   for (const auto input : graph.inputs) take_in(context, input);

@@ -11,7 +11,7 @@ namespace api = hal::cuda;
 
 namespace {
 
-constexpr Bytes int8_reads{16}; // bytes that kernels read at once, up to the end of a buffer
+constexpr Bytes int8_reads{16}; // kernels read this many bytes at once, up to the end of a buffer
 
 } // namespace
 
@@ -145,7 +145,7 @@ Status GpuNetwork::launch_segment(std::uint32_t segment) noexcept {
   return {};
 }
 
-/// Waits for the launched segments, from `segment` on, and returns `error`.
+/// Waits for all launched segments, the first of which is `segment`. Then returns `error`.
 Status GpuNetwork::abandon(Errc error, std::size_t segment) noexcept {
   for (; launched_ > 0; --launched_) (void)device_->end_run(graphs_[segment++]);
   return Unexpected(error);

@@ -1,12 +1,12 @@
 // The common part of every network on an NVIDIA GPU. It has buffers for inputs and outputs, and one CUDA graph for each
-// segment, captured when the device is known. Events in the graphs record when each layer ran. The derived class
-// decides which calls the graphs hold.
+// segment, which is captured when the device is known. Events in the graphs record when each layer ran. The derived
+// class decides which calls the graphs contain.
 //
 // Inputs and outputs are page-locked buffers of the device, or managed buffers under memory policy M. So the device
-// must outlive a network that is bound to it. The address of a linked input or output is stored in such memory, too.
-// The graph reads the address there, and so stays the same for every job. Under M, if the device can prefetch, buffers
-// that the host has filled or read are prefetched to the device before the graph. Outputs are prefetched to the host
-// after it. Neither side then meets page faults.
+// must outlive a network that is bound to it. A linked input or output is in memory of another task, whose address can
+// change with each job. Page-locked memory holds that address, from where the graph reads it; so one graph serves all
+// jobs. Under M, if the device can prefetch, buffers that the host has filled or read are prefetched to the device
+// before the graph runs. Outputs are prefetched to the host after it. So neither side meets page faults.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -47,21 +47,22 @@ class GpuNetwork : public Network {
  protected:
   explicit GpuNetwork(MemoryPolicy policy) : Network(policy) {}
 
-  /// Issues the calls of a segment, by its number, to the stream.
+  /// Issues the calls of segment number `segment` to the stream.
   using Issue = std::function<Result<>(std::size_t segment)>;
 
-  /// Binds the network to `device`. Opens the executor, calls `open` for what else `issue` needs, and captures the
-  /// calls of `issue` for each segment. `issue` records the begin of each layer, the end of the last layer, and the end
-  /// of all calls. After an error the network is bound to no device.
+  /// Binds the network to `device`. Opens the executor, calls `open` to open whatever else `issue` needs, and captures
+  /// the calls of `issue` for each segment. `issue` must record the begin of each layer, the end of the last layer, and
+  /// the end of all calls. After an error the network is bound to no device.
   [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const Issue& issue);
-  // These two record into the stream. They have no effect if there is no observer.
-  /// Records the begin of a layer of `segment`, or the end of the segment's last layer if `layer` is the one after it.
+  // These two functions record an event into the stream. They have no effect if there is no observer.
+  /// Records the begin of layer `layer` of `segment`. If `layer` is the one behind the segment's last layer, records
+  /// the end of that last layer.
   [[nodiscard]] Result<> record(std::size_t segment, std::size_t layer);
   [[nodiscard]] Result<> record_end(std::size_t segment);
-  /// Returns the memory from which the graph takes input `input`.
+  /// Returns the memory from which the graph takes input number `input`.
   [[nodiscard]] cuda::OuterPlace outer_input(std::size_t input) const noexcept;
-  /// Returns all memory to which the graph writes output `output`.
+  /// Returns all memory to which the graph writes output number `output`.
   [[nodiscard]] std::vector<cuda::OuterPlace> outer_output(std::size_t output) const;
   void unbind() noexcept;
 
@@ -70,12 +71,12 @@ class GpuNetwork : public Network {
   }
 
   std::vector<Port> inputs_, outputs_;
-  std::vector<std::size_t> segment_ends_; // by segment: the layer after its last one
+  std::vector<std::size_t> segment_ends_; // for each segment, the layer behind its last one
 
   // The state of the bound device.
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
-  std::vector<Buffer> buffers_; // inputs, then outputs
+  std::vector<Buffer> buffers_; // those of the inputs, then those of the outputs
 
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
@@ -84,16 +85,16 @@ class GpuNetwork : public Network {
   void keep_output(std::size_t output, std::byte* at) noexcept override {
     linked_at(state_place(inputs_.size() + output)) = at;
   }
-  /// The links of a port. Ports are the inputs, then the outputs.
+  /// The links of a port. Ports are numbered: first the inputs, then the outputs.
   struct Link {
     bool linked = false;
-    bool on_host = true; // the port's own buffer is used
-    bool kept = false;   // the output is recurrent state
+    bool on_host = true; // true: the port's own buffer is used
+    bool kept = false;   // true: the output is recurrent state
   };
 
   void link(std::size_t port, bool on_host);
   [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
-  /// Returns the index in `linked_` of the address to which output port `port` copies recurrent state.
+  /// Returns the index in `linked_` of the address to which output port `port` copies its value as recurrent state.
   [[nodiscard]] std::size_t state_place(std::size_t port) const noexcept { return port + outputs_.size(); }
   [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
   [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {
@@ -101,21 +102,21 @@ class GpuNetwork : public Network {
   }
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
-  /// Returns the index of the event of a layer's begin. Each segment has two more events than layers.
+  /// Returns the index of the event that records the begin of a layer. Each segment has two more events than layers.
   [[nodiscard]] static std::size_t event_of(std::size_t segment, std::size_t layer) { return layer + 2 * segment; }
   [[nodiscard]] Status tell_layers(std::size_t segment, Instant end) noexcept;
   [[nodiscard]] Status abandon(Errc error, std::size_t segment) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
-  /// Moves the buffers of ports from `first` on that the host sees to side `to`. Has no effect if prefetches() is
-  /// false.
+  /// Moves the buffers of ports from `first` on, as far as the host sees them, to side `to`. Has no effect if
+  /// prefetches() is false.
   [[nodiscard]] Status move(std::size_t first, hal::Side to) noexcept;
 
   LayerObserver observer_;
   std::vector<Link> links_; // empty if no port is linked
-  Buffer linked_;           // addresses: by port if it is linked, then by output for its recurrent state
+  Buffer linked_;           // addresses: one for each port if linked, then one for each output's recurrent state
   std::vector<hal::cuda::Event> events_;
-  std::vector<GpuGraph> graphs_; // by segment
-  std::size_t launched_ = 0;     // segments launched ahead and not yet waited for
+  std::vector<GpuGraph> graphs_; // one for each segment
+  std::size_t launched_ = 0;     // number of segments launched ahead and not yet waited for
 };
 
 } // namespace rtexec::tasks

@@ -17,7 +17,8 @@ const Conv* conv_of(const Node& node) {
   return integers ? &integers->conv : std::get_if<Conv>(&node.operation);
 }
 
-/// Returns the shape in which a convolution or matrix product takes its operands.
+/// Returns `shape` in the form in which the node takes its operands: an image for a convolution, a matrix for a
+/// product.
 Shape flat(const Node& node, const Shape& shape) {
   if (conv_of(node)) return shape;
   return {element_count(shape) / shape.back(), shape.back()};
@@ -35,7 +36,7 @@ void add_residual(ConvCall& call, ConvArguments& a, const Node& node, const Pixe
   a.residual_last = node.residual_last;
 }
 
-/// Returns the call without its result.
+/// Returns the call of an int8 layer. Its destination y is not set yet.
 ConvCall int8_call(LoweringContext& context, const Node& node, const Int8Product& product, const PlacedTensor& x,
                    ConvArguments a) {
   ConvCall call;
@@ -100,7 +101,7 @@ void multiply(LoweringContext& context, const Node& node, const Int8Product& pro
   context.tensors.set(result.output, y.y);
 }
 
-/// Computes y = quantise(activation(sum of one or two inputs)). If there are two, both are int8.
+/// Computes y = quantise(activation(sum of one or two inputs)). If there are two inputs, both are int8.
 void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, const PlacedTensor& y,
              const Activation& activation, const std::optional<Quantise>& quantise) {
   const auto operand = [&](TensorId id) {

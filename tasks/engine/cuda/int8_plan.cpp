@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::int64_t max_terms = 1 << 16; // terms of a sum, so that it fits into 32 bits
+constexpr std::int64_t max_terms = 1 << 16; // maximum number of terms with which a sum fits into 32 bits
 
 class Planner {
  public:
@@ -32,7 +32,7 @@ class Planner {
   }
 
  private:
-  /// Removes a reader of `id`. If it was the last one, marks the nodes that compute `id` as needing no call.
+  /// Removes one reader of tensor `id`. If it was the last one, marks the nodes that compute `id` as needing no call.
   void release(TensorId id) {
     if (--links_.readers[id] > 0 || links_.producer[id] == no_node) return;
     plan_.elsewhere[links_.producer[id]] = true;
@@ -48,7 +48,7 @@ class Planner {
     if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
     return Dequantised{node->inputs[0], *from, {}};
   }
-  /// Lets a layer read the integers of `from` in place of `id`, and returns `from`.
+  /// Notes that a layer reads the integers of `from` instead of tensor `id`, and returns `from`.
   Dequantised taken(TensorId id, Dequantised from) {
     ++links_.readers[from.x];
     if (from.zero) ++links_.readers[*from.zero];
@@ -57,7 +57,7 @@ class Planner {
   }
   Dequantised taken(TensorId id) { return taken(id, *dequantised(id)); }
 
-  /// Returns the 8-bit tensor that is cast to `id`, or nullopt.
+  /// Returns the 8-bit tensor from which a Cast makes `id`, or nullopt.
   [[nodiscard]] std::optional<TensorId> widened(TensorId id) const {
     const auto* node = links_.writer(graph_, id);
     if (!node || !std::holds_alternative<Cast>(node->operation) || !is_small(type(node->inputs[0])))
@@ -65,7 +65,7 @@ class Planner {
     return node->inputs[0];
   }
 
-  /// Returns the 8-bit tensor whose values, less a zero point if there is one, are `id` as int16. Returns nullopt if
+  /// Returns the 8-bit tensor whose values as int16, minus a zero point if there is one, are `id`. Returns nullopt if
   /// there is none.
   [[nodiscard]] std::optional<Dequantised> centred(TensorId id) const {
     if (const auto x = widened(id)) return Dequantised{*x, {}, {}};
@@ -139,7 +139,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  Links links_; // `readers` excludes layers that read the integers instead
+  Links links_; // `readers` does not count layers that read the integers instead
   Int8Plan plan_;
 };
 

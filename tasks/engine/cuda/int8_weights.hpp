@@ -13,13 +13,15 @@ struct Int8Weights {
   std::vector<std::int8_t> packed; // [out][taps][channels], zero in channels that the weights do not have
   std::vector<std::int32_t> sums;  // the sum of each output channel's weights
 };
-/// Packs the weights of the convolution or matrix product `node`.
+/// Packs the constant weights of `node`, a convolution or matrix product. `channels` is the number of input channels
+/// with padding.
 [[nodiscard]] Int8Weights int8_weights(const Graph& graph, const Node& node, const QuantizedConstant& weights,
                                        std::int64_t channels);
 
-/// Returns the difference between a value and the byte that stores it: 128 for u8, else 0.
+/// Returns the difference between a value and the signed byte that stores it: 128 for u8, else 0.
 [[nodiscard]] constexpr float shift_of(Storage storage) { return storage == Storage::u8 ? 128 : 0; }
-/// Convert parameters of values to parameters of the bytes of `storage`. Floats keep their parameters.
+/// Convert the scale and zero point of values to those of the bytes that store them in `storage`. Parameters for floats
+/// do not change.
 [[nodiscard]] inline Dequantise stored_as(Storage storage, const Dequantise& from) {
   return {from.scale, from.zero - shift_of(storage)};
 }

@@ -11,9 +11,9 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr unsigned plain_shared = 48 << 10; // bytes of dynamic shared memory that a launch may use without an attribute
+constexpr unsigned plain_shared = 48 << 10; // dynamic shared memory, in bytes, that needs no attribute
 
-/// True if `image` contains `name`. Images hold the names of their kernels as text, compiled or not.
+/// True if `image` contains the text `name`. Images hold the names of their kernels as text, whether compiled or not.
 bool mentions(const KernelImage& image, std::string_view name) {
   return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
 }
@@ -93,7 +93,7 @@ Result<> Resources::put(api::Function function, const Launch& launch, void* argu
   return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
 }
 
-/// Searches the loaded modules, then the images, beginning with those that mention the name.
+/// Returns the kernel `name`. Searches the loaded modules, then the images, beginning with those that contain the name.
 Result<api::Function> Resources::find(const char* name) {
   for (const auto& module : modules_) {
     const auto found = module.kernel(name);
@@ -101,7 +101,7 @@ Result<api::Function> Resources::find(const char* name) {
     if (found.error().code != Errc::unsupported) return Unexpected(found.error());
   }
   std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
-  // Loaded modules are kept: unloading one would end a capture.
+  // Modules stay loaded, because unloading one would end a capture.
   while (!images_.empty()) {
     auto module = device_.load(images_.front().data, std::string(images_.front().name));
     if (!module) return Unexpected(module.error());

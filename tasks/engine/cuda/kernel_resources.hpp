@@ -1,6 +1,6 @@
 // Resources that all networks and micro-benchmarks on one device share: kernels, and the handles of cuDNN and cuBLAS.
-// Kernels are loaded from the images of this build at first use. The resources live as long as one user holds them, and
-// the device must outlive them. Used during set-up only, by one thread at a time for one device.
+// Kernels are loaded from the images of this build at their first use. The resources live as long as one user holds
+// them, and the device must outlive them. Used during set-up only, by one thread at a time for one device.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,20 +20,21 @@ namespace rtexec::tasks::cuda {
 
 class Resources {
  public:
-  /// Returns the resources of `device`, and creates them from `images` if there are none yet. Makes the context current
-  /// on this thread. Returns refused if `images` has no kernels for the device.
+  /// Returns the resources of `device`. Creates them from `images` if there are none yet. Makes the device's context
+  /// current on this thread. Returns refused if `images` has no kernels for the device.
   [[nodiscard]] static Result<std::shared_ptr<Resources>> of(hal::CudaDevice& device,
                                                              std::span<const KernelImage> images);
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
-  /// Returns the kernel, and allows it the shared memory of `launch`. Returns refused if no image has the kernel.
+  /// Returns the kernel of `launch`, and allows it the shared memory of `launch`. Returns refused if no image has the
+  /// kernel.
   [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
-  /// Launches the kernel into the compute stream. `arguments` is the struct that the kernel takes. `attributes` are
-  /// launch attributes beyond a plain launch.
+  /// Launches the kernel into the compute stream. `arguments` points to the struct that is the kernel's parameter.
+  /// `attributes` are launch attributes beyond those of a plain launch.
   [[nodiscard]] Result<> put(hal::cuda::Function function, const Launch& launch, void* arguments,
                              std::span<hal::cuda::LaunchAttribute> attributes = {});
-  /// Open the library at the first call. Return unsupported if it is not installed.
+  /// These functions open the library at the first call. They return unsupported if it is not installed.
   [[nodiscard]] Result<const Cudnn*> cudnn();
   [[nodiscard]] Result<const Cublas*> cublas();
 
@@ -42,7 +43,7 @@ class Resources {
   [[nodiscard]] Result<hal::cuda::Function> find(const char* name);
 
   hal::CudaDevice& device_;
-  std::vector<KernelImage> images_; // not loaded yet
+  std::vector<KernelImage> images_; // images that are not loaded yet
   std::vector<GpuModule> modules_;
   struct Function {
     hal::cuda::Function function;

@@ -24,7 +24,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// An exception: the graph contains something that the kernels cannot compute.
+/// Thrown if the graph contains something that the kernels cannot compute.
 struct Unsupported {
   std::string what;
 };
@@ -40,7 +40,8 @@ struct Pixels {
 
 /// True if the elements are contiguous in row-major order.
 [[nodiscard]] bool lies_dense(const PlacedTensor& value);
-/// Returns a tensor in the memory of `x`, `offset` elements after its beginning, with another shape and strides.
+/// Returns a tensor that shares the memory of `x` but has another shape and strides. It begins `offset` elements behind
+/// the beginning of x.
 [[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 
 class LoweringContext {
@@ -53,9 +54,9 @@ class LoweringContext {
   Program program;
   const Int8Plan int8_plan;
   const StackPlan stack_plan;
-  Tensors tensors; // the tensors of `graph`, placed in `program`
+  Tensors tensors; // the tensors of `graph` and their places in the buffers of `program`
 
-  /// Assigns the calls that are emitted from now on to node `node_number`.
+  /// Assigns the calls that are emitted from now on to node number `node_number`.
   const Node& enter(std::size_t node_number) {
     node_number_ = node_number;
     layer_ = Call::no_layer;
@@ -71,8 +72,8 @@ class LoweringContext {
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph.tensors[id].shape; }
   [[nodiscard]] Storage storage() const { return program.storage; }
   [[nodiscard]] const std::vector<float>& constant_of(TensorId id, const char* role) const;
-  /// Converts an activation. A clip's positive lower bound that half precision would round to zero becomes the least
-  /// positive half: such a bound prevents division by zero.
+  /// Converts an activation to arguments of kernels. If half precision would round a clip's positive lower bound to
+  /// zero, the bound becomes the smallest positive half, because such a bound prevents division by zero.
   [[nodiscard]] ActivationArguments activation_of(const Activation& activation) const;
 
   // ---- calls
@@ -86,13 +87,13 @@ class LoweringContext {
     emit(arguments, operands, storage());
   }
 
-  /// Computes y = activation(x) element by element; the shapes are equal. A copy of integers to the same type has no
+  /// Computes y = activation(x), element by element, for equal shapes. A copy of integers to the same type has no
   /// activation.
   void copy(const PlacedTensor& x, const PlacedTensor& y, const Activation& activation = {});
   /// Computes y = function(x), as CastArguments defines it.
   void cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function = {});
   PlacedTensor copied(const PlacedTensor& x, Strides strides, Storage to);
-  /// Writes x into y at index `before` of each dimension, and fills the rest of y with the value of `arguments`.
+  /// Copies x into y, with its first element at index `before`. Fills the rest of y with the value of `arguments`.
   void pad(const PlacedTensor& x, const PlacedTensor& y, const std::vector<std::int64_t>& before,
            PadArguments arguments);
 
@@ -101,39 +102,42 @@ class LoweringContext {
   [[nodiscard]] std::optional<Image> image_of(const PlacedTensor& value) const {
     return cuda::image_of(value.shape, value.strides, std::max(tensors.unit(), Tensors::unit(value.storage)));
   }
-  /// Returns strides with channels last; each pixel begins at a multiple of 16 bytes.
+  /// Returns the strides of an image with channels last, in which each pixel begins at a multiple of 16 bytes.
   [[nodiscard]] Strides aligned_pixels(const Shape& shape, Storage of) const {
     return channels_last(shape, round_up(shape[1], std::max(tensors.unit(), Tensors::unit(of))));
   }
   [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
   [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.place.offset % 16 == 0; }
 
-  /// Returns `id` with channels last, as a copy made once if it is stored otherwise. If `on_chunks`, pixels begin at
-  /// multiples of 16 bytes.
+  /// Returns tensor `id` with channels last. If it is stored otherwise, returns a copy, which is made only once. If
+  /// `on_chunks` is set, pixels begin at multiples of 16 bytes.
   Pixels pixels(TensorId id, bool on_chunks = false);
-  /// Like pixels() with `on_chunks`. Pixels have zeros after their channels, up to a multiple of 16 bytes.
+  /// Returns what pixels() returns with `on_chunks`. In addition, each pixel has zeros behind its channels, up to a
+  /// multiple of 16 bytes.
   Pixels padded_pixels(TensorId id);
-  /// Returns `id` as a matrix: each row is one pixel, and all dimensions but the last count rows. If `padded`, pixels
-  /// are as in padded_pixels().
+  /// Returns tensor `id` as a matrix in which each row is one pixel; all dimensions but the last count rows. If
+  /// `padded` is set, pixels are as in padded_pixels().
   Pixels rows(TensorId id, bool padded);
 
   PlacedTensor row_major(TensorId id, Storage of);
   PlacedTensor row_major(TensorId id) { return row_major(id, storage()); }
-  /// Returns `id` in that storage, as a copy made once if it has another one.
+  /// Returns tensor `id` in the storage `of`. If it has another storage, returns a copy, which is made only once.
   PlacedTensor stored(TensorId id, Storage of);
-  /// Returns `id` with the shape `flat`, in that storage, with channels last. It is a copy made once if `id` is stored
-  /// otherwise. If `on_chunks`, pixels begin at multiples of 16 bytes.
+  /// Returns tensor `id` with the shape `flat`, in the storage `of`, with channels last. If it is stored otherwise,
+  /// returns a copy, which is made only once. If `on_chunks` is set, pixels begin at multiples of 16 bytes.
   Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks);
 
   // ---- destinations of results
 
-  /// Returns the destination of the node's output, which may overwrite one of `inputs`: Tensors::destination().
+  /// Returns the destination of the node's output, as Tensors::destination() does. It may be the memory of one of
+  /// `inputs`.
   PlacedTensor overwriting(std::span<const TensorId> inputs) { return tensors.destination(node_number_, inputs); }
-  /// Returns a destination in the storage of the output.
+  /// Returns a destination for the node's output in the output's own storage.
   PlacedTensor exact_destination(const Node& node);
-  /// Returns `y`, or a new tensor in its place if `y` does not have channels last.
+  /// Returns `y` as pixels, or a new tensor in its place if `y` does not have channels last.
   Pixels as_pixels(PlacedTensor y);
-  /// Returns `y` if its storage is `in`, else a temporary in that storage. finish() copies the temporary to `y`.
+  /// Returns `y` if its storage is `in`, otherwise a temporary tensor in that storage. finish() copies the temporary
+  /// tensor to `y`.
   PlacedTensor computed(const PlacedTensor& y, Storage in);
   void finish(const Node& node, const PlacedTensor& y, const PlacedTensor& from);
   void finish(const Node& node, PlacedTensor value);
@@ -164,7 +168,7 @@ template <class Arguments> void set_window(Arguments& arguments, const Window& w
   arguments.dilation_w = narrow(window.dilation_w);
 }
 
-/// Sets the dimensions of arguments whose operation maps an image to an image.
+/// Sets the dimensions in the arguments of an operation that maps an image to an image.
 template <class Arguments> void set_images(Arguments& arguments, const Image& x, const Shape& out) {
   arguments.batch = narrow(x.batch);
   arguments.height = narrow(x.height);
@@ -175,7 +179,7 @@ template <class Arguments> void set_images(Arguments& arguments, const Image& x,
   arguments.out_width = narrow(out[3]);
 }
 
-/// Sets the launch for architectures before `minimum_architecture`.
+/// Sets the launch that replaces the call's launch on architectures before `minimum_architecture`.
 inline void otherwise(KernelCall& call, int minimum_architecture, const Launch& launch) {
   call.minimum_architecture = minimum_architecture;
   call.otherwise = launch;

@@ -59,7 +59,7 @@ void lower(LoweringContext& context, const Node& node, const Gather& gather) {
 
 namespace {
 
-/// Returns arguments with the value that the operation pads with.
+/// Returns the arguments with the value that the Pad operation fills in, in the form for `storage`.
 PadArguments filling(const Pad& operation, Storage storage) {
   PadArguments arguments;
   arguments.value = operation.value;

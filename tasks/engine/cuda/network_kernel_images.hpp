@@ -1,4 +1,4 @@
-// The kernels of networks as the build compiled them; see hal/cuda/kernel_images.hpp.
+// The kernels of networks, as compiled by the build; see hal/cuda/kernel_images.hpp.
 #pragma once
 
 #include "hal/cuda/kernel_images.hpp"
@@ -7,8 +7,8 @@ namespace rtexec::tasks::cuda {
 
 using hal::cuda::KernelImage;
 
-/// Returns all images of tasks/engine/cuda/kernels/; empty if the build found no compiler for them. The result is
-/// constant. Any thread may call this.
+/// Returns the images of all kernels in tasks/engine/cuda/kernels/. The result is empty if the build found no compiler
+/// for them. It is constant, and any thread may call this function.
 [[nodiscard]] std::span<const KernelImage> kernel_images();
 
 } // namespace rtexec::tasks::cuda

@@ -1,5 +1,6 @@
 // A network as a list of kernel calls, before addresses are known. Each pointer of a call is a location in the image of
-// constants, or in a scratch buffer that is planned later. gpu_lowering.hpp makes it; no device is needed.
+// constants, or in a scratch buffer whose address is planned later. gpu_lowering.hpp makes a program; no device is
+// needed.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -28,16 +29,16 @@ struct MemoryLocation {
   friend bool operator==(const MemoryLocation&, const MemoryLocation&) = default;
 };
 
-/// A kernel with its arguments, and the memory locations that its pointer arguments stand for.
+/// A kernel with its arguments, and the memory location for each pointer among the arguments.
 struct KernelCall {
   struct Pointer {
-    std::size_t at = 0; // byte offset in the arguments
+    std::size_t at = 0; // byte offset of the pointer in the arguments
     MemoryLocation place;
   };
   Launch launch;
   std::vector<std::byte> arguments;
   std::vector<Pointer> pointers;
-  /// The launch on architectures (10 * major + minor) before `minimum_architecture`.
+  /// The launch on architectures (10 * major + minor) below `minimum_architecture`.
   Launch otherwise{};
   int minimum_architecture = 0;
 };
@@ -72,7 +73,7 @@ template <class Arguments>
 
 /// A convolution or matrix product, which several methods can compute (conv_method.hpp).
 struct ConvCall {
-  ConvArguments arguments; // its pointers are not set
+  ConvArguments arguments; // the pointers are not set
   MemoryLocation x, weights, bias, residual, y;
   MemoryLocation half_bias;        // fp16 only: the bias in half precision, for cuDNN
   MemoryLocation offsets, factors; // int8 only
@@ -83,11 +84,11 @@ struct Call {
   std::uint32_t layer = no_layer;
   std::variant<KernelCall, ConvCall> what;
 
-  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // calls for network inputs and outputs
+  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // for calls of network inputs and outputs
 };
 
-/// A copy between a host buffer of elements of `type` and scratch. Scratch holds integers of that type, or floats. Both
-/// are dense and row-major.
+/// A copy between a host buffer of elements of `type` and scratch. In scratch the elements are integers of that type,
+/// or floats. Both sides are dense and row-major.
 struct Transfer {
   std::string name;
   ElementType type = ElementType::float32;
@@ -101,11 +102,11 @@ struct Program {
   std::vector<Call> calls;          // in the order of execution
   std::vector<std::size_t> buffers; // sizes in bytes
   std::vector<std::byte> constants;
-  std::vector<MemoryObject> constant_objects; // the location of each constant in the image
-  std::vector<std::string> layers;            // names; the calls of one layer are consecutive
+  std::vector<MemoryObject> constant_objects; // offset and size of each constant in the image
+  std::vector<std::string> layers;            // names of the layers; the calls of a layer are consecutive
   std::vector<Transfer> inputs, outputs;
-  /// The words of `counters_buffer` that the calls need. They are zero before the first call. Convolution methods may
-  /// need more words.
+  /// The number of words of `counters_buffer` that the calls need, which are zero before the first call. Convolution
+  /// methods may need more words.
   std::size_t counters = 0;
   std::uint32_t counters_buffer = 0;
   double flops = 0;

@@ -49,7 +49,7 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
 
 namespace {
 
-/// Returns the weights in the layout of StackArguments.
+/// Returns the location of a layer's weights in the layout of StackArguments, added to the constants.
 MemoryLocation stacked_weights(LoweringContext& context, const StackedLayer& layer, std::int64_t padded) {
   const auto& gemm = std::get<Gemm>(layer.product->operation);
   const auto& of_input = context.constant_of(layer.product->inputs[1], "the weights");

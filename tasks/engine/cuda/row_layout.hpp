@@ -1,5 +1,5 @@
-// Decides which four-dimensional tensors are better stored row-major than with their second dimension last. They are
-// those of networks that keep channels last themselves.
+// Decides for four-dimensional tensors whether they are stored row-major or with channels (the second dimension) last.
+// Row-major is better for networks that move channels to the last dimension themselves.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

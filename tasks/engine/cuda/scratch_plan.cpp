@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::size_t aligned_pixel = 16; // buffers are rounded up to multiples of this
+constexpr std::size_t aligned_pixel = 16; // sizes of buffers are rounded up to multiples of this
 constexpr auto never = std::numeric_limits<std::uint32_t>::max();
 
 class Lifetimes {
@@ -22,7 +22,7 @@ class Lifetimes {
     lifetime.last = std::max(lifetime.last, static_cast<std::uint32_t>(time));
   }
 
-  /// Returns the lifetimes with sizes. Buffers that no call uses take no memory.
+  /// Returns the lifetimes with the sizes of the buffers. Buffers that no call uses get size 0.
   std::vector<Lifetime> with_sizes(std::span<const std::size_t> sizes) && {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (lifetimes_[i].first == never) lifetimes_[i] = {0, 0, 0};
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> layer_times(const Program& program) {
   return times;
 }
 
-/// True if the network stores elements as callers see them. Booleans of callers may be any byte.
+/// True if the network stores elements of this type as the caller does. A caller's boolean may be any byte.
 bool is_stored_as_seen(ElementType type) {
   return type == ElementType::float32 ||
          (is_integer(type) && type != ElementType::uint8 && type != ElementType::boolean);

@@ -1,5 +1,5 @@
-// A shared library that is opened at run time, by the first of several names that exists. It stays open for the life of
-// the process.
+// Opens a shared library at run time: the first one of several names that exists. It stays open for the life of the
+// process.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -11,10 +11,10 @@ namespace rtexec::tasks::cuda {
 
 class Library {
  public:
-  /// Opens the library. Returns unsupported, with `advice` appended, if none of `names` is installed.
+  /// Opens the library. Returns unsupported if none of `names` is installed; `advice` is appended to the message.
   [[nodiscard]] static Result<Library> open(std::span<const char* const> names, const std::string& advice);
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Looks up a function. Returns unsupported if the library does not have it.
+  /// Looks up the function `name`. Returns unsupported if the library does not have it.
   template <class Function> [[nodiscard]] Result<> find(Function*& function, const char* name) const {
     const auto found = address(name);
     if (!found) return Unexpected(found.error());

@@ -15,7 +15,7 @@ using Stack = std::vector<StackedLayer>;
 
 bool is(const Activation& activation, Activation::Kind kind) { return activation.kind == kind; }
 
-/// True if the kernel can compute the layer, apart from its shapes.
+/// True if the kernel can compute a layer of this kind. Does not check shapes.
 bool is_usual(const Recurrent& layer) {
   using enum Activation::Kind;
   const auto& functions = layer.activations;
@@ -54,8 +54,8 @@ class Planner {
     return static_cast<std::size_t>(&node - graph_.nodes.data());
   }
 
-  /// Returns the tensor that `id` comes from through reshapes and views. Its first elements are those of `id`, in the
-  /// same order.
+  /// Follows reshapes and views back from `id` and returns the tensor where they begin. The first elements of that
+  /// tensor are those of `id`, in the same order.
   [[nodiscard]] TensorId source(TensorId id) const {
     for (const auto* node = writer(id); node && is_beginning(*node); node = writer(id)) id = node->inputs[0];
     return id;
@@ -67,7 +67,7 @@ class Planner {
     return view->offset == 0 && lie_alike(to, view->strides, dense_strides(to));
   }
 
-  /// Returns the layer of a Recurrent node if the kernel can compute it. Does not check shapes.
+  /// Returns the layer of a Recurrent node, or nullopt if the kernel cannot compute it. Does not check shapes.
   [[nodiscard]] std::optional<StackedLayer> layer_of(const Node& node) const {
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (!recurrent || !is_usual(*recurrent) || !constant(node.inputs[1])) return std::nullopt;
@@ -101,7 +101,7 @@ class Planner {
            shape(input).back() == shape(above.output).back() && begins_before(*layer.recurrent, *stack[0].recurrent) &&
            fits(longer);
   }
-  /// True if the layer's first state is computed before node `first`.
+  /// True if the layer's initial state is computed before node `first`.
   [[nodiscard]] bool begins_before(const Node& layer, const Node& first) const {
     const auto last = std::get<Recurrent>(layer.operation).kind == Recurrent::Kind::lstm ? 3U : 2U;
     return std::all_of(layer.inputs.begin() + 2, layer.inputs.begin() + last + 1,
@@ -117,8 +117,8 @@ class Planner {
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 
-  /// Adds the stack to the plan. A single layer is added only if it has few steps. With many steps, multiplying the
-  /// input in each step would cost too much time.
+  /// Adds the stack to the plan. A stack of a single layer is added only if it has few steps. With many steps, the
+  /// products with the input in each step would take too long.
   void finish(Stack& stack) {
     constexpr std::int64_t few_steps = 32;
     if (stack.size() > 1 || (!stack.empty() && fits(stack) && steps(stack[0]) <= few_steps)) {

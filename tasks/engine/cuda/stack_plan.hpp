@@ -1,5 +1,5 @@
-// Finds the recurrent layers that one kernel computes at the same time, with the products of their inputs: a fused
-// multi-layer RNN. Its layers are of one kind, and each reads the states of the layer before. Pure: no device is
+// Finds recurrent layers that one kernel can compute together with the products of their inputs, as a fused multi-layer
+// RNN. Its layers are of one kind, and each layer reads the states of the previous one. Pure functions: no device is
 // needed.
 #pragma once
 
@@ -13,18 +13,18 @@
 namespace rtexec::tasks::cuda {
 
 struct StackedLayer {
-  const Node* product = nullptr; // the Gemm that computes its gates from the input
+  const Node* product = nullptr; // the Gemm that computes the gates from the layer's input
   const Node* recurrent = nullptr;
 };
 
 struct StackPlan {
-  std::map<std::size_t, std::vector<StackedLayer>> stacks; // by the index of the first layer's Recurrent node
-  std::vector<bool> elsewhere;                             // nodes that a fused RNN computes at another node
+  std::map<std::size_t, std::vector<StackedLayer>> stacks; // key: index of the first layer's Recurrent node
+  std::vector<bool> elsewhere;                             // true: a fused RNN computes this node at another node
 
   [[nodiscard]] bool has(std::size_t node) const { return elsewhere[node] || stacks.contains(node); }
 };
 
-/// Returns a plan that points to the nodes of `graph`.
+/// Returns a plan whose pointers refer to the nodes of `graph`.
 [[nodiscard]] StackPlan plan_stacks(const Graph& graph, const Int8Plan& int8);
 
 } // namespace rtexec::tasks::cuda

@@ -6,12 +6,13 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Nested dimensions merged into one: `count` elements, `stride` apart.
+/// Several nested dimensions that act as one: `count` elements at a distance of `stride`.
 struct Run {
   std::int64_t count, stride;
 };
 
-/// Returns the longest runs, outermost first. Dimensions of one element are dropped.
+/// Returns the dimensions of a tensor merged into the longest possible runs, outermost first. Dimensions of one element
+/// are dropped.
 std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   std::vector<Run> runs;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -23,7 +24,7 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   return runs;
 }
 
-/// The dimension of `from` in which a dimension of the view advances: by `steps` for each of its own indices.
+/// Describes how a dimension of a view moves in a tensor: one index of the view is `steps` indices of `dimension`.
 struct Advance {
   std::size_t dimension;
   std::int64_t steps;
@@ -45,7 +46,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + u
 std::optional<Strides> reshape(const Shape& from, const Strides& strides, const Shape& to) {
   auto runs = runs_of(from, strides);
   Strides result(to.size(), 0);
-  // From the innermost: each dimension of `to` takes its part of the innermost run that is left.
+  // Proceeds from the innermost dimension: each dimension of `to` takes its part of the innermost run that is left.
   for (std::size_t d = to.size(); d-- > 0;) {
     if (to[d] == 1) continue;
     if (runs.empty() || runs.back().count % to[d] != 0) return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<Strides> reshape(const Shape& from, const Strides& strides, const 
 std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from, const Strides& strides) {
   const auto dense = dense_strides(from);
   Viewed result{0, Strides(to.size(), 0)};
-  // The first and last index that the view touches, in each dimension.
+  // The first and the last index that the view touches in each dimension of `from`.
   std::vector<std::int64_t> first(from.size(), 0), last(from.size(), 0);
   auto rest = view.offset;
   for (std::size_t d = 0; d < from.size(); ++d) {
@@ -109,7 +110,7 @@ std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::i
     for (std::size_t d = 2; d < shape.size(); ++d) image.height *= shape[d];
   }
   image.pixel = round_up(image.channels, unit);
-  std::int64_t pixels = 1; // pixels from one index of the dimension to the next
+  std::int64_t pixels = 1; // number of pixels from one index of the dimension to the next
   bool known = false;
   const auto fits = [&](std::size_t d) {
     if (shape[d] == 1) return true;

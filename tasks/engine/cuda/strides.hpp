@@ -1,6 +1,6 @@
-// The layout of a tensor of any shape in memory: one stride for each dimension, in elements. Pure arithmetic for
-// gpu_lowering.hpp: decides which reshapes and views of a tensor need no copy, and which tensors are images with
-// channels last.
+// The layout of a tensor of any shape in memory: one stride for each dimension, in elements. The functions decide for
+// gpu_lowering.hpp which reshapes and views of a tensor need no copy, and which tensors are images with channels last.
+// Pure arithmetic.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -14,32 +14,33 @@ namespace rtexec::tasks::cuda {
 
 using Strides = std::vector<std::int64_t>;
 
-/// Returns strides of `to` that visit the elements of a tensor of shape `from` with `strides` in the same row-major
-/// order. Returns nullopt if there are no such strides: then a reshape must copy.
+/// Returns strides for shape `to` that visit the elements of a tensor of shape `from` with `strides` in the same
+/// row-major order. Returns nullopt if there are no such strides, so that a reshape must copy.
 [[nodiscard]] std::optional<Strides> reshape(const Shape& from, const Strides& strides, const Shape& to);
 
 struct Viewed {
   std::int64_t offset = 0;
   Strides strides;
 };
-/// Returns the location of the elements of `view`, of shape `to`, in a tensor of shape `from` with `strides`. Returns
-/// nullopt if an index of `to` would carry from one dimension of `from` to the next.
+/// Returns the offset and strides of `view`, whose shape is `to`, in a tensor of shape `from` with `strides`. Returns
+/// nullopt if an index of `to` would carry over from one dimension of `from` to the next.
 [[nodiscard]] std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from,
                                             const Strides& strides);
 
-/// True if both strides give a tensor of that shape the same layout. Strides of dimensions of one element are ignored.
+/// True if both strides give a tensor of `shape` the same layout. Strides of dimensions of one element are ignored.
 [[nodiscard]] bool lie_alike(const Shape& shape, const Strides& a, const Strides& b);
 
 /// Returns the strides of a tensor [n, c, ...] with channels last and `pixel` elements from one pixel to the next.
 [[nodiscard]] Strides channels_last(const Shape& shape, std::int64_t pixel);
 
-/// A tensor [n, c, ...] in the form of an image that kernels take.
+/// A tensor [n, c, ...] in the form of an image, which kernels take.
 struct Image {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;
   std::int64_t pixel = 1; // stride of a pixel
 };
-/// Returns nullopt if the tensor is not stored as an image. Dimensions after c, unless there are two, count as rows of
-/// one pixel each. The stride of a single pixel is the number of channels rounded up to a multiple of `unit`.
+/// Returns the tensor as an image, or nullopt if it is not stored as one. Dimensions behind c, unless there are two,
+/// count as rows of one pixel each. If there is only one pixel, its stride is the number of channels rounded up to a
+/// multiple of `unit`.
 [[nodiscard]] std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::int64_t unit);
 
 /// Returns the size of the smallest range of memory that holds the tensor, in elements.
@@ -47,7 +48,8 @@ struct Image {
 
 [[nodiscard]] std::int64_t round_up(std::int64_t value, std::int64_t unit);
 
-/// Returns the view for a kernel. It has at most max_dimensions dimensions. A scalar has one dimension of one element.
+/// Returns the view that kernels take. It has at most max_dimensions dimensions. A scalar becomes one dimension of one
+/// element.
 [[nodiscard]] View kernel_view(const Shape& shape, const Strides& strides);
 
 } // namespace rtexec::tasks::cuda

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t constant_alignment = 256;
 
-/// Spreads dense row-major elements over memory with `strides`.
+/// Returns dense row-major elements, placed in memory with the strides `strides`.
 template <class T> std::vector<T> spread(std::span<const T> elements, const Shape& shape, const Strides& strides) {
   std::vector<T> result(static_cast<std::size_t>(extent(shape, strides)));
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -34,7 +34,7 @@ std::vector<std::uint16_t> halves_of(const std::vector<float>& values) {
   return halves;
 }
 
-/// Returns the elements of a constant of integers, dense, as kernels read them.
+/// Returns the elements of a constant of integers, dense, in the form that kernels read.
 std::vector<std::byte> integers_of(const Tensor& tensor, Storage storage) {
   const auto stored = tasks::stored(tensor);
   std::vector<std::byte> bytes(stored.begin(), stored.end());
@@ -129,7 +129,7 @@ Strides Tensors::natural(TensorId id, Storage storage) const {
 }
 
 PlacedTensor Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
-  // Allocates whole pixels, because kernels may read the last one to its end.
+  // Allocates whole pixels, because kernels may read the last pixel to its end.
   const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
   program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
   return {{MemoryLocation::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0},

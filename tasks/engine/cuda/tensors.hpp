@@ -1,5 +1,5 @@
-// The memory of a graph's tensors while the graph is lowered: buffers, slices of concatenations, constants, and aliases
-// of the same memory.
+// The memory of a graph's tensors while the graph is lowered. A tensor is in a buffer of its own, is a slice of a
+// concatenation, is a constant, or is an alias of another tensor's memory.
 #pragma once
 
 #include "tasks/engine/cuda/concat_plan.hpp"
@@ -16,13 +16,13 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A tensor in memory.
+/// A tensor with its place in memory.
 struct PlacedTensor {
   MemoryLocation place;
   Storage storage = Storage::f32;
   Shape shape;
   Strides strides;
-  std::int64_t zero_channels = 0; // images: channels from shape[1] up to this one are zero in memory
+  std::int64_t zero_channels = 0; // images: channels from shape[1] up to this number are zero in memory
 };
 
 class Tensors {
@@ -32,33 +32,33 @@ class Tensors {
 
   /// Returns the storage of a tensor: integers in their own type, floats in the network's precision.
   [[nodiscard]] Storage storage_of(TensorId id) const;
-  /// Returns the number of elements in 16 bytes, which kernels read at once.
+  /// Returns the number of elements in 16 bytes, the size of one access of a kernel.
   [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }
   [[nodiscard]] std::int64_t unit() const { return unit(program_.storage); }
 
-  /// Returns a tensor. For an input or a node's output, set() must have been called before. A constant is added to the
-  /// image at its first use.
+  /// Returns a tensor. An input or the output of a node must have been passed to set() before. A constant is added to
+  /// the image at its first use.
   [[nodiscard]] const PlacedTensor& value(TensorId id);
-  /// Returns a constant in `storage`, which is storage_of() for integers, and f32 or f16 for floats.
+  /// Returns a constant in the storage `storage`: storage_of() for integers, f32 or f16 for floats.
   [[nodiscard]] const PlacedTensor& value(TensorId id, Storage storage);
-  /// Adds a constant to the image with those strides.
+  /// Adds a constant to the image with the strides `strides`.
   [[nodiscard]] PlacedTensor constant(TensorId id, Storage storage, Strides strides);
   void set(TensorId id, PlacedTensor value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
-  /// True if the tensor is written in its slice of a concatenation.
+  /// True if the tensor is written directly into its slice of a concatenation.
   [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
-  /// Forbids later calls to overwrite the tensor.
+  /// Prevents later calls from overwriting the tensor.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Returns the memory to which the node that computes `id` must write: its slice of a concatenation, or a new buffer.
   [[nodiscard]] PlacedTensor destination(TensorId id) { return destination(id, program_.storage); }
   [[nodiscard]] PlacedTensor destination(TensorId id, Storage storage);
-  /// Returns the memory of one of `inputs` if node `node` is its last reader. That input must have its own buffer and
-  /// the output's layout. Otherwise works like destination() above.
+  /// Returns the memory of one of `inputs` if node number `node` is its last reader. That input must have its own
+  /// buffer and the layout of the output. If there is no such input, returns a destination as above.
   [[nodiscard]] PlacedTensor destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] PlacedTensor allocate(const Shape& shape, Strides strides, Storage storage);
   /// Returns the default strides. Images and matrices have channels last, and each pixel (row) begins at a multiple of
-  /// 16 bytes. Other tensors are dense and row-major, but rows of bytes also begin at multiples of 16 bytes.
+  /// 16 bytes. All other tensors are dense and row-major; rows of bytes begin at multiples of 16 bytes, too.
   [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
   [[nodiscard]] Strides natural(TensorId id) const { return natural(id, program_.storage); }
 
@@ -75,13 +75,13 @@ class Tensors {
 
   const Graph& graph_;
   Program& program_;
-  std::vector<bool> rows_; // by tensor: row_layout.hpp
+  std::vector<bool> rows_; // for each tensor; see row_layout.hpp
   ConcatPlan concats_;
-  std::vector<std::optional<MemoryLocation>> groups_; // by group of `concats_`; nullopt until a tensor is written to it
+  std::vector<std::optional<MemoryLocation>> groups_; // for each group of `concats_`; nullopt until one is written
   std::map<TensorId, PlacedTensor> values_;
   std::map<std::pair<TensorId, Storage>, PlacedTensor> constants_;
-  std::vector<TensorId> source_;       // by tensor: the tensor that it may be an alias of
-  std::vector<std::size_t> last_read_; // by source: the last node that reads it
+  std::vector<TensorId> source_;       // for each tensor, the tensor that it may be an alias of
+  std::vector<std::size_t> last_read_; // for each source, the last node that reads it
 };
 
 } // namespace rtexec::tasks::cuda
