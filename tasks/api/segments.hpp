@@ -11,7 +11,7 @@
 
 namespace rtexec::tasks {
 
-/// Returns one layer number for each segment: that of the first layer behind the segment. Segments end after each layer
+/// Returns one layer number for each segment: that of the first layer after the segment. Segments end after each layer
 /// in `after`, and after the last of `layers` layers. Returns bad_input if `after` does not ascend, or names a layer
 /// that has no successor.
 [[nodiscard]] Result<std::vector<std::size_t>> segment_ends(std::span<const std::uint32_t> after, std::size_t layers);

@@ -77,7 +77,7 @@ class CustomWorkload final : public Workload {
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the number of the first piece (segment in C) behind it
+  std::vector<std::size_t> segment_ends_; // for each segment, the number of the first piece (segment in C) after it
   LayerObserver observer_;
   std::string device_name_;
   rtexec_device device_{};

@@ -40,7 +40,7 @@ class Fingerprint {
   }
 
  private:
-  static constexpr std::size_t length = 16; // length of the text
+  static constexpr std::size_t length = 16; // number of characters of the fingerprint
 
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;
 };

@@ -53,7 +53,7 @@ void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs
   for (const auto& [input, output] : given.state) fingerprint.add("state").add(input).add(output);
 }
 
-/// Returns the index of the port with this name.
+/// Returns the index of the input or output (port) with this name. `kind` names it in errors.
 Result<std::size_t> number_of(const std::string& name, Ports ports, const std::string& kind) {
   const auto found = std::ranges::find(ports, name, &Network::Port::name);
   if (found != ports.end()) return static_cast<std::size_t>(found - ports.begin());

@@ -43,7 +43,7 @@ template <int red, int blue> struct Packed {
 };
 
 RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
-  constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;          // scales of the limited range
+  constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;          // factors from limited range to full range
   constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue; // weights of the colours in luma
   // Weights of the chroma channels u and v in the differences of red and blue to luma
   constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma;

@@ -76,7 +76,7 @@ Extent size_of(Bytes frame) {
   return {word(5), word(3)};
 }
 
-/// Returns the position behind a scan's data: that of the next marker which is neither an escaped byte nor a restart.
+/// Returns the position after a scan's data: that of the next marker which is neither an escaped byte nor a restart.
 std::size_t end_of_scan(Bytes file, std::size_t i) {
   for (; i + 1 < file.size(); ++i) {
     const std::uint8_t next = at(file, i + 1);

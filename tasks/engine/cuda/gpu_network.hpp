@@ -56,8 +56,8 @@ class GpuNetwork : public Network {
   [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const Issue& issue);
   // These two functions record an event into the stream. They have no effect if there is no observer.
-  /// Records the begin of layer `layer` of `segment`. If `layer` is the one behind the segment's last layer, records
-  /// the end of that last layer.
+  /// Records the begin of layer `layer` of `segment`. If `layer` is the one after the segment's last layer, records the
+  /// end of that last layer.
   [[nodiscard]] Result<> record(std::size_t segment, std::size_t layer);
   [[nodiscard]] Result<> record_end(std::size_t segment);
   /// Returns the memory from which the graph takes input number `input`.
@@ -71,7 +71,7 @@ class GpuNetwork : public Network {
   }
 
   std::vector<Port> inputs_, outputs_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the layer behind its last one
+  std::vector<std::size_t> segment_ends_; // for each segment, the layer after its last one
 
   // The state of the bound device.
   hal::CudaDevice* device_ = nullptr;

@@ -40,7 +40,7 @@ struct Pixels {
 
 /// True if the elements are contiguous in row-major order.
 [[nodiscard]] bool lies_dense(const PlacedTensor& value);
-/// Returns a tensor that shares the memory of `x` but has another shape and strides. It begins `offset` elements behind
+/// Returns a tensor that shares the memory of `x` but has another shape and strides. It begins `offset` elements after
 /// the beginning of x.
 [[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 
@@ -112,7 +112,7 @@ class LoweringContext {
   /// Returns tensor `id` with channels last. If it is stored otherwise, returns a copy, which is made only once. If
   /// `on_chunks` is set, pixels begin at multiples of 16 bytes.
   Pixels pixels(TensorId id, bool on_chunks = false);
-  /// Returns what pixels() returns with `on_chunks`. In addition, each pixel has zeros behind its channels, up to a
+  /// Returns what pixels() returns with `on_chunks`. In addition, each pixel has zeros after its channels, up to a
   /// multiple of 16 bytes.
   Pixels padded_pixels(TensorId id);
   /// Returns tensor `id` as a matrix in which each row is one pixel; all dimensions but the last count rows. If

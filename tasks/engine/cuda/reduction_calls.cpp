@@ -13,7 +13,7 @@ namespace {
 // ---- sums, means, extremes, softmax
 
 /// The dimensions [first, last) of a shape that together have `count` elements. The dimensions before them have `outer`
-/// elements together, and those behind them `inner`.
+/// elements together, and those after them `inner`.
 struct Middle {
   std::size_t first = 0, last = 0; // [first, last)
 };

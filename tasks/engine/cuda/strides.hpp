@@ -38,7 +38,7 @@ struct Image {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;
   std::int64_t pixel = 1; // stride of a pixel
 };
-/// Returns the tensor as an image, or nullopt if it is not stored as one. Dimensions behind c, unless there are two,
+/// Returns the tensor as an image, or nullopt if it is not stored as one. Dimensions after c, unless there are two,
 /// count as rows of one pixel each. If there is only one pixel, its stride is the number of channels rounded up to a
 /// multiple of `unit`.
 [[nodiscard]] std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::int64_t unit);

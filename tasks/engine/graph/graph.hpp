@@ -314,7 +314,8 @@ struct Normalise {
   bool operator==(const Normalise&) const = default;
 };
 
-/// Local response normalisation across channels.
+/// Local response normalisation across channels: y = x / (bias + alpha / size * sum of squares) ^ beta. The sum runs
+/// over `size` neighbouring channels.
 struct Lrn {
   std::int64_t size = 1;
   float alpha = 1e-4F, beta = 0.75F, bias = 1;
@@ -446,8 +447,8 @@ struct RegionAlign {
 /// unused rows at the end are -1.
 struct NonMaxSuppression {
   std::int64_t most = 1;           // maximum number of boxes kept for each class of an image
-  float overlap = 0;               // boxes with a higher intersection over union are removed
-  std::optional<float> score = {}; // boxes with a score not above it are removed
+  float overlap = 0;               // boxes with a higher intersection over union with a kept box are removed
+  std::optional<float> score = {}; // boxes whose score is not above this value are removed
   bool centred = false;            // true: (centre x, centre y, width, height); false: two corners (y, x, y, x)
   bool operator==(const NonMaxSuppression&) const = default;
 };

@@ -151,7 +151,7 @@ class Simplifying {
 
   /// Replaces a Concat of slices of one tensor by a Gather. Returns false if the Concat is not of this form.
   bool gather(const Node& node, std::size_t axis) {
-    if (axis + 1 >= graph_.shape(node.output).size()) return false; // would gather single elements
+    if (axis + 1 >= graph_.shape(node.output).size()) return false; // a Gather would move single elements
     const auto* first = graph_.writer<View>(node.inputs[0]);
     if (!first) return false;
     const auto x = first->inputs[0];

@@ -80,7 +80,7 @@ class Uses {
     links_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
-  /// Moves node `from` to the index of node `to`, which is removed.
+  /// Moves node `from` to the index of node `to`, whose old node is removed.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
     links_.producer[graph_.nodes[to].output] = to;

@@ -118,7 +118,7 @@ class HostNetwork final : public Network {
   std::vector<Lifetime> lifetimes_; // lifetimes of the layout's buffers, then of one workspace for each node
   std::vector<std::uint32_t> layer_times_;
   SegmentPlan plan_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the index of the layer behind it
+  std::vector<std::size_t> segment_ends_; // for each segment, the index of the layer after it
   double flops_ = 0;
   LayerObserver observer_;
 };

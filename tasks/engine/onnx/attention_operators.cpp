@@ -163,7 +163,7 @@ class AttentionNode {
   }
 
   /// Returns a mask of the valid keys: in each sequence, the keys before the sequence's length. If `causal`, the
-  /// queries are at the last valid positions, and the keys behind a query are masked too.
+  /// queries are at the last valid positions, and the keys after a query are masked too.
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
     // The smallest length of the sequence with which the query attends to the key.

@@ -24,7 +24,7 @@ struct Refused {
 /// Lowers the nodes in order. After a node that is not supported, all nodes that do not depend on it are still lowered.
 void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused);
 
-/// Visits all nodes, including those of graphs in nodes.
+/// Calls `visit` for all nodes, including those of contained graphs.
 template <class Visit> void each_node(const std::vector<Node>& nodes, const Visit& visit) {
   for (const auto& node : nodes) {
     visit(node);

@@ -10,7 +10,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Weights [m, c, ...] and an optional bias, for x [n, c, ...].
+/// The weights [m, c, ...] of a convolution of x [n, c, ...], and an optional bias.
 struct Filter {
   Shape shape;
   TensorId weights;

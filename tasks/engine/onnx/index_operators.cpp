@@ -282,7 +282,7 @@ void suppress(NodeContext& node) {
   node.set_output(chosen);
 }
 
-/// Lowers ReverseSequence, which reverses each sequence of the batch along time. Elements behind the end of a sequence
+/// Lowers ReverseSequence, which reverses each sequence of the batch along time. Elements after the end of a sequence
 /// keep their places.
 void reverse_sequence(NodeContext& node) {
   const auto x = node.shape(0);

@@ -54,7 +54,7 @@ using SharedConstant = std::shared_ptr<const Constant>; // shared because nodes 
 using Attribute =
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
                  std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Reference, Unreadable>;
-/// Initialisers with the same data range of a file share one constant.
+/// The initialisers by name. Those with the same data range of a file share one constant.
 using Initialisers = std::map<std::string, std::variant<std::shared_ptr<Constant>, Unreadable>>;
 
 struct Node {

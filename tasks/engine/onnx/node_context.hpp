@@ -79,7 +79,7 @@ class NodeContext {
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
 
   [[noreturn]] void bad(const std::string& why) const;         // the model violates ONNX or contradicts itself
-  [[noreturn]] void unsupported(const std::string& why) const; // the engine does not support it
+  [[noreturn]] void unsupported(const std::string& why) const; // the engine does not support the node
   void require(bool condition, const char* why) const {
     if (!condition) bad(why);
   }
@@ -92,7 +92,7 @@ class NodeContext {
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
   [[nodiscard]] bool has(std::size_t input) const;      // present, not an empty optional, and with elements
-  [[nodiscard]] bool is_ints(std::size_t input) const;  // known integers, not a tensor
+  [[nodiscard]] bool is_ints(std::size_t input) const;  // integers known at load, not a tensor
   [[nodiscard]] bool is_empty(std::size_t input) const; // present, but without elements
   [[nodiscard]] bool is_sequence(std::size_t input) const;
   [[nodiscard]] bool is_absent(std::size_t input) const { return std::holds_alternative<Absent>(value(input)); }
@@ -171,7 +171,7 @@ class NodeContext {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
     return constant(std::move(shape), std::move(values));
   }
-  /// Like filled() above, for integers or booleans.
+  /// Does the same as filled() above, for integers or booleans.
   template <class F> TensorId filled(Shape shape, ElementType type, F f) {
     Integers values(type, reserve(shape, stored_size(type)));
     for (std::size_t i = 0; i < values.size(); ++i) values.set(i, f(static_cast<std::int64_t>(i)));

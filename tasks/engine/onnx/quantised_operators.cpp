@@ -21,7 +21,7 @@ class Grid {
     if (node.opset() >= 21) block_ = node.attribute<std::int64_t>("block_size", 0);
   }
 
-  /// Returns the scales or zero points, shaped for broadcasting to x.
+  /// Returns the scales or zero points in input number `input`, shaped for broadcasting to x.
   TensorId spread(std::size_t input) {
     const auto shape = node_.shape(input);
     const auto tensor = node_.tensor(input);
@@ -257,7 +257,7 @@ void quantise_dynamically(NodeContext& node) {
 // ---- operators of the domain com.microsoft, which onnxruntime's quantizer writes. Each tensor has one scale and one
 // zero point
 
-/// Returns a dequantized input. The two inputs behind it are its scale and its zero point.
+/// Returns a dequantized input. The two inputs after it are its scale and its zero point.
 TensorId real_number(NodeContext& node, std::size_t input) {
   const auto shape = node.shape(input);
   return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), 0),

@@ -178,7 +178,7 @@ class Builder {
     return node_.cast(node_.tensor(4), ElementType::float32);
   }
 
-  /// Returns the states with zeros behind the end of each sequence.
+  /// Returns the states with zeros after the end of each sequence.
   TensorId inside(TensorId states) {
     if (!lengths_) return states;
     const auto numbers = node_.filled({sequence_.steps, 1, 1, 1}, [](std::int64_t i) { return static_cast<float>(i); });

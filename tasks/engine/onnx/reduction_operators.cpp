@@ -203,7 +203,7 @@ void one_hot(NodeContext& node) {
   node.set_output(node.emit(Select{}, {truths, value(1), value(0)}, shape, node.element_type(2)));
 }
 
-// ---- order
+// ---- cumulative sums and top k
 
 void running_sum(NodeContext& node) {
   const auto x = node.shape(0);

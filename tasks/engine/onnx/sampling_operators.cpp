@@ -188,7 +188,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
   node.set_output(node.cast(x, type));
 }
 
-/// Returns the scaling of each dimension, from sizes or from scales.
+/// Returns the scaling of each dimension. The node gives sizes or scales.
 std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std::string& policy,
                            std::size_t scales_input, std::size_t sizes_input) {
   const auto x = node.shape(0);

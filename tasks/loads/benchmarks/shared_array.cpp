@@ -7,7 +7,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the kind of the buffer that kernels use.
+/// Returns the kind of the buffer that kernels use for an array. An array that only kernels use is in device memory.
 BufferKind kind_of(MemoryPolicy policy, benchmark::Direction direction) {
   return direction == benchmark::Direction::device ? BufferKind::device : tasks::kind_of(policy);
 }

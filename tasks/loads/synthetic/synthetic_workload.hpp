@@ -10,9 +10,9 @@
 //
 // The swappable memory is one object of the task's memory class (constant, state or scratch). The rest of the footprint
 // is fixed and never touched. On the host device the device part visits one word of each 4 KiB page in turn, as many as
-// its time allows. The next job continues behind the last word. Constants are compared with their image. A word of
-// state must identify its task, its position and its number of visits, and then gets the next number. So memory that
-// was lost, is old, or belongs to another task is detected. Scratch is only written.
+// its time allows. The next job continues after the last word. Constants are compared with their image. A word of state
+// must identify its task, its position and its number of visits, and then gets the next number. So memory that was
+// lost, is old, or belongs to another task is detected. Scratch is only written.
 //
 // On a GPU the device part occupies the compute engine for its time. It writes one byte to each chunk of its state or
 // scratch, and to each chunk of its `carry`, for at most half of its time. An access to a missing chunk is a fault.
@@ -92,7 +92,7 @@ class SyntheticWorkload final : public Workload {
   std::vector<Duration> times_;     // times of the layers; one time if there are no layers
   std::vector<std::string> layers_; // names of the layers
   Bytes live_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the number of the layer behind it
+  std::vector<std::size_t> segment_ends_; // for each segment, the number of the layer after it
   ConstantImage image_;
   Memory memory_;
   LayerObserver observer_;

@@ -29,10 +29,11 @@ class Pacer {
   [[nodiscard]] Bytes dropped() const noexcept { return dropped_; }
 
  private:
-  /// Adds the credit of `steps` grid steps. Removes and returns the whole units of the credit, in bytes.
+  /// Adds credit (the right to move bytes) for `steps` steps of the grid. Spends it on whole units, and returns their
+  /// bytes.
   [[nodiscard]] Bytes take(std::uint64_t steps) noexcept;
 
-  std::uint64_t rate_; // credit added in each step
+  std::uint64_t rate_; // credit added in each step of the grid
   std::uint64_t unit_; // in bytes
   std::uint64_t cost_; // credit for one unit; credit is counted in bytes times grids per second
   std::uint64_t credit_ = 0;

@@ -1,4 +1,4 @@
-// The activations of graph.hpp.
+// Device functions that compute the activations of graph.hpp.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/rare_functions.cuh"
@@ -46,7 +46,7 @@ template <class F> DEVICE void with_function(const ActivationArguments& f, F eac
   }
 }
 
-/// Returns the activation of x. A NaN stays a NaN.
+/// Returns the result of the activation for x. A NaN stays a NaN.
 DEVICE float activated(float x, const ActivationArguments& f) {
   with_function(f, [&x](auto function) { x = function(x); });
   return x;

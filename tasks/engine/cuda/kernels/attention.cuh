@@ -103,7 +103,7 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Scales the scores, adds the mask, and sets scores behind the last key to minus infinity. The scores are scaled for
+  /// Scales the scores, adds the mask, and sets scores after the last key to minus infinity. The scores are scaled for
   /// powers of 2 instead of e.
   DEVICE void finish_scores(float (&scores)[groups][4], const Scalar* mask, int first_row, int first_key) const {
 #pragma unroll

@@ -483,7 +483,7 @@ template <class Shape, class Sums> DEVICE void conv_tile(const ConvArguments& co
     next = next + 1 == Shape::stages ? 0 : next + 1;
   }
 
-  barrier(); // all threads have finished reading the stages
+  barrier(); // afterwards all threads have finished reading the stages
   float* staged = reinterpret_cast<float*>(shared);
   stage_sums<Shape>(staged, sums);
 #if defined(RTEXEC_CLUSTERS)

@@ -53,7 +53,7 @@ DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   }
 }
 
-/// Calls each(function) with the function that `kind` selects, like with_function().
+/// Calls each(function) with the operation that `kind` selects, once for all elements, as with_function() does.
 template <class F> DEVICE void with_pair(int kind, F each) {
   switch (kind) {
   case BinaryArguments::add: return each([](float a, float b) { return a + b; });

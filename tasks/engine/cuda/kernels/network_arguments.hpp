@@ -465,7 +465,7 @@ struct NormaliseRowsArguments {
 };
 
 /// The places in a tensor that tuples of indices refer to. The offset of a place is the sum of index[d] * strides[d]
-/// over d < depth. Index d of a tuple is stored d * stride elements behind the first index of the tuple. Negative
+/// over d < depth. Index d of a tuple is stored d * stride elements after the first index of the tuple. Negative
 /// indices count from the end; indices out of range are clamped to the nearest valid index.
 struct IndexedPlaces {
   const long long* indices = nullptr;

@@ -110,7 +110,7 @@ template <class Scalar, int kind, int columns> struct Resident {
     const Scalar* from = given<Scalar>(p, gates, step_of(p, 0), block_x()) + gate * p.hidden + unit;
     const long long to_candidate = (2 - gate) * p.hidden, to_next = step * p.batch * wide;
     Scalar* y = static_cast<Scalar*>(p.y) + step_of(p, 0) * size + offset + unit;
-    Scalar input{}, candidate{}; // the next step's input of the gates, as stored: a conversion would wait for the loads
+    Scalar input{}, candidate{}; // what the input adds in the next step, as stored: converting would wait for the load
     const auto fetch = [&] {
       if (reads) input = *from;
       if (gru && finishes) candidate = from[to_candidate];
@@ -130,7 +130,7 @@ template <class Scalar, int kind, int columns> struct Resident {
       if (finishes) tell_all(state.to, own.state);
       state.change();
       meet();
-      if (finishes) *y = stored; // behind the barrier: a cluster's barrier would wait for it
+      if (finishes) *y = stored; // after the barrier: a cluster's barrier would wait for it
       y += step * size;
     }
     if (lstm && finishes) static_cast<Scalar*>(p.y)[p.steps * size + offset + unit] = from_float<Scalar>(own.cell);

@@ -210,7 +210,7 @@ template <int chunk, class Scalar> DEVICE bool in_chunks(const DeformableArgumen
   return p.channels % chunk == 0 && whole(p.y, p.y_strides, 2);
 }
 
-/// Computes all items. Threads behind the last item compute the last item again, because they must take part in the
+/// Computes all items. Threads after the last item compute the last item again, because they must take part in the
 /// exchange of sums.
 template <class Scalar, int count> DEVICE void attend(const DeformableArguments& p) {
   const unsigned items = static_cast<unsigned>(p.batch * p.queries) * static_cast<unsigned>(p.channels / count);

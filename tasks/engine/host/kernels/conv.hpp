@@ -17,7 +17,7 @@ struct ConvGeometry {
   std::int64_t batch = 1, groups = 1;
   std::int64_t in_channels = 1, in_h = 1, in_w = 1;
   std::int64_t out_channels = 1, out_h = 1, out_w = 1;
-  bool bias = false, residual = false; // true: the operand is present behind x and weights; bias first
+  bool bias = false, residual = false; // true: the operand is present after x and weights (bias, then residual)
   Activation activation;
 
   [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }

@@ -15,7 +15,7 @@ constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; //
 constexpr std::int64_t band_floats = 4096; // of inputs at once, which then stay in the level 1 cache
 constexpr std::int64_t max_groups = 8;     // groups that are computed at once
 constexpr std::int64_t min_rows = 16;      // minimum number of output rows in a band, if the picture has as many
-constexpr std::int64_t slack = 4 * lanes;  // space behind data that is accessed in whole vectors
+constexpr std::int64_t slack = 4 * lanes;  // space after data that is accessed in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
@@ -156,7 +156,7 @@ RTEXEC_INLINE void copy_rows_by(float* to, std::int64_t pitch_to, const float* f
     }
 }
 
-/// Copies rows in whole vectors. What a vector writes behind the end of a row is overwritten by the next row. Nothing
+/// Copies rows in whole vectors. What a vector writes after the end of a row is overwritten by the next row. Nothing
 /// beyond the last row is read or written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t width, std::int64_t rows) noexcept {
@@ -219,7 +219,7 @@ class DirectConv final : public Step {
   explicit DirectConv(const ConvGeometry& geometry) : g_(geometry) {
     const auto& w = g_.window;
     const auto reach_h = (w.kernel_h - 1) * w.dilation_h, reach_w = (w.kernel_w - 1) * w.dilation_w;
-    // With stride 1, the margin behind a row also serves as the margin before the next row.
+    // With stride 1, the margin after a row also serves as the margin before the next row.
     width_ = w.stride_w == 1 ? g_.in_w + std::max(w.pad_left, w.pad_right) : g_.out_w + reach_w / w.stride_w;
     const auto phases = w.stride_h * w.stride_w;
     rows_ = band_floats / (g_.group_in() * phases * width_) - reach_h / w.stride_h;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t panel_at_once = 128 * 1024; // floats of a panel: half of a common level 2 cache
 constexpr std::int64_t max_rows = 64;              // each in a page of its own: the entries of a common level 1 TLB
-constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a level 1 cache
+constexpr std::int64_t depth_at_once = 256;        // terms of a strip of channels: half of a level 1 cache
 constexpr std::int64_t min_pixels = 96, max_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
@@ -150,8 +150,8 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// Returns the floats of workspace behind the panel. They hold one row of a panel and the excess written behind it,
-  /// or the sums of a strip of channels.
+  /// Returns the floats of workspace after the panel. They hold one row of a panel and the excess written after it, or
+  /// the sums of a strip of channels.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }

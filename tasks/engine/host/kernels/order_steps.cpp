@@ -73,7 +73,7 @@ template <class T> class IndexStep final : public Step {
   Reduce r_;
 };
 
-/// Accumulates floats in double precision, and integers modulo 2^n.
+/// Computes cumulative sums. Accumulates floats in double precision, and integers modulo 2^n.
 template <class T> class RunningSumStep final : public Step {
  public:
   explicit RunningSumStep(const RunningSum& running) : r_(running) {}

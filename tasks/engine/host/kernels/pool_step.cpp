@@ -40,7 +40,7 @@ RTEXEC_INLINE void load_before(Vector& v, const float* from, const float* end) {
   else load_part(v, from, end - from);
 }
 
-/// Pools in whole vectors. The next row overwrites what a vector writes behind the end of a row. Nothing is written
+/// Pools in whole vectors. The next row overwrites what a vector writes after the end of a row. Nothing is written
 /// beyond the last row.
 template <class F> RTEXEC_INLINE void pool_planes(const Planes& p, float* y, const float* x, float* line) {
   const auto& w = p.pool.window;

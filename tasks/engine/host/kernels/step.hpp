@@ -34,7 +34,7 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  /// Never allocates, locks or calls the system.
+  /// Computes the output. Never allocates, locks or calls the system.
   virtual void run(const Operands& operands) const noexcept = 0;
   [[nodiscard]] virtual std::size_t workspace() const { return 0; } // in floats
   /// True if the output may overwrite input number `input` (the residual has number inputs.size()). The step then reads

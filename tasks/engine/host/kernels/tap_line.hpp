@@ -15,8 +15,8 @@ struct TapView {
 };
 
 /// Writes to `line` the inputs that the tap reads in `pixels` consecutive windows, from the window at `row` and
-/// `column` on. Inputs outside the picture are zero. Writes whole vectors: up to one vector of floats behind the line
-/// is overwritten.
+/// `column` on. Inputs outside the picture are zero. Writes whole vectors: up to one vector of floats after the line is
+/// overwritten.
 void fill_tap_line(float* line, const TapView& view, std::int64_t row, std::int64_t column,
                    std::int64_t pixels) noexcept;
 

@@ -1,6 +1,6 @@
-// Arguments of the kernels of micro-benchmarks: one struct for each kernel, passed by value as its only parameter.
-// Shared between device code and host code: plain C++17, no library. Addresses are device addresses; matrices are dense
-// and row-major.
+// The arguments of the kernels of micro-benchmarks: one struct for each kernel, passed by value as its only parameter.
+// Device code and host code share this file: plain C++17, no library. Addresses are device addresses; matrices are
+// dense and row-major.
 #pragma once
 
 namespace rtexec::tasks::cuda {
