@@ -3,10 +3,11 @@
 // class decides which calls the graphs contain.
 //
 // Inputs and outputs are page-locked buffers of the device, or managed buffers under memory policy M. So the device
-// must outlive a network that is bound to it. A linked input or output is in memory of another task, whose address can
-// change with each job. Page-locked memory holds that address, from where the graph reads it; so one graph serves all
-// jobs. Under M, if the device can prefetch, buffers that the host has filled or read are prefetched to the device
-// before the graph runs. Outputs are prefetched to the host after it. So neither side meets page faults.
+// must outlive a network that is bound to it. A linked input or output stays on the device, on its way between two
+// workloads, at an address that the caller gives for each job. A page-locked buffer holds that address. The graph reads
+// it from there, so that one graph serves all jobs. Under M, if the device can prefetch, buffers that the host has
+// filled or read are prefetched to the device before the graph runs. Outputs are prefetched to the host after it. So
+// neither side meets page faults.
 #pragma once
 
 #include <rtexec/choices.hpp>

@@ -3,8 +3,9 @@
 //
 // Under memory policy D (device memory) a network owns no device memory. The owner of the device copies constants() to
 // it and maps scratch; bind() receives both addresses. Inputs and outputs pass through host buffers of the network. A
-// linked input or output passes through device memory instead, directly from or to another task. run() first copies the
-// inputs into scratch, as floats. At the end it copies the outputs out, in the types that the graph declares.
+// linked input or output stays on the device instead, on its way between two workloads; for each job the caller gives
+// its address in device memory. run() first copies the inputs into scratch, as floats. At the end it copies the outputs
+// out, in the types that the graph declares.
 //
 // Under M (managed memory) and H (host memory) a network owns buffers for its constants, inputs and outputs. Host and
 // device share these buffers (managed or page-locked). The host does not access scratch, which the owner of the device
