@@ -66,7 +66,8 @@ std::vector<unsigned> listed_as_isolated(const Machine& machine) {
 }
 
 /// Returns the cores that this process may use. A process starts on all cores that are not isolated, and may move to
-/// isolated ones. So if it may use all of the former, no other limit (taskset, cpuset) applies.
+/// isolated ones. So if its affinity mask has all cores that are not isolated, no other limit (taskset, cpuset)
+/// applies, and all online cores are returned, isolated ones included. Otherwise the cores of the mask are returned.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
   const auto allowed =
       cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));

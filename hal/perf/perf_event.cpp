@@ -105,7 +105,8 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
                                "the notices of a counter");
   if (!ring) return Unexpected(ring.error());
   opened.ring_ = std::move(*ring);
-  // Most kernels map the ring's pages at the first read and write, which must not happen on a real-time thread
+  // Reads and writes the ring once here: most kernels map its pages only then, which must not happen on a real-time
+  // thread
   opened.clear();
   return opened;
 }

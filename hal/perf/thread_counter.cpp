@@ -21,14 +21,14 @@ constexpr int trap_of_perf = 6; // TRAP_PERF; glibc 2.36 has no name for it
 
 class ThreadCounter;
 
-/// The counter of a thread that joined.
+/// The counter of a thread that registered itself.
 struct Meter {
   explicit Meter(PerfEvent opened) : event(std::move(opened)) {}
   const PerfEvent event;
   std::atomic<std::uint64_t> seen{0}; // the part of the event's count that was already subtracted from the budget
 };
 
-/// A slot for a thread that joined.
+/// The slot of a thread that registered itself with the counter.
 struct Member {
   ThreadCounter* counter = nullptr;
   std::atomic<Meter*> meter{nullptr}; // null: free

@@ -41,8 +41,9 @@ class IoRing {
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
 
-  /// Registers memory, once. The kernel keeps `regions` (at most 1 GiB each) ready; other memory works too, at a higher
-  /// cost. The error is the errno, and nothing is registered.
+  /// Registers memory for cheaper transfers; may be called once. The kernel pins and maps `regions` (at most 1 GiB
+  /// each) in advance. Transfers of other memory work too, at a higher cost. If it fails, the error is the errno, and
+  /// nothing is registered.
   [[nodiscard]] Expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
 
   /// Begins a transfer. Returns 0 or the errno; after an error no further transfer can be begun.
