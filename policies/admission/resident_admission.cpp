@@ -185,8 +185,9 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
   return bounds != nullptr && bounds->surely_proved();
 }
 
-/// Returns the bounds `of` with these times, or nullptr if make_plan() refuses them. Reuses the existing object if no
-/// time is shorter than at its construction, since it then keeps what it has learnt.
+/// Sets the execution times of the bounds that `of` holds to `wcets`. Returns these bounds, or nullptr if make_plan()
+/// refuses the times. Reuses the existing object if no time is shorter than at its construction, since it then keeps
+/// what it has learnt.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();

@@ -45,7 +45,7 @@ class ResidentAdmission {
   [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
 
-  /// True if this way is known to prove the set with these times, and with any that are no longer.
+  /// True if this way is known to prove the set with these times, and with all times that do not exceed them.
   [[nodiscard]] bool surely_proves(std::size_t way, std::span<const Wcet> longest);
 
  private:

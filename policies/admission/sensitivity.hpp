@@ -45,7 +45,7 @@ struct TaskSensitivity {
 };
 
 struct Sensitivity {
-  /// In the order of the set. Set only for a proved plan, like the next three members
+  /// In the order of the task set. Filled only for a proved plan, like the next three members
   std::vector<TaskSensitivity> tasks;
   std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included
   std::optional<Edge<Factor>> period; // all tasks

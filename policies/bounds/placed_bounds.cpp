@@ -177,8 +177,8 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
 }
 
 /// Returns the slack of one task as static_priority_bounds() computes it, but with the shortest windows and for the
-/// first job only. That function takes the better of two bounds; if the first leaves at least `needed`, this returns
-/// `unbounded`.
+/// first job only. That function takes the better of two bounds. If the first bound alone leaves a slack of at least
+/// `needed`, returns `unbounded`, without computing the second bound.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

@@ -12,7 +12,8 @@
 namespace rtexec::policies {
 
 /// Returns task indices, the most urgent first: real-time before best-effort, then by the set's priority assignment,
-/// then by index. Searched priorities start deadline-monotonic.
+/// then by index. If the set's priorities are to be searched, they are deadline-monotonic here: the search begins with
+/// that order.
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
 /// Returns `values` in the order of the set. `values` is by position in `urgency`, and the set has `tasks` tasks. A

@@ -28,8 +28,9 @@ CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
-/// Returns the longest times from each part becoming ready to its end. A part without other reservations on its core
-/// waits only for wake-ups of the task's other thread.
+/// Returns the longest times from each part becoming ready to its end. If no other thread has a reservation on the core
+/// (`alone`), a part is delayed only by spurious wake-ups, its own thread's and those of the thread that executes the
+/// task's other part.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;

@@ -62,7 +62,8 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
-/// Returns the definition of the term for stops of the machine, if the board has any.
+/// Returns text that defines J, for the end of an inequality, if the machine may stop for a while (`hold_up` of the
+/// board). Otherwise returns an empty text.
 std::string stops(const NamedSet& named) {
   return named.set.hold_up > 0 ? "; J = release latency + 2 S, S: hold_up" : "";
 }

@@ -18,8 +18,8 @@ struct Segment {
   Wide takes = 0; // from the root's release to the output of its last task, or until shuts_out
 };
 
-/// A task waits at most one period until it samples an output. If both are released by timers, their offsets shorten
-/// the wait; returns by how much, at least.
+/// A task waits at most one period until it samples an output. If `to` and the root of `from` are both released by
+/// timers, their offsets shorten this wait. Returns a lower bound of the time saved; 0 in other cases.
 Wide saved(const Segment& from, const ChainTask& to) {
   if (from.root->release != Release::timer || to.release != Release::timer) return 0;
   const Nanos grain = std::gcd(from.root->period, to.period);

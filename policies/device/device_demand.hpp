@@ -41,8 +41,9 @@ struct Demand {
   /// Sum of (floor((t - d) / T) + 1) C over tasks with d <= t. If chunks are loaded during executions, the charge e
   /// (Overlap::Charge::cost) replaces C, and the largest tail is added
   Wide demand = 0;
-  /// The largest C of a task with d > t, best-effort tasks included. If chunks are loaded during executions: the time
-  /// of the executing and the staged job
+  /// The largest C of a task with d > t, best-effort tasks included. If chunks are loaded during executions, it is
+  /// instead the largest blocking charge (Overlap::Charge::blocking, Overlap::background), which covers the executing
+  /// job and the staged job together
   Nanos blocking = 0;
   Wide above = 0;                     // work of more urgent classes; if h(t) > t, only the known part of it
   std::optional<std::size_t> blocker; // the task that blocks; absent: a best-effort task, no single one, or none

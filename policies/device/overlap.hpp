@@ -33,8 +33,8 @@ struct Overlap {
     Nanos lead = 0; // lambda + omega: the part of e before its execution
     Nanos tail = 0; // C - gamma: the time that the last execution takes beyond the sum of all e
     /// Blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda + max(longest
-    /// gamma of another task, `Below::run`) + `Below::flight`. The longest gamma is never that of the task `rests` of
-    /// overlaps()
+    /// gamma of another task, `Below::run`) + `Below::flight`. The longest gamma leaves out the task `rests` (a
+    /// parameter of overlaps()), because no job of it executes when the interval begins
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;

@@ -181,8 +181,8 @@ struct LargestVolumes {
   return std::nullopt;
 }
 
-/// Returns the largest swap volume of a task with which condition (M) above holds for it, if no other task's volume
-/// exceeds `highest`. `beside`: ceil(C / alpha) of the task.
+/// Returns the largest swap volume with which a task meets condition (M) above, if no other task's volume exceeds
+/// `highest`. `beside` is ceil(C / alpha) of the task, as in without_load_room().
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});

@@ -379,8 +379,8 @@ class PipelinedSearch {
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    // `beside`: the job that executes while another one blocks. The part lambda of it is in the charge e of the other
-    // one
+    // Blocking at a deadline is e_b + gamma_a (proofs/pipelined.md): job b is staged while job a executes. `beside` is
+    // the largest gamma_a, `blocking` the largest e_b of a best-effort task. `shares` is the utilisation
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
@@ -428,8 +428,8 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Lowers the cap of the blocking task, so that its blocking fits at the tightest deadline. Returns false if that is
-  /// not possible.
+  /// Lowers the cap on the swap volume of the blocking task, so that its blocking fits at the tightest deadline.
+  /// Returns false if that is not possible.
   bool lower_blocker() {
     if (!tightest_) return false;
     const std::size_t blocker = blockers_[*tightest_ + 1].second;

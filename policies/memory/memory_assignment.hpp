@@ -1,7 +1,7 @@
 // Chooses the memory policy of each task: D (device memory), M (managed memory) or H (pinned host memory). There are
 // two methods. The guidelines of Bateni et al. (RTAS 2020, section IV-B) compare overheads. The exact choice finds the
-// least memory with which a set is admitted, or the most slack within a memory size. Pure; allocates; plain values
-// without owners. memory_policies.hpp connects it to task sets.
+// least memory with which a set is admitted, or the most slack within a memory size. The functions have no side effects
+// but allocate memory, and work on plain values. memory_policies.hpp applies them to task sets.
 #pragma once
 
 #include <rtexec/result.hpp>

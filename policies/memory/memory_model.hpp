@@ -112,7 +112,8 @@ struct MemoryFit {
 ///
 /// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
-/// Returns only the costs, for callers that hold out measurements themselves. `measurements` may be empty.
+/// Like fit(), but only computes the costs and does not validate them. For callers that set measurements aside for
+/// validation themselves. `measurements` may be empty.
 [[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

@@ -139,7 +139,8 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-/// Returns text that says why not even the largest volumes fit.
+/// Returns the reason why the set does not fit even if each task swaps as much as it may. `most` has these largest
+/// volumes, by task.
 std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most, std::uint32_t overflow) {
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";

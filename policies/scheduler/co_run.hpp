@@ -13,8 +13,8 @@
 
 namespace rtexec::policies {
 
-/// True if jobs of both tasks may execute concurrently: the job of one (under D) ends within the time in which the job
-/// of the other waits for pages.
+/// True if the two tasks are a pair, whose jobs the scheduler can execute concurrently: the device part of one, under
+/// memory policy D, takes no longer than the time for which the device part of the other waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }

@@ -20,7 +20,7 @@ std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   return readers;
 }
 
-/// Returns the time that `copied` copies of the stream take from a concurrent load, if each interrupts it.
+/// Returns the time by which `copied` copies of the stream delay a concurrent load, if each of them interrupts it.
 Nanos copies(std::uint64_t copied, const StreamCosts& costs) {
   return bounded(Wide{copied} * (Wide{costs.copy} + costs.begin + costs.resume));
 }

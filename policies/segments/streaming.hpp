@@ -29,9 +29,9 @@ struct StreamCosts {
   Nanos in_flight = 0; // the time of all operations in flight when a copy of the stream becomes possible
 };
 
-/// Returns the longest time of `operations` operations in flight, the last of which belongs to the load of another job.
-/// Each takes at most `longest`. Operations of the stream and of the load may alternate, which adds `begin` and
-/// `resume` (StreamCosts).
+/// Returns an upper bound on the time that `operations` operations in flight take, each of them at most `longest`. An
+/// operation belongs to the stream or to the load of another job; the last one belongs to the load. Both kinds may
+/// alternate, which adds `begin` and `resume` (StreamCosts).
 [[nodiscard]] constexpr Nanos in_flight(unsigned operations, Nanos longest, Nanos begin, Nanos resume) {
   return bounded(Wide{longest} * operations + Wide{resume} * ((operations + 1) / 2) + Wide{begin} * (operations / 2));
 }
