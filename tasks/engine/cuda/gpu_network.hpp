@@ -2,12 +2,12 @@
 // segment, which is captured when the device is known. Events in the graphs record when each layer ran. The derived
 // class decides which calls the graphs contain.
 //
-// Inputs and outputs are page-locked buffers of the device, or managed buffers under memory policy M. So the device
-// must outlive a network that is bound to it. A linked input or output stays on the device, on its way between two
-// workloads, at an address that the caller gives for each job. A page-locked buffer holds that address. The graph reads
-// it from there, so that one graph serves all jobs. Under M, if the device can prefetch, buffers that the host has
-// filled or read are prefetched to the device before the graph runs. Outputs are prefetched to the host after it. So
-// neither side meets page faults.
+// Inputs and outputs are buffers in page-locked host memory, or managed buffers under memory policy M. The device
+// object allocates them, so it must outlive a network that is bound to it. A linked input or output stays on the
+// device, on its way between two workloads, at an address that the caller gives for each job. A page-locked buffer
+// holds that address. The graph reads it from there, so that one graph serves all jobs. Under M, if the device can
+// prefetch, buffers that the host has filled or read are prefetched to the device before the graph runs. Outputs are
+// prefetched to the host after it. So neither side meets page faults.
 #pragma once
 
 #include <rtexec/choices.hpp>

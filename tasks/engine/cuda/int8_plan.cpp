@@ -65,8 +65,8 @@ class Planner {
     return node->inputs[0];
   }
 
-  /// Returns the 8-bit tensor whose values as int16, minus a zero point if there is one, are `id`. Returns nullopt if
-  /// there is none.
+  /// If `id` is an 8-bit tensor that was converted to a wider type, and had its zero point subtracted if it has one,
+  /// returns that 8-bit tensor. Otherwise returns nullopt.
   [[nodiscard]] std::optional<Dequantised> centred(TensorId id) const {
     if (const auto x = widened(id)) return Dequantised{*x, {}, {}};
     const auto* node = links_.writer(graph_, id);

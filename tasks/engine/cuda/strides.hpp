@@ -38,9 +38,9 @@ struct Image {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;
   std::int64_t pixel = 1; // stride of a pixel
 };
-/// Returns the tensor as an image, or nullopt if it is not stored as one. Dimensions after c, unless there are two,
-/// count as rows of one pixel each. If there is only one pixel, its stride is the number of channels rounded up to a
-/// multiple of `unit`.
+/// Returns the tensor as an image, or nullopt if it is not stored as one. If exactly two dimensions follow c, they are
+/// height and width. Otherwise the height is the product of all dimensions after c, and the width is 1. If there is
+/// only one pixel, its stride is the number of channels rounded up to a multiple of `unit`.
 [[nodiscard]] std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::int64_t unit);
 
 /// Returns the size of the smallest range of memory that holds the tensor, in elements.

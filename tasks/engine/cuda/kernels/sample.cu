@@ -32,7 +32,8 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
   });
 }
 
-/// Converts a position along one dimension to elements. `size` is the number of elements in that dimension.
+/// Converts a normalised position along one dimension to a position in elements (an index with a fraction). `size` is
+/// the number of elements in that dimension.
 struct Axis {
   const Sampling& sampling;
   int size;

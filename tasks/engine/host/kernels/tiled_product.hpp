@@ -38,7 +38,7 @@ class TiledProduct {
                  s_.k, pitch);
   }
 
-  /// Returns the number of floats of workspace that run() needs for strips of a.
+  /// Returns the number of floats of workspace that run() needs for strips of the operand `a`.
   [[nodiscard]] std::int64_t workspace() const { return block_rows_ * s_.k; }
 
   /// Computes y. Calls `done(row, rows)` when `rows` rows of y from `row` on are complete. `end` is the epilogue of all

@@ -14,7 +14,7 @@ namespace rtexec::tasks::kernels {
 [[nodiscard]] StepPointer make_integer_step(const Graph& graph, const Node& node, const Activation& activation);
 /// Computes is_nan, is_infinite, is_zero and is_not_zero, and writes booleans.
 [[nodiscard]] StepPointer make_truth_step(const Graph& graph, const Node& node, const Activation& activation);
-/// Computes sum, product, squares, minimum and maximum of integers, modulo 2^n.
+/// Reduces integers of n bits: computes their sum, product or sum of squares modulo 2^n, or their minimum or maximum.
 [[nodiscard]] StepPointer make_integer_step(const Graph& graph, const Node& node, const Reduce& reduce);
 /// Computes the indices of extremes of integers or floats, as int64. NaN is the largest value.
 [[nodiscard]] StepPointer make_index_step(const Graph& graph, const Node& node, const Reduce& reduce);
