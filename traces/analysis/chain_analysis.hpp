@@ -2,8 +2,9 @@
 // and the path of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
 //
 // Jobs are added as they end, in almost any order. They are processed in the order of the instants at which they read
-// and at which their outputs appear. The memory holds the jobs that were added but not processed, the jobs since the
-// last event whose output has appeared, and the divisions of the longest reactions.
+// and at which their outputs appear. The object keeps in memory: the jobs that were added but not yet processed; the
+// processed jobs since the newest job of the first task whose data has reached an output of the chain; and for the
+// longest reactions, how their time divides among the tasks.
 #pragma once
 
 #include "policies/chains/chain_times.hpp"

@@ -166,7 +166,7 @@ void Replay::take_action(const Record& record) {
 
 // ---- causes and effects of decisions ----
 
-/// Expects the engine to start each segment of the action by itself.
+/// Expects a separate start by the engine for the action's segment, and for each segment committed behind it.
 void Replay::expect_start(const Action& action) {
   if (!released_ || !on_engine(action.kind)) return;
   Engine& engine = action.beside ? beside_ : this->engine(action.kind);

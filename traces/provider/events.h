@@ -12,7 +12,8 @@
 
 #include <lttng/tracepoint.h>
 
-// The labels of an enumeration and their values. The number in a macro's name must be the number of all spellings.
+// The labels of an enumeration and their values. The number N in RTEXEC_LABELS_N must be the number of labels of the
+// enumeration.
 #define RTEXEC_LABEL(type, all, i) \
   lttng_ust_field_enum_value((rtexec::traces::label<type, all>(i).text.data()), \
                              rtexec::traces::number_of((rtexec::traces::label<type, all>(i).value)))

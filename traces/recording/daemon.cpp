@@ -244,7 +244,7 @@ std::string contents(int fd) {
   return text;
 }
 
-/// Waits until no daemon runs, or one that anybody may use.
+/// Waits until either no daemon runs, or the daemon that runs may be used by anybody.
 Result<> wait_for_others() {
   pid_t daemon = 0, owner = 0;
   const auto usable_or_none = [&] {

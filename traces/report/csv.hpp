@@ -24,8 +24,8 @@ class JobsCsv {
   std::vector<std::string> tasks_; // names as cells of the file
 };
 
-/// Writes a row per task and stage. The pWCET is the value at the smallest exceedance, by peaks over threshold; empty
-/// if there is none.
+/// Writes a row per task and stage. The pWCET is the value at the smallest exceedance probability, by the method of
+/// peaks over threshold. Its cells are empty if there is no pWCET.
 void summary_csv(const Analysis& analysis, std::ostream& out);
 
 } // namespace rtexec::traces

@@ -54,8 +54,8 @@ double log_likelihood(const Gpd& gpd, std::span<const double> y) {
 }
 
 std::optional<Gpd> fit_gpd(std::span<const double> y) {
-  // Searches in s = log(1 + largest shape / scale), which has the order of shape times log(n). Each s has one best
-  // shape, in closed form.
+  // Searches in s = log(1 + x shape / scale), where x is the largest sample (`largest`). s has the order of shape times
+  // log(n). Each s has one best shape, in closed form.
   const double log_n = std::log(static_cast<double>(y.size())), largest = y.back();
   const auto best_for = [&](double s) {
     const double ratio = std::expm1(s) / largest;

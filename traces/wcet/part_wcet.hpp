@@ -66,8 +66,9 @@ struct MeasuredPart {
 [[nodiscard]] std::vector<MeasuredPart> measured_parts(const ProfileEntry& entry);
 
 /// Adds `executions` to those that `entry` keeps for `part`, and derives the part's WCET anew. `longest` is the longest
-/// new execution, even if `executions` lacks it because its block was not filled. Changes the observed maximum, the
-/// WCET and the kept executions; uses the layers as they are.
+/// of all new executions. `executions` may lack it, because a series drops its last block of executions if that is
+/// incomplete. Changes the entry's observed maximum, WCET and kept executions. Reads the entry's times of layers, and
+/// does not change them.
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
                     const WcetOptions& options);
 
