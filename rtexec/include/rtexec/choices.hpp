@@ -41,10 +41,11 @@ enum class Communication {
 
 /// The reaction to a job that is unfinished at its task's next release.
 enum class OnOverrun {
-  skip,     // that release is dropped and counted; later releases keep their nominal instants
-  catch_up, // every release gets a job; late jobs start one after the other without a pause, and keep their nominal
-            // deadlines
-  re_phase, // the next job is released when the late one ends; later releases follow at whole periods from that instant
+  skip, // that release is dropped and counted; later releases keep their nominal instants
+  /// Every release gets a job. Late jobs start one after the other without a pause, and keep their nominal deadlines.
+  catch_up,
+  /// The next job is released when the late one ends. Later releases follow at whole periods from that instant.
+  re_phase,
   /// The late job is abandoned, and the new job is released. If the late job's device part is running, the executive
   /// waits for its end and drops its result
   abort_job,

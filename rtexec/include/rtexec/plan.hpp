@@ -224,8 +224,9 @@ struct PlannedTask {
   [[nodiscard]] std::uint32_t begins_with() const {
     return stream ? stream->ring : static_cast<std::uint32_t>(swap_slots.size());
   }
-  /// The number of swap slots that hold their chunks at the start. Absent: as many as there are frames
-  /// (SwapPlan::frames), which the tasks get in turn.
+  /// The number of swap slots that hold their chunks at the start. Absent: min(begins_with(), the frames left). Frames
+  /// (SwapPlan::frames) are first given to tasks that set this number; the others share the rest in the order of the
+  /// tasks.
   std::optional<std::uint32_t> resident_slots;
   /// The core that runs the CPU parts.
   unsigned core = 0;

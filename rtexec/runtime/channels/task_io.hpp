@@ -50,7 +50,7 @@ class TaskIo {
     Status outcome;
     bool drops = false; // true: an input has no new value, and the job must not be executed
     Instant sampled{};  // the oldest sampling instant of the inputs
-    // Numbers of inputs that were read; inputs that reports do not name are not counted.
+    // Number of inputs read. This and `stale` count only inputs that reports name, which excludes files and noise.
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // inputs without a new value
   };
@@ -59,8 +59,8 @@ class TaskIo {
   enum class For { job, measurement, rehearsal };
   /// Fills all inputs for job `job`, released at `release`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
-  /// Calls Source::keep_up() for all sources, which drops old values. Returns true if this must be called again, at
-  /// least once in each period. Called on the release thread, before the first job.
+  /// Drops old values of all sources, by Source::keep_up(). Called on the release thread while it waits for the start
+  /// of the run. Returns true if it must be called again during this wait, at least once in each period.
   [[nodiscard]] bool keep_up() noexcept;
   /// Waits until the source that releases the task's jobs has a new value, or wake() is called. That is the first
   /// source that can release jobs. Returns true if there is a new value, or an error if the source failed. Called on

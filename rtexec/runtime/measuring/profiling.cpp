@@ -352,8 +352,9 @@ class Runs {
         measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
-  /// Returns the longest device part of each task that waits for pages, with all its data in device memory. Returns
-  /// nullopt on the host device, where waits are measured directly.
+  /// For each task whose memory policy makes its device part wait for pages, returns the longest device part if all
+  /// data is in device memory, so that there are no such waits. Returns nullopt on the host device, where waits are
+  /// measured directly.
   [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
     if (tuned_.device->capabilities().computes_on_core) return std::nullopt;
     ResidentTimes times(tasks.tasks.size());

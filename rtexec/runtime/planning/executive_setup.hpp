@@ -64,8 +64,8 @@ struct Setup : ExecutiveSetup {
   /// The tap by which a viewer shows the input of a task; null: no viewer. create() connects it, and adds its cost to
   /// the WCET of the task's last part. The plan and the supervision of jobs use this larger WCET.
   std::shared_ptr<channels::Tap> tap;
-  /// The execution times of layers, by task, which the run adds for all jobs except the warm-up. Null: layers are not
-  /// timed. It must outlive the run. Timing costs time: on a GPU some microseconds a layer.
+  /// The run records the execution times of layers here, by task, for all jobs except those of the warm-up. Null:
+  /// layers are not timed. It must outlive the run. Timing costs time: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
   /// The shortest wait of a device part, by task: the time in which its thread had no core although no other job
   /// co-ran. The run lowers an element when it observes a shorter wait. Null: waits are not measured. It must outlive

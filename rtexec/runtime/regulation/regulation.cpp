@@ -267,8 +267,9 @@ class Domain {
     }
   }
 
-  /// Handles an overflow in a pause that this thread notices only after the pause. The kernel has signalled it late or
-  /// not at all. The traffic then counts for all periods of the pause, and not for the last one alone.
+  /// Handles an overflow that happened during a pause (see pause()), but that this thread notices only after the pause,
+  /// because the kernel has signalled it late or not at all. The traffic is then spread over all periods of the pause,
+  /// and not charged to the last one alone.
   void overslept() noexcept {
     counted_at_end_ = true;
     allowed_ = policies::unlimited;

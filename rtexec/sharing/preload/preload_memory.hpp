@@ -35,8 +35,8 @@ class DeviceMemory final : public client::ClientMemory {
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
   /// Allocates host memory for the copies of the first `slots` slots.
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
-  /// Ends all use of the driver. Contents are lost. Later saves succeed without effect, and loads fail. If `empties`
-  /// is true, no work uses the memory, and it is unmapped first.
+  /// Ends all use of the driver. Contents are lost. Later saves succeed without effect, and loads fail. If `empties` is
+  /// true, also unmaps the memory and releases its chunks; the caller must then ensure that no work uses the memory.
   void end(bool empties) noexcept;
   /// Assigns `address` to `slot`, or no address if it is 0. The contents are lost. The next load of the slot, or
   /// settle(), maps it there.

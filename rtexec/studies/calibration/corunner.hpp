@@ -26,8 +26,8 @@ enum class CorunnerKind {
 
 using StartCorunner = std::function<Result<std::unique_ptr<Corunner>>(unsigned core, tasks::GeneratorHooks hooks)>;
 
-/// Returns a function that starts co-runners on this machine, without real-time priority. `line` is the size of the
-/// memory line that a counter counts.
+/// Returns a function that starts co-runners on this machine, without real-time priority. `line` is the amount of
+/// memory that one count of the traffic counter stands for, such as a cache line.
 [[nodiscard]] StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line);
 
 } // namespace rtexec::study

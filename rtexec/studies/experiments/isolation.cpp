@@ -23,8 +23,8 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
 // ---- constants; tables, figures and sections are those of Nigam's thesis ----
 
 /// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for
-/// A57 cores. Core 0 is an A57 core too. Fig. 17 has 13.62 GB/s for both Denver cores, used here as the limit of
-/// their cluster. It has 14.4 GB/s for three and more programs.
+/// A57 cores. Core 0 is an A57 core too. Fig. 17 has 13.62 GB/s for both Denver cores, used here as the limit of their
+/// cluster, and 14.4 GB/s for three and more programs, used here as the limit of the memory.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},

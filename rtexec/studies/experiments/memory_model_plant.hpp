@@ -25,7 +25,8 @@ struct MemoryBoardModel {
 };
 
 [[nodiscard]] std::span<const MemoryBoardModel> memory_board_models();
-/// `model` must outlive the platform. The same seed gives the same times.
+/// Returns a simulated platform with the costs and noise of `model`, which must outlive it. The same seed gives the
+/// same times.
 [[nodiscard]] std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
 /// Returns workloads with sizes as large as in the paper.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
