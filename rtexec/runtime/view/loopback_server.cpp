@@ -93,11 +93,11 @@ class LoopbackServer::Impl {
   error_code open(std::uint16_t port) {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
-    acceptor_.open(here.protocol(), error);
+    static_cast<void>(acceptor_.open(here.protocol(), error));
     // Connections of an earlier server may still use the port
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(here, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) static_cast<void>(acceptor_.set_option(tcp::acceptor::reuse_address(true), error));
+    if (!error) static_cast<void>(acceptor_.bind(here, error));
+    if (!error) static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, error));
     return error;
   }
 

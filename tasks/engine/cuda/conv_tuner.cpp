@@ -219,7 +219,8 @@ class Tuner {
   [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
     const auto size = size_of(storage_of(call, y_part, program_.storage));
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
-    const auto own = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups) * size;
+    const auto own =
+        static_cast<std::size_t>(call.arguments.out_channels) * static_cast<std::size_t>(call.arguments.groups) * size;
     const auto clean = [&](std::size_t begin, std::size_t end) {
       return std::ranges::all_of(image.subspan(begin, end - begin), [](std::byte each) { return each == untouched; });
     };
@@ -231,7 +232,8 @@ class Tuner {
   }
 
   [[nodiscard]] std::vector<float> values_of(const ConvCall& call, const std::byte* image) const {
-    const auto channels = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups);
+    const auto channels =
+        static_cast<std::size_t>(call.arguments.out_channels) * static_cast<std::size_t>(call.arguments.groups);
     const auto storage = storage_of(call, y_part, program_.storage);
     const auto size = size_of(storage), stride = static_cast<std::size_t>(call.arguments.y_stride);
     std::vector<float> values;

@@ -14,6 +14,7 @@ namespace rtexec::tasks::kernels {
 
 /// True if a precedes b in ascending order. NaN is after every number and equal to NaN, as in NumPy.
 template <class T> [[nodiscard]] constexpr bool precedes(T a, T b) noexcept {
+  // NOLINTNEXTLINE(misc-redundant-expression): a NaN is the one value that differs from itself
   if constexpr (std::is_floating_point_v<T>) return b != b ? a == a : a < b;
   else return a < b;
 }

@@ -157,6 +157,7 @@ template <class To, class From> To converted(From value) noexcept {
 template <class T> StepPointer truth_step(const Activation& activation, std::size_t count) {
   const bool below = activation.a != 0, above = activation.b != 0;
   switch (activation.kind) {
+  // NOLINTNEXTLINE(misc-redundant-expression): a NaN is the one value that differs from itself
   case Activation::Kind::is_nan: return element_step<Truth, T>(count, [](T x) { return static_cast<Truth>(x != x); });
   case Activation::Kind::is_infinite:
     return element_step<Truth, T>(count, [below, above](T x) {
