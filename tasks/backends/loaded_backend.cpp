@@ -59,6 +59,8 @@ class LoadedBackend final : public Backend {
     if (task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic)
       return fail(Errc::bad_input,
                   "memory_policy: only the built-in back end has others than D, not " + who() + ": leave it out");
+    if (!task.constant.empty())
+      return fail(Errc::bad_input, "constant: only where the built-in back end computes the model, not " + who());
     if ((backend_.device_kinds & device_kind(kind)) == 0)
       return fail(Errc::unsupported,
                   who() + " does not compute on " + (kind == DeviceKind::host ? "the host" : "CUDA devices"));

@@ -68,6 +68,7 @@ expect '0 4' 'Report' "$rtexec" run double.toml --force
 expect 0 'executed in .* \(median of 3' "$rtexec" infer double.txt --backend ./libdouble.so --repeat 3
 expect 2 "back end 'double 1': write how many floats" "$rtexec" infer lenet5.onnx --backend ./libdouble.so
 expect 2 'constant: only where the built-in back end' "$rtexec" infer double.txt --backend ./libdouble.so --constant x=1
+expect 2 "a constant is given for 'nowhere', which is no input" "$rtexec" infer lenet5.onnx --backend rtexec --constant nowhere=1
 expect 2 'arguments requires --backend' "$rtexec" infer lenet5.onnx --arguments threads=1
 expect 2 'libnowhere.so' "$rtexec" infer lenet5.onnx --backend ./libnowhere.so
 sed 's/64 2.0/none/' double.txt > wrong.txt; sed 's/double.txt/wrong.txt/' double.toml > wrong.toml

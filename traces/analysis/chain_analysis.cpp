@@ -8,8 +8,8 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t most_recent = 65'536; // jobs of a task that are kept if the chain makes no progress
-constexpr std::size_t max_longest = 4096;   // reactions whose division is kept
+constexpr std::size_t max_recent = 65'536; // jobs of a task that are kept if the chain makes no progress
+constexpr std::size_t max_longest = 4096;  // reactions whose division is kept
 constexpr std::uint64_t share_of_longest = 100;
 
 } // namespace
@@ -65,7 +65,7 @@ void ChainFollower::take(std::size_t place, const Moment& moment) {
   if (place > 0 && !moment.job->source) return;
   output_[place] = moment.job;
   recent_[place].push_back(moment.job);
-  if (recent_[place].size() > most_recent) recent_[place].pop_front();
+  if (recent_[place].size() > max_recent) recent_[place].pop_front();
   if (place + 1 == output_.size()) arrive(*moment.job);
 }
 

@@ -136,8 +136,6 @@ void infer(const InferOptions& options) {
   if (options.list_operators) return list_operators(options);
   if (options.network.model.empty())
     give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
-  if (!options.network.backend.empty() && !options.given.constants.empty())
-    give_up(Errc::bad_input, "--constant: only where the built-in back end computes the model");
   if (asks_for_picture(options) && options.inputs.empty())
     give_up(Errc::bad_input,
             "-o " + options.output + " draws on the picture that the network is given: give one behind the model");

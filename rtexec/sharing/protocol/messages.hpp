@@ -80,7 +80,7 @@ enum class Mode : std::uint32_t {
   shared_chunks,
 };
 
-/// What the daemon does if a job exceeds its declared WCET. As in rtexec::OnWcetExceeded.
+/// The action of the daemon if a job exceeds its declared WCET. As in rtexec::OnWcetExceeded.
 enum class OnOverrun : std::uint8_t {
   tell,      // the daemon only counts it
   skip_next, // the next release is one period later, to make up for the excess

@@ -22,7 +22,7 @@
 
 namespace rtexec::tasks::benchmark {
 
-/// Who uses an array outside of kernels, and how.
+/// The use of an array outside of kernels.
 enum class Direction {
   in,     // the host writes it
   out,    // the host reads it
