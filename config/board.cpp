@@ -52,9 +52,10 @@ std::vector<Key<Board>> keys() {
              "charged by admission: between two segments of a job of which the device has the second ahead", &B::cut),
       key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
              &B::release_latency),
-      key<B>("hold_up", overhead,
-             "charged by admission to each bound: the machine stops beyond these, by a hypervisor or firmware",
-             &B::hold_up),
+      renamed("hold_up", key<B>("platform_stall", overhead,
+                                "charged by admission to each bound: the longest time for which a hypervisor or "
+                                "firmware stops the machine, beyond the overheads above",
+                                &B::platform_stall)),
   };
 }
 
@@ -332,7 +333,10 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 }
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
-  auto board = parse(board_schema(), toml, file, check_rules);
+  auto board = parse(board_schema(), toml, file, [](Board& read, Report& report) {
+    read.warnings = report.warnings();
+    check_rules(read, report);
+  });
   if (board) board->memory_costs.unified = board->unified_memory || board->memory_is_of_host();
   return board;
 }

@@ -51,10 +51,10 @@ std::vector<Key<DaemonOptions>> option_keys() {
              "the longest job of a client without a deadline, for which all others wait; a longer one is counted, and "
              "breaks promises",
              &D::best_effort_wcet),
-      key<D>("patience", duration(1ms, longest_interval),
-             "how long a client may take to carry out a command before it is ended: how long one that hangs delays "
-             "others, once",
-             &D::patience),
+      renamed("patience", key<D>("command_timeout", duration(1ms, longest_interval),
+                                 "how long a client may take to execute a command before it is ended; a client that "
+                                 "hangs delays the others once, by this time",
+                                 &D::command_timeout)),
       key<D>("stuck_after", duration(1ms, longest_interval),
              "how long a client may hold the device beyond its worst case, while others wait, before it is ended; with "
              "on_overrun = \"stop\" it is ended at once",
@@ -208,6 +208,7 @@ const Schema<DaemonSettings>& daemon_schema() {
 
 Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::filesystem::path& file) {
   return parse(daemon_schema(), toml, file, [](DaemonSettings& settings, Report& report) {
+    settings.warnings = report.warnings();
     const std::filesystem::path folder = settings.file.parent_path();
     if (is_board_path(settings.board)) settings.board = (folder / settings.board).lexically_normal().string();
     settings.daemon.directory = (folder / settings.daemon.directory).lexically_normal();

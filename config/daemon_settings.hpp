@@ -35,7 +35,7 @@ struct DaemonOptions {
   /// The longest job of a client without a deadline. Any other client may have to wait for such a job.
   Duration best_effort_wcet{std::chrono::milliseconds(50)};
   /// The time within which a client must carry out a command. A client that takes longer is ended.
-  Duration patience{std::chrono::milliseconds(500)};
+  Duration command_timeout{std::chrono::milliseconds(500)};
   /// The time after which a client is ended if it holds the device beyond its WCET while others wait.
   Duration stuck_after{std::chrono::seconds(1)};
   bool keep_awake = false; // keep all cores that the daemon may use from going idle
@@ -79,6 +79,7 @@ struct DaemonSettings {
   DeviceOptions device; // only capacity, chunk and swap_cost
   SwapPolicy swap = SwapPolicy::pipelined;
   std::vector<ClientRule> clients;
+  std::vector<std::string> warnings; // of the reader, one line each: what the next release will refuse
 };
 
 /// Return the settings, or bad_input with every mistake and its line.

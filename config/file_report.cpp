@@ -34,6 +34,16 @@ void Report::error(const KeyPath& table, Position at, const std::string& message
   lines_.push_back({at, subject(table) + message});
 }
 
+std::string Report::prefix(Position at, std::string_view grade) const {
+  if (file_.empty()) return {};
+  return file_.string() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + std::string(grade) +
+         ": ";
+}
+
+void Report::warn(Position at, const std::string& message) {
+  if (warnings_.size() < max_lines) warnings_.push_back(prefix(at, "warning") + message);
+}
+
 void Report::relation(const std::vector<KeyPath>& places, const std::string& message) {
   if (std::ranges::none_of(places, [&](const KeyPath& place) { return is_bad(place); })) error(places.front(), message);
 }
@@ -51,9 +61,7 @@ Result<> Report::result() const {
   std::string all;
   for (const Line& line : std::span(sorted).first(std::min(sorted.size(), max_lines))) {
     if (!all.empty()) all += '\n';
-    if (!file_.empty())
-      all += file_.string() + ":" + std::to_string(line.at.line) + ":" + std::to_string(line.at.column) + ": error: ";
-    all += line.text;
+    all += prefix(line.at, "error") + line.text;
   }
   if (sorted.size() > max_lines) all += "\nand " + std::to_string(sorted.size() - max_lines) + " more";
   return fail(Errc::bad_input, all);

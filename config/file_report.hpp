@@ -45,10 +45,15 @@ class Report {
   /// Adds an error about a broken rule between the values at `places`. Its position is that of the first of them.
   void relation(const std::vector<KeyPath>& places, const std::string& message);
 
+  /// Adds a warning: the file is read, and its author should change it.
+  void warn(Position at, const std::string& message);
+
   [[nodiscard]] bool is_bad(const KeyPath& place) const { return bad_.contains(place); }
 
   /// Returns all errors in the order of the lines.
   [[nodiscard]] Result<> result() const;
+  /// Returns all warnings, each as "FILE:LINE:COLUMN: warning: ...".
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   struct Line {
@@ -56,6 +61,7 @@ class Report {
     std::string text;
   };
 
+  [[nodiscard]] std::string prefix(Position at, std::string_view grade) const;
   [[nodiscard]] Position position(const KeyPath& place) const;
   [[nodiscard]] std::string subject(const KeyPath& place) const;
 
@@ -64,6 +70,7 @@ class Report {
   std::map<KeyPath, std::string> names_;
   std::set<KeyPath> bad_;
   std::vector<Line> lines_;
+  std::vector<std::string> warnings_;
 };
 
 /// Reports broken rules between the values of one table, or of one element of a list.
@@ -75,6 +82,9 @@ class Rules {
   [[nodiscard]] KeyPath of(std::string_view key) const {
     return {.table = table_, .index = index_, .key = key, .around = around_};
   }
+  /// Adds a warning: the file is read, and its author should change it.
+  void warn(Position at, const std::string& message);
+
   [[nodiscard]] bool is_bad(std::string_view key) const { return report_.is_bad(of(key)); }
   /// Reports a broken rule, as Report::relation() does.
   void broken(std::initializer_list<std::string_view> keys, const std::string& message) const;

@@ -15,6 +15,7 @@ struct KeyDoc {
   std::string unit;     // "ns, us, ms, s, min"; empty: none
   std::string fallback; // the default, or "required"
   std::string meaning;
+  std::string old_key = {}; // the key's name in earlier releases; empty: it had no other
 };
 enum class FileKind { task_set, board, profile, daemon };
 [[nodiscard]] std::span<const KeyDoc> documented_keys(FileKind kind);

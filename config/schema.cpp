@@ -33,6 +33,10 @@ std::vector<std::string_view> known_names(std::string_view table, std::span<cons
   return names;
 }
 
+bool is_old_name(std::string_view name, std::string_view table, std::span<const KeyDoc> docs) {
+  return std::ranges::any_of(docs, [&](const KeyDoc& doc) { return doc.table == table && doc.old_key == name; });
+}
+
 std::string hint(std::string_view name, std::string_view table, std::span<const KeyDoc> docs,
                  const std::vector<std::string_view>& known) {
   if (const auto near = nearest(name, known)) return "did you mean '" + std::string(*near) + "'?";
@@ -48,6 +52,7 @@ void report_unknown(const Table& content, std::string_view table, const KeyPath&
   const std::vector<std::string_view> known = known_names(table, docs);
   for (const Entry& entry : content) {
     if (std::ranges::find(known, entry.key) != known.end()) continue;
+    if (is_old_name(entry.key, table, docs)) continue;
     report.error(place, entry.at,
                  std::string("unknown ") + (is_table(entry.value) ? "table" : "key") + " '" +
                      shortened(escaped(entry.key)) + "': " + hint(entry.key, table, docs, known));
@@ -83,6 +88,17 @@ void for_each_table(const Table& top, std::string_view name, const KeyPath& plac
 }
 
 } // namespace
+
+const Entry* find_renamed(const Table& content, const KeyDoc& key, const KeyPath& place, Report& report) {
+  const Entry* entry = find(content, key.key);
+  const Entry* old = key.old_key.empty() ? nullptr : find(content, key.old_key);
+  if (old == nullptr) return entry;
+  if (entry != nullptr)
+    report.error(place, old->at,
+                 key.old_key + ": it is the old name of " + key.key + ", which is given too: remove it");
+  else report.warn(old->at, key.old_key + ": its name is now " + key.key + "; the next release refuses the old name");
+  return entry != nullptr ? entry : old;
+}
 
 const Entry* find_section(const Table& top, std::string_view name) {
   const std::size_t dot = name.find('.');

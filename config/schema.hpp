@@ -76,6 +76,12 @@ template <class S, class T, class Member>
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
 }
 
+/// Makes `key` readable under its name of earlier releases, too. That name gives a warning.
+template <class S> [[nodiscard]] Key<S> renamed(std::string_view old_name, Key<S> key) {
+  key.doc.old_key = old_name;
+  return key;
+}
+
 /// Makes a key of a text. An empty text in S means that there is no value.
 template <class S>
 [[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning,
@@ -115,11 +121,15 @@ template <class S>
   return docs;
 }
 
+/// Returns the entry of the key, or the entry with the key's old name, of which it warns. Returns null if there is
+/// none.
+[[nodiscard]] const Entry* find_renamed(const Table& content, const KeyDoc& key, const KeyPath& place, Report& report);
+
 template <class S>
 void read_keys(const Table& content, const KeyPath& table, const std::vector<Key<S>>& keys, S& target, Report& report) {
   for (const Key<S>& key : keys) {
     const KeyPath place{.table = table.table, .index = table.index, .key = key.name, .around = table.around};
-    const Entry* entry = find(content, key.name);
+    const Entry* entry = find_renamed(content, key.doc, place, report);
     if (entry == nullptr) {
       if (key.doc.fallback == required) report.error(place, "missing key '" + key.doc.key + "' (" + key.doc.type + ")");
       continue;

@@ -315,12 +315,29 @@ Key<Task> segments_key() {
       });
 }
 
-/// Returns the key `level`; "express" is stored as class 0.
+/// The name of the top preemption class in earlier releases.
+constexpr std::string_view old_top_class = "express";
+
+[[nodiscard]] bool is_old_top_class(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.content);
+  return text != nullptr && *text == old_top_class;
+}
+
+/// The type of a preemption class: "top" or a level.
+Type<std::optional<std::uint32_t>> preemption_class() {
+  auto type = word_or("top", integer<std::uint32_t>(1, last_level));
+  type.read = [read = type.read](const Value& value) {
+    return is_old_top_class(value) ? Read<std::optional<std::uint32_t>>(std::nullopt) : read(value);
+  };
+  return type;
+}
+
+/// Returns the key `level`; "top" is stored as class 0.
 Key<Task> level_key() {
   using Given = std::optional<std::uint32_t>;
   return key<Task>(
-      "level", word_or("express", integer<std::uint32_t>(1, last_level)), "chosen by the plan",
-      "whom its device parts may preempt where a segment ends: express: all that is less urgent, and nothing of it is "
+      "level", preemption_class(), "chosen by the plan",
+      "whom its device parts may preempt where a segment ends: top: all that is less urgent, and nothing of it is "
       "swapped; 1 ..: tasks of larger levels, whose weights may have to leave for it",
       [](const Task& task) -> std::optional<Given> {
         if (!task.device_class) return std::nullopt;
@@ -522,6 +539,9 @@ std::vector<Key<Task>> task_keys() {
 /// Sets and checks values that depend on several keys of one task's table.
 void complete_task(const Table& given, const KeyPath& place, Task& task, Report& report) {
   if (find(given, "deadline") == nullptr) task.deadline = task.period;
+  if (const Entry* level = find(given, "level"); level != nullptr && is_old_top_class(level->value))
+    report.warn(level->value.at, "level = " + spelled(level->value) +
+                                     ": its name is now \"top\"; the next release refuses the old name");
   if (task.wcet) return;
   const KeyPath wcet{.table = place.table, .index = place.index, .key = "wcet"};
   for (const std::string_view part : {"wcet_before", "wcet_after"})
@@ -585,6 +605,7 @@ void resolve_paths(TaskSet& set) {
 
 Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file) {
   return parse(task_set_schema(), toml, file, [](TaskSet& set, Report& report) {
+    set.warnings = report.warnings();
     resolve_paths(set);
     check_rules(set, report);
   });

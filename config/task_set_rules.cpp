@@ -188,7 +188,7 @@ void check_co_running(const Task& task, const Rules& rules) {
 
 /// Returns the level of a task as a file spells it.
 std::string level_of(const Task& task) {
-  return *task.device_class == 0 ? "\"express\"" : std::to_string(*task.device_class);
+  return *task.device_class == 0 ? "\"top\"" : std::to_string(*task.device_class);
 }
 
 bool can_be_cut(WorkloadKind workload) {
@@ -231,7 +231,7 @@ void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Re
                  "level = " + level_of(task) + ": only for real-time tasks; best-effort ones are below all levels");
   if (task.device_class == 0U && task.swap_volume && *task.swap_volume > Bytes{0})
     rules.broken({"level", "swap_volume"},
-                 "level = \"express\": nothing of an express task is swapped; leave out "
+                 "level = \"top\": nothing of a top-class task is swapped; leave out "
                  "swap_volume, or give it a level");
 }
 
@@ -251,7 +251,7 @@ void check_streaming(const Task& task, const Rules& rules) {
   if (waits_for_pages(task.memory_policy))
     refuse("memory_policy", "only under memory_policy = \"D\": the others copy nothing");
   if (task.device_class == 0U)
-    refuse("level", "an express task does not wait for copies; give it a level, or leave level out");
+    refuse("level", "a top-class task does not wait for copies; give it a level, or leave level out");
   if (task.swap_volume) refuse("swap_volume", "what is swapped of it is its ring; write stream_chunks");
 }
 

@@ -57,13 +57,13 @@ struct DeviceCapabilities {
 };
 
 /// `beside` is the second compute engine, which computes concurrently with `compute` once it was started.
-enum class EngineKind { compute, copy_in, copy_out, beside };
+enum class EngineKind { compute, copy_in, copy_out, secondary_compute };
 inline constexpr std::size_t engine_kinds = 4;
 [[nodiscard]] constexpr bool copies(EngineKind kind) {
   return kind == EngineKind::copy_in || kind == EngineKind::copy_out;
 }
 /// Says if a job executes alone, or together with a job of the other compute engine.
-enum class Company { alone, accompanied };
+enum class Concurrency { alone, concurrent };
 
 /// Memory use of the whole device, as its driver counts it.
 struct MemoryUse {
@@ -156,9 +156,9 @@ class Device : public rtexec::Device {
   /// one was started before.
   [[nodiscard]] virtual Result<> start_beside() = 0;
 
-  /// Begins the execution of one job; called on its compute engine's thread. `accompanied`: the job shares its compute
+  /// Begins the execution of one job; called on its compute engine's thread. `concurrent`: the job shares its compute
   /// core with the job of the other compute engine.
-  virtual void begin_execution(Company) noexcept {}
+  virtual void begin_execution(Concurrency) noexcept {}
   /// Returns the part of the `passed` time since begin_execution() that the device used, by its own clock. The rest is
   /// overhead: the time until the device began the work, and the time until its end was noticed. A device without such
   /// a clock returns `passed`.

@@ -249,7 +249,7 @@ Result<> CudaDevice::start_engine(EngineKind kind) {
 }
 
 Result<> CudaDevice::start_beside() {
-  const auto number = static_cast<std::size_t>(EngineKind::beside);
+  const auto number = static_cast<std::size_t>(EngineKind::secondary_compute);
   if (streams_[number].stream != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
   if (options_.completion == Completion::spin)
     return fail(Errc::refused,
@@ -257,7 +257,7 @@ Result<> CudaDevice::start_beside() {
                 "take the core from that of the other: \"block\" lets them share it.");
   if (auto entered = enter(); !entered) return entered;
   if (auto made = make_stream(streams_[number], greatest_priority_); !made) return made;
-  return start_engine(EngineKind::beside);
+  return start_engine(EngineKind::secondary_compute);
 }
 
 Result<> CudaDevice::seat_engine(EngineKind kind) {
@@ -439,7 +439,8 @@ Status CudaDevice::unmap_slot(ReservedRange& range, std::size_t slot) noexcept {
 // ---- copies and waiting ----
 
 EngineKind CudaDevice::compute_engine() const noexcept {
-  return seat.device == this && seat.kind == EngineKind::beside ? EngineKind::beside : EngineKind::compute;
+  return seat.device == this && seat.kind == EngineKind::secondary_compute ? EngineKind::secondary_compute
+                                                                           : EngineKind::compute;
 }
 
 CudaDevice::EngineStream& CudaDevice::own_stream() noexcept {

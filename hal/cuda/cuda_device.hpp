@@ -81,7 +81,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
-  void begin_execution(Company) noexcept override { compute_stream().on_the_way = Duration(0); }
+  void begin_execution(Concurrency) noexcept override { compute_stream().on_the_way = Duration(0); }
   /// Subtracts the time that run() takes beyond the execution of its graph on the GPU. Other work of a job counts in
   /// full.
   [[nodiscard]] Duration executed(Duration passed) noexcept override {

@@ -27,7 +27,7 @@ thread_local BegunCopies of_this_thread;
 /// The execution of a job on this thread.
 struct Execution {
   ThreadUse begun;
-  Company company = Company::alone;
+  Concurrency concurrency = Concurrency::alone;
 };
 thread_local Execution execution;
 
@@ -61,13 +61,13 @@ Result<> HostDevice::start_engine(EngineKind kind) {
   return {};
 }
 
-Result<> HostDevice::start_beside() { return start_engine(EngineKind::beside); }
+Result<> HostDevice::start_beside() { return start_engine(EngineKind::secondary_compute); }
 
-void HostDevice::begin_execution(Company company) noexcept { execution = {thread_use(), company}; }
+void HostDevice::begin_execution(Concurrency concurrency) noexcept { execution = {thread_use(), concurrency}; }
 
 Duration HostDevice::executed(Duration passed) noexcept {
-  const auto& [begun, company] = execution;
-  return company == Company::accompanied ? passed : used_between(begun, thread_use(), passed);
+  const auto& [begun, concurrency] = execution;
+  return concurrency == Concurrency::concurrent ? passed : used_between(begun, thread_use(), passed);
 }
 
 HostDevice::~HostDevice() {

@@ -56,7 +56,7 @@ class HostDevice final : public Device {
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
-  void begin_execution(Company company) noexcept override;
+  void begin_execution(Concurrency concurrency) noexcept override;
   /// Returns the processor time of the compute engine's thread. Returns `passed` if the workload waited meanwhile. Also
   /// returns `passed` if the job ran together with a job of the other compute engine, because the processor time of
   /// that engine then counts too.

@@ -560,7 +560,7 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
              std::to_string(tasks.tasks.size()));
   if (tasks.tasks.size() > max_tasks)
     complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(max_tasks) + " can be planned");
-  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
+  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.platform_stall})
     if (!in_range(charge))
       complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
   if (reserved(tasks) && set.compute_core == set.service_core)

@@ -92,7 +92,7 @@ std::optional<Finding> unbounded_stalls(const CoreBudget& budget, const CounterF
                                  .event = counter.event,
                                  .stands_in = stands_in(counter.event)});
   };
-  if (set.board.hold_up > Duration(0)) return uncharged(Why::machine_stops);
+  if (set.board.platform_stall > Duration(0)) return uncharged(Why::machine_stops);
   const CounterBackEnd back_end = set.tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::thread || back_end == CounterBackEnd::polling) return uncharged(Why::stops_threads);
   if (counter.cluster && (counter.cores.size() != 1 || counter.cores.front() != budget.core))

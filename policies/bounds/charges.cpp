@@ -47,10 +47,10 @@ bool endless(const Task& task) { return !task.real_time() && task.on_overrun == 
 /// Returns the jitter J of the scheduler's decisions on jobs of a task: in a window of length w, it decides on at most
 /// ceil((w + J) / T) jobs. A real-time job ends by its deadline. A best-effort job may be late. Until it ends, it is
 /// the only job of its task, and later jobs have releases a period apart; so J is one period. If late jobs are
-/// abandoned, one more release has passed, and J is two periods. After a stop of the machine (`hold_up`), releases come
-/// early by its length.
+/// abandoned, one more release has passed, and J is two periods. After a stop of the machine (`platform_stall`),
+/// releases come early by its length.
 Nanos latest_decision(const Task& task, const Board& board) {
-  const Nanos early = board.hold_up.count();
+  const Nanos early = board.platform_stall.count();
   if (task.real_time()) return task.deadline.count() + early;
   return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
@@ -124,7 +124,8 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
     return sum_of(dispatched(task, planned, plan, set.board));
   });
   if (!executions) return std::nullopt;
-  if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
+  if (const Nanos stopped = set.board.platform_stall.count(); stopped > 0)
+    executions->push_back({longest_time, stopped, 0});
   return never_used_up(*executions);
 }
 
@@ -154,8 +155,8 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
     services.reserved.scheduler = *room;
   } else {
     services.reserved.scheduler =
-        scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.hold_up);
-    services.decision = services.reserved.scheduler.window.count() + set.board.hold_up.count();
+        scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.platform_stall);
+    services.decision = services.reserved.scheduler.window.count() + set.board.platform_stall.count();
   }
   const auto room = computes(set) ? room_for_executions(plan, set, lateness) : std::nullopt;
   services.reserved.compute = room.value_or(slices);
@@ -339,7 +340,7 @@ void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
     task.alone = others == 0 && task.core != named.services->core;
-    task.backlog = task.alone ? 0 : named.set.hold_up;
+    task.backlog = task.alone ? 0 : named.set.platform_stall;
   }
 }
 
@@ -483,12 +484,12 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
   named.order = plan.order;
   named.set.release_jitter = release_jitter(set.board).count();
-  named.set.hold_up = set.board.hold_up.count();
+  named.set.platform_stall = set.board.platform_stall.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
   named.co_runs = plan.co_runs();
   if (named.services && named.services->pauses)
-    named.set.device_delay = longest_pause + with_pauses(named.set.hold_up) - named.set.hold_up;
+    named.set.device_delay = longest_pause + with_pauses(named.set.platform_stall) - named.set.platform_stall;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = charges.execution(index)};
     return swapped_part(*swap, *blocking, plan, index, charges);

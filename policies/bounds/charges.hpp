@@ -15,10 +15,13 @@ namespace rtexec::policies {
 /// True if CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
-/// Returns the release jitter of the first part of a job, on a board whose machine may stop (`hold_up`: firmware or a
-/// hypervisor halts the cores, for at most that long). A stop delays some releases by up to `hold_up`. Jobs are timed
-/// by a clock that stops with the machine, and by it other releases come early by as much (proofs/hold-ups.md).
-[[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
+/// Returns the release jitter of the first part of a job, on a board whose machine may stop (`platform_stall`: firmware
+/// or a hypervisor halts the cores, for at most that long). A stop delays some releases by up to `platform_stall`. Jobs
+/// are timed by a clock that stops with the machine, and by it other releases come early by as much
+/// (proofs/platform-stalls.md).
+[[nodiscard]] inline Duration release_jitter(const Board& board) {
+  return board.release_latency + 2 * board.platform_stall;
+}
 
 /// Returns the input whose new data releases `task`: the one that triggers it, or the one that the calling program
 /// fills. Returns null if there is none.

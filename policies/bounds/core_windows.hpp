@@ -66,12 +66,12 @@ struct CorePart {
 }
 
 /// Adds the loads of a task on its core. Its last part becomes ready when its device part ends: by `device_done`, or up
-/// to `hold_up` later if the machine stops meanwhile.
+/// to `platform_stall` later if the machine stops meanwhile.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
   loads.push_back({task.period, task.before, set.release_jitter, task.lines_before});
-  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});
+  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.platform_stall, task.lines_after});
 }
 
 /// Returns the loads that delay `task` on its core: more urgent tasks and service threads. The first `task` entries of

@@ -53,7 +53,7 @@ class SplitSearch {
   EdfBounds search(Effort effort) {
     if (effort == Effort::quick || !best_.demand.settled || best_.proved()) return std::move(best_);
     find_room();
-    if ((effort == Effort::verdict || set_.tasks.size() > many) && hopeless()) return std::move(best_);
+    if ((effort == Effort::verdict || set_.tasks.size() > many) && infeasible()) return std::move(best_);
     while (!best_.proved() && improve()) {}
     return std::move(best_);
   }
@@ -126,7 +126,7 @@ class SplitSearch {
   }
 
   /// True if no caps can prove the set: even in the best case of each task (`room_`) some deadline is missed.
-  bool hopeless() const {
+  bool infeasible() const {
     if (no_better(room_, -1, false)) return true;
     if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
     const EdfBounds roomy = edf_device(set_, room_);
@@ -231,7 +231,7 @@ class SplitSearch {
       const Nanos first = set_.tasks[i].uses_device() ? below.ready : below.done;
       for (const Nanos window : {first - set_.release_jitter, below.last_window}) {
         const auto jobs =
-            static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done + set_.hold_up}, window));
+            static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done + set_.platform_stall}, window));
         add((jobs - 1) * task.period - (window - task.after));
       }
     }

@@ -66,7 +66,7 @@ struct RegulatedCore {
 struct StagedSet {
   /// In the order of priorities on cores and, under static priority, on the device; the most urgent task first
   std::vector<StagedTask> tasks;
-  Nanos release_jitter = 0;   // of first parts, including twice `hold_up`
+  Nanos release_jitter = 0;   // of first parts, including twice `platform_stall`
   Nanos background = 0;       // the longest device part of best-effort tasks, or other work that blocks a window once
   Nanos background_load = 0;  // the longest load of best-effort tasks
   Nanos background_delay = 0; // the most by which a load ends later for being concurrent with a best-effort job
@@ -74,7 +74,7 @@ struct StagedSet {
   Nanos background_run = 0;   // the longest run (see StagedTask::run) of best-effort jobs
   Nanos flight = 0;           // the longest time until chunk transfers in flight have ended
   Nanos device_delay = 0;     // the longest pause of the compute engine, at most once in a window
-  Nanos hold_up = 0;          // the longest stop of the machine, at most once in a job's life (proofs/hold-ups.md)
+  Nanos platform_stall = 0; // the longest stop of the machine, at most once in a job's life (proofs/platform-stalls.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
   /// True if one of the `first` most urgent tasks loads chunks while other jobs execute.

@@ -211,8 +211,8 @@ std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
 }
 
 CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic,
-                                     Duration hold_up) {
-  const Nanos min_window = std::max<Nanos>(1'000'000, hold_up.count());
+                                     Duration platform_stall) {
+  const Nanos min_window = std::max<Nanos>(1'000'000, platform_stall.count());
   const Nanos longest = std::max(longest_service, min_window);
   constexpr Wide events = 3;       // the events of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler gets a fifth

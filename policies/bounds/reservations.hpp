@@ -51,11 +51,12 @@ struct Traffic {
 };
 
 /// Returns the reservation of the scheduler thread. Within its window, the thread serves every event of `tasks` tasks
-/// and the end of every transfer. The window is no shorter than `hold_up`, the longest stop of the machine (by firmware
-/// or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and `hold_up`.
+/// and the end of every transfer. The window is no shorter than `platform_stall`, the longest stop of the machine (by
+/// firmware or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and
+/// `platform_stall`.
 [[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                                    const std::optional<Traffic>& traffic = {},
-                                                   Duration hold_up = Duration(0));
+                                                   Duration platform_stall = Duration(0));
 inline constexpr Nanos longest_service = 50'000'000;
 
 /// The reservations of the service threads (scheduler, compute engine, copy engines), and the cost of waiting for them.

@@ -35,14 +35,16 @@ std::string device_inequality(const NamedSet& named) {
   const std::string meaning =
       (named.swap ? terms(named.swap->rule) : "") +
       (named.co_runs ? "; C: the longer of wcet and wcet_beside where jobs execute at once" : "") +
-      (!edf && named.set.hold_up > 0 ? "; R counts from 2 S before the request, S: hold_up" : "");
+      (!edf && named.set.platform_stall > 0 ? "; R counts from 2 S before the request, S: platform_stall" : "");
   if (named.set.preempts && edf)
-    return "express: for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + the longest run of segments of "
+    return "top class: for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + the longest run of segments "
+           "of "
            "another class, or due later, <= L; each level: there is t <= L with h(L) + sum over classes above of "
            "ceil((t + J)/T) w <= t, h(L) as if the level were alone, with what is below it blocking once" +
            meaning;
   if (named.set.preempts)
-    return "express: R = max over jobs q of w(q) - q T + last segment <= D, blocked by the longest run of segments of "
+    return "top class: R = max over jobs q of w(q) - q T + last segment <= D, blocked by the longest run of segments "
+           "of "
            "another class, or less urgent; each level: as if it were alone, with what is below it blocking once, and "
            "ceil((w + J)/T) w_k for each task k of the classes above, until the last segment begins" +
            meaning;
@@ -62,10 +64,10 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
-/// Returns text that defines J, for the end of an inequality, if the machine may stop for a while (`hold_up` of the
-/// board). Otherwise returns an empty text.
+/// Returns text that defines J, for the end of an inequality, if the machine may stop for a while (`platform_stall` of
+/// the board). Otherwise returns an empty text.
 std::string stops(const NamedSet& named) {
-  return named.set.hold_up > 0 ? "; J = release latency + 2 S, S: hold_up" : "";
+  return named.set.platform_stall > 0 ? "; J = release latency + 2 S, S: platform_stall" : "";
 }
 
 std::string core_inequality(const NamedSet& named, unsigned core) {
@@ -186,7 +188,8 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
             "a bound on overshoot"};
   case Why::machine_stops:
     return {has + ", and board '" + budget.board +
-                "' says that its machine may stop (hold_up), which moves the periods of budgets and is not charged to "
+                "' says that its machine may stop (platform_stall), which moves the periods of budgets and is not "
+                "charged to "
                 "them; leave this budget out",
             "no budget on a machine that stops"};
   case Why::unknown_traffic: break;
@@ -406,7 +409,7 @@ std::string in_ms(Nanos value) {
 
 TestVerdict told(const Finding& finding, const NamedSet& named) {
   if (finding.test == AdmissionTest::core) return verdict_of(finding, core_inequality(named, *finding.core), &named);
-  const Nanos stop = named.set.hold_up;
+  const Nanos stop = named.set.platform_stall;
   const bool whole = finding.test == AdmissionTest::end_to_end;
   TestVerdict verdict = verdict_of(finding, whole ? end_to_end_inequality(named) : device_inequality(named), &named);
   if (named.swap && !named.names.empty())

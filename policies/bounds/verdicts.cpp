@@ -248,7 +248,7 @@ Finding response_finding(const NamedSet& named, const Refusal& refusal) {
   std::optional<Finding> least;
   bool proved = true;
   bool examined = true;
-  const Nanos requested = 2 * named.set.hold_up; // a request comes at the release, or later if the machine stops
+  const Nanos requested = 2 * named.set.platform_stall; // a request comes at the release, or later if the machine stops
   const std::vector<StageBounds> requests(named.names.size(), {.ready = requested});
   const std::vector<Overlap> overlaps = named.set.overlapped();
   for (std::size_t i = 0; i < named.names.size(); ++i) {

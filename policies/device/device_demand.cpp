@@ -4,7 +4,7 @@ namespace rtexec::policies {
 namespace {
 
 /// A walk (see analyse_demand) looks ahead after so many steps.
-constexpr int patience = 16;
+constexpr int timeout = 16;
 
 /// No sum of demand exceeds this value.
 constexpr Wide any_demand = Wide{1} << 126;
@@ -291,7 +291,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     const Demand here = at(instant);
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
-    if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
+    if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
     // Instants with the same slack as that deadline are not skipped.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));

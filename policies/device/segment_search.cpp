@@ -13,7 +13,7 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr unsigned express = 0;
+constexpr unsigned top_class = 0;
 constexpr unsigned first_level = 1;
 /// Two limits on blocking that differ by less than this lead to the same cuts.
 constexpr Nanos step = 1'000;
@@ -120,7 +120,7 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 
 // ---- cuts ----
 
-/// Cuts all tasks into the longest segments that express tasks allow. No run (1 + launch_ahead segments in a row) is
+/// Cuts all tasks into the longest segments that top-class tasks allow. No run (1 + launch_ahead segments in a row) is
 /// longer than `longest`, unless a layer is longer.
 class Cutter {
  public:
@@ -129,9 +129,9 @@ class Cutter {
     std::iota(urgency_.begin(), urgency_.end(), std::size_t{0});
     std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) {
       const DeviceTask& task = set.device.tasks[i];
-      return std::tuple(classes[i] != express || !task.real_time, order == Order::edf ? task.deadline : 0);
+      return std::tuple(classes[i] != top_class || !task.real_time, order == Order::edf ? task.deadline : 0);
     });
-    express_ = static_cast<std::size_t>(std::ranges::count(classes, express));
+    top_class_ = static_cast<std::size_t>(std::ranges::count(classes, top_class));
   }
 
   /// Returns the cuts by task, or nullopt if a task cannot be cut so.
@@ -159,12 +159,12 @@ class Cutter {
 
   /// Returns the longest run that the next task may have, after the tasks that have their `segments`.
   [[nodiscard]] Nanos tolerance(SetSegments segments) {
-    if (segments.size() <= express_) allowed_ = allowed_by(segments);
+    if (segments.size() <= top_class_) allowed_ = allowed_by(segments);
     const std::size_t task = urgency_[segments.size()];
     return set_.tasks[task].given ? unbounded : std::min(allowed_, std::max(longest_, shortest_run(task)));
   }
 
-  /// Returns the longest run that the express tasks with these segments allow other tasks.
+  /// Returns the longest run that the top-class tasks with these segments allow other tasks.
   [[nodiscard]] Nanos allowed_by(SetSegments segments) const {
     SegmentedSet set;
     for (std::size_t k = 0; k < segments.size(); ++k) {
@@ -172,7 +172,7 @@ class Cutter {
       const LayeredTask& layered = set_.tasks[urgency_[k]];
       const Times own = layered.given ? segments_of(layered.layers, layered.given->cuts) : segments[k];
       set.tasks.push_back({.part = {.period = task.period, .deadline = task.deadline, .cost = sum_of(own)},
-                           .device_class = express,
+                           .device_class = top_class,
                            .run = longest_run(own, set_.launch_ahead),
                            .last = own.back()});
     }
@@ -200,16 +200,16 @@ class Cutter {
   const LayeredSet& set_;
   Order order_;
   Nanos longest_;
-  std::vector<std::size_t> urgency_; // indices of tasks, express ones first
-  std::size_t express_ = 0;
+  std::vector<std::size_t> urgency_; // indices of tasks, top-class ones first
+  std::size_t top_class_ = 0;
   Nanos allowed_ = 0;
 };
 
 // ---- classes, volumes and the longest run ----
 
-/// Searches for a choice of classes, swap volumes and cuts. The first choices have the most urgent tasks express, and
-/// the others on one level, or on one level each. From the best of these it continues by single changes that reduce
-/// lateness.
+/// Searches for a choice of classes, swap volumes and cuts. The first choices have the most urgent tasks of the top
+/// class, and the others on one level, or on one level each. From the best of these it continues by single changes that
+/// reduce lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -233,7 +233,7 @@ class Search {
   }
 
  private:
-  static constexpr std::size_t max_express_counts = 12;
+  static constexpr std::size_t max_top_class_counts = 12;
   static constexpr std::uint32_t max_volumes = 16;
   static constexpr std::size_t max_starts = 5;
 
@@ -254,7 +254,7 @@ class Search {
   /// Returns the first choices, each with its best volumes. Stops as soon as one is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
-    for (const std::size_t count : express_counts()) {
+    for (const std::size_t count : top_class_counts()) {
       const std::vector<unsigned> classes = classes_with(count);
       Choice best;
       for (const Volumes& volumes : volumes_with(classes)) {
@@ -279,9 +279,9 @@ class Search {
     }
   }
 
-  /// Returns the numbers of most urgent tasks that are made express in the first choices. The first number counts the
-  /// tasks that the longest job of the set would make late.
-  [[nodiscard]] std::vector<std::size_t> express_counts() const {
+  /// Returns the numbers of most urgent tasks that are made of the top class in the first choices. The first number
+  /// counts the tasks that the longest job of the set would make late.
+  [[nodiscard]] std::vector<std::size_t> top_class_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
     const auto late = static_cast<std::ptrdiff_t>(std::ranges::count_if(by_urgency_, [&](std::size_t i) {
@@ -291,15 +291,15 @@ class Search {
     std::iota(counts.begin(), counts.end(), std::size_t{0});
     std::ranges::stable_sort(counts, {},
                              [&](std::size_t count) { return std::abs(static_cast<std::ptrdiff_t>(count) - late); });
-    counts.resize(std::min(counts.size(), max_express_counts));
+    counts.resize(std::min(counts.size(), max_top_class_counts));
     return counts;
   }
 
-  [[nodiscard]] std::vector<unsigned> classes_with(std::size_t express_count) const {
+  [[nodiscard]] std::vector<unsigned> classes_with(std::size_t top_class_count) const {
     std::vector<unsigned> classes(set_.tasks.size(), first_level);
     for (std::size_t k = 0; k < by_urgency_.size(); ++k) {
       const std::size_t task = by_urgency_[k];
-      if (k < express_count && set_.device.tasks[task].least == 0) classes[task] = express;
+      if (k < top_class_count && set_.device.tasks[task].least == 0) classes[task] = top_class;
       else if (levels_ == Levels::any) classes[task] = first_level + static_cast<unsigned>(k);
     }
     for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = set_.tasks[i].device_class.value_or(classes[i]);
@@ -311,12 +311,12 @@ class Search {
   [[nodiscard]] std::vector<unsigned> tidy(std::vector<unsigned> classes) const {
     std::vector<unsigned> levels;
     for (const std::size_t i : by_urgency_)
-      if (classes[i] != express) levels.push_back(classes[i]);
+      if (classes[i] != top_class) levels.push_back(classes[i]);
     std::ranges::sort(levels);
     levels.erase(std::ranges::unique(levels).begin(), levels.end());
     if (!given_)
       for (const std::size_t i : by_urgency_)
-        if (classes[i] != express)
+        if (classes[i] != top_class)
           classes[i] =
               first_level + static_cast<unsigned>(std::ranges::lower_bound(levels, classes[i]) - levels.begin());
     unsigned last = first_level;
@@ -352,7 +352,7 @@ class Search {
     const auto add = [&](std::size_t i) {
       const DeviceTask& task = set_.device.tasks[i];
       const std::uint32_t most = std::min(bound, constants_alone ? std::min(task.most, task.constants) : task.most);
-      if (classes[i] == express || most <= volumes[i]) return;
+      if (classes[i] == top_class || most <= volumes[i]) return;
       const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(missing, most - volumes[i]));
       volumes[i] += more;
       missing -= more;
@@ -388,9 +388,9 @@ class Search {
   }
 
   [[nodiscard]] const std::optional<std::vector<Segmentation>>& cuts_of(const Choice& choice) {
-    std::vector<bool> is_express;
-    for (const unsigned each : choice.classes) is_express.push_back(each == express);
-    const auto [found, is_new] = cuts_.try_emplace({std::move(is_express), choice.longest_run});
+    std::vector<bool> is_top_class;
+    for (const unsigned each : choice.classes) is_top_class.push_back(each == top_class);
+    const auto [found, is_new] = cuts_.try_emplace({std::move(is_top_class), choice.longest_run});
     if (is_new) found->second = Cutter(set_, order_, choice.classes, choice.longest_run).cut();
     return found->second;
   }
@@ -408,7 +408,7 @@ class Search {
     for (const std::size_t i : by_urgency_) {
       if (set_.tasks[i].device_class) continue;
       const unsigned last = std::ranges::max(at_.classes);
-      for (unsigned to = at_.volumes[i] == 0 ? express : first_level; to <= last; ++to)
+      for (unsigned to = at_.volumes[i] == 0 ? top_class : first_level; to <= last; ++to)
         if (to != at_.classes[i] && goes_to(with_class(i, to))) return true;
       if (levels_ == Levels::one || given_) continue;
       for (unsigned at = first_level; at <= last + 1; ++at)
@@ -452,7 +452,7 @@ class Search {
     Choice choice = at_;
     if (from < none) chunks = std::min(chunks, choice.volumes[from] - set_.device.tasks[from].least);
     if (to < none)
-      chunks = std::min(chunks, choice.classes[to] == express ? 0 : set_.device.tasks[to].most - choice.volumes[to]);
+      chunks = std::min(chunks, choice.classes[to] == top_class ? 0 : set_.device.tasks[to].most - choice.volumes[to]);
     if (chunks == 0) return false;
     if (from < none) choice.volumes[from] -= chunks;
     if (to < none) choice.volumes[to] += chunks;
@@ -462,7 +462,7 @@ class Search {
   [[nodiscard]] bool shorten_runs() {
     Nanos run = 0;
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
-      if (at_.classes[i] == express) continue;
+      if (at_.classes[i] == top_class) continue;
       const auto& cuts = *cuts_of(at_);
       run = std::max(run, longest_run(segments_of(set_.tasks[i].layers, cuts[i].cuts), set_.launch_ahead));
     }
@@ -477,7 +477,7 @@ class Search {
   std::vector<std::size_t> by_urgency_; // real-time tasks by deadline; under static priority in the order of the set
   bool given_ = false;                  // the user gives the class of some task
   std::size_t left_ = 0;                // how many more choices may be examined
-  /// The cuts, by the set of express tasks and the longest run.
+  /// The cuts, by the set of top-class tasks and the longest run.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness by choice
   Choice at_;

@@ -1,11 +1,11 @@
 // Searches for a way in which tasks share a device whose jobs are cut into segments. It chooses each task's class
-// (express, or a level), the cuts of its jobs, and the number of its chunks that are swapped. Express jobs take the
-// device at the next end of a segment; levels preempt lower levels (segmented_tests.hpp). Set-up only: allocates.
+// (the top class, or a level), the cuts of its jobs, and the number of its chunks that are swapped. Top-class jobs take
+// the device at the next end of a segment; levels preempt lower levels (segmented_tests.hpp). Set-up only: allocates.
 //
 // The search is a heuristic, and no promise relies on it: the tests (segmented_tests.hpp) examine its choice. It starts
-// with the most urgent tasks express and the others on one level, or on one level each. As few chunks are swapped as
-// fit. Then it hill-climbs by single changes that reduce lateness: a task's class, chunks of a task, the longest run of
-// segments.
+// with the most urgent tasks of the top class and the others on one level, or on one level each. As few chunks are
+// swapped as fit. Then it hill-climbs by single changes that reduce lateness: a task's class, chunks of a task, the
+// longest run of segments.
 #pragma once
 
 #include <rtexec/memory.hpp>
@@ -26,7 +26,7 @@ namespace rtexec::policies {
 /// The layers of a task of the set, and the user's choices for cutting it.
 struct LayeredTask {
   Layers layers;                        // their times add up to DeviceTask::execution; a single layer is not cut
-  std::optional<unsigned> device_class; // the class that the user gives; 0: express
+  std::optional<unsigned> device_class; // the class that the user gives; 0: the top class
   std::optional<Segmentation> given;    // cuts that the user gives; absent: as few as other tasks need
   /// By layer: the range of constant chunks that it reads, in ascending order; empty: the task cannot stream
   std::vector<SlotRange> reads{};
@@ -70,7 +70,7 @@ struct PreemptionVerdict {
 /// Examines one choice and returns its verdict.
 [[nodiscard]] PreemptionVerdict test_preemption(const LayeredSet& set, Order order, Preemption preemption);
 
-/// The numbers of levels that a search tries: one for all tasks that are not express, or any number.
+/// The numbers of levels that a search tries: one for all tasks that are not of the top class, or any number.
 enum class Levels { one, any };
 
 /// Returns the first choice that is proved, or the one that comes closest. Returns nullopt if no volumes fit or no cuts

@@ -7,7 +7,7 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr unsigned express = 0;
+constexpr unsigned top_class = 0;
 
 } // namespace
 
@@ -29,7 +29,7 @@ SegmentedAnalysis::SegmentedAnalysis(SegmentedSet set) : set_(std::move(set)) {
 
 Nanos SegmentedAnalysis::hold(std::size_t task, unsigned device_class) const {
   const auto& [part, own_class, run, last, restore] = set_.tasks[task];
-  if (own_class == express) return part.cost;
+  if (own_class == top_class) return part.cost;
   const Below& below = below_[own_class];
   return bounded(Wide{part.cost} + part.load + below.run + below.flight + Wide{restore} * (device_class - own_class));
 }
@@ -55,7 +55,7 @@ DemandAnalysis SegmentedAnalysis::demand() const {
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
       if (set_.tasks[i].device_class != each) continue;
       parts.push_back(set_.tasks[i].part);
-      if (each == express) parts.back().blocking = set_.tasks[i].run;
+      if (each == top_class) parts.back().blocking = set_.tasks[i].run;
       index.push_back(i);
     }
     if (parts.empty()) continue;
@@ -73,16 +73,16 @@ DemandAnalysis SegmentedAnalysis::demand() const {
 // ---- static priority ----
 
 DeviceResponse SegmentedAnalysis::response(std::size_t task) const {
-  return set_.tasks[task].device_class == express ? express_response(task) : level_response(task);
+  return set_.tasks[task].device_class == top_class ? top_class_response(task) : level_response(task);
 }
 
-DeviceResponse SegmentedAnalysis::express_response(std::size_t task) const {
+DeviceResponse SegmentedAnalysis::top_class_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   std::vector<Load> higher;
-  Nanos blocking = below_[express].run;
+  Nanos blocking = below_[top_class].run;
   for (std::size_t j = 0; j < set_.tasks.size(); ++j) {
     const SegmentedTask& other = set_.tasks[j];
-    if (other.device_class != express || j == task) continue;
+    if (other.device_class != top_class || j == task) continue;
     if (j < task) higher.push_back({other.part.period, other.part.cost, other.part.jitter});
     else blocking = std::max(blocking, other.run);
   }

@@ -1,6 +1,6 @@
 // Tests of a device whose jobs are cut into segments and whose tasks are in classes, under the rule `segmented`. Class
-// 0 is express: its jobs swap nothing, and take the device at the next end of a segment, whichever job executes.
-// Classes 1, 2, .. are levels: each follows the rule `pipelined` (loads during executions) on its own, and an
+// 0 is of the top class: its jobs swap nothing, and take the device at the next end of a segment, whichever job
+// executes. Classes 1, 2, .. are levels: each follows the rule `pipelined` (loads during executions) on its own, and an
 // unfinished job of one level stops all lower levels. Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace rtexec::policies {
 /// A task. Its times are those of one job, every charge included.
 struct SegmentedTask {
   DemandTask part{};         // `cost`: all segments; `blocking` is not used; class 0 has no load
-  unsigned device_class = 1; // 0: express; 1, 2, ..: levels, the most urgent first
+  unsigned device_class = 1; // 0: the top class; 1, 2, ..: levels, the most urgent first
   Nanos run = 0;             // the longest run of segments without a boundary at which others may take the device
   Nanos last = 0;            // the last segment
   Nanos restore = 0;         // for each lower level: the time to reload the chunks that its load evicts; 0: no load
@@ -45,7 +45,7 @@ class SegmentedAnalysis {
 
  private:
   [[nodiscard]] Surroundings surroundings(unsigned device_class) const;
-  [[nodiscard]] DeviceResponse express_response(std::size_t task) const;
+  [[nodiscard]] DeviceResponse top_class_response(std::size_t task) const;
   [[nodiscard]] DeviceResponse level_response(std::size_t task) const;
 
   SegmentedSet set_;

@@ -162,7 +162,7 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
 }
 
 /// The numbers of physical chunks that all tasks need.
-struct Need {
+struct SlotDemand {
   std::uint32_t kept = 0;    // the sum of the tasks' own chunks: constants (or stream ring), state, fixed and carry
   std::uint32_t scratch = 0; // shared by all tasks
 };
@@ -179,20 +179,20 @@ std::uint32_t shared_scratch(const Plan& plan) {
 }
 
 /// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. Of the jobs of one level,
-/// only one at a time is between two segments, so its tasks share. Express jobs may all be, so theirs add up.
+/// only one at a time is between two segments, so its tasks share. Top-class jobs may all be, so theirs add up.
 std::uint32_t shared_carry(const Plan& plan) {
-  std::uint32_t express = 0;
+  std::uint32_t top_class = 0;
   std::map<std::uint32_t, std::uint32_t> levels;
   for (const PlannedTask& task : plan.tasks) {
-    if (task.device_class == 0) express += task.arena.carry;
+    if (task.device_class == 0) top_class += task.arena.carry;
     else levels[task.device_class] = std::max(levels[task.device_class], task.arena.carry);
   }
-  for (const auto& [level, most] : levels) express += most;
-  return express;
+  for (const auto& [level, most] : levels) top_class += most;
+  return top_class;
 }
 
-Need need_of(const Plan& plan) {
-  Need need{.kept = shared_carry(plan), .scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
+SlotDemand need_of(const Plan& plan) {
+  SlotDemand need{.kept = shared_carry(plan), .scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
   for (const PlannedTask& task : plan.tasks)
     need.kept +=
         task.arena.slots() - task.streamed_away() - task.arena.carry - (plan.shared_scratch ? task.arena.scratch : 0);
@@ -216,7 +216,7 @@ void plan_buffers(Plan& plan, const ResolvedSet& set, std::span<const MemoryDema
 }
 
 /// Returns the parts of the demand as text: "constants, state and fixed 4 MiB, shared scratch 2 MiB, buffers 1 MiB".
-std::string parts_of(const Plan& plan, const Need& need) {
+std::string parts_of(const Plan& plan, const SlotDemand& need) {
   std::string text = "constants, state and fixed " + to_string(plan.chunk * need.kept) + ", shared scratch " +
                      to_string(plan.chunk * need.scratch);
   if (plan.outside > Bytes{0}) text += ", buffers of workloads " + to_string(plan.outside);
@@ -287,7 +287,7 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   if (const auto laid = plan_arenas(plan, set, memory); !laid) return Unexpected(laid.error());
 
   plan_co_running(plan, set.tasks);
-  const Need need = need_of(plan);
+  const SlotDemand need = need_of(plan);
   plan_buffers(plan, set, memory);
   plan.scratch_chunks = plan.shared_scratch ? need.scratch : 0;
   plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch) + plan.outside.count);

@@ -207,8 +207,8 @@ void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept
 bool DeviceScheduler::is_next_again() const noexcept {
   if (state_.running_end != Placed::End::execution) return false;
   const std::uint32_t own = tasks_[state_.running->task].device_class;
-  const auto& express = state_.levels.front().waiting;
-  if (own == 0) return express.empty() || more_urgent(running_entry(), express.front());
+  const auto& top_class = state_.levels.front().waiting;
+  if (own == 0) return top_class.empty() || more_urgent(running_entry(), top_class.front());
   return std::ranges::all_of(std::span(state_.levels).first(own), &Level::empty);
 }
 
@@ -365,8 +365,8 @@ void DeviceScheduler::settle_levels() noexcept {
     stage_head(level);
     if (first == nullptr && !level.empty()) first = &level;
   }
-  Level& express = state_.levels.front();
-  if (!state_.running && !express.waiting.empty()) start(take(express));
+  Level& top_class = state_.levels.front();
+  if (!state_.running && !top_class.waiting.empty()) start(take(top_class));
   if (!state_.running && first != nullptr) execute_next_of(*first);
   if (in_flight_ == 0) return;
   if (state_.running && tasks_[state_.running->task].device_class > 0) {

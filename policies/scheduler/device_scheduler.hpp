@@ -18,8 +18,8 @@
 //   that never swaps bypasses a less urgent staged job.
 //   With classes, each class 1, 2, .. is a level that follows this rule on its own. Only the most urgent level with an
 //   unfinished job begins segments and transfers; the levels below it are frozen, and it may take their frames. A job
-//   that was preempted between two segments gets its chunks back before it continues. Express jobs, those of class 0,
-//   never swap, and precede all others at every end of a segment. Transfers continue while express jobs execute. Only
+//   that was preempted between two segments gets its chunks back before it continues. Top-class jobs, those of class 0,
+//   never swap, and precede all others at every end of a segment. Transfers continue while top-class jobs execute. Only
 //   the next `launch_ahead` segments of the executing job are submitted to the device before their predecessors have
 //   ended.
 //   A streaming job (policies/proofs/streaming.md) loads its constants while it executes, through a ring of frames. It
@@ -154,7 +154,7 @@ class DeviceScheduler {
     std::uint32_t launched = 0;  // the number of its segments submitted to the device
     std::optional<JobId> beside; // a job that was started with `running`; either may end first
     bool beside_withdrawn = false;
-    std::vector<Level> levels;            // by class; the queue of class 0 also holds express jobs that have begun
+    std::vector<Level> levels;            // by class; the queue of class 0 also holds top-class jobs that have begun
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // frames
     std::uint32_t loading = 0;            // the numbers of transfers in flight, by direction
@@ -186,7 +186,7 @@ class DeviceScheduler {
   /// Replaces `task` by the one that `with` describes. Slots that both the old and the new task have keep their frames;
   /// the frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal with the
   /// task's number in these cases: a job of the task is outstanding; one of its chunks moves and the number of slots
-  /// would change; it would have more slots than there is room for, or than frames; it is an express task and would
+  /// would change; it would have more slots than there is room for, or than frames; it is a top-class task and would
   /// have slots; it streams; or tasks co-run.
   /// An exchange to 0 slots clears the task's history: victims are then chosen as if the former task had never existed.
   /// The numbers of the task's jobs continue, so that none is used twice. Transfers in flight for other jobs end as

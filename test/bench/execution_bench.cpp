@@ -157,7 +157,7 @@ class Bench {
   Result<Sample> execute() {
     Sample sample;
     const auto ran = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
-      device_->begin_execution(hal::Company::alone);
+      device_->begin_execution(hal::Concurrency::alone);
       const Instant begin = hal::now();
       const Status done = network_->run();
       sample.passed = hal::now() - begin;

@@ -89,7 +89,7 @@ bool await(pid_t child, Duration at_most) {
 }
 
 json run(const Section& section, const Context& context) {
-  constexpr Duration patience = std::chrono::seconds(200);
+  constexpr Duration timeout = std::chrono::seconds(200);
   std::FILE* const result = std::tmpfile();
   if (!result) return {{"error", std::string("no temporary file: ") + std::strerror(errno)}};
   std::fflush(nullptr);
@@ -97,7 +97,7 @@ json run(const Section& section, const Context& context) {
   if (child == 0) work(section, context, result);
   json found = {{"error", "fork failed"}};
   if (child > 0) {
-    const bool ended = await(child, patience);
+    const bool ended = await(child, timeout);
     std::rewind(result);
     found = json::parse(result, nullptr, false);
     if (found.is_discarded()) {

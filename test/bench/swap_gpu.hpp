@@ -284,11 +284,11 @@ class Neighbour {
 
   /// Starts the process, and returns when its kernels run.
   Result<> start() {
-    constexpr int patience_ms = 30'000;
+    constexpr int timeout_ms = 30'000;
     std::array<char, 512> text{};
     if (write(go_[1], "g", 1) != 1) return fail(Errc::refused, "the other process has ended");
     pollfd end{answer_[0], POLLIN, 0};
-    if (poll(&end, 1, patience_ms) != 1) return fail(Errc::refused, "the other process does not answer");
+    if (poll(&end, 1, timeout_ms) != 1) return fail(Errc::refused, "the other process does not answer");
     const auto length = read(answer_[0], text.data(), text.size() - 1);
     if (length == 1 && text[0] == '+') return {};
     return fail(Errc::refused, "the other process: " + std::string(text.data()));

@@ -38,7 +38,7 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->context_switch, 10us);
   EXPECT_EQ(board->dispatch, 60us);
   EXPECT_EQ(board->release_latency, 100us);
-  EXPECT_EQ(board->hold_up, 0us) << "its machine does not stop, where nothing is said of it";
+  EXPECT_EQ(board->platform_stall, 0us) << "its machine does not stop, where nothing is said of it";
   EXPECT_FALSE(board->unified_memory);
   EXPECT_TRUE(board->memory_costs.known()) << "which it emulates";
   EXPECT_TRUE(board->memory_costs.unified) << "a host device has one memory";
@@ -214,6 +214,29 @@ TEST(BoardFile, HoldsItsOptionalCores) {
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->compute_core, 3u);
   EXPECT_EQ(board->service_core, 0u);
+}
+
+/// Returns the text of a minimal board with these lines added.
+std::string minimal_board(const std::string& lines) {
+  return "name = \"mine\"\ndevice = \"host\"\ncapacity = \"4MiB\"\nchunk = \"1MiB\"\nmemory_policies = [\"D\"]\n"
+         "context_switch = \"5us\"\ndispatch = \"5us\"\nrelease_latency = \"5us\"\n" +
+         lines;
+}
+
+TEST(BoardFile, ReadsOldNameOfKeyWithWarning) {
+  const auto board = parse_board(minimal_board("hold_up = \"2ms\"\n"), "mine.toml");
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_EQ(board->platform_stall, std::chrono::milliseconds(2));
+  EXPECT_THAT(board->warnings, testing::ElementsAre("mine.toml:9:11: warning: hold_up: its name is now platform_stall; "
+                                                    "the next release refuses the old name"));
+}
+
+TEST(BoardFile, RefusesOldAndNewNameOfOneKey) {
+  const auto board = parse_board(minimal_board("hold_up = \"2ms\"\nplatform_stall = \"2ms\"\n"), "mine.toml");
+  ASSERT_FALSE(board);
+  EXPECT_EQ(board.error().what,
+            "mine.toml:9:1: error: hold_up: it is the old name of platform_stall, which is given too: "
+            "remove it");
 }
 
 } // namespace

@@ -40,7 +40,8 @@ std::string other_facts(const Board& board) {
         << '|' << board.ordinal << '|' << board.copy_engines << '|' << board.unified_memory << '|'
         << board.memory_policies.size() << '|' << board.compute_core.value_or(9999) << '|'
         << board.service_core.value_or(9999) << '|' << to_string(board.context_switch) << '|'
-        << to_string(board.dispatch) << '|' << to_string(board.release_latency) << '|' << to_string(board.hold_up);
+        << to_string(board.dispatch) << '|' << to_string(board.release_latency) << '|'
+        << to_string(board.platform_stall);
   return facts.str();
 }
 
@@ -312,7 +313,7 @@ class RandomText {
         "context_switch = " + quoted("1us"),
         "dispatch = " + quoted("2us"),
         "release_latency = " + quoted("3us"),
-        "hold_up = " + quoted("4us"),
+        "platform_stall = " + quoted("4us"),
     };
     std::ranges::shuffle(statements, random_);
     std::string text = any({"", "", "\xEF\xBB\xBF"});

@@ -78,5 +78,13 @@ TEST(DaemonSettings, RefusesRulesThatFitNobody) {
     EXPECT_TRUE(parsed(right)) << right;
 }
 
+TEST(DaemonSettings, ReadsOldNameOfKeyWithWarning) {
+  const auto settings = parsed("board = \"h200\"\n[daemon]\npatience = \"2s\"\n");
+  ASSERT_TRUE(settings) << settings.error().what;
+  EXPECT_EQ(settings->daemon.command_timeout, 2s);
+  EXPECT_THAT(settings->warnings,
+              testing::ElementsAre(HasSubstr(":3:1: warning: patience: its name is now command_timeout")));
+}
+
 } // namespace
 } // namespace rtexec::config

@@ -410,5 +410,17 @@ TEST(Spellings, AreThereForEveryValue) {
   EXPECT_EQ(spelling(static_cast<Order>(99)), "?");
 }
 
+TEST(TaskSetFile, ReadsOldNameOfTopClassWithWarning) {
+  const auto set = parse_task_set(
+      "[[task]]\nname = \"a\"\nworkload = \"synthetic\"\nperiod = \"9ms\"\nwcet = \"1ms\"\nfootprint = \"1MiB\"\n"
+      "level = \"express\"\n",
+      "set.toml");
+  ASSERT_TRUE(set) << set.error().what;
+  EXPECT_EQ(set->tasks[0].device_class, 0u);
+  EXPECT_THAT(set->warnings,
+              testing::ElementsAre("set.toml:7:9: warning: level = \"express\": its name is now \"top\"; the next "
+                                   "release refuses the old name"));
+}
+
 } // namespace
 } // namespace rtexec

@@ -94,7 +94,7 @@ def bounds_without_reserves(rtexec, arguments, wcets, plan):
     """By task, in ns: those of `plan`, were there no margins and no stops of the machine."""
     board = pathlib.Path(arguments.board)
     text = (board if board.exists() else rtexec_command.ROOT / f"boards/{board}.toml").read_text()
-    write(arguments, "never-stops.toml", re.sub(r'(?m)^hold_up = .*$', 'hold_up = "0ns"', text))
+    write(arguments, "never-stops.toml", re.sub(r'(?m)^platform_stall = .*$', 'platform_stall = "0ns"', text))
     write(arguments, "observed.profile.toml", without_reserves((arguments.output / "mixed.profile.toml").read_text()))
     head = header(arguments, plan["launch_ahead"], "observed.profile.toml", "./never-stops.toml")
     file = write(arguments, "observed.toml", set_of(arguments, wcets, head, [planned["segments"] for planned in plan["tasks"][1:]]))

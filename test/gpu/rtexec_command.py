@@ -81,11 +81,11 @@ def finished(words, limit):
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except OSError as error:
         return 127, f"{words[0]}: {error.strerror}"
-    for sent, patience in ((None, limit), (signal.SIGTERM, 20), (signal.SIGKILL, None)):
+    for sent, timeout in ((None, limit), (signal.SIGTERM, 20), (signal.SIGKILL, None)):
         if sent:
             process.send_signal(sent)  # swap-bench passes it on, and takes rtexec with it
         try:
-            text = process.communicate(timeout=patience)[0]
+            text = process.communicate(timeout=timeout)[0]
             return (124, f"ended after {limit:.0f} s\n{text}") if sent else (process.returncode, text)
         except subprocess.TimeoutExpired:
             pass

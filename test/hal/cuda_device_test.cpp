@@ -114,14 +114,15 @@ TEST(CudaDevice, TheComputeStreamHasTheGreatestPriority) {
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_in)), 0);
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_out)), 0);
   ASSERT_TRUE(device->start_beside());
-  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::beside)), -5) << "neither of two jobs waits for the other";
+  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::secondary_compute)), -5)
+      << "neither of two jobs waits for the other";
 }
 
 TEST(CudaDevice, TheSecondComputeEngineHasNoStreamBeforeItIsStarted) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   const auto before = driver.objects();
-  EXPECT_EQ(device->stream(EngineKind::beside), nullptr);
+  EXPECT_EQ(device->stream(EngineKind::secondary_compute), nullptr);
   ASSERT_TRUE(device->start_beside());
   EXPECT_EQ(driver.objects().streams, before.streams + 1);
 }
@@ -603,7 +604,7 @@ TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
     Duration passed{}, executed{};
     EXPECT_TRUE(on_engine(storing.device->engine(EngineKind::compute), [&]() noexcept -> Status {
       for (int job = 0; job < 2; ++job) { // the second job is not affected by the first
-        storing.device->begin_execution(Company::alone);
+        storing.device->begin_execution(Concurrency::alone);
         const Instant begin = now();
         for (int graph = 0; graph < 2; ++graph)
           if (const Status ran = storing.device->run(storing.graph); !ran) return ran;
@@ -626,7 +627,7 @@ TEST(CudaGraphs, WorkGoesToTheStreamOfTheComputeEngineOnWhoseThreadItIsLaunched)
   Storing storing;
   CudaDevice& device = *storing.device;
   ASSERT_TRUE(device.start_beside());
-  for (const auto kind : {EngineKind::compute, EngineKind::beside}) {
+  for (const auto kind : {EngineKind::compute, EngineKind::secondary_compute}) {
     bool own = false;
     EXPECT_TRUE(on_engine(device.engine(kind), [&]() noexcept -> Status {
       own = device.compute_engine() == kind && device.stream() == device.stream(kind);
@@ -909,7 +910,7 @@ Result<> live() {
   TRY(graph);
   TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
   TRY(device.start_beside());
-  TRY(typed(on_engine(device.engine(EngineKind::beside), [&]() noexcept { return device.run(*graph); })));
+  TRY(typed(on_engine(device.engine(EngineKind::secondary_compute), [&]() noexcept { return device.run(*graph); })));
   TRY(typed(device.unmap(*range, 0)));
   TRY(device.release(*range));
   for (const Buffer& each : buffers) TRY(device.free(each));

@@ -320,7 +320,8 @@ TYPED_TEST_P(DeviceRules, EnginesAreThreeOrFourAndWorkAtOnce) {
   };
   meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out});
   EXPECT_EQ(held().threads, threads_before) << "the second compute engine has no thread before it is started";
-  if (this->start_beside()) meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out, EngineKind::beside});
+  if (this->start_beside())
+    meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out, EngineKind::secondary_compute});
 }
 
 TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) {
@@ -329,7 +330,7 @@ TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) 
   const auto chunks = this->create(1);
   const Contents contents = this->pattern(3);
   Contents back(this->chunk.count);
-  auto& engine = this->device->engine(EngineKind::beside);
+  auto& engine = this->device->engine(EngineKind::secondary_compute);
   EXPECT_TRUE(on_engine(engine, [&]() noexcept -> Status {
     std::byte* const at = this->device->window(chunks[0]);
     if (auto copied = this->device->copy(at, contents.data(), this->chunk); !copied) return copied;
@@ -339,7 +340,8 @@ TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) 
   EXPECT_EQ(back, contents);
   if (!this->device->capabilities().digest) return;
   const auto at = this->device->window(chunks[0]);
-  EXPECT_EQ(this->digest(at, this->chunk, EngineKind::beside), this->digest(at, this->chunk, EngineKind::compute));
+  EXPECT_EQ(this->digest(at, this->chunk, EngineKind::secondary_compute),
+            this->digest(at, this->chunk, EngineKind::compute));
 }
 
 TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
@@ -369,7 +371,7 @@ TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
   ASSERT_TRUE(submit(EngineKind::compute, first, [](void* context) noexcept -> Status {
     auto& mine = *static_cast<Part*>(context);
     const Instant begin = now();
-    mine.device.begin_execution(Company::accompanied);
+    mine.device.begin_execution(Concurrency::concurrent);
     sleep_until(begin + std::chrono::milliseconds(20));
     mine.tell(mine.begun);
     mine.await(mine.partner->ended);
@@ -378,11 +380,11 @@ TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
     mine.tell(mine.ended);
     return {};
   }));
-  ASSERT_TRUE(submit(EngineKind::beside, second, [](void* context) noexcept -> Status {
+  ASSERT_TRUE(submit(EngineKind::secondary_compute, second, [](void* context) noexcept -> Status {
     auto& mine = *static_cast<Part*>(context);
     mine.await(mine.partner->begun);
     const Instant begin = now();
-    mine.device.begin_execution(Company::accompanied);
+    mine.device.begin_execution(Concurrency::concurrent);
     mine.passed = now() - begin;
     mine.executed = mine.device.executed(mine.passed);
     mine.tell(mine.ended);
@@ -697,7 +699,7 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
   };
   std::array<Digester, engine_kinds> digesters{{{*this->device}, {*this->device}, {*this->device}, {*this->device}}};
   std::vector kinds{EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out};
-  if (this->start_beside()) kinds.push_back(EngineKind::beside);
+  if (this->start_beside()) kinds.push_back(EngineKind::secondary_compute);
   for (const auto kind : kinds) {
     const auto number = static_cast<std::size_t>(kind);
     Digester& mine = digesters[number];

@@ -174,7 +174,7 @@ TEST_F(GpuTest, TellsWhatAGraphTookOnItself) {
   for (int job = 0; job < 20; ++job) {
     Duration passed{}, executed{};
     ASSERT_TRUE(on_engine(copier.device->engine(EngineKind::compute), [&]() noexcept -> Status {
-      copier.device->begin_execution(Company::alone);
+      copier.device->begin_execution(Concurrency::alone);
       const Instant begin = now();
       const Status ran = copier.device->run(*graph);
       passed = now() - begin;

@@ -364,7 +364,7 @@ template <class Function> Execution execute_on(HostDevice& device, unsigned core
   Execution execution;
   static_cast<void>(engine.call([&]() noexcept {
     const Instant begin = now();
-    device.begin_execution(Company::alone);
+    device.begin_execution(Concurrency::alone);
     work();
     execution.passed = now() - begin;
     execution.executed = device.executed(execution.passed);

@@ -12,24 +12,24 @@
 namespace rtexec::test {
 
 struct SegmentedFaults {
-  bool express_below = false;  // express jobs wait for no segment of a level
-  bool express_later = false;  // express jobs do not wait for a segment of a later or less urgent express job
-  bool launch_ahead = false;   // a job yields after every segment, committed or not
-  bool committed_tail = false; // segments that may be committed with the last one count as preemptible
-  bool level_below = false;    // a level waits for no segment below
-  bool flight_below = false;   // a level does not wait for chunks in flight below
-  bool above_due = false;      // jobs above count only if they are due in the interval
-  bool above_jitter = false;   // jobs above have no jitter
-  bool express_above = false;  // express jobs cost the levels nothing
-  bool load_above = false;     // a job above costs no load
-  bool run_above = false;      // a job above does not wait for a segment below
-  bool flight_above = false;   // a job above does not wait for chunks in flight
-  bool restore = false;        // a job above does not make others reload evicted chunks
-  bool restore_once = false;   // only one level reloads
-  bool restore_start = false;  // reloading has no fixed costs
-  bool delay = false;          // every load proceeds as if it had free frames
-  bool staged_load = false;    // the job staged when a busy period begins has finished its load
-  bool running_job = false;    // the job executing when a busy period begins costs nothing
+  bool top_class_below = false; // top-class jobs wait for no segment of a level
+  bool top_class_later = false; // top-class jobs do not wait for a segment of a later or less urgent top-class job
+  bool launch_ahead = false;    // a job yields after every segment, committed or not
+  bool committed_tail = false;  // segments that may be committed with the last one count as preemptible
+  bool level_below = false;     // a level waits for no segment below
+  bool flight_below = false;    // a level does not wait for chunks in flight below
+  bool above_due = false;       // jobs above count only if they are due in the interval
+  bool above_jitter = false;    // jobs above have no jitter
+  bool top_class_above = false; // top-class jobs cost the levels nothing
+  bool load_above = false;      // a job above costs no load
+  bool run_above = false;       // a job above does not wait for a segment below
+  bool flight_above = false;    // a job above does not wait for chunks in flight
+  bool restore = false;         // a job above does not make others reload evicted chunks
+  bool restore_once = false;    // only one level reloads
+  bool restore_start = false;   // reloading has no fixed costs
+  bool delay = false;           // every load proceeds as if it had free frames
+  bool staged_load = false;     // the job staged when a busy period begins has finished its load
+  bool running_job = false;     // the job executing when a busy period begins costs nothing
   // The job executing when a busy period begins is never of a due task, even if several tasks are due.
   bool rests = false;
   bool pairing = false; // every job costs max(C, o)
@@ -154,7 +154,7 @@ class Reference {
   }
   /// Returns w_u.
   [[nodiscard]] Time hold(const Part& u, unsigned level) const {
-    if (u.level == 0) return faults_.express_above ? 0 : u.C;
+    if (u.level == 0) return faults_.top_class_above ? 0 : u.C;
     return u.C + (faults_.load_above ? 0 : u.o) + (faults_.run_above ? 0 : run_below(u.level)) +
            (faults_.flight_above ? 0 : flight_below(u.level)) +
            u.restore * (faults_.restore_once ? 1 : level - u.level);
@@ -214,14 +214,14 @@ class Reference {
   [[nodiscard]] static Time jobs_due(const Part& part, Time L) { return L < part.d ? 0 : (L - part.d) / part.T + 1; }
 
   [[nodiscard]] Time demanded(unsigned level, Time L) const {
-    Time alone = 0, later = level == 0 ? express_blocking() : faults_.level_below ? 0 : run_below(level);
+    Time alone = 0, later = level == 0 ? top_class_blocking() : faults_.level_below ? 0 : run_below(level);
     bool swaps = false;
     for (const std::size_t i : of_level(level)) {
       const Part& part = parts_[i];
       alone += jobs_due(part, L) * part.C;
       if (part.d <= L) swaps = swaps || part.o > 0;
       else if (level > 0) later = std::max(later, part.C);
-      else if (!faults_.express_later) later = std::max(later, part.run);
+      else if (!faults_.top_class_later) later = std::max(later, part.run);
     }
     if (!swaps) return alone + later;
     Time least = never;
@@ -238,7 +238,7 @@ class Reference {
     }
     return least;
   }
-  [[nodiscard]] Time express_blocking() const { return faults_.express_below ? 0 : run_below(0); }
+  [[nodiscard]] Time top_class_blocking() const { return faults_.top_class_below ? 0 : run_below(0); }
   /// Returns the least t with h + A(t) <= t. A result above L means later than L.
   [[nodiscard]] Time done(unsigned level, Time L) const {
     const Time h = demanded(level, L);
@@ -278,7 +278,7 @@ class Reference {
   }
   /// Returns the blocking by tasks that are never due in the interval.
   [[nodiscard]] Time blocked(unsigned level, Time lambda) const {
-    if (level == 0) return express_blocking();
+    if (level == 0) return top_class_blocking();
     if (!loads(level)) return faults_.level_below ? 0 : run_below(level);
     return blocking(
         level, lambda, [](std::size_t) { return false; }, [](std::size_t) { return true; });
@@ -353,9 +353,9 @@ class Reference {
       blocked = blocking(
           own.level, lambda, [&](std::size_t b) { return b > i; }, [&](std::size_t) { return level.size() == 1; });
     else if (own.level == 0) {
-      blocked = express_blocking();
+      blocked = top_class_blocking();
       for (const std::size_t j : level)
-        if (j > i && !faults_.express_later) blocked = std::max(blocked, parts_[j].run);
+        if (j > i && !faults_.top_class_later) blocked = std::max(blocked, parts_[j].run);
     } else {
       blocked = faults_.level_below ? 0 : run_below(own.level);
       for (const std::size_t j : level)

@@ -55,7 +55,7 @@ TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
       ASSERT_TRUE(fits(set.device, preemption.volumes));
       for (std::size_t i = 0; i < set.tasks.size(); ++i) {
         EXPECT_LE(preemption.volumes[i], set.device.tasks[i].most);
-        EXPECT_TRUE(preemption.classes[i] > 0 || preemption.volumes[i] == 0) << "an express task swaps";
+        EXPECT_TRUE(preemption.classes[i] > 0 || preemption.volumes[i] == 0) << "a top-class task swaps";
         ASSERT_LE(preemption.cuts[i].cuts.size() + 1, set.tasks[i].layers.times.size());
       }
       const PreemptionVerdict again = test_preemption(set, order, preemption);

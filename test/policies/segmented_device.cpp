@@ -91,9 +91,9 @@ void CutDevice::begin_segment(int index, Choices& choices) {
 
 /// True if the rule would choose the job again now.
 bool CutDevice::would_go_on(int index) const {
-  const int express = head(0);
-  if (level_of(index) == 0) return express == index;
-  return express == none && active() == level_of(index);
+  const int top_class = head(0);
+  if (level_of(index) == 0) return top_class == index;
+  return top_class == none && active() == level_of(index);
 }
 
 // ---- choice of chunks to load ----

@@ -14,7 +14,7 @@ namespace rtexec::test {
 struct RuleFaults {
   bool back_fill = false;      // a lower level executes while the active one loads
   bool loads_go_on = false;    // the loader serves a lower level while the active one has nothing to load
-  bool whole_jobs = false;     // express jobs wait for the end of a job
+  bool whole_jobs = false;     // top-class jobs wait for the end of a job
   bool displaces = false;      // a more urgent job displaces the staged one
   bool looks_past = false;     // jobs bypass although they do not head their queue
   bool robs_current = false;   // a load evicts the begun job of its own level

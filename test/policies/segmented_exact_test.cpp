@@ -62,14 +62,14 @@ class SegmentedExactSees : public testing::TestWithParam<Error> {};
 INSTANTIATE_TEST_SUITE_P(
     Tests, SegmentedExactSees,
     testing::Values(
-        Error{"express_below", edf, {.express_below = true}}, Error{"express_later", edf, {.express_later = true}},
-        Error{"launch_ahead", edf, {.launch_ahead = true}}, Error{"level_below", edf, {.level_below = true}},
-        Error{"above_due", edf, {.above_due = true}}, Error{"above_jitter", fixed, {.above_jitter = true}},
-        Error{"express_above", edf, {.express_above = true}}, Error{"delay", edf, {.delay = true}},
-        Error{"staged_load", edf, {.staged_load = true}}, Error{"running_job", edf, {.running_job = true}},
-        Error{"pairing", edf, {.pairing = true}}, Error{"closed", fixed, {.closed = true}},
-        Error{"loads_go_on", edf, {}, {.loads_go_on = true}}, Error{"whole_jobs", edf, {}, {.whole_jobs = true}},
-        Error{"commits_always", edf, {}, {.commits_always = true}}),
+        Error{"top_class_below", edf, {.top_class_below = true}},
+        Error{"top_class_later", edf, {.top_class_later = true}}, Error{"launch_ahead", edf, {.launch_ahead = true}},
+        Error{"level_below", edf, {.level_below = true}}, Error{"above_due", edf, {.above_due = true}},
+        Error{"above_jitter", fixed, {.above_jitter = true}}, Error{"top_class_above", edf, {.top_class_above = true}},
+        Error{"delay", edf, {.delay = true}}, Error{"staged_load", edf, {.staged_load = true}},
+        Error{"running_job", edf, {.running_job = true}}, Error{"pairing", edf, {.pairing = true}},
+        Error{"closed", fixed, {.closed = true}}, Error{"loads_go_on", edf, {}, {.loads_go_on = true}},
+        Error{"whole_jobs", edf, {}, {.whole_jobs = true}}, Error{"commits_always", edf, {}, {.commits_always = true}}),
     [](const auto& error) { return std::string(error.param.name); });
 
 TEST_P(SegmentedExactSees, TheError) {

@@ -128,7 +128,7 @@ void SegmentedOracle::ended_segment(Job& job) {
     if (again && !has(Fault::launches_once) && (!job.withdrawn || has(Fault::launches_for_withdrawn))) launch(job);
     return;
   }
-  if (class_of(job) == 0 && has(Fault::express_starts_again)) job.done = 0;
+  if (class_of(job) == 0 && has(Fault::top_class_starts_again)) job.done = 0;
   const bool queue = class_of(job) == 0 || has(Fault::level_is_a_queue);
   job.place = queue ? JobState::waiting : JobState::preempted;
 }
@@ -230,18 +230,18 @@ bool SegmentedOracle::execute() {
 
 /// Returns the next job for the device, if the device were free.
 SegmentedOracle::Job* SegmentedOracle::chosen() const {
-  Job* express = head(0);
-  const bool express_first = !has(Fault::express_after_levels);
-  if (express && has(Fault::express_between_jobs))
+  Job* top_class = head(0);
+  const bool top_class_first = !has(Fault::top_class_after_levels);
+  if (top_class && has(Fault::top_class_between_jobs))
     for (std::uint32_t level = 1; level <= lowest_level(); ++level)
-      if (in_place(level, JobState::preempted)) express = nullptr;
-  if (express && express_first) return express;
+      if (in_place(level, JobState::preempted)) top_class = nullptr;
+  if (top_class && top_class_first) return top_class;
   const auto active = active_level();
-  if (!active) return express;
+  if (!active) return top_class;
   Job* job = chosen_of(*active);
   if (has(Fault::back_fill))
     for (std::uint32_t level = *active + 1; job == nullptr && level <= lowest_level(); ++level) job = chosen_of(level);
-  return job ? job : express;
+  return job ? job : top_class;
 }
 
 SegmentedOracle::Job* SegmentedOracle::chosen_of(std::uint32_t level) const {
@@ -303,7 +303,7 @@ bool SegmentedOracle::stage() {
 /// Applies rule (C): begins one transfer. Returns false if there is none.
 bool SegmentedOracle::move() {
   const Job* device = on_device();
-  if (has(Fault::rests_beside_express) && device && class_of(*device) == 0) return false;
+  if (has(Fault::rests_beside_top_class) && device && class_of(*device) == 0) return false;
   const auto jobs = targets();
   return std::ranges::any_of(jobs, [&](const Job* job) { return move_for(*job); });
 }
@@ -342,7 +342,7 @@ bool SegmentedOracle::move_for(const Job& job) {
     counts_.restores += job.done > 0 && !plan_.tasks[job.id.task].stream;
     counts_.streamed += job.place == JobState::device;
     counts_.streamed_again += job.place == JobState::preempted && plan_.tasks[job.id.task].stream;
-    counts_.beside_express += device && class_of(*device) == 0;
+    counts_.beside_top_class += device && class_of(*device) == 0;
     --chunks.missing, ++chunks.loading, --free_frames_;
     actions_.push_back(copy_in(job.id, {job.id.task, 0, 0}));
     return true;

@@ -18,9 +18,9 @@ namespace rtexec::policies::test {
 enum class Fault {
   none,
   // choice of the executing job
-  express_after_levels,   // express jobs execute only if no level has a job that could execute
-  express_between_jobs,   // a preempted job resumes before express jobs
-  express_starts_again,   // a preempted express job begins with its first segment
+  top_class_after_levels, // top-class jobs execute only if no level has a job that could execute
+  top_class_between_jobs, // a preempted job resumes before top-class jobs
+  top_class_starts_again, // a preempted top-class job begins with its first segment
   lowest_level_first,     // levels in reverse order
   back_fill,              // a lower level executes while the active one loads
   level_is_a_queue,       // a preempted job competes with the waiting jobs of its level
@@ -30,7 +30,7 @@ enum class Fault {
   bypass_from_behind,     // a job bypasses that does not head its queue
   no_bypass,
   less_urgent_bypasses,
-  classes_as_ranks, // the rank decides among express jobs only if deadlines are equal
+  classes_as_ranks, // the rank decides among top-class jobs only if deadlines are equal
   // choice of the staged job
   staged_while_active, // frozen levels stage no job
   stage_is_given_up,   // a staged job is unstaged if a more urgent one waits
@@ -38,7 +38,7 @@ enum class Fault {
   staged_before_preempted, // the staged job's chunks come first
   only_preempted,          // the staged job loads nothing while another one is preempted
   loads_for_frozen,        // frozen levels load too
-  rests_beside_express,    // no chunk moves while an express job executes
+  rests_beside_top_class,  // no chunk moves while a top-class job executes
   two_in_flight,
   saves_too_much, // frames being saved do not count as free
   // choice of the victim
@@ -92,7 +92,7 @@ class SegmentedOracle {
   /// How often each kind of event happened.
   struct Counts {
     std::uint64_t starts = 0, preemptions = 0, resumed = 0, ahead = 0, bypasses = 0;
-    std::uint64_t restores = 0, from_frozen = 0, from_waiting = 0, beside_express = 0;
+    std::uint64_t restores = 0, from_frozen = 0, from_waiting = 0, beside_top_class = 0;
     std::uint64_t dropped_begun = 0, failed_begun = 0, dropped_frozen = 0;
     std::uint64_t streamed = 0, streamed_again = 0;
   };

@@ -39,12 +39,12 @@ Plan random_segmented_plan(Random& random) {
   const std::uint64_t count = 1 + random() % 10, levels = 1 + random() % 3, max_segments = 1 + random() % 5;
   const std::uint64_t most = random() % 2 == 0 ? 8 : 3;
   const bool streams = random() % 2 == 0;
-  const bool edf = random() % 2 == 0, express = random() % 4 > 0, crowded = random() % 2 == 0;
+  const bool edf = random() % 2 == 0, top_class = random() % 4 > 0, crowded = random() % 2 == 0;
   std::vector<SwappingTask> tasks;
   std::vector<std::uint32_t> classes;
   std::uint64_t largest = 0, sum = 0;
   for (unsigned i = 0; i < count; ++i) {
-    classes.push_back(express && random() % 3 == 0 ? 0 : static_cast<std::uint32_t>(1 + random() % levels));
+    classes.push_back(top_class && random() % 3 == 0 ? 0 : static_cast<std::uint32_t>(1 + random() % levels));
     const std::uint64_t swapped = crowded ? most - random() % 2 : random() % (most + 1);
     const std::uint64_t volume = classes.back() == 0 || random() % 4 == 0 ? 0 : swapped;
     largest = std::max(largest, volume);
@@ -220,7 +220,7 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
     seen.restores += counts.restores;
     seen.from_frozen += counts.from_frozen;
     seen.from_waiting += counts.from_waiting;
-    seen.beside_express += counts.beside_express;
+    seen.beside_top_class += counts.beside_top_class;
     seen.dropped_begun += counts.dropped_begun;
     seen.failed_begun += counts.failed_begun;
     seen.dropped_frozen += counts.dropped_frozen;
@@ -230,7 +230,7 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
   // Checks that each kind of event happened often enough.
   EXPECT_GE(std::min({seen.starts, seen.preemptions, seen.resumed, seen.ahead, seen.bypasses, refused}), 1000u);
   EXPECT_GE(std::min(seen.streamed, seen.streamed_again), 1000u);
-  EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_express}), 100u);
+  EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_top_class}), 100u);
   EXPECT_GE(std::min({seen.dropped_begun, seen.failed_begun, seen.dropped_frozen}), 10u);
 }
 

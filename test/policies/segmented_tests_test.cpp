@@ -90,11 +90,12 @@ struct Broken {
 class SegmentedReferenceSees : public testing::TestWithParam<Broken> {};
 INSTANTIATE_TEST_SUITE_P(
     Deliberate, SegmentedReferenceSees,
-    testing::Values(Broken{"express_below", {.express_below = true}}, Broken{"express_later", {.express_later = true}},
+    testing::Values(Broken{"top_class_below", {.top_class_below = true}},
+                    Broken{"top_class_later", {.top_class_later = true}},
                     Broken{"launch_ahead", {.launch_ahead = true}}, Broken{"committed_tail", {.committed_tail = true}},
                     Broken{"level_below", {.level_below = true}}, Broken{"flight_below", {.flight_below = true}},
                     Broken{"above_due", {.above_due = true}}, Broken{"above_jitter", {.above_jitter = true}},
-                    Broken{"express_above", {.express_above = true}}, Broken{"load_above", {.load_above = true}},
+                    Broken{"top_class_above", {.top_class_above = true}}, Broken{"load_above", {.load_above = true}},
                     Broken{"run_above", {.run_above = true}}, Broken{"flight_above", {.flight_above = true}},
                     Broken{"restore", {.restore = true}}, Broken{"restore_once", {.restore_once = true}},
                     Broken{"restore_start", {.restore_start = true}}, Broken{"delay", {.delay = true}},
@@ -174,8 +175,8 @@ TEST_P(SegmentedOrders, OneLevelIsPipelined) {
 
 // ---- values computed by hand ----
 
-/// Returns a task of 2 segments of 3 at level 1 and one of 4 segments of 10 at level 2, which both load, and an express
-/// job of 1.
+/// Returns a task of 2 segments of 3 at level 1 and one of 4 segments of 10 at level 2, which both load, and a
+/// top-class job of 1.
 CutSet by_hand(Order order) {
   return {.tasks = {{.period = 50, .deadline = 50, .device_class = 0, .segments = {1}},
                     {.period = 200, .deadline = 200, .device_class = 1, .chunks = 2, .segments = {3, 3}},
@@ -199,9 +200,9 @@ TEST(Segmented, HoldsByHand) {
 TEST(Segmented, ResponsesByHand) {
   const SegmentedAnalysis analysis(charged(by_hand(Order::static_priority)));
   EXPECT_EQ(analysis.response(0).from_release, 10 + 1);
-  // The segment and the chunk, its load and execution, and express jobs at 0 until its last segment begins.
+  // The segment and the chunk, its load and execution, and top-class jobs at 0 until its last segment begins.
   EXPECT_EQ(analysis.response(1).from_release, 10 + 3 + 7 + 6 + 1);
-  // Alone on its level: its load and execution, one hold, and express jobs at 0 and 50.
+  // Alone on its level: its load and execution, one hold, and top-class jobs at 0 and 50.
   EXPECT_EQ(analysis.response(2).from_release, 10 + 40 + 34 + 2);
 }
 

@@ -1,6 +1,6 @@
-// Tests streams on a simulated device: engines shared with a load, express work between layers, more urgent levels that
-// hold the job and take frames, early ends. No job exceeds a bound, and deliberately wrong bounds are exceeded. Choices
-// of resident chunks are compared with trying all.
+// Tests streams on a simulated device: engines shared with a load, top-class work between layers, more urgent levels
+// that hold the job and take frames, early ends. No job exceeds a bound, and deliberately wrong bounds are exceeded.
+// Choices of resident chunks are compared with trying all.
 #include "policies/segments/streaming.hpp"
 
 #include <gtest/gtest.h>
@@ -53,8 +53,8 @@ struct Situation {
     Nanos at, length;
     std::uint32_t from_ring = 0, from_load = 0; // frames that it takes
   };
-  std::vector<Work> express, holds; // by time
-  bool worst = true;                // everything takes as long as it may
+  std::vector<Work> top_class, holds; // by time
+  bool worst = true;                  // everything takes as long as it may
 
   [[nodiscard]] StreamCosts costs() const {
     const Nanos longest = std::max(engines == 1 ? std::max(in, out) : in, copy);
@@ -86,7 +86,7 @@ Situation situation(Random& random) {
       work.push_back({draw(random, 0, 120), draw(random, 1, 15)});
     std::ranges::sort(work, {}, &Situation::Work::at);
   };
-  arrivals(s.express);
+  arrivals(s.top_class);
   arrivals(s.holds);
   for (Situation::Work& hold : s.holds) {
     hold.from_ring = static_cast<std::uint32_t>(draw(random, 0, s.ring));
@@ -101,7 +101,7 @@ Situation situation(Random& random) {
 struct Outcome {
   Nanos end = 0, loaded = 0; // of the job, and of the load
   // Work that came before these ends:
-  Nanos express = 0, held_job = 0, held_load = 0;
+  Nanos top_class = 0, held_job = 0, held_load = 0;
   Nanos taken_job = 0, taken_load = 0; // frames
   Nanos needed_job = 0;                // of these frames, those with chunks still to be read
   Nanos holds_job = 0, holds_load = 0;
@@ -131,7 +131,7 @@ class Device {
         if (!engine.empty()) next = std::min(next, engine.front().end);
       if (!held_ && hold_ < s_.holds.size()) next = std::min(next, std::max(now_ + 1, s_.holds[hold_].at));
       if (held_) next = std::min(next, std::max(now_ + 1, release_));
-      if (express_ < s_.express.size()) next = std::min(next, std::max(now_ + 1, s_.express[express_].at));
+      if (top_class_ < s_.top_class.size()) next = std::min(next, std::max(now_ + 1, s_.top_class[top_class_].at));
       if (now_ < s_.staged) next = std::min(next, s_.staged);
       now_ = next; // some event is due
     }
@@ -161,7 +161,7 @@ class Device {
   bool finish() {
     if (busy() && busy_until_ <= now_) {
       busy_until_ = -1;
-      if (std::exchange(express_runs_, false)) return true;
+      if (std::exchange(top_class_runs_, false)) return true;
       ++layer_;
       if (ended()) outcome_.end = now_;
       return true;
@@ -281,11 +281,11 @@ class Device {
 
   bool execute() {
     if (busy()) return false;
-    if (express_ < s_.express.size() && s_.express[express_].at <= now_) {
-      const Nanos length = s_.express[express_++].length;
-      if (!ended()) outcome_.express += length;
+    if (top_class_ < s_.top_class.size() && s_.top_class[top_class_].at <= now_) {
+      const Nanos length = s_.top_class[top_class_++].length;
+      if (!ended()) outcome_.top_class += length;
       busy_until_ = now_ + length;
-      express_runs_ = true;
+      top_class_runs_ = true;
       return true;
     }
     if (held_ || ended() || restoring_ > 0) return false;
@@ -305,8 +305,8 @@ class Device {
   std::vector<std::size_t> readers_;
   std::vector<bool> landed_;
   Nanos busy_until_ = -1;
-  std::size_t express_ = 0;
-  bool express_runs_ = false;
+  std::size_t top_class_ = 0;
+  bool top_class_runs_ = false;
   // The load.
   Nanos missing_, free_, leaving_ = 0, in_place_ = 0;
   bool loaded_ = false;
@@ -339,7 +339,7 @@ enum class Mistake {
   one_copy_less,     // S has one copy less
   no_restore,        // no restores of frames that holds took
   restore_of_needed, // restores only of chunks that are still needed
-  no_express,
+  no_top_class,
   no_hold,
   count
 };
@@ -370,7 +370,7 @@ Bounds bounds(const Situation& s, const Outcome& outcome, Mistake mistake) {
   };
   const Nanos load = s.chunks == 0 ? 0 : s.fixed + s.beta() + s.alpha() * s.chunks;
   const bool held = mistake != Mistake::no_hold;
-  return {times.execution + (mistake == Mistake::no_express ? 0 : outcome.express) + (held ? outcome.held_job : 0) +
+  return {times.execution + (mistake == Mistake::no_top_class ? 0 : outcome.top_class) + (held ? outcome.held_job : 0) +
               restores(outcome.taken_job, outcome.needed_job, outcome.holds_job),
           s.staged + load + times.copies + (held ? outcome.held_load : 0) +
               restores(outcome.taken_load, outcome.taken_load, outcome.holds_load)};

@@ -134,12 +134,13 @@ class Rounds {
     const std::int64_t at = now.time_since_epoch().count();
     const bool near = at >= meeting_ - 2 * longest_ && at < meeting_ + shortest_;
     if (!chance(random_, near ? 20 : 3)) return std::nullopt;
-    const std::int64_t length = claim_.hold_up.count();
+    const std::int64_t length = claim_.platform_stall.count();
     std::int64_t begin = at;
     if (chance(random_, 30)) begin = std::max(at, meeting_ - draw(random_, 0, length + 1));
     else if (chance(random_, 30)) begin += draw(random_, 0, shortest_);
     next_stop_ = Instant{Duration(begin)} + claim_.between;
-    simulator::MachineStop stop{.begin = Instant{Duration(begin)}, .length = portion(claim_.hold_up, 15), .cores = {}};
+    simulator::MachineStop stop{
+        .begin = Instant{Duration(begin)}, .length = portion(claim_.platform_stall, 15), .cores = {}};
     if (chance(random_, 50)) return stop;
     stop.cores = [mask = random_()](unsigned core) { return (mask >> core % 64 & 1) != 0; };
     stop.device = chance(random_, 60);
@@ -315,8 +316,8 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   options.horizon = last - Instant{};
   options.release = [&](std::uint32_t task, Instant earliest) { return rounds.release(task, earliest); };
   if (claim.release_latency > Duration(0)) options.release_latency = [&](policies::JobId) { return rounds.latency(); };
-  if (claim.hold_up > Duration(0)) options.stop = [&](Instant now) { return rounds.stop(now); };
-  options.neighbours = claim.neighbours;
+  if (claim.platform_stall > Duration(0)) options.stop = [&](Instant now) { return rounds.stop(now); };
+  options.interference = claim.interference;
   options.regulated = rounds.regulated();
   if (rounds.executions())
     options.execution = [&](policies::JobId job, Part part) { return rounds.execution(job, part); };

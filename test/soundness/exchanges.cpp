@@ -85,7 +85,7 @@ struct Engine {
   Instant ends{};
 };
 
-class World final : public daemon::Outlet {
+class World final : public daemon::ClientSink {
  public:
   World(const ExchangeWay& way, Mistake mistake, Random& random, const std::function<void(const std::string&)>& tell)
       : random_(random),
@@ -129,7 +129,7 @@ class World final : public daemon::Outlet {
     return result_;
   }
 
-  // ---- outlet: consequences happen after the call, at the same time ----
+  // ---- sink: consequences happen after the call, at the same time ----
 
   void command(std::uint32_t place, const protocol::Entry& entry) noexcept override {
     if (entry.kind == static_cast<std::uint16_t>(EntryKind::hurry) || seats_[place].dying) return;

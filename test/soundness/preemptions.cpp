@@ -66,7 +66,7 @@ std::vector<unsigned> random_classes(Random& random, JitteredSet& set) {
   return classes;
 }
 
-/// Draws swap volumes for tasks with levels. Express tasks swap nothing.
+/// Draws swap volumes for tasks with levels. Top-class tasks swap nothing.
 void swap_levels(Random& random, JitteredSet& set, Preemption& preemption) {
   std::uint32_t all = 0, largest = 0;
   for (std::size_t i = 0; i < preemption.classes.size(); ++i) {
@@ -291,12 +291,12 @@ std::vector<Subject> divided_tests() {
 std::vector<Subject> broken_divided_tests() {
   constexpr Order edf = Order::edf, fixed = Order::static_priority;
   return {
-      broken_division("express jobs wait for no level", edf, 1, {.express_below = true}),
-      broken_division("express jobs wait for none due later", edf, 2, {.express_later = true}),
+      broken_division("top-class jobs wait for no level", edf, 1, {.top_class_below = true}),
+      broken_division("top-class jobs wait for none due later", edf, 2, {.top_class_later = true}),
       broken_division("launch-ahead is free", edf, 1, {.launch_ahead = true}),
       broken_division("levels wait for no segment below", edf, 2, {.level_below = true}),
-      broken_division("express jobs that are due", edf, 1, {.above_due = true}),
-      broken_division("express jobs are free", fixed, 1, {.express_above = true}),
+      broken_division("top-class jobs that are due", edf, 1, {.above_due = true}),
+      broken_division("top-class jobs are free", fixed, 1, {.top_class_above = true}),
       broken_division("loads above are free", edf, 2, {.load_above = true}),
       broken_division("restores are free", edf, 1, {.restore = true}),
       broken_division("room for every load", edf, 1, {.delay = true}),

@@ -238,7 +238,7 @@ void reserve(Random& random, WholeSet& set) {
 }
 
 /// Draws a stall, from a short one to one longer than a device part.
-Duration random_hold_up(Random& random, const WholeSet& set) {
+Duration random_platform_stall(Random& random, const WholeSet& set) {
   Duration longest{1};
   for (const Task& task : set.tasks.tasks) longest = std::max(longest, task.wcet->device);
   return Duration(draw(random, 1, std::max<std::int64_t>(1, longest.count() * draw(random, 1, 120) / 100)));
@@ -324,7 +324,8 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   if (cores_kind == Cores::regulated) regulate(random, set);
   if (cores_kind == Cores::reserved) reserve(random, set);
   // Stalls by budgets are not charged on a machine with platform stalls.
-  if (cores_kind != Cores::regulated && chance(random, 50)) set.board.hold_up = random_hold_up(random, set);
+  if (cores_kind != Cores::regulated && chance(random, 50))
+    set.board.platform_stall = random_platform_stall(random, set);
   return set;
 }
 
@@ -346,7 +347,7 @@ WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores) 
   if (cores == Cores::by_priority) {
     stretch(set, times);
     for (Duration* each :
-         {&set.board.release_latency, &set.board.context_switch, &set.board.dispatch, &set.board.hold_up})
+         {&set.board.release_latency, &set.board.context_switch, &set.board.dispatch, &set.board.platform_stall})
       *each *= times;
   }
   const bool classes = chance(random, 40), cuts = chance(random, 40);

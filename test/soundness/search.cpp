@@ -49,7 +49,7 @@ std::optional<std::string> attack(const Claim& claim, Random& random, std::uint6
     if (found.broken) return test::describe(claim, *found.broken) + test::describe(claim);
   }
   // The search only knows cores with priorities.
-  if (!search || !claim.regulated.empty() || !claim.neighbours.empty()) return std::nullopt;
+  if (!search || !claim.regulated.empty() || !claim.interference.empty()) return std::nullopt;
   const auto found = simulator::Adversary(claim, random).attack(20);
   return found ? std::optional(test::describe(claim, *found) + test::describe(claim)) : std::nullopt;
 }

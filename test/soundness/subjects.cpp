@@ -300,7 +300,8 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     claim.plan.swap->cost.in_fixed += board.dispatch + claim.decision;
   }
   if (services && services->pauses)
-    claim.pause = Duration(policies::longest_pause + policies::with_pauses(board.hold_up.count())) - board.hold_up;
+    claim.pause =
+        Duration(policies::longest_pause + policies::with_pauses(board.platform_stall.count())) - board.platform_stall;
 }
 
 void add_budgets(Claim& claim, const WholeSet& set) {
@@ -324,7 +325,7 @@ void add_budgets(Claim& claim, const WholeSet& set) {
 
 /// Adds interference that uses the tenth of each core that reservations leave, and the reservations of the service
 /// threads. A core with only one task gets none.
-void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
+void add_interference(Claim& claim, const ResolvedSet& set, Random& random) {
   for (const unsigned core : set.machine.cores) {
     std::vector<Duration> windows;
     for (const PlannedTask& task : claim.plan.tasks)
@@ -334,10 +335,10 @@ void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
     const Duration like =
         windows[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(windows.size()) - 1))];
     const Duration window = std::max(Duration(policies::shortest_window), like * draw(random, 1, 20) / 10);
-    claim.neighbours.push_back({.core = core, .reservation = {.runtime = window / 10, .window = window}});
+    claim.interference.push_back({.core = core, .reservation = {.runtime = window / 10, .window = window}});
   }
   const auto serve = [&](const CpuReservation& reservation) {
-    claim.neighbours.push_back({.core = set.service_core, .reservation = reservation});
+    claim.interference.push_back({.core = set.service_core, .reservation = reservation});
   };
   serve(claim.plan.services->scheduler);
   for (int engine = 0; claim.plan.services->copy && engine < 2; ++engine) serve(*claim.plan.services->copy);
@@ -347,7 +348,7 @@ void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
 Duration between_stops(const WholeSet& set) {
   Duration period{0};
   for (const Task& task : set.tasks.tasks) period = std::max(period, task.period);
-  return 2 * (period + set.board.hold_up);
+  return 2 * (period + set.board.platform_stall);
 }
 
 /// Returns the claim of a plan for the set, proved or not.
@@ -355,13 +356,13 @@ std::optional<Claim> planned(const WholeSet& set, Random& random) {
   Claim claim;
   claim.tasks = set.tasks;
   claim.release_latency = set.board.release_latency;
-  claim.hold_up = set.board.hold_up;
+  claim.platform_stall = set.board.platform_stall;
   claim.between = between_stops(set);
   const ResolvedSet machine = resolved(set);
   auto plan = policies::make_plan(machine, set.memory, set.layered);
   if (!plan) return std::nullopt;
   claim.plan = std::move(*plan);
-  if (set.tasks.executive.threads == ThreadPolicy::deadline) add_neighbours(claim, machine, random);
+  if (set.tasks.executive.threads == ThreadPolicy::deadline) add_interference(claim, machine, random);
   else add_budgets(claim, set);
   add_machine(claim, machine);
   return claim;
@@ -576,7 +577,7 @@ void nobody_else(Seen& seen) {
 Error charge_stops(Nanos part, Nanos of) {
   return [part, of](Seen& seen) {
     policies::StagedSet& set = seen.named.set;
-    const Nanos charged = 2 * set.hold_up;
+    const Nanos charged = 2 * set.platform_stall;
     set.release_jitter -= charged - charged * part / of;
   };
 }

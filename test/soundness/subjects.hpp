@@ -25,7 +25,7 @@ struct Claim : simulator::Claim {
     Duration before{0}, after{0}; // the time that its memory lines take
   };
   std::vector<Traffic> traffic; // by task
-  std::vector<simulator::Neighbour> neighbours;
+  std::vector<simulator::InterferenceTask> interference;
   /// The co-running times of each task's jobs on the machine. The plan contains the scheduler's assumptions.
   std::vector<std::optional<CoRun>> beside;
   /// Returns the longest time that the device part of `task` takes while one of `other` executes.

@@ -8,7 +8,7 @@ tests = folder + "/test/preload"
 work = tempfile.mkdtemp()
 problems = []
 FOREVER = 1000000  # jobs
-# A period in ms, of those who have to go on whatever happens: `patience` and `stuck_after` delay them, which are long
+# A period in ms, of those who have to go on whatever happens: `command_timeout` and `stuck_after` delay them, which are long
 # enough for a machine that stands still for a second.
 PERIOD = 4500
 MOST = (PERIOD, 1350)  # period and WCET, ms: promised to one at a time
@@ -17,7 +17,7 @@ board = "host"
 [daemon]
 directory = "run"
 best_effort_wcet = "20ms"
-patience = "1200ms"
+command_timeout = "1200ms"
 stuck_after = "1200ms"
 [device]
 capacity = "24MiB"

@@ -9,7 +9,7 @@ daemon=
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
 serve() { # CAPACITY [CHUNK [STUCK_AFTER]], with chunks as $chunks says
   [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
-  write_daemon_file "$1" "${2-1MiB}" "patience = '10s'
+  write_daemon_file "$1" "${2-1MiB}" "command_timeout = '10s'
 stuck_after = '${3-10s}'
 chunks = '$chunks'"
   timeout 3000 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!

@@ -13,7 +13,7 @@ expect 0 '^True True 1048576$' ask whole.json "d['in_segments']['proved'], 0 < d
 sed 's/^period = "600ms"/period = "160ms"/' whole.toml > hopeless.toml
 expect 3 'Not proved with segments either' "$rtexec" check hopeless.toml
 expect 0 "slow .* swapped .*level 1, [0-9]* segments of at most" "$rtexec" check mixed.toml --json check.json
-expect 0 '^express 1 True True 1048576$' ask check.json "d['tasks'][0]['level'], d['tasks'][0]['segments'], d['tasks'][1]['segments'] > 1, len(d['tasks'][1]['cuts']) + 1 == d['tasks'][1]['segments'] == len(d['tasks'][1]['segment_wcets_ns']), d['tasks'][1]['memory']['carry_bytes']"
+expect 0 '^top 1 True True 1048576$' ask check.json "d['tasks'][0]['level'], d['tasks'][0]['segments'], d['tasks'][1]['segments'] > 1, len(d['tasks'][1]['cuts']) + 1 == d['tasks'][1]['segments'] == len(d['tasks'][1]['segment_wcets_ns']), d['tasks'][1]['memory']['carry_bytes']"
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate mixed.toml --json simulated.json
 expect 0 '^True$' ask simulated.json "d['tasks'][1]['preempted'] > 0 and d['deadlines_kept']"
 
@@ -43,6 +43,6 @@ sed 's/^dispatch = .*/dispatch = "500ms"/' board.toml > slow.toml
 expect 2 'too little for 8 segments of at least two dispatches' "$rtexec" calibrate cut net.onnx ./slow.toml
 
 # What cannot be done is refused.
-sed 's/^layers = 50/layers = 50\nmemory = "whole"\nlevel = "express"/' mixed.toml > express.toml
-expect '2 3' '' "$rtexec" check express.toml
+sed 's/^layers = 50/layers = 50\nmemory = "whole"\nlevel = "top"/' mixed.toml > top.toml
+expect '2 3' '' "$rtexec" check top.toml
 exit $bad

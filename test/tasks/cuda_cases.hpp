@@ -58,7 +58,7 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
 }
 
 /// Adds layers of LSTM. Each has the states of the previous one, [steps, batch, width], as its input.
-inline TensorId stacked_lstm(TestGraph& g, TensorId x, const std::vector<std::int64_t>& widths) {
+inline TensorId fused_lstm(TestGraph& g, TensorId x, const std::vector<std::int64_t>& widths) {
   using enum Activation::Kind;
   for (const auto width : widths) {
     const auto from = g.graph.tensors[x].shape;
@@ -346,9 +346,9 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"gathers",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 4, 6}), 6, 1);
-         g.output(g.node(Gather{1, {5, 0, 0, 2}}, {x}, {1, 4, 4, 6}));
-         g.output(g.node(Gather{3, {1, 3}}, {x}, {1, 6, 4, 2}));
-         g.output(g.node(Gather{0, {2, 0}}, {g.input({3, 5})}, {2, 5}));
+         g.output(g.node(GatherConstant{1, {5, 0, 0, 2}}, {x}, {1, 4, 4, 6}));
+         g.output(g.node(GatherConstant{3, {1, 3}}, {x}, {1, 6, 4, 2}));
+         g.output(g.node(GatherConstant{0, {2, 0}}, {g.input({3, 5})}, {2, 5}));
        }},
       {"pads",
        [](TestGraph& g) {
@@ -369,9 +369,9 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"recurrent_layers",
        [](TestGraph& g) {
          const auto x = reshape(g, g.relu(g.input({10, 6})), {5, 2, 6});
-         const auto first = stacked_lstm(g, x, {8});
+         const auto first = fused_lstm(g, x, {8});
          g.output(g.relu(first));
-         const auto last = g.node(View{4 * 14, {14, 7, 1}}, {stacked_lstm(g, first, {12, 7})}, {1, 2, 7});
+         const auto last = g.node(View{4 * 14, {14, 7, 1}}, {fused_lstm(g, first, {12, 7})}, {1, 2, 7});
          g.output(g.node(Gemm{}, {reshape(g, last, {2, 7}), g.random({7, 3})}, {2, 3}));
        }},
       {"outputs_of_all_kinds",

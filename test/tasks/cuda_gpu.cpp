@@ -26,7 +26,7 @@ void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t
   if (!kernel) return;
   const bool conv = name.starts_with("conv_"), always_clustered = name.starts_with("recurrent_") ||
                                                                   name.starts_with("resident_") ||
-                                                                  name.starts_with("stacked_");
+                                                                  name.starts_with("fused_");
   driver.add_kernel(name, {size}, [=](Dimensions grid, Dimensions block, void** arguments) {
     const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
     const bool clustered = always_clustered || (a && a->in_cluster);
@@ -54,23 +54,23 @@ void add_benchmarks(hal::test::FakeCudaDriver& driver) {
 void add_integers(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
   for (const std::string storage : {"_f", "_h", "_b", "_s", "_w"}) {
-    add(driver, "gather" + storage, sizeof(GatherArguments));
+    add(driver, "gather" + storage, sizeof(GatherConstantArguments));
     add(driver, "pad" + storage, sizeof(PadArguments));
-    add(driver, "take" + storage, sizeof(TakeArguments));
+    add(driver, "take" + storage, sizeof(GatherArguments));
   }
   for (const std::string storage : {"_f", "_h", "_i"}) {
     for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns"})
       add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "binary" + storage, sizeof(BinaryArguments));
-    add(driver, "put" + storage, sizeof(PutArguments));
-    add(driver, "running_sum" + storage, sizeof(RunningSumArguments));
-    add(driver, "top_indices" + storage, sizeof(TopIndicesArguments));
-    add(driver, "top_selected" + storage, sizeof(TopIndicesArguments));
+    add(driver, "put" + storage, sizeof(ScatterArguments));
+    add(driver, "running_sum" + storage, sizeof(CumSumArguments));
+    add(driver, "top_indices" + storage, sizeof(TopKArguments));
+    add(driver, "top_selected" + storage, sizeof(TopKArguments));
   }
   add(driver, "copy_ss", sizeof(CopyArguments));
   add(driver, "copy_ww", sizeof(CopyArguments));
   add(driver, "cast_elements", sizeof(CastArguments));
-  add(driver, "select_elements", sizeof(SelectArguments));
+  add(driver, "select_elements", sizeof(WhereArguments));
   add(driver, "gemm_i", sizeof(GemmArguments));
   add(driver, "conv_bytes", sizeof(ConvArguments));
   add(driver, "conv_i", sizeof(ConvArguments));
@@ -101,15 +101,15 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "resize" + storage, sizeof(ResizeArguments));
     add(driver, "gemm_generic" + storage, sizeof(GemmArguments));
     add(driver, "multiply_add" + storage, sizeof(MultiplyAddArguments));
-    add(driver, "normalise" + storage, sizeof(NormaliseArguments));
-    add(driver, "normalise_rows" + storage, sizeof(NormaliseRowsArguments));
+    add(driver, "normalise" + storage, sizeof(LayerNormArguments));
+    add(driver, "normalise_rows" + storage, sizeof(LayerNormRowsArguments));
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "deformable" + storage, sizeof(DeformableArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
     for (const auto* kind : {"lstm", "gru", "simple"}) {
       add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));
-      add(driver, "stacked_" + (kind + storage), sizeof(StackArguments));
+      add(driver, "fused_" + (kind + storage), sizeof(StackArguments));
     }
   }
   for (const std::string kind : {"_ff", "_fh", "_fb", "_hf", "_hh", "_hb", "_bf", "_bh", "_bb"})

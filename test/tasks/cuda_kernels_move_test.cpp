@@ -95,9 +95,9 @@ void expect_bytes(const std::function<Launch(const ConvertArguments&)>& launch, 
 
 TEST(CudaConvert, CopiesIntegersAsBytes) {
   SKIP_WITHOUT_EMULATION();
-  const auto in = [](const ConvertArguments& p) { return take_in_launch(p, Outside::bytes); };
-  const auto out = [](const ConvertArguments& p) { return give_out_launch(p, Outside::bytes); };
-  const auto booleans = [](const ConvertArguments& p) { return take_in_launch(p, Outside::booleans); };
+  const auto in = [](const ConvertArguments& p) { return stage_input_launch(p, Outside::bytes); };
+  const auto out = [](const ConvertArguments& p) { return stage_output_launch(p, Outside::bytes); };
+  const auto booleans = [](const ConvertArguments& p) { return stage_input_launch(p, Outside::booleans); };
   for (const auto& launch : {std::function<Launch(const ConvertArguments&)>(in), {out}}) {
     expect_bytes(launch, 0, [](std::uint8_t byte) { return byte; });
     expect_bytes(launch, 0x80808080U, [](std::uint8_t byte) { return byte ^ 0x80; });
@@ -120,9 +120,9 @@ TEST(CudaConvert, CopiesFloats) {
       std::vector<Expected> expected;
       for (int i = 0; i < count; ++i) expected.push_back({at(i), outer.get(at(i)), 0});
       ConvertArguments in{.x = outer.data(), .y = inner.data(), .count = count};
-      check_kernel(take_in_launch(in, outside), &in, inner, expected);
+      check_kernel(stage_input_launch(in, outside), &in, inner, expected);
       ConvertArguments out{.x = inner.data(), .y = back.data(), .count = count};
-      check_kernel(give_out_launch(out, outside), &out, back, expected);
+      check_kernel(stage_output_launch(out, outside), &out, back, expected);
     }
 }
 
@@ -135,20 +135,20 @@ TEST(CudaConvert, FindsLinkedElements) {
       GuardedMemory outer(at(count) * width), back(at(count) * width);
       Buffer direct(Storage::f32, at(count)), linked(Storage::f32, at(count));
       for (std::size_t i = 0; i < at(count) * width; ++i) outer.data()[i] = static_cast<std::byte>(i * 7 % 61);
-      const auto take_in = [&](ConvertArguments p) {
+      const auto stage_input = [&](ConvertArguments p) {
         void* arguments[] = {&p};
-        const Launch launch = take_in_launch(p, element);
+        const Launch launch = stage_input_launch(p, element);
         if (p.linked) { EXPECT_LE(launch.grid_x, 264u); }
         emulation::launch(launch, arguments);
       };
       void* address = outer.data();
-      take_in({.x = outer.data(), .y = direct.data(), .count = count});
-      take_in({.y = linked.data(), .count = count, .linked = &address});
+      stage_input({.x = outer.data(), .y = direct.data(), .count = count});
+      stage_input({.y = linked.data(), .count = count, .linked = &address});
       ASSERT_EQ(std::memcmp(direct.data(), linked.data(), at(count) * sizeof(float)), 0);
       address = back.data();
       ConvertArguments out{.x = linked.data(), .count = count, .linked = &address};
       void* arguments[] = {&out};
-      emulation::launch(give_out_launch(out, element), arguments);
+      emulation::launch(stage_output_launch(out, element), arguments);
       ASSERT_EQ(std::memcmp(outer.data(), back.data(), at(count) * width), 0) << static_cast<int>(element);
     }
 }
@@ -300,7 +300,7 @@ TEST(CudaGather, AgreesWithItsDefinition) {
   Random random(3);
   for (int i = 0; i < 120 && !HasFailure(); ++i)
     for (const auto storage : moved) {
-      GatherArguments p;
+      GatherConstantArguments p;
       View shape = random_shape(random);
       if (shape.rank == 0) shape = dense_view({8});
       p.axis = random.whole(0, shape.rank - 1);
@@ -414,7 +414,7 @@ TEST(CudaLaunches, EveryNameHasAKernelOfThatManyThreads) {
          {launch_of(ImageInArguments{}, storage), launch_of(ClearArguments{}), launch_of(PoolArguments{}, storage),
           launch_of(GlobalAverageArguments{}, storage), launch_of(ScaleShiftArguments{}, storage),
           launch_of(BinaryArguments{}, storage), launch_of(CopyArguments{}, storage, Storage::f32),
-          launch_of(CopyArguments{}, storage, Storage::f16), launch_of(GatherArguments{}, storage),
+          launch_of(CopyArguments{}, storage, Storage::f16), launch_of(GatherConstantArguments{}, storage),
           launch_of(PadArguments{}, storage), launch_of(ResizeArguments{}, storage), reduce_launch({}, storage),
           softmax_launch({}, storage), launch_of(LrnArguments{}, storage), launch_of(GemmArguments{}, storage),
           launch_of(ConvArguments{}, storage), conv_rows_launch({}, storage), conv_direct_launch({}, storage)}) {

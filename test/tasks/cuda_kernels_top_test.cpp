@@ -42,7 +42,7 @@ void check(const Rows& rows, const Values& values, Storage storage, bool largest
     x.set(static_cast<std::size_t>(i * rows.stride), values(random, i % rows.count));
   x.protect();
   Buffer y(Storage::s64, static_cast<std::size_t>(rows.rows * rows.kept));
-  TopIndicesArguments p;
+  TopKArguments p;
   p.x = x.data();
   p.y = static_cast<long long*>(y.data());
   p.x_view = dense_view({rows.rows});

@@ -239,7 +239,7 @@ TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
   TestGraph g;
   const auto x = g.input({6, 12});
   const auto product = [&](std::int64_t columns) { return g.node(Gemm{}, {x, g.random({12, columns})}, {6, columns}); };
-  g.output(g.node(Product{false, true}, {product(8), product(8)}, {6, 6}));
+  g.output(g.node(MatMul{false, true}, {product(8), product(8)}, {6, 6}));
   g.output(g.relu(product(4)));
   g.output(product(5)); // the next tensor would not be aligned
   const auto program = lower(g.graph, Precision::fp32);
@@ -258,7 +258,7 @@ TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
 TEST(CudaLowering, LayersOfARecurrentNetworkAreOneCallWhereTheyFitIntoBlocks) {
   const auto calls = [](const std::vector<std::int64_t>& widths, std::int64_t inputs = 8, std::int64_t steps = 40) {
     TestGraph g;
-    g.output(stacked_lstm(g, g.input({steps, 2, inputs}), widths));
+    g.output(fused_lstm(g, g.input({steps, 2, inputs}), widths));
     const auto program = lower(g.graph, Precision::fp32);
     EXPECT_TRUE(program) << test::problem(program);
     return program ? program->calls.size() : 0;

@@ -290,14 +290,14 @@ TEST_F(CudaCudnn, WhatItDoesNotSupportIsUnsupported) {
 
 // ---- calls of cuBLAS
 
-struct Product {
+struct MatMul {
   int version = 130000, math = -1;
   std::array<int, 5> shape{};
   std::array<int, 3> leading{};
   int type = -1, compute = -1, failing_status = 0;
   std::size_t workspace = 0;
 };
-Product product;
+MatMul product;
 
 CublasFunctions noting_cublas() {
   CublasFunctions f{};

@@ -138,7 +138,7 @@ class Copying {
 
 /// With copies in the graph, an execution took up to 6 s instead of 16 ms.
 TEST_F(OnGpu, AnExecutionDoesNotWaitForCopyEngines) {
-  constexpr Duration patience = std::chrono::milliseconds(100);
+  constexpr Duration timeout = std::chrono::milliseconds(100);
   TestGraph g;
   g.output(conv(g, g.input({1, 64, 64, 64}), 64, 3));
   optimise(g.graph);
@@ -154,7 +154,7 @@ TEST_F(OnGpu, AnExecutionDoesNotWaitForCopyEngines) {
     times.push_back(hal::now() - begin);
   }
   std::ranges::nth_element(times, times.begin() + 90);
-  EXPECT_LT(times[90], patience);
+  EXPECT_LT(times[90], timeout);
 }
 
 class NetworkOnGpu : public OnGpu, public testing::WithParamInterface<ModelInfo> {};

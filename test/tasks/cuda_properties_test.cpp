@@ -230,7 +230,7 @@ TEST_F(CudaProperties, ChoicesForANewerDeviceAreRefused) {
 
 TEST_F(CudaProperties, WithoutClustersTheLayersOfARecurrentNetworkComeOneAfterTheOther) {
   TestGraph g;
-  g.output(stacked_lstm(g, g.input({200, 2, 5}), {6, 9, 3}));
+  g.output(fused_lstm(g, g.input({200, 2, 5}), {6, 9, 3}));
   const auto expected = run(g.graph);
   for (const int architecture : {75, 90}) {
     gpu_.reset();

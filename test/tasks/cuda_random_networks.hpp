@@ -188,7 +188,7 @@ class RandomNetwork {
     std::vector<std::int64_t> indices(static_cast<std::size_t>(up_to(6)));
     for (auto& index : indices) index = up_to(to[axis]) - 1;
     to[axis] = static_cast<std::int64_t>(indices.size());
-    return g_.node(Gather{axis, indices}, {x}, to);
+    return g_.node(GatherConstant{axis, indices}, {x}, to);
   }
 
   /// Exchanges two dimensions, by a view or by a reshape.

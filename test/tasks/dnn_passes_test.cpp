@@ -202,7 +202,7 @@ TEST(Passes, SlicesInAnotherOrderAreOneGather) {
   };
   g.output(g.concat({slice(3, 2), slice(0, 3)}));
   optimise_unseen(g);
-  EXPECT_EQ(count<Gather>(g.graph), 1U);
+  EXPECT_EQ(count<GatherConstant>(g.graph), 1U);
   EXPECT_EQ(count<Concat>(g.graph), 0U);
 }
 
@@ -276,7 +276,7 @@ TEST(Passes, WhatAReshapeTakesApartIsMerged) {
 
 /// Returns 12 indices of 40 elements.
 TensorId indices(TestGraph& g) {
-  const auto top = g.node(TopIndices{1, 40, 1, 12}, {g.input({40})}, {12});
+  const auto top = g.node(TopK{1, 40, 1, 12}, {g.input({40})}, {12});
   g.graph.tensors[top].type = ElementType::int64;
   return top;
 }
@@ -303,11 +303,11 @@ TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
   const auto remains = g.node(Activation{Activation::Kind::is_zero}, {even}, {12});
   g.graph.tensors[remains].type = ElementType::boolean;
   const auto below = number(subtract, quotient, one);
-  g.output(g.node(Select{}, {truth(minimum, differ, remains), below, quotient}, {12}));
+  g.output(g.node(Where{}, {truth(minimum, differ, remains), below, quotient}, {12}));
   g.graph.tensors[g.graph.outputs.back()].type = ElementType::int64;
   expect_same_after_optimise(g, 3);
   optimise(g.graph);
-  EXPECT_EQ(count<Select>(g.graph), 0U);
+  EXPECT_EQ(count<Where>(g.graph), 0U);
 }
 
 TEST(Passes, WhatBoundsDoNotTellIsCompared) {
@@ -332,10 +332,10 @@ TEST(Passes, WhatIsChosenIsBroadcast) {
   for (const std::int64_t number : {0, 40}) {
     TestGraph g;
     const auto below = pair(g, Binary::Kind::less, indices(g), g.integers({}, {number}), ElementType::boolean);
-    g.output(g.node(Select{}, {below, g.input({1, 1}), g.constant({2, 1}, {3, 4})}, {2, 12}));
+    g.output(g.node(Where{}, {below, g.input({1, 1}), g.constant({2, 1}, {3, 4})}, {2, 12}));
     optimise_unseen(g);
-    EXPECT_EQ(count<Select>(g.graph), 0U);
-    EXPECT_EQ(count<TopIndices>(g.graph), 0U);
+    EXPECT_EQ(count<Where>(g.graph), 0U);
+    EXPECT_EQ(count<TopK>(g.graph), 0U);
   }
 }
 

@@ -26,9 +26,9 @@ template <class... Operations> bool is_any(const Operation& operation) {
 
 /// Returns the type that the operation expects as its operand number `i`.
 ElementType type_of(const Operation& operation, std::size_t i) {
-  if (i == 1 && is_any<Take, TakeElements, TakeSlices, Put>(operation)) return ElementType::int64;
-  if (i == 2 && is_any<RegionAlign>(operation)) return ElementType::int64;
-  return i == 0 && is_any<Select>(operation) ? ElementType::boolean : ElementType::float32;
+  if (i == 1 && is_any<Gather, GatherElements, GatherND, Scatter>(operation)) return ElementType::int64;
+  if (i == 2 && is_any<RoiAlign>(operation)) return ElementType::int64;
+  return i == 0 && is_any<Where>(operation) ? ElementType::boolean : ElementType::float32;
 }
 
 std::string misfit_of(const Case& each) {
@@ -38,7 +38,7 @@ std::string misfit_of(const Case& each) {
     inputs.push_back(i < each.constants ? g.input(each.inputs[i], type_of(each.operation, i))
                                         : g.random(each.inputs[i]));
   const auto y = g.node(each.operation, inputs, each.output);
-  if (is_any<TopIndices, NonMaxSuppression>(each.operation)) g.graph.tensors[y].type = ElementType::int64;
+  if (is_any<TopK, NonMaxSuppression>(each.operation)) g.graph.tensors[y].type = ElementType::int64;
   return find_misfit(g.graph, g.graph.nodes.front()).value_or(Misfit{}).text;
 }
 
@@ -61,8 +61,8 @@ const Case cases[] = {
     {"Binary", Binary{}, {{2, 1}, {3}}, {2, 3}},
     {"BinaryApart", Binary{}, {{2}, {3}}, {3}, "operand 1, 'in1' (3), must be broadcast to 2"},
     {"BinaryOutput", Binary{}, {{2, 1}, {3}}, {3, 2}, "output of 3x2"},
-    {"Select", Select{}, {{}, {2}, {3, 1}}, {3, 2}},
-    {"SelectOperands", Select{}, {{}, {2}}, {2}, "2 operands and needs 3"},
+    {"Select", Where{}, {{}, {2}, {3, 1}}, {3, 2}},
+    {"SelectOperands", Where{}, {{}, {2}}, {2}, "2 operands and needs 3"},
     {"MultiplyAdd", MultiplyAdd{}, {{2}, {2}, {3}}, {2}, "operand 2"},
     {"Conv", Conv{three, 2}, {{1, 4, 5, 5}, {6, 2, 3, 3}, {6}}, {1, 6, 5, 5}, {}, 1},
     {"ConvChannels", Conv{three}, {{1, 4, 5, 5}, {6, 2, 3, 3}}, {1, 6, 5, 5}, "channels of the weights", 1},
@@ -81,9 +81,9 @@ const Case cases[] = {
     {"GemmDepth", Gemm{}, {{3, 4}, {5, 4}}, {3, 4}, "operand 1, 'in1' (5x4), must have 4 rows"},
     {"GemmOutput", Gemm{}, {{3, 4}, {4, 5}}, {3, 4}, "3x5"},
     {"GemmSum", Gemm{}, {{3, 4}, {4, 5}, {4}}, {3, 5}, "operand 2"},
-    {"Product", Product{}, {{2, 1, 3, 4}, {5, 4, 6}}, {2, 5, 3, 6}},
-    {"ProductBatches", Product{}, {{2, 3, 4}, {5, 4, 6}}, {5, 3, 6}, "as many matrices"},
-    {"ProductVector", Product{}, {{4}, {4, 6}}, {6}, "a matrix"},
+    {"Product", MatMul{}, {{2, 1, 3, 4}, {5, 4, 6}}, {2, 5, 3, 6}},
+    {"ProductBatches", MatMul{}, {{2, 3, 4}, {5, 4, 6}}, {5, 3, 6}, "as many matrices"},
+    {"ProductVector", MatMul{}, {{4}, {4, 6}}, {6}, "a matrix"},
     {"Attention", Attention{}, {{2, 3, 4}, {2, 5, 4}, {2, 5, 6}, {3, 1}}, {2, 3, 6}},
     {"AttentionHeads", Attention{}, {{2, 3, 4}, {1, 5, 4}, {2, 5, 6}}, {2, 3, 6}, "operand 1"},
     {"AttentionValues", Attention{}, {{2, 3, 4}, {2, 5, 4}, {2, 4, 6}}, {2, 3, 6}, "5 values"},
@@ -95,11 +95,11 @@ const Case cases[] = {
     {"SoftmaxOverflow", Softmax{std::int64_t{1} << 62, 4, 24}, {{6, 4}}, {6, 4}, "elements"},
     {"Reduce", Reduce{Reduce::Kind::sum, 2, 3, 4}, {{6, 4}}, {8}},
     {"ReduceOutput", Reduce{Reduce::Kind::sum, 2, 3, 4}, {{6, 4}}, {7}, "8 elements"},
-    {"RunningSum", RunningSum{2, 3, 4}, {{6, 4}}, {6, 5}, "24 elements"},
-    {"TopIndices", TopIndices{2, 3, 4, 2}, {{6, 4}}, {4, 4}},
-    {"TopIndicesKept", TopIndices{2, 3, 4, 4}, {{6, 4}}, {8, 4}, "4 elements that are kept"},
-    {"Normalise", Normalise{2, 3}, {{2, 3}, {3}, {1}}, {2, 3}},
-    {"NormaliseScale", Normalise{2, 3}, {{2, 3}, {2}}, {2, 3}, "operand 1"},
+    {"CumSum", CumSum{2, 3, 4}, {{6, 4}}, {6, 5}, "24 elements"},
+    {"TopK", TopK{2, 3, 4, 2}, {{6, 4}}, {4, 4}},
+    {"TopIndicesKept", TopK{2, 3, 4, 4}, {{6, 4}}, {8, 4}, "4 elements that are kept"},
+    {"Normalise", LayerNorm{2, 3}, {{2, 3}, {3}, {1}}, {2, 3}},
+    {"NormaliseScale", LayerNorm{2, 3}, {{2, 3}, {2}}, {2, 3}, "operand 1"},
     {"Lrn", Lrn{}, {{3}}, {3}, "channels"},
     {"Concat", Concat{1}, {{2, 3}, {2, 1}}, {2, 4}},
     {"ConcatOther", Concat{1}, {{2, 3}, {3, 1}}, {2, 4}, "operand 1"},
@@ -112,21 +112,21 @@ const Case cases[] = {
     {"ViewBefore", View{0, {-1}}, {{2, 3}}, {2}, "all elements"},
     {"ViewFar", View{0, {std::int64_t{1} << 62, std::int64_t{1} << 62}}, {{2, 3}}, {3, 3}, "all elements"},
     {"ViewRank", View{0, {1}}, {{2, 3}}, {2, 3}, "1 dimensions"},
-    {"Gather", Gather{1, {2, 0, 2, 1}}, {{2, 3}}, {2, 4}},
-    {"GatherOutside", Gather{1, {3}}, {{2, 3}}, {2, 1}, "indices name"},
-    {"GatherNegative", Gather{1, {-1}}, {{2, 3}}, {2, 1}, "indices name"},
-    {"GatherAxis", Gather{2, {0}}, {{2, 3}}, {2, 3}, "axis 2"},
-    {"Take", Take{0}, {{2, 3}, {4, 5}}, {4, 5, 3}},
-    {"TakeOutput", Take{0}, {{2, 3}, {4, 5}}, {4, 5, 2}, "60 elements"},
-    {"TakeElements", TakeElements{0}, {{2, 3}, {4, 3}}, {4, 3}},
-    {"TakeElementsLarger", TakeElements{0}, {{2, 3}, {4, 4}}, {4, 4}, "no larger"},
-    {"TakeSlices", TakeSlices{1}, {{2, 3, 4}, {2, 5, 1}}, {2, 5, 4}},
-    {"TakeSlicesDepth", TakeSlices{1}, {{2, 3}, {2, 5, 2}}, {2, 5}, "name dimensions"},
-    {"TakeSlicesBatch", TakeSlices{1}, {{2, 3, 4}, {3, 5, 1}}, {3, 5, 4}, "batches"},
-    {"Put", Put{Put::Kind::add, 0}, {{2, 3}, {1, 3}, {1, 3}}, {2, 3}},
-    {"PutUpdates", Put{Put::Kind::add, 0}, {{2, 3}, {1, 3}, {1, 2}}, {2, 3}, "operand 2"},
-    {"PutSlices", Put{}, {{2, 3}, {4, 1}, {4, 3}}, {2, 3}},
-    {"PutSlicesUpdates", Put{}, {{2, 3}, {4, 1}, {4, 2}}, {2, 3}, "12 elements"},
+    {"Gather", GatherConstant{1, {2, 0, 2, 1}}, {{2, 3}}, {2, 4}},
+    {"GatherOutside", GatherConstant{1, {3}}, {{2, 3}}, {2, 1}, "indices name"},
+    {"GatherNegative", GatherConstant{1, {-1}}, {{2, 3}}, {2, 1}, "indices name"},
+    {"GatherAxis", GatherConstant{2, {0}}, {{2, 3}}, {2, 3}, "axis 2"},
+    {"Take", Gather{0}, {{2, 3}, {4, 5}}, {4, 5, 3}},
+    {"TakeOutput", Gather{0}, {{2, 3}, {4, 5}}, {4, 5, 2}, "60 elements"},
+    {"GatherElements", GatherElements{0}, {{2, 3}, {4, 3}}, {4, 3}},
+    {"TakeElementsLarger", GatherElements{0}, {{2, 3}, {4, 4}}, {4, 4}, "no larger"},
+    {"GatherND", GatherND{1}, {{2, 3, 4}, {2, 5, 1}}, {2, 5, 4}},
+    {"TakeSlicesDepth", GatherND{1}, {{2, 3}, {2, 5, 2}}, {2, 5}, "name dimensions"},
+    {"TakeSlicesBatch", GatherND{1}, {{2, 3, 4}, {3, 5, 1}}, {3, 5, 4}, "batches"},
+    {"Put", Scatter{Scatter::Kind::add, 0}, {{2, 3}, {1, 3}, {1, 3}}, {2, 3}},
+    {"PutUpdates", Scatter{Scatter::Kind::add, 0}, {{2, 3}, {1, 3}, {1, 2}}, {2, 3}, "operand 2"},
+    {"PutSlices", Scatter{}, {{2, 3}, {4, 1}, {4, 3}}, {2, 3}},
+    {"PutSlicesUpdates", Scatter{}, {{2, 3}, {4, 1}, {4, 2}}, {2, 3}, "12 elements"},
     {"Pad", Pad{{1, 0}}, {{2, 3}}, {4, 3}},
     {"PadBehind", Pad{{2, 0}}, {{2, 3}}, {3, 3}, "the padding"},
     {"PadNegative", Pad{{-1, 0}}, {{2, 3}}, {2, 3}, "the padding"},
@@ -141,8 +141,8 @@ const Case cases[] = {
      {{1, 1, 2, 6}, {1, 4, 5, 5}, {1, 2, 3, 2}, {1, 4, 2, 2}, {1, 2, 3, 2}},
      {1, 2, 4}},
     {"DeformableScores", DeformableAttention{}, {{1, 1, 2, 5}, {1, 4, 5, 5}, {1, 2, 3, 2}}, {1, 2, 4}, "6 elements"},
-    {"RegionAlign", RegionAlign{}, {{1, 2, 5, 5}, {3, 4}, {3}}, {3, 2, 7, 7}},
-    {"RegionAlignImages", RegionAlign{}, {{1, 2, 5, 5}, {3, 4}, {2}}, {3, 2, 7, 7}, "operand 2"},
+    {"RoiAlign", RoiAlign{}, {{1, 2, 5, 5}, {3, 4}, {3}}, {3, 2, 7, 7}},
+    {"RegionAlignImages", RoiAlign{}, {{1, 2, 5, 5}, {3, 4}, {2}}, {3, 2, 7, 7}, "operand 2"},
     {"Suppression", NonMaxSuppression{2}, {{1, 5, 4}, {1, 3, 5}}, {6, 3}},
     {"SuppressionMost", NonMaxSuppression{6}, {{1, 5, 4}, {1, 3, 5}}, {18, 3}, "boxes that are kept"},
     {"Recurrent", lstm, {{2, 3, 16}, {16, 4}, {3, 4}, {3, 4}, {3}}, {3, 3, 4}},
@@ -201,11 +201,11 @@ const TypeCase type_cases[] = {
     {"ComparisonGivesIntegers", Binary{Binary::Kind::less}, {i8, i8}, i8, "gives booleans"},
     {"RootOfIntegers", square_root, {i8}, i8, "Cast", true},
     {"TruthOfIntegers", is_zero, {i8}, boolean},
-    {"Condition", Select{}, {boolean, i8, i8}, i8},
-    {"ConditionOfFloats", Select{}, {f32, i8, i8}, i8, "must be of bool"},
-    {"Indices", Take{0}, {i8, i64}, i8},
-    {"IndicesOfBytes", Take{0}, {i8, i8}, i8, "must be of int64"},
-    {"UpdatesOfAnotherType", Put{{}, 0}, {i8, i64, f32}, i8, "int8 and float32"},
+    {"Condition", Where{}, {boolean, i8, i8}, i8},
+    {"ConditionOfFloats", Where{}, {f32, i8, i8}, i8, "must be of bool"},
+    {"Indices", Gather{0}, {i8, i64}, i8},
+    {"IndicesOfBytes", Gather{0}, {i8, i8}, i8, "must be of int64"},
+    {"UpdatesOfAnotherType", Scatter{{}, 0}, {i8, i64, f32}, i8, "int8 and float32"},
     {"Quantised", Quantise{}, {f32}, i8},
     {"QuantisedIntegers", Quantise{}, {i8}, i8, "Cast", true},
     {"DequantisedFloats", Dequantise{}, {f32}, f32, "needs integers"},

@@ -32,7 +32,7 @@ struct Indexing {
                            .activation = {}});
     return output;
   }
-  void take(TensorId indices, std::int64_t rows) { node(Take{.axis = 0}, {table({rows, 2}), indices}, {4, 2}); }
+  void take(TensorId indices, std::int64_t rows) { node(Gather{.axis = 0}, {table({rows, 2}), indices}, {4, 2}); }
   std::optional<InputRange> range() const { return input_ranges(graph).front(); }
 };
 
@@ -91,7 +91,7 @@ TEST(InputRanges, OfSlicesLimitNoiseAlone) {
 
 TEST(InputRanges, OfSeveralDimensionsSuitTheSmallestInNoise) {
   Indexing graph({4, 2});
-  graph.node(TakeSlices{}, {graph.table({5, 8}), graph.input}, {4});
+  graph.node(GatherND{}, {graph.table({5, 8}), graph.input}, {4});
   EXPECT_EQ(graph.range(), (InputRange{-8, 7, 0, 4}));
 }
 

@@ -466,7 +466,7 @@ Cases suppression_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Gather, OnnxOperator, testing::ValuesIn(covering(gather_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(GatherConstant, OnnxOperator, testing::ValuesIn(covering(gather_cases())), name_of);
 INSTANTIATE_TEST_SUITE_P(GatherElements, OnnxOperator, testing::ValuesIn(covering(gather_elements_cases())), name_of);
 INSTANTIATE_TEST_SUITE_P(GatherND, OnnxOperator, testing::ValuesIn(covering(gather_nd_cases())), name_of);
 INSTANTIATE_TEST_SUITE_P(ScatterElements, OnnxOperator, testing::ValuesIn(covering(scatter_elements_cases())), name_of);

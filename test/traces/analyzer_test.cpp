@@ -361,7 +361,7 @@ TEST(Replay, ClassesAndSegmentsThatCannotBeAreNotReplayed) {
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there are tasks"));
   task.device_class = 0;
   task.swap_slots = 1;
-  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no express task"));
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no top-class task"));
   task.swap_slots = 0;
   task.segments = 0;
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no segments"));

@@ -60,7 +60,7 @@ TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet
   EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("over its WCET")));
 }
 
-/// `front` is an express job, whatever its rank, and executes between two segments. Then a chunk is reloaded.
+/// `front` is a top-class job, whatever its rank, and executes between two segments. Then a chunk is reloaded.
 TEST(Breakdown, BetweenTwoSegmentsAJobWaitsForTheDevice) {
   Script script(two());
   script.setup.tasks[0].device_class = 0;

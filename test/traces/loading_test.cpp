@@ -32,7 +32,7 @@ TileSetup tile(std::int64_t prefetch_begin, std::int64_t prefetch_end, std::int6
 /// computed.
 TaskSetup two_buffers() {
   TaskSetup setup = task("sum", 100us, 0);
-  setup.loaded = Stretch{us(10), us(90)};
+  setup.loaded = TimeInterval{us(10), us(90)};
   setup.contents = {
       {.size = {2 << 20}, .made = {us(11), us(60)}, .tiles = {tile(12, 20, 20, 35), tile(20, 30, 35, 50)}},
       {.size = {1000}, .made = {us(70), us(75)}, .on_host = true}};

@@ -24,7 +24,7 @@ using testing::SizeIs;
 constexpr JobId front{0, 0}, rear{1, 0};
 constexpr std::size_t device = 1;
 
-/// Returns a script in which `front` is an express task, and `rear` has three segments. By deadline and rank `rear`
+/// Returns a script in which `front` is a top-class task, and `rear` has three segments. By deadline and rank `rear`
 /// would be more urgent.
 Script two() {
   Script script({task("front", 1000us, 1), task("rear", 400us, 0)});
@@ -34,7 +34,7 @@ Script two() {
 }
 
 /// Adds a job that executes from `begin` to `end`, as soon as it is released.
-void express(Script& script, JobId job, std::int64_t begin, std::int64_t end) {
+void top_class(Script& script, JobId job, std::int64_t begin, std::int64_t end) {
   script.release(job, begin - 2, begin - 2);
   script.ready(job, begin - 1, 1);
   script.begin(job, begin);
@@ -49,7 +49,7 @@ Script preempted() {
   script.release(rear, 0, 0);
   script.ready(rear, 1, 1);
   script.begin(rear, 1);
-  express(script, front, 12, 22);
+  top_class(script, front, 12, 22);
   script.pause(rear, 0, 11, 23);
   script.pause(rear, 1, 33, 34);
   script.end(rear, 44);
@@ -216,14 +216,14 @@ TEST(Preemption, BlameNamesWhoPreemptedAndWhatCameBack) {
   script.ready(rear, 1, 1);
   script.begin(rear, 1);
   script.move(true, front, {0, 0, 0}, 11, 15); // the device is idle
-  express(script, front, 15, 25);
+  top_class(script, front, 15, 25);
   for (const std::uint32_t slot : {0U, 1U}) {
     const std::int64_t at = 25 + 5 * static_cast<std::int64_t>(slot);
     script.order(Action::Kind::copy_in, rear, {1, slot, slot}, at);
     script.move(true, rear, {1, slot, slot}, at, at + 5);
   }
   script.pause(rear, 0, 11, 35);
-  express(script, {0, 1}, 46, 100);
+  top_class(script, {0, 1}, 46, 100);
   script.pause(rear, 1, 45, 100);
   script.end(rear, 110);
   script.finish(rear, 110, 111, 1);
@@ -268,7 +268,7 @@ TEST(Preemption, AJobThatLeavesBetweenTwoSegmentsHasEndedThere) {
   script.ready(rear, 1, 1);
   script.begin(rear, 1);
   script.add(RecordKind::segment_end, rear, 11);
-  express(script, front, 12, 22);
+  top_class(script, front, 12, 22);
   Record& left = script.add(RecordKind::device_end, rear, 23);
   left.ok = false;
   script.add(RecordKind::job_miss, rear, 25).deadline = us(400);
@@ -301,7 +301,7 @@ TEST(Preemption, WhatTheEndCutsOffHadTheDeviceInItsSegmentsThatEnded) {
   EXPECT_EQ(busy(script), 10us);
   script.add(RecordKind::segment_end, rear, 21).segment = 1;
   EXPECT_EQ(busy(script), 20us);
-  express(script, front, 22, 32);
+  top_class(script, front, 22, 32);
   script.add(RecordKind::segment_begin, rear, 33).segment = 2;
   EXPECT_EQ(busy(script), 30us);
 }

@@ -176,7 +176,7 @@ TaskSetup whole_task() {
   task.workload = "dnn-5f3a";
   task.tuning = {"conv = winograd", "relu = fused"};
   task.layers = {"conv", "relu"};
-  task.loaded = Stretch{ms(10), ms(40)};
+  task.loaded = TimeInterval{ms(10), ms(40)};
   task.contents = {{.size = {7'000'000'000},
                     .made = {ms(11), ms(30)},
                     .tiles = {{.size = {4'000'000'000}, .prefetched = {ms(12), ms(15)}, .made = {ms(15), ms(20)}},

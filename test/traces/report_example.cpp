@@ -308,7 +308,7 @@ class Run {
     s.probes = {{"threads", "SCHED_FIFO"}, {"memory", "locked"}};
     for (const TaskRun& task : tasks_) a.tasks.push_back(analyse(task));
     TaskSetup& loaded = a.tasks[0].setup;
-    loaded.loaded = Stretch{origin - 9ms, origin - 2ms};
+    loaded.loaded = TimeInterval{origin - 9ms, origin - 2ms};
     loaded.contents = {
         {.size = {3 << 20},
          .made = {origin - 8ms, origin - 3ms},

@@ -238,14 +238,14 @@ Analyzer::DevicePart* Analyzer::part_on_device(JobId job) {
 }
 
 void Analyzer::end_segment(const Record& record) {
-  const auto* stretch = timeline_.executions.close(is_of(record.job), record.at);
+  const auto* interval = timeline_.executions.close(is_of(record.job), record.at);
   DevicePart* part = part_on_device(record.job);
   JobProgress* job = progress(record);
-  const bool expected = stretch != nullptr && part != nullptr && part->segment == record.segment;
+  const bool expected = interval != nullptr && part != nullptr && part->segment == record.segment;
   if (job != nullptr && expected) job->pauses.push_back({record.at, {}});
   if (job != nullptr && !expected) tasks_[record.job.task].contradicted = true;
-  if (stretch == nullptr) return;
-  interrupted_ = *stretch;
+  if (interval == nullptr) return;
+  interrupted_ = *interval;
   if (part != nullptr) note_segment(*part, record.at);
 }
 
@@ -277,16 +277,16 @@ void Analyzer::note_segment(const DevicePart& part, Instant end) {
   longest = std::max(longest, end - part.segment_begin);
 }
 
-void Analyzer::end_stretch(const History<Execution>::Entry& stretch) {
-  const std::size_t device = lane_of(GanttLane::Kind::device, stretch.what.beside ? 1 : 0);
-  const JobId job = stretch.what.of.job;
-  const Duration passed = stretch.end - stretch.begin;
+void Analyzer::end_stretch(const History<Execution>::Entry& interval) {
+  const std::size_t device = lane_of(GanttLane::Kind::device, interval.what.beside ? 1 : 0);
+  const JobId job = interval.what.of.job;
+  const Duration passed = interval.end - interval.begin;
   count(device, passed, passed);
-  bar(GanttBar::Kind::device, device, job, job.task, stretch.begin, stretch.end);
+  bar(GanttBar::Kind::device, device, job, job.task, interval.begin, interval.end);
   DevicePart* part = part_on_device(job);
   if (part == nullptr) return;
   part->held += passed;
-  part->left = stretch.end;
+  part->left = interval.end;
 }
 
 /// Ends the device interval of an interrupted job, which does not go on at once.
@@ -307,8 +307,8 @@ void Analyzer::cut_off_device() {
   leave_device();
   for (const auto& part : on_device_) {
     if (!part) continue;
-    const auto* stretch = timeline_.executions.close(is_of(part->job), part->segment_begin);
-    if (stretch != nullptr && stretch->begin < stretch->end) end_stretch(*stretch);
+    const auto* interval = timeline_.executions.close(is_of(part->job), part->segment_begin);
+    if (interval != nullptr && interval->begin < interval->end) end_stretch(*interval);
   }
 }
 
@@ -318,27 +318,27 @@ void Analyzer::note_executed(const Record& record) {
 
 /// Ends a device part, including that of a job that leaves between two segments.
 void Analyzer::end_execution(const Record& record) {
-  auto* stretch = timeline_.executions.close(is_of(record.job), record.at);
+  auto* interval = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
-  if (stretch != nullptr) end_stretch(*stretch);
+  if (interval != nullptr) end_stretch(*interval);
   else if (interrupted_ && interrupted_->what.of.job == record.job) leave_device();
   const DevicePart* part = part_on_device(record.job);
-  if (part == nullptr || (stretch == nullptr && record.ok)) return;
+  if (part == nullptr || (interval == nullptr && record.ok)) return;
   TaskStatistics& task = tasks_[record.job.task];
   const std::uint32_t segments = segments_of(setup_, record.job.task);
-  const std::optional<Duration> told = stretch != nullptr ? stretch->what.executed : std::nullopt;
+  const std::optional<Duration> told = interval != nullptr ? interval->what.executed : std::nullopt;
   if (job != nullptr) {
     take_step(task, &JobProgress::device_end, record.at);
     task.device_failed = !record.ok;
-    task.left_between = stretch == nullptr;
+    task.left_between = interval == nullptr;
     task.contradicted = task.contradicted || told > part->held || (record.ok && part->segment + 1 != segments);
     job->executed_on_device = told;
-    if (stretch == nullptr && !job->pauses.empty()) job->pauses.back().end = record.at;
+    if (interval == nullptr && !job->pauses.empty()) job->pauses.back().end = record.at;
   }
   const Duration took = told.value_or(part->held);
   const PartExecution whole{record.job, Part::device, 0, part->begin, record.at, took};
   if (record.ok) {
-    stretch->what.executed = took;
+    interval->what.executed = took;
     if (segments > 1) note_segment(*part, record.at);
     task.device.add(took, record.job.number, record.at);
     surroundings_->add(whole, timeline_);

@@ -65,7 +65,7 @@ class Analyzer final : public RecordHandler {
   void open_execution(const Record& record);
   void end_segment(const Record& record);
   void begin_segment(const Record& record);
-  void end_stretch(const History<Execution>::Entry& stretch);
+  void end_stretch(const History<Execution>::Entry& interval);
   void leave_device();
   void see_start(policies::JobId job);
   void cut_off_device();

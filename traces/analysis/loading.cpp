@@ -9,8 +9,8 @@ namespace rtexec::traces {
 namespace {
 
 /// Returns the intervals of the tiles, in the order in which the GPU got them.
-std::vector<Stretch> stretches(const ContentsSetup& contents, Stretch TileSetup::*of) {
-  std::vector<Stretch> all;
+std::vector<TimeInterval> stretches(const ContentsSetup& contents, TimeInterval TileSetup::*of) {
+  std::vector<TimeInterval> all;
   for (const TileSetup& tile : contents.tiles) all.push_back(tile.*of);
   return all;
 }
@@ -36,7 +36,8 @@ class Loading {
   }
 
  private:
-  void bar(GanttBar::Kind kind, GanttLane::Kind of, std::uint32_t buffer, std::uint32_t tile, const Stretch& stretch) {
+  void bar(GanttBar::Kind kind, GanttLane::Kind of, std::uint32_t buffer, std::uint32_t tile,
+           const TimeInterval& interval) {
     const std::uint32_t index = of == GanttLane::Kind::task ? task_ : 0;
     const auto lane =
         std::ranges::find_if(lanes_, [&](const GanttLane& each) { return each.kind == of && each.index == index; });
@@ -45,8 +46,8 @@ class Loading {
                    .lane = static_cast<std::uint32_t>(lane - lanes_.begin()),
                    .job = {.task = task_, .number = tile},
                    .owner = buffer,
-                   .begin = stretch.begin,
-                   .end = stretch.end});
+                   .begin = interval.begin,
+                   .end = interval.end});
   }
 
   const std::vector<GanttLane>& lanes_;

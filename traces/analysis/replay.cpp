@@ -68,7 +68,7 @@ std::string why_not(const RunSetup& setup) {
     if (task.device_class > setup.tasks.size())
       return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
     if (task.device_class == 0 && task.swap_slots > 0)
-      return "task '" + task.name + "' swaps chunks, which no express task does";
+      return "task '" + task.name + "' swaps chunks, which no top-class task does";
     if (task.stream && !can_stream(task)) return "task '" + task.name + "' streams in a way that cannot be";
     if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
   }

@@ -15,15 +15,15 @@
 namespace rtexec::traces {
 
 /// The time interval from `begin` to `end`.
-struct Stretch {
+struct TimeInterval {
   Instant begin{}, end{};
-  friend bool operator==(const Stretch&, const Stretch&) = default;
+  friend bool operator==(const TimeInterval&, const TimeInterval&) = default;
 };
 
 /// A tile of a buffer: the times of its prefetch to the GPU and of its initialisation there.
 struct TileSetup {
   Bytes size;
-  Stretch prefetched{}, made{};
+  TimeInterval prefetched{}, made{};
   [[nodiscard]] bool was_prefetched() const { return prefetched.begin < prefetched.end; }
   friend bool operator==(const TileSetup&, const TileSetup&) = default;
 };
@@ -31,7 +31,7 @@ struct TileSetup {
 /// The first contents of a buffer: the time of their initialisation, and the tiles if a GPU initialised them.
 struct ContentsSetup {
   Bytes size;
-  Stretch made{};
+  TimeInterval made{};
   bool on_host = false;
   std::vector<TileSetup> tiles{}; // empty if the host initialised the buffer
   friend bool operator==(const ContentsSetup&, const ContentsSetup&) = default;
@@ -60,7 +60,7 @@ struct TaskSetup {
   std::string workload;            // fingerprint of the workload that ran
   std::vector<std::string> tuning; // tuning that the workload used (config/profile_file.hpp)
   std::vector<std::string> layers;
-  std::optional<Stretch> loaded;       // when the task got its memory and was prepared for the device
+  std::optional<TimeInterval> loaded;  // when the task got its memory and was prepared for the device
   std::vector<ContentsSetup> contents; // first contents made during that time
   /// Returns the WCET on the device, alone or co-running with another job, whichever is longer.
   [[nodiscard]] Duration longest_on_device() const {

@@ -14,11 +14,11 @@ constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
 constexpr Duration longest = std::chrono::hours(1);
 
 /// True if the interval is plausible. Others come from a damaged recording, and their sums could overflow.
-bool sane(const Stretch& stretch) {
-  return Instant() <= stretch.begin && stretch.begin <= stretch.end && stretch.end <= latest &&
-         stretch.end - stretch.begin <= longest;
+bool sane(const TimeInterval& interval) {
+  return Instant() <= interval.begin && interval.begin <= interval.end && interval.end <= latest &&
+         interval.end - interval.begin <= longest;
 }
-bool behind(const Stretch& one, const Stretch& other) { return one.begin >= other.end; }
+bool behind(const TimeInterval& one, const TimeInterval& other) { return one.begin >= other.end; }
 bool follows(const TileSetup& tile, const std::vector<TileSetup>& tiles) {
   return tiles.empty() || (behind(tile.prefetched, tiles.back().prefetched) && behind(tile.made, tiles.back().made));
 }
@@ -151,8 +151,8 @@ void SetupDecoder::take(const event::layer_info& event) {
 }
 
 void SetupDecoder::take(const event::task_load& event) {
-  const Stretch stretch{event.begin, event.end};
-  if (TaskSetup* task = this->task(event.task); task && sane(stretch)) task->loaded = stretch;
+  const TimeInterval interval{event.begin, event.end};
+  if (TaskSetup* task = this->task(event.task); task && sane(interval)) task->loaded = interval;
 }
 
 ContentsSetup* SetupDecoder::contents(std::uint32_t task, std::uint32_t buffer) {
@@ -163,11 +163,11 @@ ContentsSetup* SetupDecoder::contents(std::uint32_t task, std::uint32_t buffer) 
 }
 
 void SetupDecoder::take(const event::first_contents& event) {
-  const Stretch stretch{event.begin, event.end};
-  ContentsSetup* contents = sane(stretch) ? this->contents(event.task, event.buffer) : nullptr;
+  const TimeInterval interval{event.begin, event.end};
+  ContentsSetup* contents = sane(interval) ? this->contents(event.task, event.buffer) : nullptr;
   if (!contents) return;
   contents->size = event.bytes;
-  contents->made = stretch;
+  contents->made = interval;
   contents->on_host = event.tiles == 0;
 }
 

@@ -204,8 +204,8 @@ json to_json(const InputAnalysis& inputs, Instant from) {
           {"delay", to_json(inputs.delay, from)}};
 }
 
-json to_json(const Stretch& stretch, Instant from) {
-  return {{"begin_ns", (stretch.begin - from).count()}, {"end_ns", (stretch.end - from).count()}};
+json to_json(const TimeInterval& interval, Instant from) {
+  return {{"begin_ns", (interval.begin - from).count()}, {"end_ns", (interval.end - from).count()}};
 }
 
 json to_json(const ContentsSetup& contents, Instant from) {

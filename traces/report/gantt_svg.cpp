@@ -94,8 +94,8 @@ class Page {
   std::string told(Instant at) const { return to_string(at - gantt_.origin); }
 
   void title() {
-    const std::string stretch = readable(gantt_.from - gantt_.origin) + " to " + readable(to_ - gantt_.origin);
-    svg_->text(left_, 20, gantt_.title.empty() ? stretch : stretch + " of " + gantt_.title);
+    const std::string interval = readable(gantt_.from - gantt_.origin) + " to " + readable(to_ - gantt_.origin);
+    svg_->text(left_, 20, gantt_.title.empty() ? interval : interval + " of " + gantt_.title);
   }
 
   void frame() {

@@ -10,7 +10,7 @@
 #include "rtexec/cli/options/task_set_file.hpp"
 #include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/verdict.hpp"
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -108,7 +108,7 @@ void print_machine(std::ostream& out, const executive::Inquiry& inquiry) {
 
 nlohmann::json needs_json(const executive::Inquiry& inquiry) {
   nlohmann::json needs = nlohmann::json::array();
-  for (const executive::Need& need : inquiry.needs)
+  for (const executive::Requirement& need : inquiry.needs)
     needs.push_back({{"subject", need.subject}, {"state", need.state}, {"given", !need.refused}});
   return needs;
 }

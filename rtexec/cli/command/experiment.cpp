@@ -25,12 +25,12 @@ struct ExperimentOptions {
 
 std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& stop) {
   Progress progress(&stop);
-  const std::size_t wanted = count_measurements(setup.study) * setup.plants.size();
+  const std::size_t wanted = count_measurements(setup.study) * setup.platforms.size();
   std::size_t done = 0;
   std::vector<Isolation> isolations;
-  for (const auto& plant : setup.plants) {
+  for (const auto& platform : setup.platforms) {
     isolations.push_back(
-        must(run_isolation(*plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); })));
+        must(run_isolation(*platform, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); })));
   }
   return isolations;
 }

@@ -24,7 +24,7 @@ namespace rtexec::command {
 
 namespace {
 
-using study::InitialisationPlant;
+using study::InitialisationPlatform;
 using study::InitialisationSource;
 
 struct ExperimentInitOptions {
@@ -60,10 +60,10 @@ class Recording {
 /// The platform of the experiment. `machine` is empty if the platform is a model.
 struct Setup {
   study::InitialisationMachine machine;
-  std::unique_ptr<InitialisationPlant> model;
+  std::unique_ptr<InitialisationPlatform> model;
   InitialisationSource source;
   std::vector<std::string> sizes; // sizes if the user gives none
-  [[nodiscard]] InitialisationPlant& plant() const { return model ? *model : *machine.plant; }
+  [[nodiscard]] InitialisationPlatform& platform() const { return model ? *model : *machine.platform; }
 };
 
 Setup setup_of(const ExperimentInitOptions& options) {
@@ -88,12 +88,12 @@ Setup setup_of(const ExperimentInitOptions& options) {
 
 /// Returns the size of the largest array that these workloads initialise. If a workload is unknown, returns no limit,
 /// and the experiment itself reports the error.
-Bytes largest(const InitialisationPlant& plant, const std::vector<std::string>& workloads) {
+Bytes largest(const InitialisationPlatform& platform, const std::vector<std::string>& workloads) {
   constexpr Bytes no_limit{std::numeric_limits<std::uint64_t>::max()};
-  const auto known = plant.workloads();
+  const auto known = platform.workloads();
   Bytes most{0};
   for (const std::string& each : workloads)
-    most = std::max(most, std::ranges::find(known, each) != known.end() ? plant.size_of(each, no_limit) : no_limit);
+    most = std::max(most, std::ranges::find(known, each) != known.end() ? platform.size_of(each, no_limit) : no_limit);
   return most;
 }
 
@@ -103,7 +103,7 @@ study::InitialisationStudy study_of(const ExperimentInitOptions& options, const 
                                    .tiles = options.tiles,
                                    .timeline_tiles = options.timeline_tiles,
                                    .repetitions = options.repetitions};
-  if (study.workloads.empty()) study.workloads = setup.plant().workloads();
+  if (study.workloads.empty()) study.workloads = setup.platform().workloads();
   for (const std::string& text : options.sizes.empty() ? setup.sizes : options.sizes) {
     const Bytes size = value_of("--sizes", text, parse_bytes);
     if (size < Bytes{4096}) give_up(Errc::bad_input, "--sizes " + text + ": at least 4KiB");
@@ -111,7 +111,8 @@ study::InitialisationStudy study_of(const ExperimentInitOptions& options, const 
       give_up(Errc::bad_input, "--sizes " + text + ": does not ascend; list them in ascending order");
     study.sizes.push_back(size);
   }
-  if (const Bytes most = largest(setup.plant(), study.workloads); !options.sizes.empty() && study.sizes.back() > most)
+  if (const Bytes most = largest(setup.platform(), study.workloads);
+      !options.sizes.empty() && study.sizes.back() > most)
     give_up(Errc::bad_input,
             "--sizes " + options.sizes.back() + ": its workloads have at most " + readable(most) + " of them");
   return study;
@@ -121,9 +122,9 @@ study::InitialisationFound measure(const Setup& setup, const study::Initialisati
   const StopRequest stop;
   Progress progress(&stop);
   std::size_t begun = 0;
-  const std::size_t wanted = count_measurements(setup.plant(), study);
-  return must(
-      run_initialisation(setup.plant(), study, [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
+  const std::size_t wanted = count_measurements(setup.platform(), study);
+  return must(run_initialisation(setup.platform(), study,
+                                 [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
 }
 
 void experiment(const ExperimentInitOptions& options) {
@@ -132,7 +133,7 @@ void experiment(const ExperimentInitOptions& options) {
   const ResultFolder folder(options.folder);
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
-  if (!options.trace.empty() && !setup.plant().has_gpu())
+  if (!options.trace.empty() && !setup.platform().has_gpu())
     give_up(Errc::bad_input, "--trace: board '" + options.board + "' has no GPU, and nothing is made in tiles there");
   std::optional<Recording> recording;
   if (!options.trace.empty()) recording.emplace(options.trace, study.workloads.front());

@@ -24,8 +24,8 @@ study::MemoryExperiment measure(const study::MemoryExperimentSetup& setup, const
   Progress progress(&stop);
   const std::size_t wanted = count_measurements(setup.study);
   std::size_t done = 0;
-  return must(
-      run_memory_experiment(*setup.plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); }));
+  return must(run_memory_experiment(*setup.platform, setup.study,
+                                    [&] { return progress("measuring", ++done, wanted, "cases"); }));
 }
 
 void memory(const ExperimentMemoryOptions& options) {

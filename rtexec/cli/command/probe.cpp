@@ -6,7 +6,7 @@
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/options/output_needs.hpp"
 #include "rtexec/cli/reports/report_text.hpp"
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include "rtexec/runtime/json/machine_json.hpp"
 #include "rtexec/studies/calibration/traffic_counters.hpp"
 #include <rtexec/planning.hpp>
@@ -161,7 +161,7 @@ nlohmann::json to_json(const std::vector<Finding>& findings, const MachineFacts&
   return json;
 }
 
-Finding finding_of(const executive::Need& need) {
+Finding finding_of(const executive::Requirement& need) {
   return {.subject = need.subject,
           .grade = need.refused ? Finding::Grade::missing : Finding::Grade::ok,
           .state = need.state,
@@ -170,7 +170,7 @@ Finding finding_of(const executive::Need& need) {
 
 /// Returns a finding for each requirement of a run of the set. If the set cannot be planned, `needs` is an error, and
 /// only findings that do not depend on the set are returned.
-std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& needs) {
+std::vector<Finding> findings_for(const Result<std::vector<executive::Requirement>>& needs) {
   std::vector<Finding> findings;
   if (needs) std::ranges::transform(*needs, std::back_inserter(findings), finding_of);
   for (const Finding& finding : hal::Machine().probe())
@@ -179,9 +179,9 @@ std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& ne
 }
 
 /// Returns the exit code. A refusal by the machine takes precedence over a refusal because of the set itself.
-int exit_code_of(const std::vector<executive::Need>& needs) {
+int exit_code_of(const std::vector<executive::Requirement>& needs) {
   int status = 0;
-  for (const executive::Need& need : needs)
+  for (const executive::Requirement& need : needs)
     if (need.refused && status != exit_code(Errc::refused)) status = exit_code(*need.refused);
   return status;
 }

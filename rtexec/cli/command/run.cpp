@@ -75,20 +75,21 @@ bool told_before_start(const Executive& executive) {
 }
 
 /// Starts the viewer of a task's pictures. Returns null if no task is to be shown.
-std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const RunOptions& options,
-                                           const Executive& executive, std::ostream& out) {
-  if (!tap) return nullptr;
+std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::PictureObserver>& observer,
+                                           const RunOptions& options, const Executive& executive, std::ostream& out) {
+  if (!observer) return nullptr;
   std::vector<unsigned> cores{executive.set().compute_core, executive.set().service_core};
   for (const PlannedTask& task : executive.plan().tasks) cores.push_back(task.core);
   auto viewer = must(view::Viewer::start(
-      tap,
+      observer,
       {.port = static_cast<std::uint16_t>(options.show_port), .folder = options.show_in, .cores = std::move(cores)}));
-  out << "What " << tap->task() << " sees: " << viewer->url() << '\n';
+  out << "What " << observer->task() << " sees: " << viewer->url() << '\n';
   if (!viewer->file().empty()) out << "  also in " << viewer->file().string() << '\n';
-  if (!tap->recognises())
+  if (!observer->recognises())
     out << "  Nothing is drawn on it: its model does not say what its outputs mean (rtexec.task).\n";
-  out << "  At most " << std::chrono::seconds(1) / channels::Tap::interval
-      << " pictures a second are copied in its last part:\n  its WCET has " << readable(tap->cost()) << " for it.\n"
+  out << "  At most " << std::chrono::seconds(1) / channels::PictureObserver::interval
+      << " pictures a second are copied in its last part:\n  its WCET has " << readable(observer->cost())
+      << " for it.\n"
       << std::endl;
   return viewer;
 }
@@ -152,8 +153,8 @@ int run(RunOptions options) {
   setup.record_jobs = options.jobs.empty() ? 0 : max_records;
   setup.record = [&recording] { return recording.start(); };
   setup.service_manager = must(executive::ServiceManager::of_environment());
-  if (!options.show.empty()) setup.tap = std::make_shared<channels::Tap>(options.show);
-  const auto tap = setup.tap;
+  if (!options.show.empty()) setup.observer = std::make_shared<channels::PictureObserver>(options.show);
+  const auto observer = setup.observer;
   if (recording.on_misses())
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
   if (recording.on_excesses())
@@ -175,7 +176,7 @@ int run(RunOptions options) {
         may_start.error().what + (may_start.error().code == Errc::not_proved ? ", --force runs it all the same" : ""));
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
-  auto viewer = start_viewer(tap, options, executive, out);
+  auto viewer = start_viewer(observer, options, executive, out);
   startable.store(&executive);
   ExitGuard::come_first(); // before the exit handlers that channels have registered
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");

@@ -127,7 +127,7 @@ int simulate(const SimulateOptions& options) {
     recorder.see(step);
     if (gantt) gantt->see(step);
   };
-  if (gantt) scenario.run.observe_core = [&](const simulator::Stretch& stretch) { gantt->see(stretch); };
+  if (gantt) scenario.run.observe_core = [&](const simulator::TimeInterval& interval) { gantt->see(interval); };
   std::optional<Recording> recording;
   if (!options.trace.empty()) recording.emplace(options.trace, scenario, plan);
   const simulator::Outcome outcome = simulator::simulate(scenario.tasks, plan, scenario.run);

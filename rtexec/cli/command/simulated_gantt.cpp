@@ -10,7 +10,7 @@ namespace rtexec::command {
 using policies::Action;
 using policies::JobId;
 using simulator::Step;
-using simulator::Stretch;
+using simulator::TimeInterval;
 using traces::GanttLane;
 
 GanttRecorder::GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to)
@@ -84,14 +84,14 @@ GanttRecorder::Bar GanttRecorder::bar_of(Bar::Kind kind, const Open& open, Insta
   return {.kind = kind, .lane = lane, .job = open.job, .owner = open.owner, .begin = open.since, .end = end};
 }
 
-void GanttRecorder::see(const Stretch& stretch) {
-  const auto& job = jobs_[stretch.job.task];
+void GanttRecorder::see(const TimeInterval& interval) {
+  const auto& job = jobs_[interval.job.task];
   add({.kind = job && job->device_done ? Bar::Kind::after : Bar::Kind::before,
-       .lane = lane_of_core(stretch.core),
-       .job = stretch.job,
-       .owner = stretch.job.task,
-       .begin = stretch.begin,
-       .end = stretch.end});
+       .lane = lane_of_core(interval.core),
+       .job = interval.job,
+       .owner = interval.job.task,
+       .begin = interval.begin,
+       .end = interval.end});
 }
 
 void GanttRecorder::see(const Step& step) {

@@ -22,7 +22,7 @@ class GanttRecorder {
   GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);
 
   void see(const simulator::Step& step);
-  void see(const simulator::Stretch& stretch);
+  void see(const simulator::TimeInterval& interval);
   /// Returns the chart, including activities that had not ended at the `end` of the run.
   [[nodiscard]] traces::Gantt gantt(Instant end) const;
 

@@ -9,17 +9,17 @@
 namespace rtexec::command {
 namespace {
 
-using executive::Need;
+using executive::Requirement;
 
-Need need(const char* key, const Result<>& outcome, const std::string& file) {
+Requirement need(const char* key, const Result<>& outcome, const std::string& file) {
   const std::string subject = std::string("[output] ") + key;
   if (outcome) return executive::given(subject, file + " can be written");
-  Need refused = executive::refused(subject, outcome.error());
+  Requirement refused = executive::refused(subject, outcome.error());
   refused.indispensable = true;
   return refused;
 }
 
-void add_file(std::vector<Need>& needs, const char* key, const std::filesystem::path& file) {
+void add_file(std::vector<Requirement>& needs, const char* key, const std::filesystem::path& file) {
   if (file.empty()) return;
   const auto opened = OutputFile::open(file);
   needs.push_back(need(key, opened ? Result<>() : Result<>(Unexpected(opened.error())), file.string()));
@@ -34,8 +34,8 @@ Result<> check_recorder() {
 
 } // namespace
 
-std::vector<Need> find_output_needs(const OutputOptions& output) {
-  std::vector<Need> needs;
+std::vector<Requirement> find_output_needs(const OutputOptions& output) {
+  std::vector<Requirement> needs;
   if (output.json == "-" && output.jobs == "-")
     needs.push_back(
         need("jobs", fail(Errc::bad_input, "json and jobs both take standard output: give one of them a file"), ""));

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <rtexec/task_set.hpp>
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 
 #include <vector>
 
 namespace rtexec::command {
 
 /// Checks if `rtexec run` could write each of the files, and returns the results. Changes no file.
-[[nodiscard]] std::vector<executive::Need> find_output_needs(const OutputOptions& output);
+[[nodiscard]] std::vector<executive::Requirement> find_output_needs(const OutputOptions& output);
 
 } // namespace rtexec::command

@@ -10,7 +10,7 @@
 
 namespace rtexec::study {
 
-/// Prints the results. `isolations` has one element for each platform (`plants`) of `setup`.
+/// Prints the results. `isolations` has one element for each platform (`platforms`) of `setup`.
 void print(std::ostream& out, const IsolationSetup& setup, std::span<const Isolation> isolations);
 [[nodiscard]] nlohmann::json to_json(const IsolationSetup& setup, std::span<const Isolation> isolations);
 /// Returns results.csv, limits.csv, speedup-*.svg and mean-*.svg. If single executions were measured, also returns

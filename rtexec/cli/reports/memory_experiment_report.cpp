@@ -248,57 +248,57 @@ std::string row(std::initializer_list<std::string> cells) {
 std::string cell(Duration time) { return std::to_string(time.count()); }
 std::string cell(Bytes bytes) { return std::to_string(bytes.count); }
 
-std::string times_csv(const std::string& plant, const MemoryExperiment& found) {
+std::string times_csv(const std::string& platform, const MemoryExperiment& found) {
   std::string csv =
       "source,workload,size,policy,memory_bytes,kernels_ns,median_ns,least_ns,worst_ns,kernels_percent,"
       "model_ns,model_error_percent,own_model_ns,own_model_error_percent\n";
   for (const MemoryResult& result : found.results)
     for (const MemoryPoint& point : result.points)
       for (const PolicyTime& each : point.policies)
-        csv += row({plant, text(result.kind), std::to_string(point.size), text(each.policy), cell(each.memory),
+        csv += row({platform, text(result.kind), std::to_string(point.size), text(each.policy), cell(each.memory),
                     cell(point.execution), cell(each.time), cell(each.shortest()), cell(std::ranges::max(each.times)),
                     text_of(each.utilisation), cell(each.by_platform.time), text_of(each.by_platform.error),
                     cell(each.by_workload.time), text_of(each.by_workload.error)});
   return csv;
 }
 
-std::string errors_csv(const std::string& plant, const MemoryStudy& study, const MemoryExperiment& found) {
+std::string errors_csv(const std::string& platform, const MemoryStudy& study, const MemoryExperiment& found) {
   std::string csv =
       "source,workload,policy,mean_error_percent,worst_error_percent,own_mean_error_percent,"
       "own_worst_error_percent\n";
   for (const MemoryResult& result : found.results)
     for (const MemoryPolicy policy : study.policies) {
-      const auto platform = error_of(result, policy, &PolicyTime::by_platform);
+      const auto of_platform = error_of(result, policy, &PolicyTime::by_platform);
       const auto own = error_of(result, policy, &PolicyTime::by_workload);
-      csv += row({plant, text(result.kind), text(policy), text_of(platform.mean), text_of(platform.worst),
+      csv += row({platform, text(result.kind), text(policy), text_of(of_platform.mean), text_of(of_platform.worst),
                   text_of(own.mean), text_of(own.worst)});
     }
   return csv;
 }
 
-std::string policies_csv(const std::string& plant, const MemoryExperiment& found) {
+std::string policies_csv(const std::string& platform, const MemoryExperiment& found) {
   std::string csv = "source,workload,kernels,policy,policy_of_all\n";
   for (const MemoryGuideline& each : found.guidelines)
-    csv += row({plant, text(each.kind), std::to_string(each.kernels), text(each.policy), text(each.with_host)});
+    csv += row({platform, text(each.kind), std::to_string(each.kernels), text(each.policy), text(each.with_host)});
   return csv;
 }
 
-std::string pairs_csv(const std::string& plant, const MemoryExperiment& found) {
+std::string pairs_csv(const std::string& platform, const MemoryExperiment& found) {
   std::string csv = "source,workload,size,policies,memory_bytes,kernels_percent,round,length_ns\n";
   for (const MemoryPair& pair : found.pairs)
     for (std::size_t i = 0; i < pair.lengths.size(); ++i)
-      csv += row({plant, text(pair.kind), std::to_string(pair.size), text(pair.policies), cell(pair.memory),
+      csv += row({platform, text(pair.kind), std::to_string(pair.size), text(pair.policies), cell(pair.memory),
                   text_of(pair.utilisation), std::to_string(i), cell(pair.lengths[i])});
   return csv;
 }
 
-std::string mix_csv(const std::string& plant, const MemoryExperiment& found) {
+std::string mix_csv(const std::string& platform, const MemoryExperiment& found) {
   std::string csv =
       "source,step,configuration,task,size,policy,response_ns,memory_bytes,length_ns,kernels_percent,pairs\n";
   for (std::size_t step = 0; step < found.mixes.size(); ++step)
     for (const MemoryConfiguration& each : found.mixes[step].configurations)
       for (std::size_t i = 0; i < each.policies.size(); ++i)
-        csv += row({plant, std::to_string(step + 1), each.name, text(found.mixes[step].kinds[i]),
+        csv += row({platform, std::to_string(step + 1), each.name, text(found.mixes[step].kinds[i]),
                     std::to_string(found.mixes[step].sizes[i]), text(each.policies[i]), cell(each.responses[i]),
                     cell(each.memory), cell(each.length), text_of(each.utilisation), std::to_string(each.pairs)});
   return csv;
@@ -506,20 +506,20 @@ void print(std::ostream& out, const MemoryExperimentSetup& setup, const MemoryEx
 }
 
 report::Files files_of(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
-  const std::string plant = setup.plant->name();
-  report::Files files{{"times.csv", times_csv(plant, found)},
-                      {"errors.csv", errors_csv(plant, setup.study, found)},
+  const std::string platform = setup.platform->name();
+  report::Files files{{"times.csv", times_csv(platform, found)},
+                      {"errors.csv", errors_csv(platform, setup.study, found)},
                       {"alone.svg", alone_picture(setup, found)}};
   for (const MemoryResult& result : found.results)
     files.emplace_back("model-" + text(result.kind) + ".svg", model_picture(setup, result));
   if (!found.pairs.empty()) {
-    files.emplace_back("pairs.csv", pairs_csv(plant, found));
+    files.emplace_back("pairs.csv", pairs_csv(platform, found));
     files.emplace_back("pairs.svg", pairs_picture(setup, found));
     files.emplace_back("spread.svg", spread_picture(setup, found));
   }
   if (!found.mixes.empty()) {
-    files.emplace_back("policies.csv", policies_csv(plant, found));
-    files.emplace_back("mix.csv", mix_csv(plant, found));
+    files.emplace_back("policies.csv", policies_csv(platform, found));
+    files.emplace_back("mix.csv", mix_csv(platform, found));
     files.emplace_back("mix-memory.svg", mix_memory_picture(setup, found));
     files.emplace_back("mix-responses.svg", mix_responses_picture(setup, found.mixes.back()));
   }
@@ -541,7 +541,7 @@ nlohmann::json to_json(const MemoryExperimentSetup& setup, const MemoryExperimen
     mixes.push_back(std::move(configurations));
   }
   return {{"simulated", setup.simulated},
-          {"source", setup.plant->name()},
+          {"source", setup.platform->name()},
           {"preface", setup.preface},
           {"notes", found.notes},
           {"costs", to_json(found.costs)},

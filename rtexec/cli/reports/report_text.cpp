@@ -388,7 +388,7 @@ void write_report(std::ostream& out, const Report& report) {
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "
           << readable(task.response.max) << ", promised were " << readable(*task.bound)
           << ": a part took longer than its WCET (measure again: rtexec profile), or the machine stopped the run for "
-             "longer than hold_up of its board (rtexec probe says by what)\n";
+             "longer than platform_stall of its board (rtexec probe says by what)\n";
   for (const ChainReport& chain : report.chains)
     if (chain.violations() > 0)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": chain '" << chain.name << "', " << chain.violations()

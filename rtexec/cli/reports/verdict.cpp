@@ -8,7 +8,7 @@
 #include "policies/bounds/charges.hpp"
 #include "policies/scheduler/co_run.hpp"
 #include "policies/memory/plan_memory.hpp"
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include "rtexec/runtime/planning/origins.hpp"
 #include "rtexec/cli/text/columns.hpp"
 #include "rtexec/cli/text/name_list.hpp"
@@ -69,7 +69,7 @@ std::string unkept(const Plan& plan) {
 
 /// Returns the requirements that a run on the set's machine is known to lack, without starting it.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
-  std::vector<executive::Need> needs = executive::absent_cores(set, plan);
+  std::vector<executive::Requirement> needs = executive::absent_cores(set, plan);
   const bool reserved = policies::reserved(set.tasks);
   if (const std::string& refusal = reserved ? set.machine.no_deadline : set.machine.no_fifo; !refusal.empty())
     needs.push_back(executive::refused(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO", {Errc::refused, refusal}));
@@ -117,10 +117,10 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   print_conditions(out, set, plan);
 }
 
-/// Returns the task's preemption class on the device: "express", or "level 2, 12 segments of at most 4.1 ms, 1
+/// Returns the task's preemption class on the device: "top", or "level 2, 12 segments of at most 4.1 ms, 1
 /// launched ahead".
 std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
-  std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
+  std::string text = planned.device_class == 0 ? "top" : "level " + std::to_string(planned.device_class);
   if (planned.segments > 1)
     text += ", " + std::to_string(planned.segments) + " segments of at most " +
             readable(std::ranges::max(planned.segment_wcets));

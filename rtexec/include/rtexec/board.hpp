@@ -246,8 +246,10 @@ struct Board {
   Duration release_latency{0};
   /// The longest platform stall: a time for which a hypervisor or firmware stops the machine, or a part of it, and
   /// which the three charges above do not cover. Admission adds it to each response-time bound, but not to each device
-  /// part. policies/proofs/hold-ups.md states the one exception. 0: the machine never stalls.
-  Duration hold_up{0};
+  /// part. policies/proofs/platform-stalls.md states the one exception. 0: the machine never stalls.
+  Duration platform_stall{0};
+  /// Warnings of the reader, one line each: what the next release will refuse. Empty: the file needs no change.
+  std::vector<std::string> warnings;
 
   // Callers use these predicates. Only code that opens devices, or that computes on them, compares `device` itself.
   /// True if the device computes on a core of the machine, the core of the compute engine.

@@ -25,7 +25,7 @@ struct Arena {
   std::uint32_t state = 0;
   std::uint32_t fixed = 0;
   std::uint32_t scratch = 0;
-  /// Slots for contents that live between segments. Tasks of one level share the chunks of these slots; express tasks
+  /// Slots for contents that live between segments. Tasks of one level share the chunks of these slots; top-class tasks
   /// have their own (PlannedTask::device_class).
   std::uint32_t carry = 0;
   /// Slots that stay unused because each memory object has chunks of its own (SwapPolicy::mo_vmm).
@@ -237,7 +237,7 @@ struct PlannedTask {
   /// The rank of the device part. The job of the lowest rank goes first; among equal ranks, the one with the earliest
   /// deadline. Under EDF real-time tasks have rank 0, best-effort tasks rank 1.
   unsigned device_rank = 0;
-  /// The preemption class of the device part. 0: an express task. It swaps nothing, and its jobs go first whenever a
+  /// The preemption class of the device part. 0: a top-class task. It swaps nothing, and its jobs go first whenever a
   /// segment of another job ends. 1, 2, ...: levels. A job of a smaller level preempts jobs of larger levels between
   /// their segments.
   std::uint32_t device_class = 1;

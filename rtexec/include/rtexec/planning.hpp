@@ -46,7 +46,7 @@ struct PlannedSet : ResolvedSet {
 
 /// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They concern
 /// execution times, scheduling class, locked memory, threads of higher priority than the executive's, and the costs of
-/// swapping. If the board gives a longest platform stall (Board::hold_up), they concern that, too.
+/// swapping. If the board gives a longest platform stall (Board::platform_stall), they concern that, too.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

@@ -371,7 +371,7 @@ struct JobRecord {
   /// The instants at which its execution on the device began and ended; equal if it did not execute there.
   Instant device_begin{}, device_end{};
   /// True if the job's device part co-ran with that of another job.
-  bool accompanied = false;
+  bool concurrent = false;
   Instant end{};
   /// The execution time of each part, unknown for simulated jobs. For CPU parts it is processor time. For the device
   /// part it is the time by the device's own clock if it has one, else the time from begin to end.

@@ -128,8 +128,8 @@ struct Task {
   /// The maximum number of segments of the device part. 1: it is not cut. Absent: the plan cuts it as far as other
   /// tasks need that.
   std::optional<std::uint32_t> segments;
-  /// The preemption class. 0: express, which means that the task's jobs go first whenever a segment of another job
-  /// ends. Otherwise the level; smaller is more urgent. Absent: the plan chooses.
+  /// The preemption class. 0: the top class, which means that the task's jobs go first whenever a segment of another
+  /// job ends. Otherwise the level; smaller is more urgent. Absent: the plan chooses.
   std::optional<std::uint32_t> device_class;
   Constants constants = Constants::automatic;
   /// The number of chunks of the ring: the device memory that streamed constants are loaded into, again and again
@@ -296,6 +296,8 @@ struct TaskSet {
   std::vector<Task> tasks;
   std::vector<Chain> chains;
   OutputOptions output;
+  /// Warnings of the reader, one line each: what the next release will refuse. Empty: the file needs no change.
+  std::vector<std::string> warnings;
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
 

@@ -232,8 +232,9 @@ class Connector {
       size = std::max(size, size_of_values(input_of(reader)));
       kept = std::max(kept, values_to_keep(communication, writer, tasks_[reader.task]));
     }
-    const auto latest = std::make_shared<Latest>(
-        size, link.readers.size(), kept, link.on_device ? Latest::Where::given_memory : Latest::Where::own_memory);
+    const auto latest = std::make_shared<LatestMailbox>(
+        size, link.readers.size(), kept,
+        link.on_device ? LatestMailbox::Where::given_memory : LatestMailbox::Where::own_memory);
     add_sink(link, latest, communication == Communication::let ? std::optional(writer.deadline) : std::nullopt);
     for (std::size_t i = 0; i < link.readers.size(); ++i) {
       const Link::Reader& reader = link.readers[i];
@@ -242,7 +243,7 @@ class Connector {
     }
   }
 
-  void add_sink(const Link& link, const std::shared_ptr<Latest>& latest, std::optional<Duration> appears_after) {
+  void add_sink(const Link& link, const std::shared_ptr<LatestMailbox>& latest, std::optional<Duration> appears_after) {
     if (!link.on_device)
       return made_[link.producer]->add_sink(std::make_unique<TaskSink>(latest, link.output, appears_after), "");
     DeviceLink& added = on_device_.emplace_back();
@@ -254,7 +255,7 @@ class Connector {
         std::make_unique<DeviceSink>(latest, *workloads_[link.producer], added.output, appears_after), "");
   }
 
-  std::unique_ptr<Source> source_of(const Link& link, const std::shared_ptr<Latest>& latest, std::size_t reader,
+  std::unique_ptr<Source> source_of(const Link& link, const std::shared_ptr<LatestMailbox>& latest, std::size_t reader,
                                     Communication communication) {
     if (!link.on_device) return std::make_unique<TaskSource>(latest, reader, communication);
     const auto [task, input, asked] = link.readers[reader];

@@ -5,7 +5,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/workload.hpp>
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 #include "rtexec/runtime/channels/task_io.hpp"
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct DeviceLink {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<Latest> latest; // holds the values; must get device memory (lie_at()) before the tasks' channels are
-                                  // opened
+  std::shared_ptr<LatestMailbox> latest; // holds the values; must get device memory (lie_at()) before the tasks'
+                                         // channels are opened
 };
 
 struct Connected {

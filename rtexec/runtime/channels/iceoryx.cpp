@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t queue_capacity = 2; // small, because only the newest message is needed, and each message
                                             // occupies one of the daemon's chunks
 constexpr std::uint32_t alignment = 64;
-constexpr Duration patience = 5s;
+constexpr Duration timeout = 5s;
 static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
 
 std::atomic<bool> broken{false}; // iceoryx met an error at which it would have ended the process
@@ -52,9 +52,9 @@ Result<void*> ask(std::function<void*()> call) {
     asked->error = within.last_error();
     asked->done.raise();
   }).detach();
-  for (const Instant end = hal::now() + patience; asked->done.value() == 0;)
+  for (const Instant end = hal::now() + timeout; asked->done.value() == 0;)
     if (!asked->done.wait_until(0, end) && asked->done.value() == 0)
-      return fail(Errc::device_lost, "iceoryx's daemon (iox-roudi) gave no answer within " + readable(patience) +
+      return fail(Errc::device_lost, "iceoryx's daemon (iox-roudi) gave no answer within " + readable(timeout) +
                                          ": it hangs, or is not of version 2.0. End it, and start this program again.");
   if (!asked->error.empty()) return fail(Errc::refused, asked->error);
   return asked->answer;
@@ -64,7 +64,7 @@ Result<void*> ask(std::function<void*()> call) {
 /// for that answer.
 void exit_without_answer(int status, void*) {
   std::thread([status] {
-    std::this_thread::sleep_for(patience / 2);
+    std::this_thread::sleep_for(timeout / 2);
     std::fflush(nullptr);
     ::_exit(status);
   }).detach();

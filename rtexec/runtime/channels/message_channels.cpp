@@ -174,7 +174,7 @@ bool MessageSink::put(const OutputJob& results) noexcept {
   return false;
 }
 
-void MessageSink::rehearse(const OutputJob& results) noexcept {
+void MessageSink::warm_up(const OutputJob& results) noexcept {
   rtexec_message header{};
   static_cast<void>(fill(results, header));
   publisher_->cancel();

@@ -59,7 +59,7 @@ class MessageSink final : public Sink {
   [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   /// Fills a message without sending it.
-  void rehearse(const OutputJob& results) noexcept override;
+  void warm_up(const OutputJob& results) noexcept override;
   [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
   [[nodiscard]] std::string failure() const override;
 

@@ -29,7 +29,7 @@ using hal::FileDescriptor;
 constexpr const char* socket_path = "/tmp/roudi";
 constexpr const char* memory_path = "/dev/shm/iceoryx_mgmt";
 constexpr const char* found_another = "is RouDi still running?";
-constexpr Duration patience = 10s;
+constexpr Duration timeout = 10s;
 
 bool maps_its_memory(const std::filesystem::path& process) {
   std::ifstream maps(process / "maps");
@@ -148,14 +148,14 @@ Result<> ensure_daemon() {
   if (daemon_listens()) return {};
   static Child child;
   if (const auto started = child.start(); !started) return started;
-  for (const Instant end = hal::now() + patience; hal::now() < end; hal::sleep_until(hal::now() + 10ms)) {
+  for (const Instant end = hal::now() + timeout; hal::now() < end; hal::sleep_until(hal::now() + 10ms)) {
     if (daemon_listens()) return {};
     // If two processes start a daemon at the same moment, one daemon finds the other one and ends, which is no error.
     if (!child.runs() && child.said().find(found_another) == std::string::npos)
       return fail(Errc::refused, "iceoryx's daemon (iox-roudi) ended as soon as it was started: " + child.said());
   }
   return fail(Errc::refused, "iceoryx's daemon (iox-roudi) was started and did not come up within " +
-                                 readable(patience) + ": " + child.said());
+                                 readable(timeout) + ": " + child.said());
 }
 
 } // namespace rtexec::channels::iceoryx

@@ -30,7 +30,7 @@ class Sink {
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
   /// Called instead of put() for the warm-up job. Touches the memory and the code that put() will use, and forwards
   /// nothing.
-  virtual void rehearse(const OutputJob&) noexcept {}
+  virtual void warm_up(const OutputJob&) noexcept {}
   /// Returns true if put() reads the bytes of the output with this number. If no sink reads them, the workload need not
   /// fill them.
   [[nodiscard]] virtual bool reads(std::size_t) const { return true; }

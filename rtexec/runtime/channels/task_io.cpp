@@ -126,7 +126,7 @@ void TaskIo::wake() noexcept {
   if (Source* source = releasing()) source->wake();
 }
 
-std::uint32_t TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept {
+std::uint32_t TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool warming_up) noexcept {
   const OutputJob results{.job = job,
                           .release = release,
                           .sampled = sampled,
@@ -134,8 +134,8 @@ std::uint32_t TaskIo::write(std::uint64_t job, Instant release, Instant sampled,
                           .detections = workload_.detections()};
   std::uint32_t dropped = 0;
   for (const Output& output : outputs_) {
-    if (rehearsing) {
-      output.sink->rehearse(results);
+    if (warming_up) {
+      output.sink->warm_up(results);
       continue;
     }
     const bool taken = output.sink->put(results);

@@ -54,9 +54,9 @@ class TaskIo {
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // inputs without a new value
   };
-  /// The purpose of reading inputs: for a normal job, for a job that is measured, or for the warm-up (`rehearsal`). The
-  /// last two accept stale values. Only a rehearsal changes no counters.
-  enum class For { job, measurement, rehearsal };
+  /// The purpose of reading inputs: for a normal job, for a job that is measured, or for the warm-up (`warm_up`). The
+  /// last two accept stale values. Only a warm_up changes no counters.
+  enum class For { job, measurement, warm_up };
   /// Fills all inputs for job `job`, released at `release`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
   /// Drops old values of all sources, by Source::keep_up(). Called on the release thread while it waits for the start
@@ -74,7 +74,7 @@ class TaskIo {
   void wake() noexcept;
   /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`rehearsing`), only on_output gets them.
   /// Returns the number of sinks that dropped them.
-  std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
+  std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool warming_up) noexcept;
 
   /// Closes the sinks, so that reports include failures with the last results. Called after the last job.
   void close();

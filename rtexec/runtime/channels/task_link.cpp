@@ -8,7 +8,7 @@
 namespace rtexec::channels {
 namespace {
 
-Latest::Stamp stamp_of(const OutputJob& results, std::optional<Duration> appears_after) noexcept {
+LatestMailbox::Stamp stamp_of(const OutputJob& results, std::optional<Duration> appears_after) noexcept {
   const Instant now = hal::now();
   return {.sampled = results.sampled, .visible = appears_after ? std::max(results.release + *appears_after, now) : now};
 }
@@ -37,7 +37,7 @@ Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const T
   return Sample{.sampled = value->stamp.sampled, .fresh = fresh};
 }
 
-void TaskSource::take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept {
+void TaskSource::take(const LatestMailbox::Value& value, bool fresh, const Tensor& into) noexcept {
   if (fresh) copy_bytes(value.bytes.first(into.bytes.size()), into.bytes);
 }
 
@@ -51,7 +51,7 @@ Result<> DeviceSource::open() {
   return {};
 }
 
-void DeviceSource::take(const Latest::Value& value, bool, const Tensor&) noexcept {
+void DeviceSource::take(const LatestMailbox::Value& value, bool, const Tensor&) noexcept {
   workload_.take_input(input_, value.bytes.data());
 }
 

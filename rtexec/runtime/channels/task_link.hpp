@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/task_set.hpp>
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 #include "rtexec/runtime/channels/task_output.hpp"
 #include "rtexec/runtime/channels/sink.hpp"
 #include "rtexec/runtime/channels/source.hpp"
@@ -20,30 +20,30 @@ class TaskSink final : public Sink {
  public:
   /// `appears_after` is the time from the release of a job until its value becomes visible, or later if the value does
   /// not exist by then. Absent: values become visible at once.
-  TaskSink(std::shared_ptr<Latest> latest, Output output, std::optional<Duration> appears_after)
+  TaskSink(std::shared_ptr<LatestMailbox> latest, Output output, std::optional<Duration> appears_after)
       : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
 
  private:
-  std::shared_ptr<Latest> latest_;
+  std::shared_ptr<LatestMailbox> latest_;
   Output output_;
   std::optional<Duration> appears_after_;
 };
 
 class TaskSource : public Source {
  public:
-  TaskSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication)
+  TaskSource(std::shared_ptr<LatestMailbox> latest, std::size_t reader, Communication communication)
       : latest_(std::move(latest)), reader_(reader), communication_(communication) {}
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept final;
 
  protected:
   /// Copies the value into the tensor. `fresh` is false if it is the same value as in the previous call.
-  virtual void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept;
-  [[nodiscard]] const Latest& latest() const noexcept { return *latest_; }
+  virtual void take(const LatestMailbox::Value& value, bool fresh, const Tensor& into) noexcept;
+  [[nodiscard]] const LatestMailbox& latest() const noexcept { return *latest_; }
 
  private:
-  std::shared_ptr<Latest> latest_;
+  std::shared_ptr<LatestMailbox> latest_;
   std::size_t reader_;
   Communication communication_;
   std::optional<std::uint64_t> last_; // version of the value of the previous fetch()
@@ -56,7 +56,7 @@ class TaskSource : public Source {
 
 class DeviceSink final : public Sink {
  public:
-  DeviceSink(std::shared_ptr<Latest> latest, Workload& workload, std::size_t output,
+  DeviceSink(std::shared_ptr<LatestMailbox> latest, Workload& workload, std::size_t output,
              std::optional<Duration> appears_after)
       : latest_(std::move(latest)), workload_(workload), output_(output), appears_after_(appears_after) {}
   void begin() noexcept override { workload_.give_output(output_, latest_->take().data()); }
@@ -64,7 +64,7 @@ class DeviceSink final : public Sink {
   [[nodiscard]] bool reads(std::size_t) const override { return false; }
 
  private:
-  std::shared_ptr<Latest> latest_;
+  std::shared_ptr<LatestMailbox> latest_;
   Workload& workload_;
   std::size_t output_;
   std::optional<Duration> appears_after_;
@@ -72,14 +72,14 @@ class DeviceSink final : public Sink {
 
 class DeviceSource final : public TaskSource {
  public:
-  DeviceSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication, Workload& workload,
-               std::size_t input)
+  DeviceSource(std::shared_ptr<LatestMailbox> latest, std::size_t reader, Communication communication,
+               Workload& workload, std::size_t input)
       : TaskSource(std::move(latest), reader, communication), workload_(workload), input_(input) {}
   /// Sets the address of the memory that jobs read before there is a value.
   [[nodiscard]] Result<> open() override;
 
  private:
-  void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept override;
+  void take(const LatestMailbox::Value& value, bool fresh, const Tensor& into) noexcept override;
 
   Workload& workload_;
   std::size_t input_;

@@ -53,7 +53,7 @@ ChainRuns::ChainRuns(const TaskSet& tasks, const Plan& plan) {
       if (place + 1 == asked.tasks.size()) break;
       const Task& reader = tasks.tasks[task_of(place + 1)];
       added.behind_ = chain.links
-                          .emplace_back(std::make_unique<channels::Latest>(
+                          .emplace_back(std::make_unique<channels::LatestMailbox>(
                               sizeof(ChainStamp), 1, channels::values_to_keep(asked.communicate, task, reader)))
                           .get();
     }

@@ -11,7 +11,7 @@
 #include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
 #include "policies/chains/chain_times.hpp"
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 #include "rtexec/runtime/executive/status_page.hpp"
 #include "rtexec/runtime/statistics/chain_statistics.hpp"
 
@@ -42,8 +42,8 @@ class ChainPlace {
  private:
   friend class ChainRuns;
 
-  channels::Latest* before_ = nullptr; // output of the previous task; null: this is the first task
-  channels::Latest* behind_ = nullptr; // this task's output; null: this is the last task
+  channels::LatestMailbox* before_ = nullptr; // output of the previous task; null: this is the first task
+  channels::LatestMailbox* behind_ = nullptr; // this task's output; null: this is the last task
   policies::ChainEnd* end_ = nullptr;
   ChainStatistics* statistics_ = nullptr;
   bool from_sampling_ = false;               // true: times count from the sampling of the first task's inputs
@@ -69,7 +69,7 @@ class ChainRuns {
         : statistics(name, from_sampling), end(triggered) {}
     std::vector<std::uint32_t> tasks;
     std::vector<std::unique_ptr<ChainPlace>> places;
-    std::vector<std::unique_ptr<channels::Latest>> links; // outputs of each task except the last one
+    std::vector<std::unique_ptr<channels::LatestMailbox>> links; // outputs of each task except the last one
     ChainStatistics statistics;
     policies::ChainEnd end;
   };

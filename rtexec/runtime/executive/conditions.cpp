@@ -136,10 +136,11 @@ Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
 
 Condition rare_stops(const ResolvedSet& set) {
   const bool reserved = policies::reserved(set.tasks);
-  return {.supposed = "the machine stops for " + readable(set.board.hold_up) + " at most, once in the span of a job",
-          .standing = Standing::unknown,
-          .known = "hold_up, as board '" + set.board.name + "' says" +
-                   (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
+  return {
+      .supposed = "the machine stops for " + readable(set.board.platform_stall) + " at most, once in the span of a job",
+      .standing = Standing::unknown,
+      .known = "platform_stall, as board '" + set.board.name + "' says" +
+               (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
 }
 
 /// Returns the condition that the input delays of the first tasks of chains hold. Returns nullopt if no first task has
@@ -164,7 +165,7 @@ std::optional<Condition> input_delays(const ResolvedSet& set) {
 
 std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan) {
   std::vector<Condition> all{execution_times(set, plan), class_and_memory(set), nothing_above(set, plan)};
-  if (set.board.hold_up > Duration(0)) all.push_back(rare_stops(set));
+  if (set.board.platform_stall > Duration(0)) all.push_back(rare_stops(set));
   if (plan.swap) all.push_back(swap_costs(set, plan));
   if (auto delays = input_delays(set)) all.push_back(std::move(*delays));
   return all;

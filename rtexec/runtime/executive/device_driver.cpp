@@ -13,8 +13,9 @@ using policies::Event;
 
 namespace {
 
-constexpr std::size_t exercises = 2; // number of copies in progress, so that the engine never waits for the next copy
-constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
+constexpr std::size_t background_copies =
+    2; // number of copies in progress, so that the engine never waits for the next copy
+constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + background_copies;
 
 } // namespace
 
@@ -36,20 +37,20 @@ class DeviceDriver::Working {
 };
 
 /// A segment that was submitted to the compute engine.
-struct DeviceDriver::Given {
-  TaskLink* link = nullptr;
+struct DeviceDriver::SubmittedSegment {
+  TaskChannel* link = nullptr;
   policies::JobId job;
   std::uint32_t segment = 0;
 };
 
 /// The state of one task on the device, and the channel between the task's threads, the scheduler and the engine.
-struct DeviceDriver::TaskLink {
+struct DeviceDriver::TaskChannel {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   // The job on the device. Used by the scheduler thread, then by the compute engine
   policies::JobId executing;
   MemoryPolicy as = MemoryPolicy::device;
-  hal::Company company = hal::Company::alone;
+  hal::Concurrency concurrency = hal::Concurrency::alone;
   Compute* on = nullptr;
   std::uint32_t segments = 1; // number of segments of each job
   Instant started{};
@@ -69,15 +70,15 @@ struct DeviceDriver::TaskLink {
   // The next members are used by the scheduler thread
   /// A ring buffer of submitted segments. After an error of a job, all its segments but one may still be queued,
   /// together with the segments of the next job
-  std::vector<Given> given;
+  std::vector<SubmittedSegment> given;
   std::uint64_t times_given = 0;
   // The next members are written by the scheduler thread, and read by the compute engine
   std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
   hal::Signal decided;                    // signalled once for each reported segment end on which the scheduler has
                                           // decided
   /// The remaining executions of the warm-up job, taken from the back
-  std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
-  bool rehearses = false; // the warm-up job must execute again; used by the compute engine, then by the scheduler
+  std::vector<std::pair<MemoryPolicy, Compute*>> warm_ups;
+  bool warms_up = false;  // the warm-up job must execute again; used by the compute engine, then by the scheduler
                           // thread
   bool waiting = false;   // the task's job is requested, and neither started nor cancelled; used by the scheduler
                           // thread
@@ -97,16 +98,16 @@ struct DeviceDriver::TaskLink {
 
   void open(std::uint32_t segment) noexcept {
     opened = true;
-    driver->device_.begin_execution(company);
+    driver->device_.begin_execution(concurrency);
     work.begin(driver->options_.bandwidth);
-    begun = accompanied() ? started : handed > segment ? last_end : hal::now();
+    begun = concurrent() ? started : handed > segment ? last_end : hal::now();
     if (!driver->recording()) return;
     if (segment == 0) traces::device_begin(executing, begun);
     else traces::segment_begin(executing, segment, begun);
   }
 
   /// Launches a segment on the device, possibly while the previous one executes.
-  void launch(const Given& of) noexcept {
+  void launch(const SubmittedSegment& of) noexcept {
     if (ended == of.job || !trouble) return;
     if (of.segment == done) open(of.segment);
     trouble = driver->memory_.prepare(of.job.task, of.segment);
@@ -114,22 +115,22 @@ struct DeviceDriver::TaskLink {
     handed = of.segment + 1;
   }
 
-  Status execute(const Given& of) noexcept {
+  Status execute(const SubmittedSegment& of) noexcept {
     if (ended == of.job) return Unexpected(Errc::cancelled);
     if (!opened) open(of.segment);
     const Status ready = launches ? trouble : driver->memory_.prepare(of.job.task, of.segment);
     return ready ? client->execute(as, of.segment) : ready;
   }
 
-  [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
+  [[nodiscard]] bool concurrent() const noexcept { return concurrency == hal::Concurrency::concurrent; }
 
-  void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
+  void end_execution(const SubmittedSegment& of, Status outcome, Instant begin, Instant end) noexcept {
     if (ended == of.job)
       return driver->compute_.progress.completed(); // the other members may already describe the
                                                     // task's next job
     on->progress.completed();
     if (std::exchange(opened, false)) begin = std::min(begin, begun);
-    add(of.segment, outcome, accompanied() ? started : begin, end);
+    add(of.segment, outcome, concurrent() ? started : begin, end);
     work.end();
     if (outcome && of.segment + 1 < segments) {
       if (driver->recording()) traces::segment_end(executing, of.segment, end);
@@ -148,10 +149,10 @@ struct DeviceDriver::TaskLink {
       if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
       traces::device_end(executing, end, outcome);
     }
-    rehearses = outcome && !rehearsals.empty();
-    if (rehearses) return tell_end(Event::Kind::execution_done, of.segment, end);
+    warms_up = outcome && !warm_ups.empty();
+    if (warms_up) return tell_end(Event::Kind::execution_done, of.segment, end);
     // Only executions without a co-running job are reported, because a co-running job also slows the other one down
-    if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
+    if (outcome && !concurrent() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
     // The end is queued before the task can request its next job: take_events() relies on this order. The scheduler is
@@ -171,7 +172,7 @@ struct DeviceDriver::TaskLink {
   }
 
   void add(std::uint32_t segment, Status outcome, Instant begin, Instant end) noexcept {
-    if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company}, recorded = Duration(0);
+    if (segment == 0) part = {.outcome = {}, .begin = begin, .concurrency = concurrency}, recorded = Duration(0);
     const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
     part.outcome = outcome;
     part.end = end;
@@ -182,7 +183,7 @@ struct DeviceDriver::TaskLink {
 
   void tell_end(Event::Kind kind, std::uint32_t segment, Instant end) noexcept {
     if (!on->ended.push({.kind = kind, .job = executing, .now = end, .deadline = {}, .segment = segment}))
-      driver->lose_event();
+      driver->on_queue_overflow();
     driver->wake_.raise();
   }
 };
@@ -198,14 +199,14 @@ struct DeviceDriver::TransferWork {
   [[nodiscard]] bool out() const noexcept { return direction == &driver->out_; }
 
   void begin() noexcept {
-    if (!action) return driver->memory_.begin_exercise(out());
+    if (!action) return driver->memory_.begin_background_copy(out());
     if (out()) return driver->memory_.begin_save(action->transfer);
     driver->memory_.begin_load(action->transfer);
   }
 
   Status move() noexcept {
     copied = {};
-    if (!action) return driver->memory_.exercise(out());
+    if (!action) return driver->memory_.background_copy(out());
     work.begin(driver->options_.bandwidth);
     if (driver->recording()) traces::swap_begin(*action, hal::now());
     const auto moved = out() ? driver->memory_.save(action->transfer) : driver->memory_.load(action->transfer);
@@ -228,7 +229,7 @@ struct DeviceDriver::TransferWork {
     if (action) moved.event.transfer = action->transfer;
     moved.event.failed = !outcome;
     if (!outcome) moved.error = outcome.error();
-    if (!direction->finished.push(moved)) driver->lose_event();
+    if (!direction->finished.push(moved)) driver->on_queue_overflow();
     driver->wake_.raise();
   }
 };
@@ -240,11 +241,11 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       memory_(memory),
       options_(options),
       compute_{.engine = device.engine(hal::EngineKind::compute)},
-      beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::beside)}),
+      beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::secondary_compute)}),
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
   for (std::size_t task = 0; task < clients.size(); ++task) {
-    links_.push_back(std::make_unique<TaskLink>());
+    links_.push_back(std::make_unique<TaskChannel>());
     links_.back()->driver = this;
     links_.back()->client = clients[task];
     if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
@@ -254,7 +255,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
   requests_.reserve(clients.size());
   for (std::size_t task = 0; task < options_.co_run.size(); ++task)
     for (const MemoryPolicy policy : options_.co_run[task])
-      for (Compute* engine : {beside_.get(), &compute_}) links_[task]->rehearsals.emplace_back(policy, engine);
+      for (Compute* engine : {beside_.get(), &compute_}) links_[task]->warm_ups.emplace_back(policy, engine);
   for (Direction* direction : {&in_, &out_})
     for (std::size_t i = 0; i < works_per_direction; ++i) {
       direction->works.push_back(std::make_unique<TransferWork>());
@@ -281,15 +282,15 @@ void DeviceDriver::watch(Heartbeat& heartbeat) const {
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
-  TaskLink& link = *links_[event.job.task];
+  TaskChannel& link = *links_[event.job.task];
   if (link.events.push(event)) return wake_.raise();
-  lose_event();
+  on_queue_overflow();
   if (event.kind == Event::Kind::job_requested)
     link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
 }
 
 /// The event queue overflowed; the scheduler core's state is stale. From now on all jobs are cancelled.
-void DeviceDriver::lose_event() noexcept {
+void DeviceDriver::on_queue_overflow() noexcept {
   lost_events_.fetch_add(1, std::memory_order_release);
   if (options_.failed != nullptr) options_.failed(options_.self);
   for (const auto& link : links_) link->decided.raise();
@@ -319,8 +320,8 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
-      if (TaskLink& link = *links_[end.job.task];
-          end.kind == Event::Kind::segment_done ? leaves(link, end) : link.rehearses)
+      if (TaskChannel& link = *links_[end.job.task];
+          end.kind == Event::Kind::segment_done ? leaves(link, end) : link.warms_up)
         not_executed(link, Errc::cancelled);
     for (const auto& link : links_) {
       if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
@@ -346,9 +347,9 @@ bool DeviceDriver::step() noexcept {
   any = take_transfers(out_) || any;
   if (ended) decide_end(end);
   if (ended_beside) decide_end(end_beside);
-  if (options_.exercise && scheduler_.state().running) {
-    exercise(in_);
-    exercise(out_);
+  if (options_.background_copy && scheduler_.state().running) {
+    background_copy(in_);
+    background_copy(out_);
   }
   return any;
 }
@@ -356,22 +357,22 @@ bool DeviceDriver::step() noexcept {
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
 /// True if the job has executed all its submitted segments, and has further segments.
-bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
+bool DeviceDriver::leaves(const TaskChannel& link, const Event& end) noexcept {
   return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
 }
 
 void DeviceDriver::decide_end(const Event& end) noexcept {
-  TaskLink& link = *links_[end.job.task];
+  TaskChannel& link = *links_[end.job.task];
   if (end.kind == Event::Kind::segment_done) {
     link.preempted = leaves(link, end);
     decide(end);
     if (link.preempted) ++link.part.preemptions;
     return link.decided.raise();
   }
-  if (!std::exchange(link.rehearses, false)) return decide(end);
-  std::tie(link.as, link.on) = link.rehearsals.back();
-  link.rehearsals.pop_back();
-  link.company = hal::Company::alone;
+  if (!std::exchange(link.warms_up, false)) return decide(end);
+  std::tie(link.as, link.on) = link.warm_ups.back();
+  link.warm_ups.pop_back();
+  link.concurrency = hal::Concurrency::alone;
   submit(link, 0);
 }
 
@@ -427,18 +428,19 @@ void DeviceDriver::decide(const Event& event) noexcept {
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
   const auto actions = scheduler_.on(event);
-  const auto company = std::ranges::any_of(actions, &Action::beside) ? hal::Company::accompanied : hal::Company::alone;
+  const auto concurrency =
+      std::ranges::any_of(actions, &Action::beside) ? hal::Concurrency::concurrent : hal::Concurrency::alone;
   for (const Action& action : actions) {
     traces::scheduler_action(sequence, action);
     // The scheduler core refuses a withdrawal if the job's device part has already ended. This is no error.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
-    carry_out(action, company);
+    carry_out(action, concurrency);
   }
 }
 
-void DeviceDriver::carry_out(const Action& action, hal::Company company) noexcept {
+void DeviceDriver::carry_out(const Action& action, hal::Concurrency concurrency) noexcept {
   switch (action.kind) {
-  case Action::Kind::start_execution: return start(*links_[action.job.task], action, company);
+  case Action::Kind::start_execution: return start(*links_[action.job.task], action, concurrency);
   case Action::Kind::copy_in: return move(in_, action);
   case Action::Kind::copy_out: return move(out_, action);
   case Action::Kind::drop: return not_executed(*links_[action.job.task], Errc::cancelled);
@@ -447,7 +449,7 @@ void DeviceDriver::carry_out(const Action& action, hal::Company company) noexcep
   }
 }
 
-void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
+void DeviceDriver::not_executed(TaskChannel& link, Errc why) noexcept {
   const Instant now = hal::now();
   left(link);
   link.waiting = false;
@@ -461,23 +463,23 @@ Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
 
-void DeviceDriver::wanted(TaskLink& link) noexcept {
+void DeviceDriver::wanted(TaskChannel& link) noexcept {
   if (options_.bandwidth == nullptr || std::exchange(link.wants_device, true)) return;
   options_.bandwidth->device_wanted();
 }
 
-void DeviceDriver::left(TaskLink& link) noexcept {
+void DeviceDriver::left(TaskChannel& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
 /// Submits the segments of `action` to a compute engine. If the job already executes, they are further segments of it,
 /// and the state of its execution must not change.
-void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
+void DeviceDriver::start(TaskChannel& link, const Action& action, hal::Concurrency concurrency) noexcept {
   link.waiting = link.preempted = false;
   if (action.segment == 0) {
     link.executing = action.job;
     link.as = action.as;
-    link.company = company;
+    link.concurrency = concurrency;
     link.on = action.beside ? beside_.get() : &compute_;
     link.done = link.handed = 0;
     link.launched.store(0, std::memory_order_relaxed);
@@ -486,24 +488,24 @@ void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company comp
     submit(link, segment);
 }
 
-void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
+void DeviceDriver::submit(TaskChannel& link, std::uint32_t segment) noexcept {
   if (segment == 0) link.started = hal::now();
-  Given& given = link.given[link.times_given++ % link.given.size()];
+  SubmittedSegment& given = link.given[link.times_given++ % link.given.size()];
   given = {.link = &link, .job = link.executing, .segment = segment};
   hal::Work work{.run =
                      [](void* self) noexcept {
-                       const auto& of = *static_cast<Given*>(self);
+                       const auto& of = *static_cast<SubmittedSegment*>(self);
                        return of.link->execute(of);
                      },
                  .done =
                      [](void* self, Status outcome, Instant begin, Instant end) noexcept {
-                       const auto& of = *static_cast<Given*>(self);
+                       const auto& of = *static_cast<SubmittedSegment*>(self);
                        of.link->end_execution(of, outcome, begin, end);
                      },
                  .context = &given};
   if (link.launches)
     work.begin = [](void* self) noexcept {
-      const auto& of = *static_cast<Given*>(self);
+      const auto& of = *static_cast<SubmittedSegment*>(self);
       of.link->launch(of);
     };
   link.on->progress.submitted();
@@ -530,8 +532,8 @@ void DeviceDriver::move(Direction& direction, const std::optional<Action>& actio
     work_item.end_transfer(submitted, hal::now(), hal::now());
 }
 
-void DeviceDriver::exercise(Direction& direction) noexcept {
-  while (direction.begun - direction.ended < exercises) move(direction, std::nullopt);
+void DeviceDriver::background_copy(Direction& direction) noexcept {
+  while (direction.begun - direction.ended < background_copies) move(direction, std::nullopt);
 }
 
 } // namespace rtexec::executive

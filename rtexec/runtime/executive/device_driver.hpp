@@ -39,7 +39,7 @@ struct DevicePart {
   Duration executed{0};          // the time between begin and end that counts as execution
   Duration longest{0};           // the longest execution of a segment
   std::uint32_t preemptions = 0; // the number of times that other jobs executed between two segments
-  hal::Company company = hal::Company::alone;
+  hal::Concurrency concurrency = hal::Concurrency::alone;
 };
 
 /// The callbacks by which the driver executes a task's jobs on the device. For each requested job they are called in
@@ -72,7 +72,7 @@ class DeviceDriver {
   struct Options {
     /// True if copy engines copy continuously while a job executes, so that executions are measured with concurrent
     /// copies
-    bool exercise = false;
+    bool background_copy = false;
     /// The memory policies under which jobs co-run, by task. Empty: jobs never co-run, and there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};
     /// The number of segments of a job, by task. Empty: every job is one segment
@@ -118,8 +118,8 @@ class DeviceDriver {
 
  private:
   class Working;
-  struct Given;
-  struct TaskLink;
+  struct SubmittedSegment;
+  struct TaskChannel;
   /// A compute engine.
   struct Compute {
     hal::Engine& engine;
@@ -143,7 +143,7 @@ class DeviceDriver {
   [[nodiscard]] Duration executed(Duration passed) noexcept;
   [[nodiscard]] bool executes(std::uint32_t task) const noexcept;
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
-  void lose_event() noexcept;
+  void on_queue_overflow() noexcept;
   void cancel_all() noexcept;
   bool step() noexcept;
   bool take_end(Compute* of, policies::Event& end) noexcept;
@@ -151,22 +151,22 @@ class DeviceDriver {
   bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
   [[nodiscard]] bool lost_any() const noexcept { return lost_events_.load(std::memory_order_acquire) > 0; }
-  [[nodiscard]] static bool leaves(const TaskLink& link, const policies::Event& end) noexcept;
+  [[nodiscard]] static bool leaves(const TaskChannel& link, const policies::Event& end) noexcept;
   void decide_end(const policies::Event& end) noexcept;
-  void carry_out(const policies::Action& action, hal::Company company) noexcept;
-  void start(TaskLink& link, const policies::Action& action, hal::Company company) noexcept;
-  void submit(TaskLink& link, std::uint32_t segment) noexcept;
+  void carry_out(const policies::Action& action, hal::Concurrency concurrency) noexcept;
+  void start(TaskChannel& link, const policies::Action& action, hal::Concurrency concurrency) noexcept;
+  void submit(TaskChannel& link, std::uint32_t segment) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
-  void exercise(Direction& direction) noexcept;
-  void not_executed(TaskLink& link, Errc why) noexcept;
-  void wanted(TaskLink& link) noexcept;
-  void left(TaskLink& link) noexcept;
+  void background_copy(Direction& direction) noexcept;
+  void not_executed(TaskChannel& link, Errc why) noexcept;
+  void wanted(TaskChannel& link) noexcept;
+  void left(TaskChannel& link) noexcept;
 
   policies::DeviceScheduler scheduler_;
   hal::Device& device_;
   DeviceMemory& memory_;
   const Options options_;
-  std::vector<std::unique_ptr<TaskLink>> links_;
+  std::vector<std::unique_ptr<TaskChannel>> links_;
   std::vector<policies::Event> requests_; // requests that are decided together; its capacity is reserved
   Compute compute_;
   std::unique_ptr<Compute> beside_; // null: jobs never co-run

@@ -78,7 +78,7 @@ Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
     if (!created) return Unexpected(created.error());
     *chunks = std::move(*created);
   }
-  if (swapped == 0 && !options_.exercise) return {};
+  if (swapped == 0 && !options_.background_copy) return {};
   holders_.resize(frames_.size());
   digests_.resize(swapped);
   torn_.resize(swapped);
@@ -87,10 +87,10 @@ Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
                 "device '" + device_.name() +
                     "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
                     "use fewer or smaller networks, with [swap] policy = \"none\"");
-  auto store = options_.open_store(device_, swapped + (options_.exercise ? 2 : 0));
+  auto store = options_.open_store(device_, swapped + (options_.background_copy ? 2 : 0));
   if (!store) return Unexpected(store.error());
   store_ = std::move(*store);
-  if (!options_.exercise) return {};
+  if (!options_.background_copy) return {};
   auto spare = device_.allocate(BufferKind::device, device_.chunk_size() * 2);
   if (!spare) return Unexpected(spare.error());
   spare_ = *spare;
@@ -345,13 +345,13 @@ DeviceMemory::Spare DeviceMemory::spare(bool out) const noexcept {
   return {.number = places_.size() + (out ? 1 : 0), .window = spare_->device + (out ? device_.chunk_size().count : 0)};
 }
 
-void DeviceMemory::begin_exercise(bool out) noexcept {
+void DeviceMemory::begin_background_copy(bool out) noexcept {
   const auto [number, window] = spare(out);
   if (out) return store_->begin_save(number, window);
   store_->begin_load(number, window);
 }
 
-Status DeviceMemory::exercise(bool out) noexcept {
+Status DeviceMemory::background_copy(bool out) noexcept {
   const auto [number, window] = spare(out);
   return out ? store_->save(number, window, {}) : store_->load(number, window, {});
 }

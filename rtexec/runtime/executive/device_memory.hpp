@@ -69,8 +69,8 @@ class DeviceMemory {
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
-    bool exercise = false; // true: exercise() will be called, so that spare chunks are created
-    OpenStore open_store;  // opens the store; required if there are swap slots, or for exercise()
+    bool background_copy = false; // true: background_copy() will be called, so that spare chunks are created
+    OpenStore open_store;         // opens the store; required if there are swap slots, or for background_copy()
   };
 
   /// Creates the chunks and fills them: with the constants that `tasks` holds, and with zeros elsewhere. The initial
@@ -91,7 +91,7 @@ class DeviceMemory {
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
   /// Returns the beginning of each task's fixed memory, in the order of the tasks.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
-  /// Returns the store of swapped chunks, or null if nothing is swapped and exercise() is not used.
+  /// Returns the store of swapped chunks, or null if nothing is swapped and background_copy() is not used.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
   /// Returns the numbers of transfers since reset_counters().
   [[nodiscard]] SwapCounters counters() const;
@@ -115,9 +115,9 @@ class DeviceMemory {
   /// the job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
   /// Copies a spare chunk, to keep the copy engine of that direction busy. Each call must be announced by
-  /// begin_exercise(), as begin_load() announces load().
-  void begin_exercise(bool out) noexcept;
-  [[nodiscard]] Status exercise(bool out) noexcept;
+  /// begin_background_copy(), as begin_load() announces load().
+  void begin_background_copy(bool out) noexcept;
+  [[nodiscard]] Status background_copy(bool out) noexcept;
 
  private:
   struct SlotPlace {
@@ -129,7 +129,7 @@ class DeviceMemory {
     std::optional<hal::Chunk> mapped{}; // the chunk that is certainly mapped at this slot
     bool left_behind = false;           // true: unmapping failed, so the old mapping may still exist
   };
-  /// A spare chunk for exercise(), which belongs to no task, and the number of its copy in the store.
+  /// A spare chunk for background_copy(), which belongs to no task, and the number of its copy in the store.
   struct Spare {
     std::size_t number;
     std::byte* window;
@@ -165,7 +165,7 @@ class DeviceMemory {
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
   std::map<std::uint32_t, std::vector<hal::Chunk>> carry_; // by TaskMemory::carry_group
-  std::optional<Buffer> spare_;                            // for exercise(): a chunk for each direction
+  std::optional<Buffer> spare_;                            // for background_copy(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
   std::vector<SlotPlace> places_;                   // the swap slots of all tasks, task after task

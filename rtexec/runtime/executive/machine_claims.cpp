@@ -10,7 +10,7 @@
 
 namespace rtexec::executive {
 
-Need MachineClaims::hold_idle_states() {
+Requirement MachineClaims::hold_idle_states() {
   auto idle = hal::ShallowIdle::hold();
   if (!idle && idle.error().code != Errc::unsupported) return refused("idle states", idle.error());
   if (!idle) return given("idle states", idle.error().what);
@@ -18,13 +18,13 @@ Need MachineClaims::hold_idle_states() {
   return given("idle states", "deep ones are held off");
 }
 
-Need MachineClaims::take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive) {
+Requirement MachineClaims::take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive) {
   partition_ = std::move(placement.partition);
   const std::set<unsigned> cores = cores_of_jobs(placement);
   const std::vector<unsigned> used(cores.begin(), cores.end());
   auto claim = hal::CoreClaim::take(used, hal::ClaimFolders::of_this_user(), purpose);
   if (!claim) {
-    Need need = refused("free cores", claim.error());
+    Requirement need = refused("free cores", claim.error());
     need.indispensable = exclusive;
     return need;
   }
@@ -32,13 +32,13 @@ Need MachineClaims::take_cores(Placement& placement, hal::ClaimFor purpose, bool
   return given("free cores", used.empty() ? "no thread is pinned" : "no other run uses core " + hal::core_list(used));
 }
 
-std::vector<Need> MachineClaims::lock_clocks(const Placement& placement) {
-  std::vector<Need> needs{lock_frequency(placement)};
+std::vector<Requirement> MachineClaims::lock_clocks(const Placement& placement) {
+  std::vector<Requirement> needs{lock_frequency(placement)};
   if (set_.tasks.executive.lock_clocks) needs.push_back(lock_device_clocks());
   return needs;
 }
 
-Need MachineClaims::lock_frequency(const Placement& placement) {
+Requirement MachineClaims::lock_frequency(const Placement& placement) {
   const std::set<unsigned> cores = cores_of_jobs(placement);
   auto frequency = hal::Machine().lock_frequency(std::vector<unsigned>(cores.begin(), cores.end()));
   if (!frequency) return refused("frequency", frequency.error());
@@ -46,7 +46,7 @@ Need MachineClaims::lock_frequency(const Placement& placement) {
   return given("frequency", "locked, where the kernel decides it");
 }
 
-Need MachineClaims::lock_device_clocks() {
+Requirement MachineClaims::lock_device_clocks() {
   const hal::Machine machine;
   auto lock = hal::ClockLock::take(hal::find_hardware(set_.board, machine), machine);
   if (!lock) return refused("lock_clocks", lock.error());
@@ -58,7 +58,7 @@ Need MachineClaims::lock_device_clocks() {
   return given("lock_clocks", state.empty() ? "this machine shows no clock that can be locked" : state);
 }
 
-std::optional<Need> MachineClaims::keep_cores_awake(const Placement& placement) {
+std::optional<Requirement> MachineClaims::keep_cores_awake(const Placement& placement) {
   if (!set_.tasks.executive.keep_awake) return std::nullopt;
   const std::set<unsigned> cores = cores_of_threads(placement);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
@@ -67,14 +67,14 @@ std::optional<Need> MachineClaims::keep_cores_awake(const Placement& placement) 
   return given("keep_awake", "cores are kept from idling");
 }
 
-Need MachineClaims::start_neighbours(const Placement& placement) {
-  auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
-  if (!neighbours) return refused("neighbours", neighbours.error());
-  neighbours_ = std::move(*neighbours);
+Requirement MachineClaims::start_interference(const Placement& placement) {
+  auto interference = InterferenceLoad::start(cores_of_threads(placement), partition_.get());
+  if (!interference) return refused("neighbours", interference.error());
+  interference_ = std::move(*interference);
   return given("neighbours", "others use the cores of the set, too");
 }
 
-std::optional<Need> right_board(const ResolvedSet& set) {
+std::optional<Requirement> right_board(const ResolvedSet& set) {
   if (set.board.identity.compatible.empty()) return std::nullopt;
   const std::string why = hal::why_not_board(set.board, hal::Machine());
   if (why.empty()) return given("board", set.board.name);
@@ -82,7 +82,7 @@ std::optional<Need> right_board(const ResolvedSet& set) {
                  {Errc::refused, why + "\n`rtexec probe` says which board this is: name that one in the set."});
 }
 
-std::optional<Need> enough_processor_time(const ResolvedSet& set) {
+std::optional<Requirement> enough_processor_time(const ResolvedSet& set) {
   const auto quota = hal::cpu_quota(hal::Machine());
   if (!quota) return std::nullopt;
   double used = 0; // demand of the run, in cores

@@ -7,9 +7,9 @@
 #include "hal/core_claim.hpp"
 #include "hal/idle_states.hpp"
 #include "hal/machine_files.hpp"
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include "rtexec/runtime/executive/placement.hpp"
-#include "rtexec/runtime/observation/neighbours.hpp"
+#include "rtexec/runtime/observation/interference_load.hpp"
 
 #include <memory>
 #include <optional>
@@ -22,23 +22,23 @@ class MachineClaims {
   /// `set` must outlive this object.
   explicit MachineClaims(const ResolvedSet& set) : set_(set) {}
 
-  [[nodiscard]] Need hold_idle_states();
+  [[nodiscard]] Requirement hold_idle_states();
   /// Claims the cores of the placement, and takes over its cpuset partition. If `exclusive` is true, a core that
   /// another run holds is a refusal even if the set allows a degraded run.
-  [[nodiscard]] Need take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
+  [[nodiscard]] Requirement take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
   /// Locks the clocks of the cores and of the device, if the set requests it. The run that holds the cores also holds
   /// their clocks.
-  [[nodiscard]] std::vector<Need> lock_clocks(const Placement& placement);
+  [[nodiscard]] std::vector<Requirement> lock_clocks(const Placement& placement);
   /// Keeps the cores out of idle states, if the set requests it. Returns nullopt if it does not.
-  [[nodiscard]] std::optional<Need> keep_cores_awake(const Placement& placement);
-  /// Starts the interference load (observation/neighbours.hpp) on the cores of the set.
-  [[nodiscard]] Need start_neighbours(const Placement& placement);
+  [[nodiscard]] std::optional<Requirement> keep_cores_awake(const Placement& placement);
+  /// Starts the interference load (observation/interference_load.hpp) on the cores of the set.
+  [[nodiscard]] Requirement start_interference(const Placement& placement);
 
   [[nodiscard]] const std::vector<hal::LockedClock>& locked_clocks() const { return clock_lock_.clocks(); }
 
  private:
-  [[nodiscard]] Need lock_frequency(const Placement& placement);
-  [[nodiscard]] Need lock_device_clocks();
+  [[nodiscard]] Requirement lock_frequency(const Placement& placement);
+  [[nodiscard]] Requirement lock_device_clocks();
 
   const ResolvedSet& set_;
   hal::CoreClaim claim_;
@@ -47,14 +47,14 @@ class MachineClaims {
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::CpusetPartition> partition_;
   hal::KeepAwake awake_;
-  Neighbours neighbours_;
+  InterferenceLoad interference_;
 };
 
 /// Checks that this machine is the board of the set. Returns nullopt if the board's file contains no facts by which
 /// this board differs from other machines.
-[[nodiscard]] std::optional<Need> right_board(const ResolvedSet& set);
+[[nodiscard]] std::optional<Requirement> right_board(const ResolvedSet& set);
 /// Checks that a control group's limit of processor time is large enough for the run. Returns nullopt if no control
 /// group limits this process.
-[[nodiscard]] std::optional<Need> enough_processor_time(const ResolvedSet& set);
+[[nodiscard]] std::optional<Requirement> enough_processor_time(const ResolvedSet& set);
 
 } // namespace rtexec::executive

@@ -216,7 +216,7 @@ Duration longest_window(const Placement& placement) {
 }
 
 Duration max_not_executed(const Placement& placement, const Board& board) {
-  if (!board.computes_on_core()) return 2 * board.dispatch + board.hold_up;
+  if (!board.computes_on_core()) return 2 * board.dispatch + board.platform_stall;
   const auto core = placement.compute.core;
   const auto shares = [&](const hal::ThreadSettings& thread) { return !thread.core || thread.core == core; };
   const bool shared = !core || shares(placement.scheduler) || shares(placement.copy_in) || shares(placement.copy_out) ||

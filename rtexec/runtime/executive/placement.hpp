@@ -6,7 +6,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
 #include "hal/machine_files.hpp"
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include "hal/thread.hpp"
 
 #include <memory>
@@ -25,7 +25,7 @@ struct Placement {
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
   std::optional<hal::ThreadSettings> beside;            // of the second compute engine; present if jobs co-run
   std::vector<hal::ThreadSettings> release, completion; // settings of the tasks' threads, by task
-  std::vector<Need> needs;
+  std::vector<Requirement> needs;
 };
 
 /// Returns the settings of all threads in the scheduling class that `plan` was made for: planned reservations or FIFO

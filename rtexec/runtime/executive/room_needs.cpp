@@ -30,7 +30,7 @@ Bytes stacks(const Plan& plan) {
 
 } // namespace
 
-Need room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup) {
+Requirement room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup) {
   Bytes needed = host_buffers(set, plan) + stacks(plan) + hal::unlocked_memory(hal::Machine());
   if (set.board.memory_is_of_host() && !setup.open_device) needed += plan.demand;
   if (plan.swap && plan.swap->store.empty() && !setup.open_store) needed += policies::swap_volume(plan);
@@ -39,16 +39,16 @@ Need room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& se
   return given("host memory", "there is room for " + readable(needed));
 }
 
-std::optional<Need> room_in_locked_memory(const LoadedSet& set, const Plan& plan) {
+std::optional<Requirement> room_in_locked_memory(const LoadedSet& set, const Plan& plan) {
   const Bytes ahead = plan.separate + host_buffers(set, plan) + stacks(plan);
   const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
   if (room) return std::nullopt;
-  Need need = refused("locked memory", room.error());
+  Requirement need = refused("locked memory", room.error());
   if (const hal::Finding limit = hal::Machine().memory_lock(); !limit.advice.empty()) need.advice = limit.advice;
   return need;
 }
 
-std::optional<Need> room_in_store(const Plan& plan, const Setup& setup) {
+std::optional<Requirement> room_in_store(const Plan& plan, const Setup& setup) {
   if (!plan.swap || plan.swap->store.empty() || setup.open_store) return std::nullopt;
   const Bytes size = policies::swap_volume(plan);
   const std::string subject = "store";

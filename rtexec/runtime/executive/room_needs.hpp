@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
 
@@ -14,12 +14,12 @@ namespace rtexec::executive {
 /// Checks that there is host memory for everything that the process will allocate. Programs and libraries count, too,
 /// because locking memory loads all of their pages. Called before any of it is allocated, because at the limit of a
 /// control group the kernel kills the process without a message.
-[[nodiscard]] Need room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup);
+[[nodiscard]] Requirement room_in_host_memory(const LoadedSet& set, const Plan& plan, const Setup& setup);
 /// Checks that the limit of locked memory permits the allocations to come: stacks, and the copies of the tasks' memory.
 /// Returns nullopt if it does, or if there is no limit.
-[[nodiscard]] std::optional<Need> room_in_locked_memory(const LoadedSet& set, const Plan& plan);
+[[nodiscard]] std::optional<Requirement> room_in_locked_memory(const LoadedSet& set, const Plan& plan);
 /// Checks that the store's file system has room, if the tasks' memory is swapped to a file. Returns nullopt if it is
 /// not.
-[[nodiscard]] std::optional<Need> room_in_store(const Plan& plan, const Setup& setup);
+[[nodiscard]] std::optional<Requirement> room_in_store(const Plan& plan, const Setup& setup);
 
 } // namespace rtexec::executive

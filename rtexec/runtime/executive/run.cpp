@@ -90,7 +90,7 @@ Run::~Run() {
 
 std::vector<hal::EngineKind> Run::compute_engines() const {
   if (!plan_.co_runs()) return {hal::EngineKind::compute};
-  return {hal::EngineKind::compute, hal::EngineKind::beside};
+  return {hal::EngineKind::compute, hal::EngineKind::secondary_compute};
 }
 
 Result<> Run::start() {
@@ -130,7 +130,7 @@ Result<> Run::start() {
 /// the service manager's timeout.
 Result<> Run::start_heartbeat() {
   if (!setup_.service_manager) return {};
-  Duration timeout = setup_.service_manager->patience().value_or(Duration(0)) / 4;
+  Duration timeout = setup_.service_manager->timeout().value_or(Duration(0)) / 4;
   timeout += std::ranges::max(set_.tasks.tasks, {}, &Task::deadline).deadline;
   heartbeat_ = std::make_unique<Heartbeat>(std::move(*setup_.service_manager), timeout);
   driver_->watch(*heartbeat_);
@@ -169,7 +169,7 @@ Result<> Run::start_threads(const Placement& placement) {
   for (const auto& run : runs_) clients.push_back(run.get());
   driver_ =
       std::make_unique<DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
-                                     DeviceDriver::Options{.exercise = exercises(),
+                                     DeviceDriver::Options{.background_copy = background_copies(),
                                                            .co_run = co_run_policies(plan_),
                                                            .segments = segments_of(plan_),
                                                            .launch_ahead = plan_.launch_ahead,

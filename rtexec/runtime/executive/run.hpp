@@ -4,7 +4,7 @@
 
 #include <rtexec/report.hpp>
 #include "rtexec/runtime/executive/bandwidth_control.hpp"
-#include "rtexec/runtime/watches/basis_watch.hpp"
+#include "rtexec/runtime/watches/drift_monitor.hpp"
 #include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/watches/clock_watch.hpp"
 #include "rtexec/runtime/executive/device_driver.hpp"
@@ -37,10 +37,10 @@ class Run {
   Result<> startable() const;
   /// Acquires everything that the set requires from the machine, and returns the results. Continues after a refusal, so
   /// that one call reports all failures. Called by start(), or without a start() to find out if the run could begin.
-  std::vector<Need> ask(Placement& placement);
+  std::vector<Requirement> ask(Placement& placement);
   /// Checks the cameras, messages and folders of the tasks, and returns all results. Called instead of start(), which
   /// reports only the first failure.
-  std::vector<Need> ask_for_channels();
+  std::vector<Requirement> acquire_channels();
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
@@ -67,9 +67,9 @@ class Run {
   };
 
   void connect_followers();
-  std::optional<Need> ask_for_neighbours(const Placement& placement);
-  std::optional<Need> ask_for_budgets(const Placement& placement);
-  Need ask_for_device();
+  std::optional<Requirement> acquire_interference(const Placement& placement);
+  std::optional<Requirement> acquire_budgets(const Placement& placement);
+  Requirement acquire_device();
   Result<> take_machine(Placement& placement);
   RegulatedRun regulated(const Placement& placement) const;
   Result<> regulate(const Placement& placement);
@@ -77,7 +77,7 @@ class Run {
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
   /// True if copy engines copy continuously while jobs execute, so that executions are measured with concurrent copies.
-  [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
+  [[nodiscard]] bool background_copies() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
   Result<> fill_device();
   void place_links();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
@@ -109,7 +109,7 @@ class Run {
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // the scheduler thread first, then two threads for each task
   std::vector<Watched> watched_;
-  BasisWatch basis_; // checks that these threads and the device's engines keep their scheduling class and cores
+  DriftMonitor basis_; // checks that these threads and the device's engines keep their scheduling class and cores
   ClockWatch clocks_;
   StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // present if there are callbacks

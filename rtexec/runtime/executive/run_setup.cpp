@@ -14,15 +14,15 @@ namespace rtexec::executive {
 namespace {
 
 /// Returns the group of tasks with which the task shares its carry chunks: its level. Only one job of a level can be
-/// between two segments. All express jobs can be, so that express tasks share nothing.
+/// between two segments. All top-class jobs can be, so that top-class tasks share nothing.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
 }
 
 } // namespace
 
-std::vector<Need> Run::ask(Placement& placement) {
-  std::vector<Need> needs;
+std::vector<Requirement> Run::ask(Placement& placement) {
+  std::vector<Requirement> needs;
   static_cast<void>(hal::Machine().clear_left_over_partition()); // what it cannot remove, `rtexec probe` reports
   static_cast<void>(hal::restore_clocks(hal::Machine()));        // what it cannot restore, `rtexec restore` reports
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
@@ -40,17 +40,17 @@ std::vector<Need> Run::ask(Placement& placement) {
   needs.push_back(claims_.take_cores(placement, purpose, setup_.exclusive));
   if (!needs.back().refused || set_.tasks.executive.allow_degraded)
     std::ranges::move(claims_.lock_clocks(placement), std::back_inserter(needs));
-  for (auto& need : {right_board(set_), claims_.keep_cores_awake(placement), ask_for_neighbours(placement),
-                     ask_for_budgets(placement), room_in_store(plan_, setup_)})
+  for (auto& need : {right_board(set_), claims_.keep_cores_awake(placement), acquire_interference(placement),
+                     acquire_budgets(placement), room_in_store(plan_, setup_)})
     if (need) needs.push_back(*need);
   if (!has_room) return needs;
-  needs.push_back(ask_for_device());
+  needs.push_back(acquire_device());
   if (const auto room = room_in_locked_memory(set_, plan_)) needs.push_back(*room);
   return needs;
 }
 
-std::vector<Need> Run::ask_for_channels() {
-  std::vector<Need> needs;
+std::vector<Requirement> Run::acquire_channels() {
+  std::vector<Requirement> needs;
   for (std::size_t i = 0; i < set_.io.size(); ++i)
     for (auto& [name, outcome] : set_.io[i]->try_out()) {
       const std::string subject = "task '" + set_.tasks.tasks[i].name + "', " + name;
@@ -60,16 +60,16 @@ std::vector<Need> Run::ask_for_channels() {
 }
 
 Result<> Run::take_machine(Placement& placement) {
-  const std::vector<Need> needs = ask(placement);
+  const std::vector<Requirement> needs = ask(placement);
   const bool allow_degraded = set_.tasks.executive.allow_degraded;
   if (const auto refusal = refusal_of(needs, allow_degraded); !refusal) return refusal;
   degraded_ = degradations(needs);
   return {};
 }
 
-std::optional<Need> Run::ask_for_neighbours(const Placement& placement) {
-  if (!setup_.neighbours || set_.tasks.regulated()) return std::nullopt;
-  return claims_.start_neighbours(placement);
+std::optional<Requirement> Run::acquire_interference(const Placement& placement) {
+  if (!setup_.interference || set_.tasks.regulated()) return std::nullopt;
+  return claims_.start_interference(placement);
 }
 
 RegulatedRun Run::regulated(const Placement& placement) const {
@@ -81,11 +81,11 @@ RegulatedRun Run::regulated(const Placement& placement) const {
 /// Plans the bandwidth budgets of the task set. If the machine cannot count memory traffic, the requirement is refused,
 /// and a run without regulation needs allow_degraded. If the budgets are impossible, the run is refused in any case.
 /// Returns nullopt if the set has no budgets.
-std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
+std::optional<Requirement> Run::acquire_budgets(const Placement& placement) {
   if (!set_.tasks.regulated()) return std::nullopt;
   auto budgets = BandwidthControl::plan(set_, regulated(placement));
   if (!budgets) {
-    Need need = refused("memory bandwidth", budgets.error());
+    Requirement need = refused("memory bandwidth", budgets.error());
     need.indispensable = budgets.error().code == Errc::bad_input;
     need.instead = "no memory bandwidth budget is in force";
     return need;
@@ -96,7 +96,7 @@ std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
                domains == 0 ? "no core is regulated" : std::to_string(domains) + " budgets can be kept");
 }
 
-Need Run::ask_for_device() {
+Requirement Run::acquire_device() {
   auto device = set_.open_device(plan_.capacity);
   if (!device) return indispensable(refused("device", device.error()));
   device_ = std::move(*device);
@@ -129,7 +129,7 @@ Result<> Run::fit_out_device(const Placement& placement) {
                                                                        {hal::EngineKind::copy_out, placement.copy_out}};
   if (placement.beside) {
     if (const auto started = device_->start_beside(); !started) return started;
-    engines.emplace_back(hal::EngineKind::beside, *placement.beside);
+    engines.emplace_back(hal::EngineKind::secondary_compute, *placement.beside);
   }
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);
@@ -201,7 +201,7 @@ Result<> Run::fill_device() {
        .scratch_chunks = plan_.scratch_chunks,
        .skip_unchanged = set_.tasks.swap.skip_unchanged,
        .verify = set_.tasks.swap.verify,
-       .exercise = exercises(),
+       .background_copy = background_copies(),
        .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
   if (!memory) return Unexpected(memory.error());
   memory_ = std::move(*memory);

@@ -75,7 +75,7 @@ void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
   const Begin begin{.at = now, .executed = hal::execution_time()};
   start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
-            io_.read(0, now, channels::TaskIo::For::rehearsal));
+            io_.read(0, now, channels::TaskIo::For::warm_up));
   const bool ended = waits_.for_job_end();
   if (ended) workload_.begin_to_keep();
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
@@ -199,9 +199,9 @@ Status TaskRun::execute(MemoryPolicy as, std::uint32_t segment) noexcept {
 }
 
 void TaskRun::device_part_ended(const DevicePart& part) noexcept {
-  const auto& [outcome, begin, end, executed, longest, preemptions, company] = part;
+  const auto& [outcome, begin, end, executed, longest, preemptions, concurrency] = part;
   end_.outcome = outcome;
-  end_.accompanied = company == hal::Company::accompanied;
+  end_.concurrent = concurrency == hal::Concurrency::concurrent;
   end_.device_begin = begin;
   end_.device_end = end;
   end_.executed_on_device = executed;
@@ -210,10 +210,10 @@ void TaskRun::device_part_ended(const DevicePart& part) noexcept {
   if (observer_ == nullptr) warm_up_.device.store(executed.count());
   else if (outcome && uses_device_) observer_->device_ended(executed);
   if (layer_times_ != nullptr && observer_ != nullptr && outcome) layer_times_->execution_ends(executed);
-  if (shortest_wait_ != nullptr && observer_ != nullptr && outcome && !end_.accompanied)
+  if (shortest_wait_ != nullptr && observer_ != nullptr && outcome && !end_.concurrent)
     *shortest_wait_ = std::min(*shortest_wait_, waited_);
   if (outcome && uses_device_)
-    part_ended(Part::device, begin, executed, end_.accompanied ? plan_.co_run->wcet : plan_.wcet.device);
+    part_ended(Part::device, begin, executed, end_.concurrent ? plan_.co_run->wcet : plan_.wcet.device);
   enter(TaskState::on_core);
   handshake_.give_back();
 }

@@ -73,7 +73,7 @@ void TaskStatistics::settle_thefts(std::optional<Instant> last_on_core,
 }
 
 void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
-  if (how.accompanied) increment(paired_);
+  if (how.concurrent) increment(paired_);
   preempted_.fetch_add(how.preemptions, std::memory_order_relaxed);
   const bool missed = count_outcome(job, how);
   keep_record(job, how, missed);
@@ -121,7 +121,7 @@ void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed)
       .requested = how.requested,
       .device_begin = how.device_begin,
       .device_end = how.device_end,
-      .accompanied = how.accompanied,
+      .concurrent = how.concurrent,
       .end = how.end,
       .executed = {.before = how.executed_before, .device = how.executed_on_device, .after = how.executed_after},
       .missed = missed,

@@ -32,7 +32,7 @@ struct Job {
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
-  bool accompanied = false;      // the device part co-ran with that of another job
+  bool concurrent = false;       // the device part co-ran with that of another job
   std::uint32_t preemptions = 0; // number of times that other jobs executed between two segments
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};

@@ -114,7 +114,7 @@ json to_json(const PlannedTask& task) {
           {"core_chosen", task.core_chosen},
           {"swap_volume_bytes", task.swap_volume.count},
           {"memory_policy", spelling(task.memory_policy)},
-          {"level", task.device_class == 0 ? json("express") : json(task.device_class)},
+          {"level", task.device_class == 0 ? json("top") : json(task.device_class)},
           {"segments", task.segments},
           {"cuts", task.cuts},
           {"segment_wcets_ns", nanoseconds(task.segment_wcets)},

@@ -71,13 +71,13 @@ Duration first_parts(std::span<const Wcet> observed) {
   return all;
 }
 
-bool mostly_accompanied(std::span<const JobRecord> jobs) {
-  return 2 * static_cast<std::size_t>(std::ranges::count_if(jobs, &JobRecord::accompanied)) >= jobs.size();
+bool mostly_concurrent(std::span<const JobRecord> jobs) {
+  return 2 * static_cast<std::size_t>(std::ranges::count_if(jobs, &JobRecord::concurrent)) >= jobs.size();
 }
 
 void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
   for (const JobRecord& job : jobs) {
-    if (!job.accompanied || job.failure) continue;
+    if (!job.concurrent || job.failure) continue;
     to.executions.add(job.executed.device);
     to.longest = std::max(to.longest, job.executed.device);
   }
@@ -134,7 +134,7 @@ void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, c
   for (int runs = 0; runs < max_runs; ++runs, holds *= longer) {
     const MeasuredRun run = measured_run(paired(tasks, pair, observed, holds), make_setup(), enough, watch);
     for (const std::size_t task : {pair.computing, pair.waiting}) add(measured[task], run.of_task(task));
-    if (mostly_accompanied(run.of_task(pair.computing)) && mostly_accompanied(run.of_task(pair.waiting))) return;
+    if (mostly_concurrent(run.of_task(pair.computing)) && mostly_concurrent(run.of_task(pair.waiting))) return;
   }
 }
 

@@ -304,9 +304,9 @@ class Runs {
     if (asked_.shifted.jobs > 0) seen.push_back(run(shifting_periods(tasks_), asked_.shifted, {}));
     const std::vector<Duration> dense(tasks_.tasks.size(),
                                       std::max(shortest_period, with_margin(busiest(seen.front()), 1 / busy)));
-    if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense, {.neighbours = true}));
+    if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense, {.interference = true}));
     if (asked_.layers.jobs > 0)
-      static_cast<void>(run(dense, asked_.layers, {.neighbours = true, .layer_times = &layers}));
+      static_cast<void>(run(dense, asked_.layers, {.interference = true, .layer_times = &layers}));
     if (pair_runs_ > 0) measure_beside();
   }
 
@@ -317,14 +317,14 @@ class Runs {
  private:
   /// Conditions of a run: the members of Setup with the same names.
   struct Circumstances {
-    bool neighbours = false;
+    bool interference = false;
     std::vector<LayerTimes>* layer_times = nullptr;
   };
 
   MeasuredRun run(std::span<const Duration> periods, const Enough& enough, const Circumstances& circumstances) {
     Setup setup = must(make_setup_());
     setup.tunings = tuned_.tunings;
-    setup.neighbours = circumstances.neighbours;
+    setup.interference = circumstances.interference;
     setup.layer_times = circumstances.layer_times;
     progress_.begin(enough);
     return measured_run(measured_at(tasks_, periods, tuned_), std::move(setup), enough, std::ref(progress_));

@@ -67,7 +67,7 @@ Result<Duration> longest_of_jobs(Workload& workload, const MemoryDemand& demand,
 
 Status execute_resident(Workload& workload, hal::Device& device, Duration& took) noexcept {
   if (const Status ready = workload.make_resident(); !ready) return ready;
-  device.begin_execution(hal::Company::alone);
+  device.begin_execution(hal::Concurrency::alone);
   const Instant begin = hal::now();
   const Status done = workload.execute_resident();
   took = device.executed(hal::now() - begin);

@@ -6,7 +6,7 @@
 #include "hal/device_interface.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
 #include <rtexec/executive.hpp>
-#include "rtexec/runtime/channels/tap.hpp"
+#include "rtexec/runtime/channels/picture_observer.hpp"
 #include "rtexec/runtime/observation/layer_times.hpp"
 #include "rtexec/runtime/watches/service_manager.hpp"
 
@@ -49,9 +49,9 @@ struct Setup : ExecutiveSetup {
   /// True to copy continuously in both directions while a job executes, if the plan swaps. Executions are then measured
   /// with concurrent copies.
   bool copy_beside = false;
-  /// True to run interference load on the cores of the set (neighbours.hpp) during measurements. It is not started if
-  /// memory bandwidth budgets are in force, because it would use them up.
-  bool neighbours = false;
+  /// True to run interference load on the cores of the set (interference_load.hpp) during measurements. It is not
+  /// started if memory bandwidth budgets are in force, because it would use them up.
+  bool interference = false;
   /// True to let jobs execute during measurements even if their inputs have no new values. In that case no release is
   /// dropped because of stale inputs.
   bool whatever_inputs = false;
@@ -61,9 +61,9 @@ struct Setup : ExecutiveSetup {
   /// is not refused.
   bool inquires = false;
   TransferObserver observe_transfers;
-  /// The tap by which a viewer shows the input of a task; null: no viewer. create() connects it, and adds its cost to
-  /// the WCET of the task's last part. The plan and the supervision of jobs use this larger WCET.
-  std::shared_ptr<channels::Tap> tap;
+  /// The picture observer by which a viewer shows the input of a task; null: no viewer. create() connects it, and adds
+  /// its cost to the WCET of the task's last part. The plan and the supervision of jobs use this larger WCET.
+  std::shared_ptr<channels::PictureObserver> observer;
   /// The run records the execution times of layers here, by task, for all jobs except those of the warm-up. Null:
   /// layers are not timed. It must outlive the run. Timing costs time: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;

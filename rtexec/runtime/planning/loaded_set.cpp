@@ -262,28 +262,28 @@ std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t inpu
   return {};
 }
 
-/// Connects the tap of the viewer, and adds its cost to the WCET of the task. That WCET was given or measured without
-/// the tap.
-Result<> show(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
+/// Connects the picture observer of the viewer, and adds its cost to the WCET of the task. That WCET was given or
+/// measured without the picture observer.
+Result<> show(LoadedSet& set, const std::shared_ptr<channels::PictureObserver>& observer) {
   auto& tasks = set.tasks.tasks;
-  const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
+  const auto shown = std::ranges::find(tasks, observer->task(), &Task::name);
   if (shown == tasks.end()) {
     std::string there;
     for (const Task& task : tasks) there += (there.empty() ? "" : ", ") + task.name;
-    return fail(Errc::bad_input, "there is no task '" + tap->task() + "' to be shown; there are: " + there);
+    return fail(Errc::bad_input, "there is no task '" + observer->task() + "' to be shown; there are: " + there);
   }
   const auto number = static_cast<std::size_t>(shown - tasks.begin());
-  if (const auto connected = tap->connect(*shown, *set.workloads[number]); !connected)
-    return fail(connected.error().code, "task '" + tap->task() + "' cannot be shown: " + connected.error().what);
-  if (const std::string from = linked_from(set, number, tap->input()); !from.empty())
-    return fail(Errc::bad_input, "task '" + tap->task() + "' cannot be shown: its input is an output of '" + from +
+  if (const auto connected = observer->connect(*shown, *set.workloads[number]); !connected)
+    return fail(connected.error().code, "task '" + observer->task() + "' cannot be shown: " + connected.error().what);
+  if (const std::string from = linked_from(set, number, observer->input()); !from.empty())
+    return fail(Errc::bad_input, "task '" + observer->task() + "' cannot be shown: its input is an output of '" + from +
                                      "' and stays on the device\n  show '" + from + "' instead");
-  set.io[number]->add_sink(std::make_unique<channels::TapSink>(tap), "");
+  set.io[number]->add_sink(std::make_unique<channels::ObserverSink>(observer), "");
   if (!shown->wcet) return {};
-  shown->wcet->after += tap->cost();
+  shown->wcet->after += observer->cost();
   if (const auto valid = validate(set.tasks); !valid)
-    return fail(valid.error().code, "with " + to_string(tap->cost()) + " for a picture in the last part of '" +
-                                        tap->task() + "', which is to be shown: " + valid.error().what);
+    return fail(valid.error().code, "with " + to_string(observer->cost()) + " for a picture in the last part of '" +
+                                        observer->task() + "', which is to be shown: " + valid.error().what);
   return {};
 }
 
@@ -333,8 +333,8 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
-  if (setup.tap)
-    if (const auto shown = show(set, setup.tap); !shown) return Unexpected(shown.error());
+  if (setup.observer)
+    if (const auto shown = show(set, setup.observer); !shown) return Unexpected(shown.error());
   return set;
 }
 

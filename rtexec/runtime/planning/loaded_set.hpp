@@ -45,9 +45,9 @@ struct LoadedSet : ResolvedSet {
 
 /// Reads the board, resolves the set for `machine`, makes the workloads that `setup` does not provide, and connects
 /// them. Returns all errors of each of these steps at once. Uses these members of `setup`: board, workloads, callbacks,
-/// tunings, open_device and tap. Workloads and callbacks are moved out of it. If only the device knows its capacity,
-/// queries the device; for another machine, uses the machine's facts. WCETs that tasks do not give come from the
-/// profile, and so do memory policies that tasks leave open. If `setup` provides tunings, the profile is not used,
+/// tunings, open_device and picture observer. Workloads and callbacks are moved out of it. If only the device knows its
+/// capacity, queries the device; for another machine, uses the machine's facts. WCETs that tasks do not give come from
+/// the profile, and so do memory policies that tasks leave open. If `setup` provides tunings, the profile is not used,
 /// because WCETs are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 

@@ -24,7 +24,7 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto patience = std::chrono::seconds(5);
+constexpr auto timeout = std::chrono::seconds(5);
 constexpr std::size_t max_sessions = 32;
 
 /// Returns true if the host in a request is a loopback name, like "localhost:8080". A browser sends the host name that
@@ -48,7 +48,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void read() {
     parser_.emplace();
     parser_->header_limit(8192);
-    stream_.expires_after(patience);
+    stream_.expires_after(timeout);
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
       if (!error) self->answer();
     });
@@ -70,7 +70,7 @@ class Session : public std::enable_shared_from_this<Session> {
     response_->keep_alive(request.keep_alive());
     response_->body() = std::move(answer.body);
     response_->prepare_payload();
-    stream_.expires_after(patience);
+    stream_.expires_after(timeout);
     http::async_write(stream_, *response_, [self = shared_from_this()](error_code error, std::size_t) {
       if (!error && self->response_->keep_alive()) self->read();
     });

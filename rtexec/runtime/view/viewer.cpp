@@ -26,19 +26,20 @@ double seconds(Duration time) { return std::chrono::duration<double>(time).count
 
 } // namespace
 
-Result<std::unique_ptr<Viewer>> Viewer::start(std::shared_ptr<channels::Tap> tap, ViewerOptions options) {
+Result<std::unique_ptr<Viewer>> Viewer::start(std::shared_ptr<channels::PictureObserver> observer,
+                                              ViewerOptions options) {
   std::filesystem::path file;
   if (!options.folder.empty()) {
     if (const auto made = config::make_output_folder(options.folder); !made) return Unexpected(made.error());
-    file = options.folder / (tap->task() + ".jpg");
+    file = options.folder / (observer->task() + ".jpg");
     if (const auto writable = AtomicFile::create(file); !writable) return Unexpected(writable.error());
   }
-  std::unique_ptr<Viewer> viewer(new Viewer(std::move(tap), std::move(file)));
+  std::unique_ptr<Viewer> viewer(new Viewer(std::move(observer), std::move(file)));
   auto server = LoopbackServer::open(options.port, [self = viewer.get()](auto path) { return self->respond(path); });
   if (!server) return Unexpected(server.error());
   viewer->server_ = std::move(*server);
   const auto body = [self = viewer.get()] {
-    self->server_->run(channels::Tap::interval, [self] {
+    self->server_->run(channels::PictureObserver::interval, [self] {
       self->look();
       self->write_file();
     });
@@ -70,7 +71,7 @@ Answer Viewer::respond(std::string_view path) {
 }
 
 std::string Viewer::state() {
-  nlohmann::json state = {{"task", tap_->task()}, {"picture", 0}, {"job", 0}, {"age_ms", 0}, {"rate", rate_}};
+  nlohmann::json state = {{"task", observer_->task()}, {"picture", 0}, {"job", 0}, {"age_ms", 0}, {"rate", rate_}};
   if (seen_) {
     state["picture"] = seen_->number;
     state["job"] = seen_->job;
@@ -81,9 +82,10 @@ std::string Viewer::state() {
   return state.dump();
 }
 
-/// Reads the newest copy from the tap, and updates the rate of copies, which is measured over a second or more.
+/// Reads the newest copy from the picture observer, and updates the rate of copies, which is measured over a second or
+/// more.
 void Viewer::look() {
-  seen_ = tap_->newest();
+  seen_ = observer_->newest();
   if (!seen_) return;
   const Counted now{.number = seen_->number, .taken = seen_->taken};
   if (!counted_) counted_ = now;
@@ -96,7 +98,7 @@ void Viewer::look() {
 /// Draws the newest copy, unless it is already drawn.
 void Viewer::draw() {
   if (std::exchange(drawn_, seen_->number) == seen_->number) return;
-  tap_->pictures().read(seen_->input, picture_);
+  observer_->pictures().read(seen_->input, picture_);
   tasks::draw(picture_, seen_->boxes);
   tasks::draw(picture_, seen_->classes);
   tasks::encode_jpeg(picture_, jpeg_);

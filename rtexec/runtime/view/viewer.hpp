@@ -1,5 +1,6 @@
-// A viewer of the input and the results of one task of a run, which it gets from a tap (channels/tap.hpp). It serves a
-// web page on 127.0.0.1, and optionally writes the newest picture to a folder.
+// A viewer of the input and the results of one task of a run, which it gets from a picture observer
+// (channels/picture_observer.hpp). It serves a web page on 127.0.0.1, and optionally writes the newest picture to a
+// folder.
 //
 // It draws and serves on one thread without priority, on cores that the task set does not use if there are any. The run
 // never waits for it. Failures are reported by news(), and the run continues.
@@ -7,7 +8,7 @@
 
 #include <rtexec/result.hpp>
 #include "hal/thread.hpp"
-#include "rtexec/runtime/channels/tap.hpp"
+#include "rtexec/runtime/channels/picture_observer.hpp"
 #include "rtexec/runtime/view/loopback_server.hpp"
 #include "tasks/media/picture.hpp"
 
@@ -31,9 +32,10 @@ struct ViewerOptions {
 
 class Viewer {
  public:
-  /// Starts the viewer. The tap must be connected. Makes the folder if it does not exist. Returns refused if the port
-  /// or the folder cannot be used.
-  [[nodiscard]] static Result<std::unique_ptr<Viewer>> start(std::shared_ptr<channels::Tap> tap, ViewerOptions options);
+  /// Starts the viewer. The picture observer must be connected. Makes the folder if it does not exist. Returns refused
+  /// if the port or the folder cannot be used.
+  [[nodiscard]] static Result<std::unique_ptr<Viewer>> start(std::shared_ptr<channels::PictureObserver> observer,
+                                                             ViewerOptions options);
   /// Ends the thread, after the picture in progress if there is one.
   ~Viewer();
   Viewer(const Viewer&) = delete;
@@ -46,8 +48,8 @@ class Viewer {
   [[nodiscard]] std::optional<std::string> news();
 
  private:
-  Viewer(std::shared_ptr<channels::Tap> tap, std::filesystem::path file)
-      : tap_(std::move(tap)), file_(std::move(file)) {}
+  Viewer(std::shared_ptr<channels::PictureObserver> observer, std::filesystem::path file)
+      : observer_(std::move(observer)), file_(std::move(file)) {}
 
   [[nodiscard]] Answer respond(std::string_view path);
   [[nodiscard]] std::string state();
@@ -56,12 +58,12 @@ class Viewer {
   void write_file();
   [[nodiscard]] Result<> replace_file() const;
 
-  const std::shared_ptr<channels::Tap> tap_;
+  const std::shared_ptr<channels::PictureObserver> observer_;
   const std::filesystem::path file_; // empty: pictures are not written
   std::unique_ptr<LoopbackServer> server_;
 
   // The next members are used by the viewer's thread.
-  std::optional<channels::Tap::Seen> seen_; // the newest copy
+  std::optional<channels::PictureObserver::Seen> seen_; // the newest copy
   struct Counted {
     std::uint64_t number = 0;
     Instant taken{};

@@ -5,7 +5,7 @@ namespace rtexec::executive {
 Result<> Heartbeat::start(const std::string& status) {
   if (const auto reported = manager_.tell("READY=1\nSTATUS=" + status); !reported) return Unexpected(reported.error());
   started_ = true;
-  if (!manager_.patience()) return {};
+  if (!manager_.timeout()) return {};
   auto thread = hal::Thread::start({.name = "heartbeat", .core = {}, .reservation = {}}, [this] { run(); });
   if (!thread) return Unexpected(thread.error());
   thread_ = std::move(*thread);
@@ -21,7 +21,7 @@ void Heartbeat::stop(const std::string& reason) {
 
 /// Sends heartbeats at a quarter of the manager's timeout, so that a stuck thread is found in time.
 void Heartbeat::run() {
-  const Duration period = *manager_.patience() / 4;
+  const Duration period = *manager_.timeout() / 4;
   for (Instant next = hal::now();; next += period) {
     const std::uint32_t seen = wake_.value();
     if (stopping_.load()) return;

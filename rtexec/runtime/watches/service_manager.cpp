@@ -23,7 +23,7 @@ Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, 
 
 /// Returns the manager's timeout for this process, or nullopt if it has none. A child process inherits the variables,
 /// but WATCHDOG_PID shows that they are not for the child.
-std::optional<Duration> patience_asked() {
+std::optional<Duration> requested_timeout() {
   const auto microseconds = config::number<std::int64_t>(variable("WATCHDOG_USEC"));
   const std::string_view process = variable("WATCHDOG_PID");
   if (!microseconds || *microseconds <= 0 || (!process.empty() && config::number<pid_t>(process) != ::getpid()))
@@ -41,7 +41,7 @@ Result<std::optional<ServiceManager>> ServiceManager::of_environment() {
   ServiceManager manager;
   manager.address_ = name;
   if (name[0] == '@') manager.address_[0] = '\0';
-  manager.patience_ = patience_asked();
+  manager.timeout_ = requested_timeout();
   manager.socket_ = config::Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (manager.socket_.get() < 0) return refused(std::string("no socket: ") + std::strerror(errno));
   if (const auto told = manager.tell("STATUS=Setting up"); !told)

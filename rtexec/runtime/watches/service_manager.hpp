@@ -25,12 +25,12 @@ class ServiceManager {
   [[nodiscard]] Result<> tell(const std::string& lines) const;
   /// Returns the manager's timeout: the time without WATCHDOG=1 after which it ends the program. Returns nullopt if it
   /// never does.
-  [[nodiscard]] std::optional<Duration> patience() const { return patience_; }
+  [[nodiscard]] std::optional<Duration> timeout() const { return timeout_; }
 
  private:
   ServiceManager() = default;
   std::string address_; // a path, or a zero byte followed by an abstract name
-  std::optional<Duration> patience_;
+  std::optional<Duration> timeout_;
   config::Descriptor socket_;
 };
 

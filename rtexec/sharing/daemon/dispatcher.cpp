@@ -38,9 +38,9 @@ bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<s
 
 } // namespace
 
-Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
+Dispatcher::Dispatcher(const DispatcherOptions& options, ClientSink& sink)
     : options_(options),
-      outlet_(outlet),
+      sink_(sink),
       core_(empty_plan(options), options.frames),
       clients_(options.places),
       statistics_(options.places),
@@ -119,7 +119,7 @@ void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
   // reads its frame.
   if (options_.frames_outlive_clients && clients_[place].stage != Stage::granted) {
     clients_[place].freed = true;
-    bury(place, false);
+    reclaim_copies(place, false);
   }
   follow_up();
 }
@@ -135,7 +135,7 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
     feed({Event::Kind::execution_done, id(place), now_});
   }
   clients_[place].record.aborted(now_, deadline_of(clients_[place]));
-  bury(place, true);
+  reclaim_copies(place, true);
   follow_up();
 }
 
@@ -151,7 +151,7 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
 
 /// Ends the transfers of an ended client. Saves count as done, and if `loads` is true, loads count as failed. Other
 /// clients get its frames, and none of their jobs fails.
-void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
+void Dispatcher::reclaim_copies(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
     const Flight flight = flights_[i];
@@ -165,7 +165,7 @@ void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
   if (clients_[place].presence != Presence::here) return;
   clients_[place].presence = Presence::ending;
   withdraw(place);
-  outlet_.expel(place, why);
+  sink_.expel(place, why);
 }
 
 // ---- entries of clients ----
@@ -291,7 +291,7 @@ void Dispatcher::account(Client& client) noexcept {
 }
 
 void Dispatcher::tell(std::uint32_t place, Verdict verdict) noexcept {
-  outlet_.verdict(place, {clients_[place].job, verdict});
+  sink_.verdict(place, {clients_[place].job, verdict});
 }
 
 void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
@@ -375,7 +375,7 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   entry.slot = slot;
   entry.frame = frame;
   entry.time_ns = now_.time_since_epoch().count();
-  outlet_.command(place, entry);
+  sink_.command(place, entry);
 }
 
 /// Puts a pending change of the contract into effect if the core allows it. Returns true if it did.
@@ -392,7 +392,7 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
     client.release = now_;
     set_terms(client);
   }
-  outlet_.changed(place);
+  sink_.changed(place);
   return true;
 }
 
@@ -405,7 +405,7 @@ void Dispatcher::follow_up() noexcept {
       Client& client = clients_[place];
       if (client.presence == Presence::gone && exchange(place, {})) {
         client.presence = Presence::nobody;
-        outlet_.vacant(place);
+        sink_.vacant(place);
         again = true;
       } else if (take_change(place)) {
         if (client.stage == Stage::leaving) request(place);
@@ -475,7 +475,7 @@ void Dispatcher::hurry_holder() noexcept {
   Entry entry = entry_of(EntryKind::hurry);
   entry.job = client.job;
   entry.time_ns = now_.time_since_epoch().count();
-  outlet_.command(place, entry);
+  sink_.command(place, entry);
 }
 
 // ---- time ----
@@ -501,7 +501,7 @@ std::optional<Instant> Dispatcher::next_tick() const noexcept {
   }
   for (const Flight& flight : flights_)
     if (clients_[flight.transfer.task].presence == Presence::here)
-      at_latest(flight.since + options_.patience + Duration(1));
+      at_latest(flight.since + options_.command_timeout + Duration(1));
   return next;
 }
 
@@ -516,7 +516,7 @@ void Dispatcher::tick(Instant now) noexcept {
       expel(place, client.contract.on_overrun == OnWcetExceeded::stop ? Expelled::overrun : Expelled::stuck);
   }
   for (const Flight& flight : flights_)
-    if (flight.since + options_.patience < now) expel(flight.transfer.task, Expelled::silent);
+    if (flight.since + options_.command_timeout < now) expel(flight.transfer.task, Expelled::silent);
   follow_up();
 }
 

@@ -1,12 +1,12 @@
 // Drives the scheduler core for clients in other processes. The dispatcher takes the entries of their rings, sends
 // commands and grants, and decides which clients to expel. It uses no socket, no memory and no clock. Callers pass
-// the time, and an Outlet carries out the decisions. So tests can run it on a virtual clock.
+// the time, and an ClientSink carries out the decisions. So tests can run it on a virtual clock.
 //
 // A place is a client's number at the daemon, and the number of its task in the core. Clients are not trusted. Each
 // entry is checked against the client's grants and commands. An impossible entry counts as a violation, and a client
 // with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a command too
-// late, or holds the device for too long. The outlet then kills its process, and the server calls died() after that.
-// Only then other clients get its frames. So one client delays others at most once, by `patience` or `stuck_after` at
+// late, or holds the device for too long. The sink then kills its process, and the server calls died() after that.
+// Only then other clients get its frames. So one client delays others at most once, by `command_timeout` or `stuck_after` at
 // most.
 //
 // The death of a client makes no job of others fail. Its pending saves count as done, its pending loads as failed,
@@ -45,9 +45,9 @@ enum class Expelled : std::uint8_t {
 
 /// Carries out the dispatcher's decisions. The dispatcher calls it under the caller's lock. It must not call the
 /// dispatcher.
-class Outlet {
+class ClientSink {
  public:
-  virtual ~Outlet() = default;
+  virtual ~ClientSink() = default;
   /// Pushes a command into the client's ring.
   virtual void command(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
   /// Writes the verdict on a job into the client's shared state, and wakes the client.
@@ -65,9 +65,9 @@ struct DispatcherOptions {
   std::uint32_t frames = 0;
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
-  Duration patience = std::chrono::milliseconds(500); // maximum time for one command
-  Duration stuck_after = std::chrono::seconds(1);     // maximum time beyond a job's WCET while others wait
-  std::uint32_t max_violations = 100;                 // violations after which a client is expelled
+  Duration command_timeout = std::chrono::milliseconds(500); // maximum time for one command
+  Duration stuck_after = std::chrono::seconds(1);    // maximum time beyond a job's WCET while others wait
+  std::uint32_t max_violations = 100;                // violations after which a client is expelled
   /// True if frames are chunks of the daemon. They remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // size of a chunk, for recordings
@@ -86,14 +86,14 @@ struct ClientStatistics {
 
 class Dispatcher {
  public:
-  /// `outlet` must outlive the dispatcher.
-  Dispatcher(const DispatcherOptions& options, Outlet& outlet);
+  /// `sink` must outlive the dispatcher.
+  Dispatcher(const DispatcherOptions& options, ClientSink& sink);
 
   // ---- clients ----
 
   /// Adds a client at `place`. Returns false if the place is not free.
   [[nodiscard]] bool attach(std::uint32_t place, const Contract& contract, Instant now) noexcept;
-  /// Replaces the contract of the client at `place` as soon as possible, and then calls Outlet::changed().
+  /// Replaces the contract of the client at `place` as soon as possible, and then calls ClientSink::changed().
   ///
   /// If the number of slots is the same, its job keeps its position, and the change takes effect when the job ends.
   /// If the client gets more slots, a waiting job is interrupted: it continues as the client's next job, from its
@@ -228,14 +228,14 @@ class Dispatcher {
 
   // ---- clients ----
   void interrupt(std::uint32_t place) noexcept;
-  void bury(std::uint32_t place, bool loads) noexcept;
+  void reclaim_copies(std::uint32_t place, bool loads) noexcept;
   void expel(std::uint32_t place, Expelled why) noexcept;
   void withdraw(std::uint32_t place) noexcept;
   [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, clients_[place].number}; }
   [[nodiscard]] std::optional<Instant> held_until(const Client& client) const noexcept;
 
   DispatcherOptions options_;
-  Outlet& outlet_;
+  ClientSink& sink_;
   policies::DeviceScheduler core_;
   std::vector<Client> clients_;                         // by place
   std::vector<Published<ClientStatistics>> statistics_; // by place

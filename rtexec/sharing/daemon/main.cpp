@@ -120,6 +120,8 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   if (!settings) return give_up(settings.error());
   auto board = read_board(settings->board);
   if (!board) return give_up(board.error());
+  for (const auto* warnings : {&settings->warnings, &board->warnings})
+    for (const std::string& warning : *warnings) std::cout << "rtexecd: " << warning << std::endl;
   const bool automatic = settings->daemon.chunks == config::ChunkSharing::automatic;
   if (const auto driver = hal::find_driver(*board); !driver && automatic) return give_up(driver.error());
   auto options = set_up(std::move(*settings), std::move(*board), this_machine());

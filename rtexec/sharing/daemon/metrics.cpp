@@ -22,7 +22,7 @@ using protocol::StatusPart;
 constexpr std::size_t longest_request = 4096;
 constexpr std::size_t max_connections = 32;
 constexpr int max_accepted = 64; // connections in one round
-constexpr Duration patience = std::chrono::seconds(2);
+constexpr Duration timeout = std::chrono::seconds(2);
 constexpr Duration between_attempts = std::chrono::milliseconds(100); // after a failed accept()
 
 // ---- text ----
@@ -267,7 +267,7 @@ void Metrics::accept(Instant now, const std::function<std::string()>& text) {
     config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0 && !passing(errno)) listens_from_ = now + between_attempts;
     if (socket.get() < 0) return;
-    Connection connection{.socket = std::move(socket), .until = now + patience};
+    Connection connection{.socket = std::move(socket), .until = now + timeout};
     if (!go_on(connection, text)) continue;
     if (connections_.size() == max_connections) connections_.erase(connections_.begin());
     connections_.push_back(std::move(connection));

@@ -551,7 +551,7 @@ void Server::vacate(Connection& connection) {
   apply_changes({});
 }
 
-// ---- functions of Outlet: called under the lock, on any thread ----
+// ---- functions of ClientSink: called under the lock, on any thread ----
 
 void Server::command(std::uint32_t place, const protocol::Entry& entry) noexcept {
   // A client that does not read its commands is later expelled, because it does not answer in time.

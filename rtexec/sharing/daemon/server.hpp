@@ -45,7 +45,7 @@ struct ServerOptions {
   std::function<void(const std::string&)> notice;
 };
 
-class Server final : public Outlet, private Connection::Listener {
+class Server final : public ClientSink, private Connection::Listener {
  public:
   /// Creates the chunks if clients share chunks, and listens. Returns refused if another daemon listens there, or the
   /// directory belongs to another user or is used by other programs.
@@ -99,7 +99,7 @@ class Server final : public Outlet, private Connection::Listener {
     if (options_.notice) options_.notice(text);
   }
 
-  // Functions of Outlet: called under `lock_`
+  // Functions of ClientSink: called under `lock_`
   void command(std::uint32_t place, const protocol::Entry& entry) noexcept override;
   void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept override;
   void changed(std::uint32_t place) noexcept override;

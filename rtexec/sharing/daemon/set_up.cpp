@@ -55,7 +55,7 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
                         .frames = static_cast<std::uint32_t>(capacity.count / device.chunk.count),
                         .copy_engines = device.board.copy_engines,
                         .policy = settings.swap,
-                        .patience = settings.daemon.patience,
+                        .command_timeout = settings.daemon.command_timeout,
                         .stuck_after = settings.daemon.stuck_after,
                         .chunk = device.chunk};
   options.mode = settings.daemon.chunks == config::ChunkSharing::separate ? protocol::Mode::private_chunks

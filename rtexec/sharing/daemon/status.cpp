@@ -77,9 +77,9 @@ protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admissi
 
 // ---- readers ----
 
-Result<StatusReader> StatusReader::connect(const std::filesystem::path& directory, Duration patience) {
+Result<StatusReader> StatusReader::connect(const std::filesystem::path& directory, Duration timeout) {
   const std::filesystem::path socket = directory / "socket";
-  auto channel = protocol::Channel::connect(socket, patience);
+  auto channel = protocol::Channel::connect(socket, timeout);
   if (channel) return StatusReader(std::move(*channel));
   if (channel.error().code == Errc::cancelled)
     return fail(Errc::cancelled, "no rtexecd listens at " + socket.string() +

@@ -42,9 +42,9 @@ struct ServerStatus {
 class StatusReader {
  public:
   /// Connects to the daemon in `directory`. Returns cancelled if no daemon listens there, and refused if this user
-  /// may not connect. The error's text says what to do. read() waits for an answer for at most `patience`.
+  /// may not connect. The error's text says what to do. read() waits for an answer for at most `timeout`.
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
-                                                    Duration patience = std::chrono::seconds(3));
+                                                    Duration timeout = std::chrono::seconds(3));
   /// Requests and returns the status. Returns cancelled if the daemon has ended, refused if it does not answer, and
   /// unsupported if it has another version.
   [[nodiscard]] Result<ServerStatus> read();

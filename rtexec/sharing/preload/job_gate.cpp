@@ -29,11 +29,11 @@ void JobGate::synchronised() noexcept {
   else open_.store(true, std::memory_order_seq_cst);
 }
 
-void JobGate::give_way(Duration patience) noexcept {
+void JobGate::give_way(Duration timeout) noexcept {
   const std::scoped_lock lock(mutex_);
   if (!open_.load(std::memory_order_relaxed) || own_jobs_ > 0) return;
   open_.store(false, std::memory_order_seq_cst);
-  for (const Instant until = hal::now() + patience; hal::now() < until; hal::sleep_until(hal::now() + between_looks)) {
+  for (const Instant until = hal::now() + timeout; hal::now() < until; hal::sleep_until(hal::now() + between_looks)) {
     if (submitting_.load(std::memory_order_seq_cst) == 0 && device_.idle()) return device_.end();
   }
   open_.store(true, std::memory_order_seq_cst);

@@ -58,9 +58,9 @@ class JobGate {
   void synchronised() noexcept;
 
   /// Called when other clients wait. Holds back new work until the present work and the job have ended, unless the
-  /// program marks its jobs itself. After `patience` new work continues in the same job, because the present work may
+  /// program marks its jobs itself. After `timeout` new work continues in the same job, because the present work may
   /// be waiting for it.
-  void give_way(Duration patience) noexcept;
+  void give_way(Duration timeout) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
   /// Returns the number of submissions so far.

@@ -45,7 +45,7 @@ Result<sockaddr_un> socket_address(const std::filesystem::path& path) {
   return address;
 }
 
-Result<Channel> Channel::connect(const std::filesystem::path& path, std::optional<Duration> patience) {
+Result<Channel> Channel::connect(const std::filesystem::path& path, std::optional<Duration> timeout) {
   const auto address = socket_address(path);
   if (!address) return Unexpected(address.error());
   config::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -54,8 +54,8 @@ Result<Channel> Channel::connect(const std::filesystem::path& path, std::optiona
     return fail(nobody ? Errc::cancelled : Errc::refused, path.native() + ": " + std::strerror(errno));
   };
   if (socket.get() < 0) return failed();
-  if (patience) {
-    const auto micros = std::chrono::ceil<std::chrono::microseconds>(*patience).count();
+  if (timeout) {
+    const auto micros = std::chrono::ceil<std::chrono::microseconds>(*timeout).count();
     const timeval limit{.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
     for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
       if (::setsockopt(socket.get(), SOL_SOCKET, direction, &limit, sizeof limit) != 0) return failed();

@@ -43,10 +43,9 @@ class Channel {
   /// Takes ownership of a connected socket.
   explicit Channel(config::Descriptor socket) noexcept : socket_(std::move(socket)) {}
   /// Connects to `path` on the client's side; blocks. Returns Errc::cancelled if no process listens, otherwise an
-  /// error that names the failed call. `patience` is a timeout for each later call, which then returns
+  /// error that names the failed call. `timeout` is a timeout for each later call, which then returns
   /// Delivery::nothing.
-  [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path,
-                                               std::optional<Duration> patience = {});
+  [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path, std::optional<Duration> timeout = {});
 
   /// Sends one message. The caller keeps `descriptor`. A negative value stands for no descriptor.
   [[nodiscard]] Delivery send(std::span<const std::byte> bytes, int descriptor = -1) noexcept;

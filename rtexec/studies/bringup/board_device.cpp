@@ -42,14 +42,14 @@ Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executi
 }
 
 Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {
-  const Duration patience = 20s + 5 * subject.length;
-  const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, patience, subject.going_on);
+  const Duration timeout = 20s + 5 * subject.length;
+  const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, timeout, subject.going_on);
   if (end.answer) return *end.answer;
-  return driver_failure(end, subject.board.has_driver() ? "the GPU" : "the host device", patience);
+  return driver_failure(end, subject.board.has_driver() ? "the GPU" : "the host device", timeout);
 }
 
-Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience) {
-  if (end.hung) return failed(device + " did not answer for " + to_string(patience), hung_advice);
+Answer driver_failure(const ChildEnd& end, const std::string& device, Duration timeout) {
+  if (end.hung) return failed(device + " did not answer for " + to_string(timeout), hung_advice);
   return failed(device + "'s process was ended by a signal (" +
                     (end.signal != 0 ? std::string(::strsignal(end.signal)) : "none") + ")",
                 hung_advice);

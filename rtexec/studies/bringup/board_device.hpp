@@ -33,9 +33,9 @@ using AskDevice = std::function<Answer(hal::Device& device)>;
 [[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
                                 const AskDevice& ask);
 
-/// Returns the failure for a child process that ended without an answer. `patience` is the timeout that the child
+/// Returns the failure for a child process that ended without an answer. `timeout` is the timeout that the child
 /// had.
-[[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience);
+[[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration timeout);
 
 /// Returns contents for whole chunks. Each seed gives different contents.
 [[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);

@@ -97,7 +97,7 @@ std::optional<int> await_end(pid_t child, Duration at_most) {
 
 } // namespace
 
-ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, const std::function<bool()>& going_on) {
+ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration timeout, const std::function<bool()>& going_on) {
   std::fflush(nullptr); // otherwise both processes would write the buffered output
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe is left", "Close files"), .hung = false};
@@ -110,7 +110,7 @@ ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, con
             .hung = false};
   to_parent = hal::FileDescriptor();
   std::string text;
-  const Ended ended = read_until(from_child.number(), hal::now() + patience, going_on, text);
+  const Ended ended = read_until(from_child.number(), hal::now() + timeout, going_on, text);
   ChildEnd end{.answer = {}, .hung = ended == Ended::hung};
   if (ended == Ended::cancelled) ::kill(child, SIGTERM);
   // A child that has answered may still hang while its driver shuts down.

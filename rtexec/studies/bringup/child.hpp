@@ -17,14 +17,14 @@ struct ChildEnd {
   int signal = 0;               // the signal that ended it; 0: none
 };
 
-/// Runs `ask` in a child process, and kills the child after `patience`.
+/// Runs `ask` in a child process, and kills the child after `timeout`.
 ///
 /// The child is a fork of this process with the calling thread alone. `ask` may start threads, but must not rely on
 /// threads of the parent. If `ask` uses a GPU, the parent must not have used one. The child ends with its parent. A
 /// child that does not end even when killed, because it hangs in the kernel, is left behind. Once `going_on` returns
 /// false, the child gets SIGTERM so that it restores the settings that it has changed, and is then killed. The parent
 /// must pass on a terminal's Ctrl-C. Set-up only.
-[[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience,
+[[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration timeout,
                                     const std::function<bool()>& going_on);
 
 } // namespace rtexec::bringup

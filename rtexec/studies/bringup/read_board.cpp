@@ -183,9 +183,9 @@ GpuClock clock_of(const hal::GpuState& gpu) {
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});
-  constexpr Duration patience = std::chrono::seconds(20);
-  const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, patience, subject.going_on);
-  return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);
+  constexpr Duration timeout = std::chrono::seconds(20);
+  const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, timeout, subject.going_on);
+  return end.answer ? *end.answer : driver_failure(end, "the GPU", timeout);
 }
 
 constexpr std::int64_t min_headroom = 10'000; // minimum headroom in thousandths of a degree

@@ -302,16 +302,16 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
                                                      : std::string(
                                                            "This is a virtual machine, which its host may stop "
                                                            "without telling");
-  return who + ": give its cores physical ones of their own, or say for how long it stops: hold_up = \"" +
+  return who + ": give its cores physical ones of their own, or say for how long it stops: platform_stall = \"" +
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
-/// True if the board's file covers the lateness `late`: by `release_latency`, or by `hold_up` in addition if only
-/// rare releases are later. `hold_up` is the maximum platform stall. Each bound includes only one, so stalls must be
-/// rare.
+/// True if the board's file covers the lateness `late`: by `release_latency`, or by `platform_stall` in addition if
+/// only rare releases are later. `platform_stall` is the maximum platform stall. Each bound includes only one, so
+/// stalls must be rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
-         (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.hold_up);
+         (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.platform_stall);
 }
 
 const CoreLateness& worst_of(const std::vector<CoreLateness>& cores) {
@@ -390,7 +390,8 @@ Answer judge(const MeasuredLateness& measured, const Subject& subject) {
                       (numbers.size() > 1 ? "s " : " ") + hal::core_list(numbers) + ": " + text_of(summary_of(all)) +
                       " (core " + std::to_string(worst.core) + "); admission charges " +
                       readable(board.release_latency);
-  if (board.hold_up > Duration(0)) state += ", and " + readable(board.hold_up) + " for stops of the machine";
+  if (board.platform_stall > Duration(0))
+    state += ", and " + readable(board.platform_stall) + " for stops of the machine";
   if (worst.stolen > Duration(0)) state += "; a hypervisor took " + readable(worst.stolen) + " of that core meanwhile";
   if (!measured.without.empty()) state += "; unlike in a run that has all it asks for: " + measured.without;
   state += beside_cyclictest(measured, figures);

@@ -95,7 +95,7 @@ std::string advice_for(const Report& report, const Board& board) {
   std::string advice;
   if (!report.stolen.empty())
     add(advice,
-        "A hypervisor took time of the cores: give them physical ones of their own, or say in hold_up of " +
+        "A hypervisor took time of the cores: give them physical ones of their own, or say in platform_stall of " +
             file_of(board) + " for how long it stops them",
         "\n");
   const auto exceeds = [](const TaskReport& task) { return task.above_wcet.all() > 0; };
@@ -111,7 +111,7 @@ std::string advice_for(const Report& report, const Board& board) {
   if (std::ranges::any_of(report.tasks, above_bound))
     add(advice,
         "A promised response that is exceeded is no promise: execution times need a longer measurement (`rtexec "
-        "profile`), or release_latency or hold_up of " +
+        "profile`), or release_latency or platform_stall of " +
             file_of(board) + " is too small (latency/release measures it)",
         "\n");
   if (!report.degraded.empty()) add(advice, "Give the run what it lacked: " + list(report.degraded), "\n");
@@ -197,7 +197,7 @@ Answer judge(const ShortRun& run, const Subject& subject) {
         subject,
         failed("no promise can be given to a short task set with the execution times of a short profile: " +
                    verdict.explanation,
-               "This machine is too slow for it, or release_latency, dispatch, context_switch and hold_up in " +
+               "This machine is too slow for it, or release_latency, dispatch, context_switch and platform_stall in " +
                    file_of(subject.board) + " are more than it needs: latency/release tells of the first"));
   const Report& report = run.report;
   std::string jobs, causes;
@@ -228,10 +228,10 @@ Answer task_set(const Subject& subject) {
       return skipped("an emulator has no GPU: " + first_line(run.error()));
     return unless_emulated(subject, failed(run.error(), "`rtexec probe` says what this machine lacks"));
   };
-  const Duration patience = 60s + 5 * subject.length;
-  const ChildEnd end = ask_in_child(ask, patience, subject.going_on);
+  const Duration timeout = 60s + 5 * subject.length;
+  const ChildEnd end = ask_in_child(ask, timeout, subject.going_on);
   if (end.answer) return *end.answer;
-  return failed(end.hung ? "the run did not end within " + to_string(patience) : "the run's process ended early",
+  return failed(end.hung ? "the run did not end within " + to_string(timeout) : "the run's process ended early",
                 "The device's driver may hang under this kernel: see device/rules, and `dmesg`");
 }
 

@@ -24,8 +24,8 @@ unsigned feeder_of(const Board& board) {
 /// sleep, and the kernel would throttle them.
 bool configure(hal::Device& device, unsigned core, bool beside) {
   bool real_time = !device.capabilities().computes_on_core;
-  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
-    if (kind == hal::EngineKind::beside && !beside) continue;
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::secondary_compute}) {
+    if (kind == hal::EngineKind::secondary_compute && !beside) continue;
     hal::ThreadSettings settings{
         .name = "measured", .core = core, .fifo_priority = executive::engine_priority, .reservation = {}};
     real_time = real_time && device.engine(kind).configure(settings);

@@ -37,14 +37,14 @@ std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
 /// Measures on a platform and returns medians. Throws Failed.
 class Measuring {
  public:
-  Measuring(InitialisationPlant& plant, const InitialisationStudy& study, const std::function<bool()>& going_on)
-      : plant_(plant), study_(study), going_on_(going_on) {}
+  Measuring(InitialisationPlatform& platform, const InitialisationStudy& study, const std::function<bool()>& going_on)
+      : platform_(platform), study_(study), going_on_(going_on) {}
 
   InitialisationMeasure median(const InitialisationCase& wanted) {
     std::vector<Duration> initialisations, kernels;
     for (unsigned i = 0; i < study_.repetitions; ++i) {
       go_on();
-      const auto measured = must(plant_.measure(wanted));
+      const auto measured = must(platform_.measure(wanted));
       initialisations.push_back(measured.initialisation);
       kernels.push_back(measured.kernel);
     }
@@ -54,12 +54,12 @@ class Measuring {
   InitialisationResult of(const std::string& workload) {
     InitialisationResult result{.workload = workload};
     for (const Bytes size : study_.sizes) {
-      const Bytes own = plant_.size_of(workload, size);
+      const Bytes own = platform_.size_of(workload, size);
       if (result.sizes.empty() || result.sizes.back().size != own) result.sizes.push_back(of_size(workload, own));
     }
-    if (!plant_.has_gpu()) return result;
+    if (!platform_.has_gpu()) return result;
     for (const Bytes size : small_sizes(study_)) {
-      const Bytes own = plant_.size_of(workload, size);
+      const Bytes own = platform_.size_of(workload, size);
       if (result.small.empty() || result.small.back().size != own) result.small.push_back(compare(workload, own));
     }
     result.crossover = tasks::crossover(result.small);
@@ -68,7 +68,7 @@ class Measuring {
 
   std::optional<InitialisationTimeline> timeline(const std::string& workload, Bytes size) {
     go_on();
-    auto tiles = must(plant_.timeline(
+    auto tiles = must(platform_.timeline(
         {.workload = workload, .size = size, .way = InitialisationWay::tiles, .tiles = study_.timeline_tiles}));
     if (tiles.empty()) return std::nullopt;
     return InitialisationTimeline{workload, size, std::move(tiles)};
@@ -81,7 +81,7 @@ class Measuring {
 
   InitialisationSize of_size(const std::string& workload, Bytes size) {
     InitialisationSize measured{.size = size};
-    for (const PageStart start : plant_.starts()) {
+    for (const PageStart start : platform_.starts()) {
       InitialisationCase wanted{
           .workload = workload, .size = size, .start = start, .kernel = start == PageStart::on_host};
       const auto by_host = median(wanted);
@@ -119,7 +119,7 @@ class Measuring {
     return {size, host, median(wanted).initialisation};
   }
 
-  InitialisationPlant& plant_;
+  InitialisationPlatform& platform_;
   const InitialisationStudy& study_;
   const std::function<bool()>& going_on_;
 };
@@ -132,22 +132,22 @@ struct Span {
 
 std::string_view name_of(PageStart start) { return start == PageStart::untouched ? "untouched" : "on-host"; }
 
-std::size_t count_measurements(const InitialisationPlant& plant, const InitialisationStudy& study) {
+std::size_t count_measurements(const InitialisationPlatform& platform, const InitialisationStudy& study) {
   const std::size_t of_row = 2 + counts_of(study).size();
   const std::size_t of_workload =
-      study.sizes.size() * plant.starts().size() * of_row + (plant.has_gpu() ? 2 * small_sizes(study).size() : 0);
+      study.sizes.size() * platform.starts().size() * of_row + (platform.has_gpu() ? 2 * small_sizes(study).size() : 0);
   return study.workloads.size() * of_workload * study.repetitions + 1;
 }
 
-Result<InitialisationFound> run_initialisation(InitialisationPlant& plant, const InitialisationStudy& study,
+Result<InitialisationFound> run_initialisation(InitialisationPlatform& platform, const InitialisationStudy& study,
                                                const std::function<bool()>& going_on) {
-  const auto known = plant.workloads();
+  const auto known = platform.workloads();
   for (const std::string& each : study.workloads)
     if (std::ranges::find(known, each) == known.end())
       return fail(Errc::bad_input, "workload " + config::shortened(each) + ": there is none of this name; use " +
                                        config::alternatives(std::vector<std::string_view>(known.begin(), known.end())));
   return caught([&] {
-    Measuring measuring(plant, study, going_on);
+    Measuring measuring(platform, study, going_on);
     InitialisationFound found;
     for (const std::string& workload : study.workloads) found.results.push_back(measuring.of(workload));
     const auto& first = found.results.front();

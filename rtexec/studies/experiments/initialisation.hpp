@@ -47,9 +47,9 @@ struct InitialisationMeasure {
 
 /// The platform of the experiment. A single thread, which is not real-time, uses it. An error of a measurement ends
 /// the experiment.
-class InitialisationPlant {
+class InitialisationPlatform {
  public:
-  virtual ~InitialisationPlant() = default;
+  virtual ~InitialisationPlatform() = default;
   [[nodiscard]] virtual std::vector<std::string> workloads() const = 0;
   [[nodiscard]] virtual std::vector<PageStart> starts() const = 0;
   /// True if there is a GPU. Without a GPU, the host does the work of every case, and there is no crossover.
@@ -68,7 +68,7 @@ class InitialisationPlant {
 
 /// Returns the model of a board of the paper: "tx2" or "xavier". Returns null for other names. The constants with
 /// their sources are in initialisation_model.cpp.
-[[nodiscard]] std::unique_ptr<InitialisationPlant> modelled_initialisation(std::string_view board);
+[[nodiscard]] std::unique_ptr<InitialisationPlatform> modelled_initialisation(std::string_view board);
 
 // ---- the experiment ----
 
@@ -119,10 +119,10 @@ struct InitialisationFound {
 };
 
 /// Returns the maximum number of measurements. The experiment calls `going_on` before each.
-[[nodiscard]] std::size_t count_measurements(const InitialisationPlant& plant, const InitialisationStudy& study);
+[[nodiscard]] std::size_t count_measurements(const InitialisationPlatform& platform, const InitialisationStudy& study);
 /// Runs the experiment. Returns bad_input if the platform does not have a workload, and cancelled if `going_on`
 /// returned false.
-[[nodiscard]] Result<InitialisationFound> run_initialisation(InitialisationPlant& plant,
+[[nodiscard]] Result<InitialisationFound> run_initialisation(InitialisationPlatform& platform,
                                                              const InitialisationStudy& study,
                                                              const std::function<bool()>& going_on);
 

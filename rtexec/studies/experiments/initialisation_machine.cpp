@@ -62,9 +62,9 @@ class Untouched {
 };
 
 /// The experiment's platform on a device. Its functions throw Failed.
-class MachinePlant final : public InitialisationPlant {
+class MachinePlatform final : public InitialisationPlatform {
  public:
-  MachinePlant(hal::Device& device, Initialiser initialiser, std::span<const tasks::cuda::KernelImage> images)
+  MachinePlatform(hal::Device& device, Initialiser initialiser, std::span<const tasks::cuda::KernelImage> images)
       : device_(device), gpu_(hal::CudaDevice::find(device)), initialiser_(std::move(initialiser)), images_(images) {}
 
   std::vector<std::string> workloads() const override {
@@ -174,21 +174,21 @@ class MachinePlant final : public InitialisationPlant {
 
 } // namespace
 
-Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(hal::Device& device,
-                                                                  std::span<const tasks::cuda::KernelImage> images) {
+Result<std::unique_ptr<InitialisationPlatform>> initialisation_platform(
+    hal::Device& device, std::span<const tasks::cuda::KernelImage> images) {
   auto initialiser = Initialiser::make(device, images);
   if (!initialiser) return Unexpected(initialiser.error());
-  return std::make_unique<MachinePlant>(device, std::move(*initialiser), images);
+  return std::make_unique<MachinePlatform>(device, std::move(*initialiser), images);
 }
 
 Result<InitialisationMachine> initialisation_machine(const Board& board) {
   auto device = hal::open_device(board, board.chunk, board.chunk);
   if (!device) return Unexpected(device.error());
-  auto plant = initialisation_plant(**device);
-  if (!plant) return Unexpected(plant.error());
+  auto platform = initialisation_platform(**device);
+  if (!platform) return Unexpected(platform.error());
   const std::string where =
       board.memory_is_of_host() ? "the host device, on which every way is the host's own" : (*device)->name();
-  return InitialisationMachine{std::move(*device), std::move(*plant),
+  return InitialisationMachine{std::move(*device), std::move(*platform),
                                "Measured on " + where + " (" + hal::machine_name() + ")"};
 }
 

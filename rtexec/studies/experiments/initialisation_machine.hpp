@@ -16,8 +16,8 @@ namespace rtexec::study {
 
 struct InitialisationMachine {
   std::unique_ptr<hal::Device> device;
-  std::unique_ptr<InitialisationPlant> plant; // the platform on the board's device
-  std::string description;                    // the device in one line
+  std::unique_ptr<InitialisationPlatform> platform; // the platform on the board's device
+  std::string description;                          // the device in one line
 };
 
 /// Opens the board's device. Returns refused if this machine does not have it.
@@ -25,7 +25,7 @@ struct InitialisationMachine {
 /// Returns the experiment's platform on `device`, which must outlive the platform. A measured timeline also goes to
 /// the trace, as first contents of task 0. The function measure() returns out_of_memory if the device does not have
 /// enough free memory.
-[[nodiscard]] Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(
+[[nodiscard]] Result<std::unique_ptr<InitialisationPlatform>> initialisation_platform(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());
 
 } // namespace rtexec::study

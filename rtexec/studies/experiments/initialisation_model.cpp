@@ -49,9 +49,9 @@ constexpr ModelledBoard boards[] = {{"tx2", 2.5, tx2}, {"xavier", 1.0, xavier}};
 
 Duration nanoseconds(double value) { return Duration(std::llround(value)); }
 
-class ModelledPlant final : public InitialisationPlant {
+class ModelledPlatform final : public InitialisationPlatform {
  public:
-  explicit ModelledPlant(const ModelledBoard& board) : board_(board) {}
+  explicit ModelledPlatform(const ModelledBoard& board) : board_(board) {}
 
   std::vector<std::string> workloads() const override {
     std::vector<std::string> names;
@@ -122,9 +122,9 @@ class ModelledPlant final : public InitialisationPlant {
 
 } // namespace
 
-std::unique_ptr<InitialisationPlant> modelled_initialisation(std::string_view board) {
+std::unique_ptr<InitialisationPlatform> modelled_initialisation(std::string_view board) {
   const auto* const found = std::ranges::find(boards, board, &ModelledBoard::name);
-  return found == std::end(boards) ? nullptr : std::make_unique<ModelledPlant>(*found);
+  return found == std::end(boards) ? nullptr : std::make_unique<ModelledPlatform>(*found);
 }
 
 } // namespace rtexec::study

@@ -127,9 +127,9 @@ IsolationModel make_tx2_model() {
 }
 
 /// The experiment's platform that simulates frames, and the bytes that cores move, with the model.
-class ModelledPlant final : public IsolationPlant {
+class ModelledPlatform final : public IsolationPlatform {
  public:
-  ModelledPlant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)
+  ModelledPlatform(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)
       : model_(model), mode_(mode), seed_(seed) {}
 
   std::string name() const override { return std::string(mode_.name); }
@@ -212,9 +212,9 @@ void check(const std::function<bool()>& going_on) {
   if (!going_on()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
 }
 
-IsolationWorkload workload_named(const IsolationPlant& plant, const std::string& name) {
+IsolationWorkload workload_named(const IsolationPlatform& platform, const std::string& name) {
   std::vector<std::string> names;
-  for (IsolationWorkload& each : plant.workloads()) {
+  for (IsolationWorkload& each : platform.workloads()) {
     if (each.name == name) return std::move(each);
     names.push_back(each.name);
   }
@@ -236,15 +236,15 @@ void summarise(IsolationRow& row, const IsolationRow& unlimited) {
     row.speedup.push_back(100 * (row.measures[i].performance / unlimited.measures[i].performance - 1));
 }
 
-IsolationResult measure_workload(IsolationPlant& plant, const IsolationStudy& study, const IsolationWorkload& workload,
-                                 const std::function<bool()>& going_on) {
+IsolationResult measure_workload(IsolationPlatform& platform, const IsolationStudy& study,
+                                 const IsolationWorkload& workload, const std::function<bool()>& going_on) {
   IsolationResult result{.workload = workload};
   for (const Bandwidth limit : study.limits) result.rows.push_back({.limit = limit});
   result.rows.push_back({.limit = {}});
   for (IsolationRow& row : result.rows)
     for (unsigned corunners = 0; corunners <= study.corunners; ++corunners) {
       row.measures.push_back(
-          must(plant.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit})));
+          must(platform.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit})));
       check(going_on);
     }
   for (IsolationRow& row : result.rows) summarise(row, result.rows.back());
@@ -253,11 +253,12 @@ IsolationResult measure_workload(IsolationPlant& plant, const IsolationStudy& st
   return result;
 }
 
-IsolationRuns measure_runs(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
+IsolationRuns measure_runs(IsolationPlatform& platform, const IsolationStudy& study,
+                           const std::function<bool()>& going_on) {
   IsolationRuns runs;
   runs.limit = study.runs_limit;
   for (const bool limited : {false, true}) {
-    auto lengths = must(plant.executions(study.runs, limited ? BandwidthLimit(study.runs_limit) : BandwidthLimit()));
+    auto lengths = must(platform.executions(study.runs, limited ? BandwidthLimit(study.runs_limit) : BandwidthLimit()));
     (limited ? runs.spread_with : runs.spread_without) = spread_of(lengths);
     (limited ? runs.with : runs.without) = std::move(lengths);
     check(going_on);
@@ -265,20 +266,21 @@ IsolationRuns measure_runs(IsolationPlant& plant, const IsolationStudy& study, c
   return runs;
 }
 
-Isolation isolation_on(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
-  if (study.corunners > plant.max_corunners())
+Isolation isolation_on(IsolationPlatform& platform, const IsolationStudy& study,
+                       const std::function<bool()>& going_on) {
+  if (study.corunners > platform.max_corunners())
     give_up(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
-                                 std::to_string(plant.max_corunners()));
+                                 std::to_string(platform.max_corunners()));
   std::vector<IsolationWorkload> workloads;
-  for (const std::string& name : study.workloads) workloads.push_back(workload_named(plant, name));
-  Isolation isolation{.name = plant.name(), .description = plant.description()};
+  for (const std::string& name : study.workloads) workloads.push_back(workload_named(platform, name));
+  Isolation isolation{.name = platform.name(), .description = platform.description()};
   for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
-    isolation.sweeps.push_back(must(plant.sweep(corunners)));
+    isolation.sweeps.push_back(must(platform.sweep(corunners)));
     check(going_on);
   }
   for (const IsolationWorkload& workload : workloads)
-    isolation.results.push_back(measure_workload(plant, study, workload, going_on));
-  if (study.runs > 0) isolation.runs = measure_runs(plant, study, going_on);
+    isolation.results.push_back(measure_workload(platform, study, workload, going_on));
+  if (study.runs > 0) isolation.runs = measure_runs(platform, study, going_on);
   return isolation;
 }
 
@@ -289,9 +291,9 @@ const IsolationModel& tx2_model() {
   return model;
 }
 
-std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
-                                               std::uint64_t seed) {
-  return std::make_unique<ModelledPlant>(model, mode, seed);
+std::unique_ptr<IsolationPlatform> modelled_platform(const IsolationModel& model, const ModelledMode& mode,
+                                                     std::uint64_t seed) {
+  return std::make_unique<ModelledPlatform>(model, mode, seed);
 }
 
 std::size_t count_measurements(const IsolationStudy& study) {
@@ -299,9 +301,9 @@ std::size_t count_measurements(const IsolationStudy& study) {
          (study.runs > 0 ? 2 : 0);
 }
 
-Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
+Result<Isolation> run_isolation(IsolationPlatform& platform, const IsolationStudy& study,
                                 const std::function<bool()>& going_on) {
-  return caught([&] { return isolation_on(plant, study, going_on); });
+  return caught([&] { return isolation_on(platform, study, going_on); });
 }
 
 Spread spread_of(std::span<const Duration> lengths) {

@@ -40,9 +40,9 @@ struct IsolationWorkload {
 
 /// The platform of the experiment. A single thread, which is not real-time, uses it. An error of a measurement ends
 /// the experiment.
-class IsolationPlant {
+class IsolationPlatform {
  public:
-  virtual ~IsolationPlant() = default;
+  virtual ~IsolationPlatform() = default;
   [[nodiscard]] virtual std::string name() const = 0;        // name of the mode: "thesis", "rtexec"
   [[nodiscard]] virtual std::string description() const = 0; // one line on the platform and on the cores that it limits
   [[nodiscard]] virtual unsigned max_corunners() const = 0;
@@ -87,8 +87,8 @@ struct IsolationModel {
 /// Returns a model of a Jetson TX2 as the thesis measured it.
 [[nodiscard]] const IsolationModel& tx2_model();
 /// Returns the platform that simulates `model` in one of its modes. `model` and its modes must outlive the platform.
-[[nodiscard]] std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
-                                                             std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<IsolationPlatform> modelled_platform(const IsolationModel& model,
+                                                                   const ModelledMode& mode, std::uint64_t seed);
 
 // ---- the experiment ----
 
@@ -137,7 +137,7 @@ struct Isolation {
 [[nodiscard]] std::size_t count_measurements(const IsolationStudy& study);
 /// Runs the experiment. Returns bad_input if the platform does not have a workload, or has fewer cores than
 /// co-runners. Returns cancelled if `going_on` returned false.
-[[nodiscard]] Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
+[[nodiscard]] Result<Isolation> run_isolation(IsolationPlatform& platform, const IsolationStudy& study,
                                               const std::function<bool()>& going_on);
 
 [[nodiscard]] Spread spread_of(std::span<const Duration> lengths);

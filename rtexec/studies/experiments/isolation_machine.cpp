@@ -43,9 +43,9 @@ Bandwidth rate(Bytes moved, Duration time) {
 
 // ---- the platform ----
 
-class MachinePlant final : public IsolationPlant {
+class MachinePlatform final : public IsolationPlatform {
  public:
-  MachinePlant(const IsolationMachine& machine, MachineMode mode, BandwidthLocks& locks)
+  MachinePlatform(const IsolationMachine& machine, MachineMode mode, BandwidthLocks& locks)
       : machine_(machine), mode_(mode), locks_(locks) {}
 
   std::string name() const override { return std::string(name_of(mode_)) + (machine_.stand_in ? "-stand-in" : ""); }
@@ -449,9 +449,9 @@ std::vector<MachineMode> modes_of(const IsolationMachine& machine) {
   return {MachineMode::thesis, MachineMode::rtexec};
 }
 
-std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode,
-                                              BandwidthLocks& locks) {
-  return std::make_unique<MachinePlant>(machine, mode, locks);
+std::unique_ptr<IsolationPlatform> machine_platform(const IsolationMachine& machine, MachineMode mode,
+                                                    BandwidthLocks& locks) {
+  return std::make_unique<MachinePlatform>(machine, mode, locks);
 }
 
 Result<IsolationMachine> isolation_machine(const IsolationRequest& request,

@@ -76,8 +76,8 @@ enum class MachineMode {
 /// substitute, the mode's name ends in "-stand-in" in every output. The function measure() returns bad_input if the
 /// limit is less than a line in a period. It returns refused if the machine refuses a request, io_error if a core's
 /// counter ended, and cancelled if the user stopped it.
-[[nodiscard]] std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode,
-                                                            BandwidthLocks& locks);
+[[nodiscard]] std::unique_ptr<IsolationPlatform> machine_platform(const IsolationMachine& machine, MachineMode mode,
+                                                                  BandwidthLocks& locks);
 
 struct IsolationRequest {
   Board board;

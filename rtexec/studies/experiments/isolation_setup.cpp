@@ -39,12 +39,12 @@ Bandwidth limit_of(const std::string& option, const std::string& text) {
 }
 
 /// Returns the study that the options describe. `runs` is the number of runs if the options have none.
-IsolationStudy study_of(const IsolationOptions& options, const IsolationPlant& plant, std::size_t runs) {
+IsolationStudy study_of(const IsolationOptions& options, const IsolationPlatform& platform, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
-                       .corunners = options.corunners.value_or(plant.max_corunners()),
+                       .corunners = options.corunners.value_or(platform.max_corunners()),
                        .runs = options.runs.value_or(runs)};
   if (study.workloads.empty())
-    for (const IsolationWorkload& each : plant.workloads()) study.workloads.push_back(each.name);
+    for (const IsolationWorkload& each : platform.workloads()) study.workloads.push_back(each.name);
   for (const std::string& text : options.limits) {
     const Bandwidth limit = limit_of("--limits", text);
     if (!study.limits.empty() && limit <= study.limits.back())
@@ -71,7 +71,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
 
 /// Adds the study to a set-up that has its platforms.
 IsolationSetup complete(IsolationSetup setup, const IsolationOptions& options, std::size_t runs) {
-  setup.study = study_of(options, *setup.plants.front(), runs);
+  setup.study = study_of(options, *setup.platforms.front(), runs);
   setup.seed = options.seed;
   return setup;
 }
@@ -82,8 +82,8 @@ IsolationSetup modelled(const IsolationOptions& options) {
   for (const ModelledMode& mode : model.modes) names.push_back(mode.name);
   IsolationSetup setup{.simulated = true, .preface = {"A model of a Jetson TX2, not a measurement"}};
   for (const std::string_view mode : modes_of(options, names, ""))
-    setup.plants.push_back(
-        modelled_plant(model, *std::ranges::find(model.modes, mode, &ModelledMode::name), options.seed));
+    setup.platforms.push_back(
+        modelled_platform(model, *std::ranges::find(model.modes, mode, &ModelledMode::name), options.seed));
   return complete(std::move(setup), options, runs_of_thesis);
 }
 
@@ -125,7 +125,7 @@ IsolationSetup measured(const IsolationOptions& options, std::function<bool()> g
   std::ranges::copy(floor->machine.notes, std::back_inserter(setup.preface));
   for (const MachineMode mode : offered)
     if (std::ranges::find(modes, name_of(mode)) != modes.end())
-      setup.plants.push_back(machine_plant(floor->machine, mode, floor->locks));
+      setup.platforms.push_back(machine_platform(floor->machine, mode, floor->locks));
   return complete(std::move(setup), options, on_cores ? runs_on_cores : runs_of_thesis);
 }
 

@@ -38,7 +38,7 @@ struct IsolationSetup {
   std::string event{};                // the event that counts traffic; empty for a model
   bool stand_in = false;              // the event is a substitute, not memory traffic
   std::shared_ptr<void> machine{};    // data that the platforms use; it outlives them
-  std::vector<std::unique_ptr<IsolationPlant>> plants{};
+  std::vector<std::unique_ptr<IsolationPlatform>> platforms{};
   IsolationStudy study{}; // the study to run on each platform
 };
 

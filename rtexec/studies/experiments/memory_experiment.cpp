@@ -133,16 +133,16 @@ void for_each_combination(std::span<const std::vector<MemoryAlternative>> tasks,
 
 class Experiment {
  public:
-  Experiment(MemoryPlant& plant, const MemoryStudy& study, const std::function<bool()>& going_on)
-      : plant_(plant), study_(study), going_on_(going_on) {}
+  Experiment(MemoryPlatform& platform, const MemoryStudy& study, const std::function<bool()>& going_on)
+      : platform_(platform), study_(study), going_on_(going_on) {}
 
   MemoryExperiment run() {
     for (const MemoryWorkload& workload : study_.workloads) {
       MemoryResult& result = found_.results.emplace_back(MemoryResult{.kind = workload.kind, .points = {}});
       for (const unsigned size : workload.sizes) result.points.push_back(alone(workload.kind, size));
     }
-    estimate(found_.results, plant_.costs());
-    found_.costs = must(policies::fit_costs(plant_.costs(), all_measured()));
+    estimate(found_.results, platform_.costs());
+    found_.costs = must(policies::fit_costs(platform_.costs(), all_measured()));
     add_guidelines();
     for (const WorkloadKind kind : studied(study_, paired_workloads()))
       for (const auto& policies : pairs_of(study_)) add_pair(kind, policies);
@@ -157,7 +157,7 @@ class Experiment {
 
   /// Runs rounds of a set. Returns nullopt if the set cannot run under its policies.
   std::optional<std::vector<MemoryRound>> rounds(const MemorySet& set, const MemoryRounds& limits) {
-    auto ran = plant_.run({&set, 1}, limits);
+    auto ran = platform_.run({&set, 1}, limits);
     if (ran) return std::move(ran->front());
     const auto& [code, what] = ran.error();
     const std::string which =
@@ -169,8 +169,8 @@ class Experiment {
 
   MemoryPoint alone(WorkloadKind kind, unsigned size) {
     MemoryPoint point{.size = size,
-                      .execution = must(plant_.execution(kind, size, study_.rounds)),
-                      .traffic = plant_.traffic(kind, size),
+                      .execution = must(platform_.execution(kind, size, study_.rounds)),
+                      .traffic = platform_.traffic(kind, size),
                       .policies = {}};
     measured();
     for (const MemoryPolicy policy : study_.policies) {
@@ -312,9 +312,9 @@ class Experiment {
       const Duration length = config::median_of(lengths_of(ran));
       if (!best || length < best->first) best = {length, set};
     };
-    const auto ran = plant_.run(sets, few);
+    const auto ran = platform_.run(sets, few);
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      const auto own = ran ? Result<std::vector<std::vector<MemoryRound>>>() : plant_.run({&sets[i], 1}, few);
+      const auto own = ran ? Result<std::vector<std::vector<MemoryRound>>>() : platform_.run({&sets[i], 1}, few);
       if (!own && !cannot_be_had(own.error().code)) give_up(own.error().code, own.error().what);
       if (own) consider(sets[i], ran ? (*ran)[i] : own->front());
     }
@@ -331,7 +331,7 @@ class Experiment {
   void add_configurations(MemoryMix& mix, std::size_t size, const std::vector<Wanted>& wanted) {
     std::vector<MemorySet> sets;
     for (const Wanted& each : wanted) sets.push_back(each.set);
-    const auto ran = plant_.run(sets, study_.rounds);
+    const auto ran = platform_.run(sets, study_.rounds);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (ran) add_configuration(mix, size, wanted[i], (*ran)[i]);
       else if (const auto own = rounds(sets[i], study_.rounds)) add_configuration(mix, size, wanted[i], *own);
@@ -355,7 +355,7 @@ class Experiment {
     mix.configurations.push_back(std::move(made));
   }
 
-  MemoryPlant& plant_;
+  MemoryPlatform& platform_;
   const MemoryStudy& study_;
   const std::function<bool()>& going_on_;
   MemoryExperiment found_;
@@ -417,9 +417,9 @@ std::size_t count_measurements(const MemoryStudy& study) {
   return alone + pairs + (studied(study, mixed_workloads()).empty() ? 0 : 2 * sizes_of(study));
 }
 
-Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
+Result<MemoryExperiment> run_memory_experiment(MemoryPlatform& platform, const MemoryStudy& study,
                                                const std::function<bool()>& going_on) {
-  return caught([&] { return Experiment(plant, study, going_on).run(); });
+  return caught([&] { return Experiment(platform, study, going_on).run(); });
 }
 
 CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution) {

@@ -52,9 +52,9 @@ struct MemoryRounds {
 };
 
 /// The platform of the experiment.
-class MemoryPlant {
+class MemoryPlatform {
  public:
-  virtual ~MemoryPlant() = default;
+  virtual ~MemoryPlatform() = default;
   /// Returns the platform's name for the rows of CSV files: "cuda", "host", "model-tx2".
   [[nodiscard]] virtual std::string name() const = 0;
   /// Returns the costs with which fits begin. They say if memory is unified, and have values that no measurement of
@@ -180,7 +180,7 @@ struct MemoryExperiment {
 /// Returns the number of measurements. The experiment calls `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
 /// Runs the experiment. Returns cancelled if `going_on` returned false. Also returns errors of the platform.
-[[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
+[[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlatform& platform, const MemoryStudy& study,
                                                              const std::function<bool()>& going_on);
 
 // ---- its parts ----

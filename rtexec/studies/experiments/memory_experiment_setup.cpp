@@ -3,7 +3,7 @@
 #include "config/base/must.hpp"
 #include "config/base/text.hpp"
 #include "rtexec/studies/experiments/memory_machine.hpp"
-#include "rtexec/studies/experiments/memory_model_plant.hpp"
+#include "rtexec/studies/experiments/memory_model_platform.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -54,7 +54,7 @@ MemoryExperimentSetup modelled(const MemoryExperimentOptions& options) {
   return {.simulated = true,
           .title = title,
           .preface = {"A" + title.substr(1) + ", not a measurement"},
-          .plant = modelled_memory(*model, options.seed),
+          .platform = modelled_memory(*model, options.seed),
           .study = study_of(options, modelled_workloads(),
                             {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host})};
 }
@@ -77,12 +77,12 @@ MemoryExperimentSetup measured(const MemoryExperimentOptions& options) {
   MemoryExperimentSetup setup{
       .title = "board '" + board.name + "'",
       .preface = {},
-      .plant = {},
+      .platform = {},
       .study = study_of(options, measured_workloads(board.device, largest), policies_of(board))};
   MemoryMachine machine = must(memory_machine(board));
   setup.preface.push_back("Measured on " + machine.where);
   std::ranges::copy(machine.notes, std::back_inserter(setup.preface));
-  setup.plant = std::move(machine.plant);
+  setup.platform = std::move(machine.platform);
   return setup;
 }
 

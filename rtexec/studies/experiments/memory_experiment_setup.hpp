@@ -26,7 +26,7 @@ struct MemoryExperimentSetup {
   bool simulated = false;
   std::string title;                // title of every picture: "a model of a Jetson TX2", "NVIDIA H200"
   std::vector<std::string> preface; // lines at the beginning of every text output
-  std::unique_ptr<MemoryPlant> plant;
+  std::unique_ptr<MemoryPlatform> platform;
   MemoryStudy study;
 };
 

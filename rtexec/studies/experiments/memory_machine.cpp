@@ -52,10 +52,10 @@ class JointRun {
     JointRun* run = nullptr;
     std::size_t task = 0;
     KernelWorkload* workload = nullptr;
-    hal::Company company = hal::Company::alone;
+    hal::Concurrency concurrency = hal::Concurrency::alone;
 
     Status execute() noexcept {
-      run->device_.begin_execution(company);
+      run->device_.begin_execution(concurrency);
       return workload->execute();
     }
   };
@@ -63,7 +63,7 @@ class JointRun {
   void start(std::span<const JointRelease::Start> starts) noexcept {
     if (starts.size() > 1) ++round_.pairs;
     for (const auto& [task, beside, paired] : starts) {
-      jobs_[task].company = paired ? hal::Company::accompanied : hal::Company::alone;
+      jobs_[task].concurrency = paired ? hal::Concurrency::concurrent : hal::Concurrency::alone;
       const hal::Work work{.run = [](void* job) noexcept { return static_cast<Job*>(job)->execute(); },
                            .done =
                                [](void* self, Status outcome, Instant begin, Instant end) noexcept {
@@ -72,7 +72,7 @@ class JointRun {
                                },
                            .context = &jobs_[task]};
       // An engine has one job at a time, so its queue has room
-      (void)device_.engine(beside ? hal::EngineKind::beside : hal::EngineKind::compute).submit(work);
+      (void)device_.engine(beside ? hal::EngineKind::secondary_compute : hal::EngineKind::compute).submit(work);
     }
   }
 
@@ -100,7 +100,7 @@ class JointRun {
   hal::Signal ended_;
 };
 
-class MachineMemory final : public MemoryPlant {
+class MachineMemory final : public MemoryPlatform {
  public:
   MachineMemory(const Board& board, MeasuredDevice measured)
       : unified_(board.unified_memory || board.memory_is_of_host()),
@@ -249,7 +249,7 @@ Result<MemoryMachine> memory_machine(const Board& board) {
   if (!measured) return Unexpected(measured.error());
   return MemoryMachine{.where = measured->where,
                        .notes = measured->notes,
-                       .plant = std::make_unique<MachineMemory>(board, std::move(*measured))};
+                       .platform = std::make_unique<MachineMemory>(board, std::move(*measured))};
 }
 
 std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest) {

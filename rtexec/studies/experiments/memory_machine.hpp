@@ -18,7 +18,7 @@ namespace rtexec::study {
 struct MemoryMachine {
   std::string where;              // "NVIDIA H200, fed by core 3"
   std::vector<std::string> notes; // one line each
-  std::unique_ptr<MemoryPlant> plant;
+  std::unique_ptr<MemoryPlatform> platform;
 };
 /// Opens the device of `board` and claims the core that feeds it. Returns refused if another run has that core, or the
 /// device is not on this machine.

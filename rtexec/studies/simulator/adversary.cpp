@@ -34,7 +34,7 @@ Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
                 .beside = {},
                 .on_grid = kept_grids(claim.tasks),
                 .release_latency = claim.release_latency,
-                .hold_up = claim.hold_up,
+                .platform_stall = claim.platform_stall,
                 .between = claim.between};
   for (const Task& task : claim.tasks.tasks) {
     longest_ = std::max(longest_, task.period.count());
@@ -85,7 +85,7 @@ std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
 /// Adds stops of the whole machine before and around the instant at which the tasks' releases meet.
 void Adversary::add_stops(Pattern& pattern) {
-  if (limits_->hold_up == Duration(0)) return;
+  if (limits_->platform_stall == Duration(0)) return;
   const std::int64_t meeting = longest_ * 2;
   pattern.stops.push_back({.at = meeting - draw(random_, 0, longest_), .parts = whole_machine});
   pattern.stops.push_back({.at = meeting + draw(random_, -2, longest_ / 4), .parts = whole_machine});
@@ -208,7 +208,7 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
       const StopChoice& choice = pattern->stops[next++];
       const Instant begin = std::max({now, earliest, Instant{} + Duration(choice.at)});
       earliest = begin + limits->between;
-      return stop_of(choice.parts, begin, limits->hold_up);
+      return stop_of(choice.parts, begin, limits->platform_stall);
     };
   if (!freedom_.early) return options;
   const auto choice = [pattern](JobId job) -> const JobChoice& {

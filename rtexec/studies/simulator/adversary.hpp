@@ -33,7 +33,7 @@ struct Claim {
   Plan plan; // attacks try to break ready_by, device_done_by and response_bound of its tasks
   Duration release_latency{0};
   /// The maximum length of a machine stop (platform stall). `between` is the minimum time between two stops
-  Duration hold_up{0};
+  Duration platform_stall{0};
   Duration between{0};
 };
 
@@ -83,7 +83,7 @@ class Adversary {
   struct Pattern {
     std::vector<std::int64_t> first_release; // by task
     std::vector<std::array<JobChoice, choices>> jobs;
-    std::vector<StopChoice> stops; // used one after the other; empty if the claim has no hold_up
+    std::vector<StopChoice> stops; // used one after the other; empty if the claim has no platform_stall
   };
 
   /// The data of the claim that the functions of a run need. It is separate because these functions may outlive the
@@ -94,7 +94,7 @@ class Adversary {
     std::vector<Duration> beside; // by task: WCET of the device part while another job co-runs
     std::vector<bool> on_grid;    // by task: true if its releases cannot be chosen
     Duration release_latency{0};
-    Duration hold_up{0}, between{0};
+    Duration platform_stall{0}, between{0};
   };
 
   int share();

@@ -33,7 +33,8 @@ void ReservedCore::Server::replenish(Instant now) {
   budget = reservation.runtime;
 }
 
-ReservedCore::ReservedCore(std::span<const PlannedTask> tasks, std::span<const Neighbour> neighbours, unsigned core)
+ReservedCore::ReservedCore(std::span<const PlannedTask> tasks, std::span<const InterferenceTask> interference,
+                           unsigned core)
     : last_(tasks.size(), false) {
   const auto server = [](const std::optional<CpuReservation>& reservation) {
     return reservation ? std::optional(Server{.reservation = *reservation}) : std::nullopt;
@@ -42,8 +43,8 @@ ReservedCore::ReservedCore(std::span<const PlannedTask> tasks, std::span<const N
     before_.push_back(server(task.before_reservation));
     after_.push_back(server(task.after_reservation));
   }
-  for (const Neighbour& each : neighbours)
-    if (each.core == core) neighbours_.push_back({.reservation = each.reservation, .since = each.since});
+  for (const InterferenceTask& each : interference)
+    if (each.core == core) interference_.push_back({.reservation = each.reservation, .since = each.since});
 }
 
 void ReservedCore::wake_up(std::uint32_t task, bool last, Instant now) {
@@ -64,7 +65,7 @@ std::optional<std::uint32_t> ReservedCore::choose(std::span<const std::uint32_t>
       chosen = task;
     }
   };
-  for (Server& each : neighbours_) {
+  for (Server& each : interference_) {
     if (each.since > now) {
       next_ = std::min(next_, each.since);
       continue;

@@ -38,7 +38,7 @@ class CoreSupply {
 };
 
 /// A reservation of another program, which computes without end from `since` on.
-struct Neighbour {
+struct InterferenceTask {
   unsigned core = 0;
   CpuReservation reservation;
   Instant since{};
@@ -47,7 +47,7 @@ struct Neighbour {
 class ReservedCore final : public CoreSupply {
  public:
   /// `tasks` are all tasks of the plan.
-  ReservedCore(std::span<const PlannedTask> tasks, std::span<const Neighbour> neighbours, unsigned core);
+  ReservedCore(std::span<const PlannedTask> tasks, std::span<const InterferenceTask> interference, unsigned core);
   void wake_up(std::uint32_t task, bool last, Instant now) override;
   std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) override;
   Instant changes_at(Instant now) const override;
@@ -63,7 +63,7 @@ class ReservedCore final : public CoreSupply {
     void begin(Instant now);
     void replenish(Instant now);
   };
-  std::vector<Server> neighbours_;
+  std::vector<Server> interference_;
   std::vector<std::optional<Server>> before_, after_; // by task: reservations of its first and last parts
   std::vector<bool> last_;                            // by task: true if the last part is or was ready, not the first
   Server* running_ = nullptr;

@@ -121,7 +121,7 @@ class Simulation {
   /// Creates the supply of a core. Returns null if static priority alone decides which part has the core.
   std::unique_ptr<CoreSupply> supply_of(unsigned core) const {
     if (std::ranges::any_of(plan_.tasks, [](const PlannedTask& task) { return task.before_reservation.has_value(); }))
-      return std::make_unique<ReservedCore>(plan_.tasks, options_.neighbours, core);
+      return std::make_unique<ReservedCore>(plan_.tasks, options_.interference, core);
     const auto regulated = std::ranges::find(options_.regulated, core, &CoreRegulation::core);
     if (regulated == options_.regulated.end()) return nullptr;
     return std::make_unique<RegulatedCore>(*regulated, plan_.tasks.size());

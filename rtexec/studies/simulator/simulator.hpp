@@ -76,7 +76,7 @@ struct Decision {
 };
 
 /// A time interval in which a part had its core.
-struct Stretch {
+struct TimeInterval {
   policies::JobId job;
   unsigned core = 0;
   Instant begin{}, end{};
@@ -112,10 +112,10 @@ struct Options {
   /// Returns the next stop, at `now` or later. Returns nullopt if it is not known yet. The simulator calls after each
   /// event unless a stop is ahead or in progress
   std::function<std::optional<MachineStop>(Instant now)> stop;
-  std::vector<Neighbour> neighbours{};     // used if the plan has reservations
-  std::vector<CoreRegulation> regulated{}; // used otherwise
+  std::vector<InterferenceTask> interference{}; // used if the plan has reservations
+  std::vector<CoreRegulation> regulated{};      // used otherwise
   std::function<void(const Step&)> observe;
-  std::function<void(const Stretch&)> observe_core; // called when the interval or the run ends
+  std::function<void(const TimeInterval&)> observe_core; // called when the interval or the run ends
   /// Called when a part gets its core. The part may lose the core at the same instant
   std::function<void(policies::JobId, unsigned core, Instant)> observe_dispatch;
   std::function<void(const Decision&)> observe_decision; // called before the actions are carried out

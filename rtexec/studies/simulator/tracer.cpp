@@ -35,7 +35,7 @@ Tracer::Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session)
 
 void Tracer::watch(Options& options) {
   options.observe = then(std::move(options.observe), [this](const Step& step) { see(step); });
-  options.observe_core = then(std::move(options.observe_core), [this](const Stretch& stretch) { see(stretch); });
+  options.observe_core = then(std::move(options.observe_core), [this](const TimeInterval& interval) { see(interval); });
   options.observe_decision =
       then(std::move(options.observe_decision), [this](const Decision& decision) { see(decision); });
   options.observe_dispatch = [this, observe = std::move(options.observe_dispatch)](policies::JobId job, unsigned core,
@@ -83,9 +83,9 @@ void Tracer::see(const Step& step) {
   }
 }
 
-void Tracer::see(const Stretch& stretch) {
-  begin_parts(stretch.end);
-  progress_[stretch.job.task].executed += stretch.end - stretch.begin;
+void Tracer::see(const TimeInterval& interval) {
+  begin_parts(interval.end);
+  progress_[interval.job.task].executed += interval.end - interval.begin;
 }
 
 void Tracer::see(const Decision& decision) {

@@ -48,7 +48,7 @@ class Tracer {
   };
 
   void see(const Step& step);
-  void see(const Stretch& stretch);
+  void see(const TimeInterval& interval);
   void see(const Decision& decision);
   void dispatch(policies::JobId job, unsigned core, Instant at);
   void begin_parts(Instant now);

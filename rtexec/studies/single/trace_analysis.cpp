@@ -12,14 +12,14 @@ using traces::Analysis;
 namespace {
 
 Result<traces::Window> window_of(const std::string& text, const Analysis& analysis) {
-  const auto stretch = parse_window(text);
-  if (!stretch) return Unexpected(stretch.error());
+  const auto interval = parse_window(text);
+  if (!interval) return Unexpected(interval.error());
   const Duration recorded = analysis.to - analysis.from;
-  if (stretch->from >= recorded)
+  if (interval->from >= recorded)
     return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
   return traces::Window{.title = text,
-                        .from = analysis.from + stretch->from,
-                        .to = analysis.from + std::min(stretch->to, recorded),
+                        .from = analysis.from + interval->from,
+                        .to = analysis.from + std::min(interval->to, recorded),
                         .job = {}};
 }
 
@@ -34,7 +34,7 @@ Result<Analysis> analyze(const ReadRecords& read, std::vector<traces::AnalysisOb
   return analyzer.finish(*summary);
 }
 
-Result<Stretch> parse_window(const std::string& text) {
+Result<TimeInterval> parse_window(const std::string& text) {
   const auto dots = text.find("..");
   const std::string what = "--window " + text + ": ";
   if (dots == std::string::npos)
@@ -43,7 +43,7 @@ Result<Stretch> parse_window(const std::string& text) {
   if (!from) return fail(Errc::bad_input, what + from.error().what);
   if (!to) return fail(Errc::bad_input, what + to.error().what);
   if (*from >= *to) return fail(Errc::bad_input, what + "it ends before it begins");
-  return Stretch{*from, *to};
+  return TimeInterval{*from, *to};
 }
 
 Result<std::vector<traces::Gantt>> draw(const ReadRecords& read, const Analysis& analysis, std::uint64_t pieces,

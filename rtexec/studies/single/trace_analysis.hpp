@@ -21,10 +21,10 @@ using ReadRecords = std::function<Result<traces::ReadSummary>(traces::RunSetup&,
                                                const traces::PwcetOptions& pwcet);
 
 /// A time interval such as "2.5s..3s", relative to the begin of the recording.
-struct Stretch {
+struct TimeInterval {
   Duration from{0}, to{0};
 };
-[[nodiscard]] Result<Stretch> parse_window(const std::string& text);
+[[nodiscard]] Result<TimeInterval> parse_window(const std::string& text);
 
 /// Draws the interval `window`, or those that traces::windows_of() finds if it is empty. `pieces` is the result of a
 /// PieceCounter for this recording.

@@ -197,25 +197,25 @@ Result<> CudaNetwork::issue_segment(std::size_t segment, const Addresses& addres
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; first && options_.transfers && i < inputs_.size(); ++i)
-    if (auto taken = take_in(i, addresses); !taken) return taken;
+    if (auto taken = stage_input(i, addresses); !taken) return taken;
   if (auto issued = issue_calls(segment, addresses); !issued) return issued;
   for (std::size_t i = 0; last && options_.transfers && i < outputs_.size(); ++i)
-    if (auto given = give_out(i, addresses); !given) return given;
+    if (auto given = stage_output(i, addresses); !given) return given;
   return record_end(segment);
 }
 
-Result<> CudaNetwork::take_in(std::size_t input, const Addresses& addresses) {
+Result<> CudaNetwork::stage_input(std::size_t input, const Addresses& addresses) {
   std::byte* const to = addresses(program_.inputs[input].place);
   const auto from = outer_input(input);
   if (from.bytes == to) return {};
-  return executor_->take_in(to, inputs_[input].type, from, count(inputs_[input]));
+  return executor_->stage_input(to, inputs_[input].type, from, count(inputs_[input]));
 }
 
-Result<> CudaNetwork::give_out(std::size_t output, const Addresses& addresses) {
+Result<> CudaNetwork::stage_output(std::size_t output, const Addresses& addresses) {
   const std::byte* const from = addresses(program_.outputs[output].place);
   for (const OuterPlace& to : outer_output(output))
     if (to.bytes != from)
-      if (auto given = executor_->give_out(to, outputs_[output].type, from, count(outputs_[output])); !given)
+      if (auto given = executor_->stage_output(to, outputs_[output].type, from, count(outputs_[output])); !given)
         return given;
   return {};
 }

@@ -70,8 +70,8 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] std::size_t first_call(std::size_t segment) const;
   // These two functions have no effect if the elements are already in place.
-  [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
-  [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> stage_input(std::size_t input, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> stage_output(std::size_t output, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
 
   cuda::Program program_;

@@ -123,22 +123,22 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 
 // ---- copies and events
 
-Result<> Executor::take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count) {
+Result<> Executor::stage_input(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count) {
   if (count == 0) return {};
   auto arguments = conversion(type, count);
   arguments.x = from.bytes;
   arguments.y = to;
   arguments.linked = from.linked;
-  return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, outside(type)), arguments, {}), {});
+  return issue(kernel_call<ConvertArguments>(stage_input_launch(arguments, outside(type)), arguments, {}), {});
 }
 
-Result<> Executor::give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count) {
+Result<> Executor::stage_output(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count) {
   if (count == 0) return {};
   auto arguments = conversion(type, count);
   arguments.x = from;
   arguments.y = to.bytes;
   arguments.linked = to.linked;
-  return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, outside(type)), arguments, {}), {});
+  return issue(kernel_call<ConvertArguments>(stage_output_launch(arguments, outside(type)), arguments, {}), {});
 }
 
 Result<> Executor::record(api::Event event) {

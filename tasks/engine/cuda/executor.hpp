@@ -65,11 +65,11 @@ class Executor {
   /// Issues a convolution. The library that `method` uses must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
                                const MemoryLocation& counters, const Addresses& addresses);
-  /// Convert an input to the network's memory (`take_in`), and an output from it (`give_out`). A kernel does this even
-  /// for host memory, where a copy node of the graph would be usual. A copy node may wait without limit for a copy
-  /// engine that swapping keeps busy (6 s were seen on an H200).
-  [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
-  [[nodiscard]] Result<> give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
+  /// Convert an input to the network's memory (`stage_input`), and an output from it (`stage_output`). A kernel does
+  /// this even for host memory, where a copy node of the graph would be usual. A copy node may wait without limit for a
+  /// copy engine that swapping keeps busy (6 s were seen on an H200).
+  [[nodiscard]] Result<> stage_input(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
+  [[nodiscard]] Result<> stage_output(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
   /// Records an event. Each run of the captured graph sets the event's time.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 

@@ -1,6 +1,6 @@
 #include "tasks/engine/cuda/gpu_lowering.hpp"
 
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 #include "tasks/engine/graph/uses.hpp"
 #include "tasks/engine/host/kernels/evaluate.hpp"
 
@@ -35,7 +35,7 @@ void require_on_gpu(const LoweringContext& context, const Node& node) {
                     " is not supported on a GPU; end the network before it, or run it on the host device"};
 }
 
-[[noreturn]] void lower(LoweringContext&, const Node& node, const RegionAlign&) { refuse(node, "RoiAlign"); }
+[[noreturn]] void lower(LoweringContext&, const Node& node, const RoiAlign&) { refuse(node, "RoiAlign"); }
 
 [[noreturn]] void lower(LoweringContext&, const Node& node, const NonMaxSuppression&) {
   refuse(node, "NonMaxSuppression");
@@ -43,7 +43,7 @@ void require_on_gpu(const LoweringContext& context, const Node& node) {
 
 // ---- inputs and outputs
 
-void take_in_image(LoweringContext& context, TensorId id, const PlacedTensor& staged) {
+void stage_input_image(LoweringContext& context, TensorId id, const PlacedTensor& staged) {
   auto value = context.tensors.allocate(staged.shape, context.aligned_pixels(staged.shape), context.storage());
   const auto pixel = round_up(staged.shape[1], context.tensors.unit());
   value.zero_channels = pixel;
@@ -77,14 +77,14 @@ Storage staged_in(const LoweringContext& context, TensorId id) {
   return is_integer(context.graph.tensors[id].type) ? context.tensors.storage_of(id) : Storage::f32;
 }
 
-void take_in(LoweringContext& context, TensorId id) {
+void stage_input(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   if (element_count(tensor.shape) == 0) return context.program.inputs.push_back(nothing(context, tensor));
   const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), staged_in(context, id));
   context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
   const auto storage = is_quantised(context.graph, id) ? Storage::f32 : context.tensors.storage_of(id);
   if (tensor.shape.size() == 4 && storage == context.storage()) {
-    take_in_image(context, id, staged);
+    stage_input_image(context, id, staged);
   } else if (storage == staged.storage) {
     context.tensors.set(id, staged);
     context.tensors.keep(id);
@@ -95,7 +95,7 @@ void take_in(LoweringContext& context, TensorId id) {
   }
 }
 
-void give_out(LoweringContext& context, TensorId id) {
+void stage_output(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   if (element_count(tensor.shape) == 0) return context.program.outputs.push_back(nothing(context, tensor));
   auto value = context.tensors.value(id);
@@ -113,16 +113,16 @@ Program lowered(LoweringContext& context) {
   context.program.buffers.push_back(0); // buffer 0 contains the counters
   for (const auto& ports : {graph.inputs, graph.outputs})
     for (const auto port : ports) require_type(graph.tensors[port]);
-  for (const auto input : graph.inputs) take_in(context, input);
+  for (const auto input : graph.inputs) stage_input(context, input);
   for (std::size_t number = 0; number < graph.nodes.size(); ++number) {
     const auto& node = context.enter(number);
     context.program.flops += product_flops(graph, node);
     require_on_gpu(context, node);
-    if (lower_int8(context, node, number) || lower_stacked(context, number)) continue;
+    if (lower_int8(context, node, number) || lower_fused_rnn(context, number)) continue;
     std::visit([&](const auto& operation) { lower(context, node, operation); }, node.operation);
   }
   context.leave();
-  for (const auto output : graph.outputs) give_out(context, output);
+  for (const auto output : graph.outputs) stage_output(context, output);
   return std::move(context.program);
 }
 

@@ -139,7 +139,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  Links links_; // `readers` does not count layers that read the integers instead
+  DefUse links_; // `readers` does not count layers that read the integers instead
   Int8Plan plan_;
 };
 

@@ -21,7 +21,7 @@ class Layouts {
 
   bool is_rows(const Node&, const Gemm&) const { return true; }
   bool is_rows(const Node&, const Attention&) const { return true; }
-  bool is_rows(const Node&, const Product&) const { return true; }
+  bool is_rows(const Node&, const MatMul&) const { return true; }
   bool is_rows(const Node&, const IntegerMatMul&) const { return true; }
   bool is_rows(const Node&, const Conv&) const { return false; }
   bool is_rows(const Node&, const IntegerConv&) const { return false; }
@@ -30,7 +30,7 @@ class Layouts {
   bool is_rows(const Node&, const GridSample&) const { return false; }
   bool is_rows(const Node&, const Lrn&) const { return false; }
   bool is_rows(const Node&, const ScaleShift&) const { return false; }
-  bool is_rows(const Node& node, const Normalise& normalise) const {
+  bool is_rows(const Node& node, const LayerNorm& normalise) const {
     return normalise.count == shape(node.output).back() || follows(node);
   }
   bool is_rows(const Node& node, const Reshape&) const { return rows_[node.inputs[0]]; }

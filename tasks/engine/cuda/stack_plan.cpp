@@ -11,7 +11,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-using Stack = std::vector<StackedLayer>;
+using Stack = std::vector<FusedLayer>;
 
 bool is(const Activation& activation, Activation::Kind kind) { return activation.kind == kind; }
 
@@ -68,13 +68,13 @@ class Planner {
   }
 
   /// Returns the layer of a Recurrent node, or nullopt if the kernel cannot compute it. Does not check shapes.
-  [[nodiscard]] std::optional<StackedLayer> layer_of(const Node& node) const {
+  [[nodiscard]] std::optional<FusedLayer> layer_of(const Node& node) const {
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (!recurrent || !is_usual(*recurrent) || !constant(node.inputs[1])) return std::nullopt;
     if (recurrent->kind == Recurrent::Kind::gru && !constant(node.inputs[3])) return std::nullopt;
     auto gates = node.inputs[0];
     for (const auto* from = writer(gates); links_.readers[gates] == 1 && from; from = writer(gates)) {
-      if (is_product(*from)) return StackedLayer{from, &node};
+      if (is_product(*from)) return FusedLayer{from, &node};
       if (!std::holds_alternative<Reshape>(from->operation)) break;
       gates = from->inputs[0];
     }
@@ -88,7 +88,7 @@ class Planner {
     return constant(node.inputs[1]) && adds_a_row(graph_, node);
   }
 
-  [[nodiscard]] bool continues(const Stack& stack, const StackedLayer& layer) const {
+  [[nodiscard]] bool continues(const Stack& stack, const FusedLayer& layer) const {
     if (stack.empty()) return true;
     const auto& above = *stack.back().recurrent;
     const auto &own = std::get<Recurrent>(layer.recurrent->operation), &other = std::get<Recurrent>(above.operation);
@@ -129,8 +129,8 @@ class Planner {
     }
     stack.clear();
   }
-  [[nodiscard]] std::int64_t steps(const StackedLayer& layer) const { return shape(layer.recurrent->inputs[0])[0]; }
-  void compute_elsewhere(const StackedLayer& layer) {
+  [[nodiscard]] std::int64_t steps(const FusedLayer& layer) const { return shape(layer.recurrent->inputs[0])[0]; }
+  void compute_elsewhere(const FusedLayer& layer) {
     for (const auto* node = layer.recurrent; node != layer.product; node = writer(node->inputs[0]))
       plan_.elsewhere[number(*node)] = true;
     plan_.elsewhere[number(*layer.product)] = true;
@@ -138,7 +138,7 @@ class Planner {
 
   const Graph& graph_;
   const Int8Plan& int8_;
-  Links links_;
+  DefUse links_;
   StackPlan plan_;
 };
 

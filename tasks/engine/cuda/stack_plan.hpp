@@ -12,14 +12,14 @@
 
 namespace rtexec::tasks::cuda {
 
-struct StackedLayer {
+struct FusedLayer {
   const Node* product = nullptr; // the Gemm that computes the gates from the layer's input
   const Node* recurrent = nullptr;
 };
 
 struct StackPlan {
-  std::map<std::size_t, std::vector<StackedLayer>> stacks; // key: index of the first layer's Recurrent node
-  std::vector<bool> elsewhere;                             // true: a fused RNN computes this node at another node
+  std::map<std::size_t, std::vector<FusedLayer>> stacks; // key: index of the first layer's Recurrent node
+  std::vector<bool> elsewhere;                           // true: a fused RNN computes this node at another node
 
   [[nodiscard]] bool has(std::size_t node) const { return elsewhere[node] || stacks.contains(node); }
 };

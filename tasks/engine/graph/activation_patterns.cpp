@@ -89,7 +89,7 @@ std::optional<Logit> logit_of(const Patterns& p, const Node& node) {
 } // namespace
 
 void merge_swish(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   const auto gate_of = [&](TensorId x, TensorId gate) {
     const auto producer = uses.producer(gate);
     if (producer == no_node || !uses.single_reader(gate) || graph.nodes[producer].inputs[0] != x) return no_node;

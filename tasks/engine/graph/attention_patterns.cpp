@@ -21,7 +21,7 @@ class Scores {
     for (auto id = end_; p_.uses.single_reader(id);) {
       const auto* node = p_.writer(id);
       if (!node) return false;
-      if (std::holds_alternative<Product>(node->operation)) {
+      if (std::holds_alternative<MatMul>(node->operation)) {
         product = node;
         return true;
       }
@@ -118,7 +118,7 @@ class AttentionFusion {
     bool turned = false;       // true: the result is transposed
   };
   std::optional<Weighted> weighted(const Node& last) const {
-    const auto* product = std::get_if<Product>(&last.operation);
+    const auto* product = std::get_if<MatMul>(&last.operation);
     if (!product || product->alpha != 1 || last.residual || last.activation.kind != Function::none) return std::nullopt;
     for (const bool turned : {false, true}) {
       const auto id = last.inputs[turned ? 1 : 0];
@@ -138,7 +138,7 @@ class AttentionFusion {
     if (s.logarithm || s.inner != 1 || s.count != scores_shape.back()) return std::nullopt;
     Scores scores(p_, found->softmax->inputs[0]);
     if (!scores.find()) return std::nullopt;
-    const auto& product = std::get<Product>(scores.product->operation);
+    const auto& product = std::get<MatMul>(scores.product->operation);
     const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = found->v;
     const auto columns = row_of(v, found->v_transposed);
     if (!fits_kernels(std::max(row_of(q, product.transpose_a), columns), leading(q)) ||

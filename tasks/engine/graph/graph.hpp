@@ -174,11 +174,11 @@ struct Pool {
 
 /// Matrix product (ONNX MatMul) alpha * op(a) * op(b) of a [..., m, k] and b [..., k, n]. Leading dimensions are
 /// broadcast as in NumPy. Either operand may be stored with its last two dimensions transposed.
-struct Product {
+struct MatMul {
   bool transpose_a = false;
   bool transpose_b = false;
   float alpha = 1;
-  bool operator==(const Product&) const = default;
+  bool operator==(const MatMul&) const = default;
 };
 
 /// softmax(scale * q k^T + mask) v, with q [..., m, d], k [..., n, d] and v [..., n, e]. The leading dimensions of all
@@ -243,8 +243,8 @@ struct IntegerConv {
 
 /// ONNX Where: selects the second input if the first one, a boolean, is true, and else the third input. All three are
 /// broadcast as in NumPy.
-struct Select {
-  bool operator==(const Select&) const = default;
+struct Where {
+  bool operator==(const Where&) const = default;
 };
 
 /// alpha * a * b + c, with inputs a, b and c broadcast as in NumPy. Only passes.hpp creates it.
@@ -288,30 +288,30 @@ struct Reduce {
 
 /// Cumulative sum (ONNX CumSum) over the middle dimension of x viewed as [outer, count, inner]: y[i] = x[0] + ... +
 /// x[i].
-struct RunningSum {
+struct CumSum {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool exclusive = false; // y[i] excludes x[i]
   bool reverse = false;   // sums from the end to the beginning
-  bool operator==(const RunningSum&) const = default;
+  bool operator==(const CumSum&) const = default;
 };
 
 /// The indices that ONNX TopK returns: those of the `kept` largest (or smallest) elements along the middle dimension of
 /// x viewed as [outer, count, inner], best first. Equal elements keep their order.
-struct TopIndices {
+struct TopK {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t kept = 1;
   bool largest = true;
-  bool operator==(const TopIndices&) const = default;
+  bool operator==(const TopK&) const = default;
 };
 
 /// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; otherwise it is
 /// x / sqrt(mean of squares). An optional scale multiplies the result, then an optional shift is added. Both are
 /// broadcast to x as in NumPy.
-struct Normalise {
+struct LayerNorm {
   std::int64_t outer = 1, count = 1;
   bool centred = true;
   float epsilon = 1e-5F;
-  bool operator==(const Normalise&) const = default;
+  bool operator==(const LayerNorm&) const = default;
 };
 
 /// Local response normalisation across channels: y = x / (bias + alpha / size * sum of squares) ^ beta. The sum runs
@@ -341,40 +341,40 @@ struct View {
 };
 
 /// ONNX Gather with constant indices: index i of the output along `axis` reads index indices[i] of the input.
-struct Gather {
+struct GatherConstant {
   std::size_t axis = 0;
   std::vector<std::int64_t> indices;
-  bool operator==(const Gather&) const = default;
+  bool operator==(const GatherConstant&) const = default;
 };
 
 /// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0. In the shape of y, the shape
 /// of the indices replaces that dimension. Negative indices count from the end; indices outside the tensor are clamped.
-struct Take {
+struct Gather {
   std::size_t axis = 0;
-  bool operator==(const Take&) const = default;
+  bool operator==(const Gather&) const = default;
 };
 
 /// ONNX GatherElements: y has the shape of the indices. Each element of the indices replaces only the coordinate along
 /// `axis`.
-struct TakeElements {
+struct GatherElements {
   std::size_t axis = 0;
-  bool operator==(const TakeElements&) const = default;
+  bool operator==(const GatherElements&) const = default;
 };
 
 /// ONNX GatherND: the last dimension of input 1 holds indices into the dimensions of input 0 from `batch` on. Both
 /// inputs share their first `batch` dimensions.
-struct TakeSlices {
+struct GatherND {
   std::size_t batch = 0;
-  bool operator==(const TakeSlices&) const = default;
+  bool operator==(const GatherND&) const = default;
 };
 
 /// ONNX ScatterElements or ScatterND: a copy of input 0 into which the elements of input 2 are written (or added, ...)
 /// at the indices of input 1.
-struct Put {
+struct Scatter {
   enum class Kind { replace, add, multiply, minimum, maximum };
   Kind kind = Kind::replace;
   std::optional<std::size_t> axis; // axis of ScatterElements; absent: ScatterND
-  bool operator==(const Put&) const = default;
+  bool operator==(const Scatter&) const = default;
 };
 
 /// Copies x into an output, with its first element at the position `before`. All other elements of the output are
@@ -432,14 +432,14 @@ struct DeformableAttention {
 /// ONNX RoiAlign. Inputs: x [n,c,h,w]; regions [count, 4] (left, top, right, bottom); the image index of each region
 /// [count]. Each element of y [count, c, out_h, out_w] stands for one bin of a region. It reduces `samples` by
 /// `samples` interpolated samples of the bin.
-struct RegionAlign {
+struct RoiAlign {
   enum class Kind { average, maximum }; // maximum: of the weighted pixels of all samples
   Kind kind = Kind::average;
   static constexpr std::int64_t max_samples = 4096;
   std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most max_samples
   float scale = 1;          // converts coordinates of regions to pixels
   bool half_pixel = true;   // true: pixel 0 is centred on 0.5, and regions may be smaller than a pixel
-  bool operator==(const RegionAlign&) const = default;
+  bool operator==(const RoiAlign&) const = default;
 };
 
 /// Non-maximum suppression of boxes [n, count, 4] with scores [n, classes, count]. For each image and class, keeps the
@@ -476,10 +476,10 @@ struct Recurrent {
 };
 
 using Operation =
-    std::variant<Activation, Cast, Quantise, Dequantise, Conv, Gemm, Product, IntegerMatMul, IntegerConv, Attention,
-                 Pool, Binary, Select, MultiplyAdd, ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn,
-                 Concat, Reshape, View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample,
-                 DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
+    std::variant<Activation, Cast, Quantise, Dequantise, Conv, Gemm, MatMul, IntegerMatMul, IntegerConv, Attention,
+                 Pool, Binary, Where, MultiplyAdd, ScaleShift, Softmax, Reduce, CumSum, TopK, LayerNorm, Lrn, Concat,
+                 Reshape, View, GatherConstant, Gather, GatherElements, GatherND, Scatter, Pad, Resize, Resample,
+                 GridSample, DeformableAttention, RoiAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's name, or that of its first output if it has none
@@ -487,7 +487,7 @@ struct Node {
   std::vector<TensorId> inputs;
   TensorId output = 0;
   // Operations that only passes.hpp fuses into this node: y = activation(operation(...) + residual). The node must be a
-  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme. The activation must be a common
+  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme. The activation must be a common
   // one (is_common()).
   std::optional<TensorId> residual; // of the output's shape; only for Conv, Gemm, Product and Normalise
   Activation activation;

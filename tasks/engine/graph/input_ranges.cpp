@@ -112,17 +112,17 @@ class RangeSearch {
     const auto along = [&](std::size_t axis) { return indices_of(static_cast<double>(shape(node, 0)[axis])); };
     const auto slices = [&](std::size_t batch) { return indices_of(shape(node, 0), batch, shape(node, 1).back()); };
     if (place == 1) {
-      if (const auto* take = std::get_if<Take>(&node.operation)) return along(take->axis);
-      if (const auto* take = std::get_if<TakeElements>(&node.operation)) return along(take->axis);
-      if (const auto* take = std::get_if<TakeSlices>(&node.operation)) return slices(take->batch);
-      if (const auto* put = std::get_if<Put>(&node.operation)) return put->axis ? along(*put->axis) : slices(0);
+      if (const auto* take = std::get_if<Gather>(&node.operation)) return along(take->axis);
+      if (const auto* take = std::get_if<GatherElements>(&node.operation)) return along(take->axis);
+      if (const auto* take = std::get_if<GatherND>(&node.operation)) return slices(take->batch);
+      if (const auto* put = std::get_if<Scatter>(&node.operation)) return put->axis ? along(*put->axis) : slices(0);
     }
     if (const auto* layer = std::get_if<Recurrent>(&node.operation);
         layer != nullptr && layer->lengths && place + 1 == node.inputs.size()) {
       const auto steps = static_cast<double>(shape(node, 0)[0]);
       return Indices{.valid = {0, steps}, .noise = {1, steps}};
     }
-    if (place == 2 && std::holds_alternative<RegionAlign>(node.operation)) {
+    if (place == 2 && std::holds_alternative<RoiAlign>(node.operation)) {
       Indices images = along(0);
       images.valid.min = 0;
       return images;
@@ -155,7 +155,7 @@ class RangeSearch {
       if (graph_.tensors[node.output].type == ElementType::boolean) return std::nullopt;
       return next;
     }
-    if (std::holds_alternative<Gather>(node.operation)) {
+    if (std::holds_alternative<GatherConstant>(node.operation)) {
       next.whole = false;
       return next;
     }

@@ -108,7 +108,7 @@ class KnownValues {
 
   /// Turns a Select with a known condition into a View of the chosen operand.
   void choose(Node& node) {
-    if (!std::holds_alternative<Select>(node.operation)) return;
+    if (!std::holds_alternative<Where>(node.operation)) return;
     const auto condition = known(node.inputs[0]);
     if (!condition || !condition->is_number()) return;
     const auto chosen = node.inputs[condition->low != 0 ? 1 : 2];
@@ -128,14 +128,14 @@ class KnownValues {
     if (node.activation.kind != Function::none || node.residual) return std::nullopt;
     const auto input = [&](std::size_t i) { return known(node.inputs[i]); };
     const auto indices = [](std::int64_t count) { return Bounds{0, count - 1}; };
-    if (const auto* top = std::get_if<TopIndices>(&node.operation)) return indices(top->count);
+    if (const auto* top = std::get_if<TopK>(&node.operation)) return indices(top->count);
     if (const auto* reduce = std::get_if<Reduce>(&node.operation))
       return reduce->kind >= Reduce::Kind::first_minimum ? Known(indices(reduce->count)) : std::nullopt;
     if (const auto* pair = std::get_if<Binary>(&node.operation))
       return tasks::bounds_of(pair->kind, input(0), input(1));
     if (const auto* activation = std::get_if<Activation>(&node.operation))
       return tasks::bounds_of(*activation, input(0));
-    if (std::holds_alternative<Select>(node.operation)) return both(input(1), input(2));
+    if (std::holds_alternative<Where>(node.operation)) return both(input(1), input(2));
     if (std::holds_alternative<Cast>(node.operation) && graph_.tensors[node.output].type == ElementType::boolean)
       return tasks::bounds_of(Activation{Function::is_not_zero}, input(0));
     return moves(node.operation) ? input(0) : std::nullopt;
@@ -143,9 +143,9 @@ class KnownValues {
 
   static bool moves(const Operation& operation) {
     return std::holds_alternative<Reshape>(operation) || std::holds_alternative<View>(operation) ||
-           std::holds_alternative<Cast>(operation) || std::holds_alternative<Gather>(operation) ||
-           std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
-           std::holds_alternative<TakeSlices>(operation);
+           std::holds_alternative<Cast>(operation) || std::holds_alternative<GatherConstant>(operation) ||
+           std::holds_alternative<Gather>(operation) || std::holds_alternative<GatherElements>(operation) ||
+           std::holds_alternative<GatherND>(operation);
   }
 
   Graph& graph_;

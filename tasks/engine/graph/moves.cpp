@@ -48,7 +48,7 @@ class Rewriting {
 
  private:
   Graph& graph_;
-  Uses uses_;
+  DefUseEditor uses_;
   std::vector<std::size_t> writer_; // index in the new nodes, by tensor
   TensorId original_ = static_cast<TensorId>(graph_.tensors.size());
 };
@@ -163,7 +163,7 @@ class Simplifying {
       if (!begin) return false;
       for (std::int64_t i = 0; i < graph_.shape(input)[axis]; ++i) indices.push_back(*begin + i);
     }
-    graph_.add({node.name, Gather{axis, std::move(indices)}, {x}, node.output, {}, {}});
+    graph_.add({node.name, GatherConstant{axis, std::move(indices)}, {x}, node.output, {}, {}});
     return true;
   }
 

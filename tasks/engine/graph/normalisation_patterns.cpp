@@ -18,7 +18,7 @@ const Reduce* mean_over(const Patterns& p, const Node* node) {
 }
 
 /// Matches y = d / sqrt(mean(d d) + epsilon), also if it is written as d times the reciprocal of the root.
-std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Patterns& p, const Node& y) {
+std::optional<std::pair<TensorId, LayerNorm>> divided_by_deviation(const Patterns& p, const Node& y) {
   const auto* pair = std::get_if<Binary>(&y.operation);
   if (!pair || (pair->kind != Pair::divide && pair->kind != Pair::multiply)) return std::nullopt;
   for (const std::size_t i : {0U, 1U}) {
@@ -39,13 +39,13 @@ std::optional<std::pair<TensorId, Normalise>> divided_by_deviation(const Pattern
     const auto* writer = variance ? p.writer(*variance) : nullptr;
     const auto* mean = mean_over(p, writer);
     if (!mean || !p.is_square(writer->inputs[0], d) || p.shape(writer->inputs[0]) != p.shape(y.output)) continue;
-    return std::pair(d, Normalise{mean->outer, mean->count, false, epsilon});
+    return std::pair(d, LayerNorm{mean->outer, mean->count, false, epsilon});
   }
   return std::nullopt;
 }
 
 /// Returns x if `d` is x - mean(x), with the mean over the same rows as in `like`. Otherwise returns nullopt.
-std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const Normalise& like) {
+std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const LayerNorm& like) {
   const auto* difference = p.binary(d, Pair::subtract);
   const auto* writer = difference ? p.writer(difference->inputs[1]) : nullptr;
   const auto* mean = mean_over(p, writer);
@@ -83,7 +83,7 @@ void merge_normalisation(Graph& graph) {
 
 void fuse_scales_and_shifts(Graph& graph) {
   for (const auto kind : {Pair::multiply, Pair::add}) {
-    Uses uses(graph);
+    DefUseEditor uses(graph);
     const std::size_t inputs = kind == Pair::multiply ? 1 : 2;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const auto& node = graph.nodes[i];
@@ -92,7 +92,7 @@ void fuse_scales_and_shifts(Graph& graph) {
       for (const std::size_t x : {0U, 1U}) {
         auto* normalise = uses.plain_producer(node.inputs[x]);
         const auto& constant = graph.tensors[node.inputs[1 - x]];
-        if (!normalise || !std::holds_alternative<Normalise>(normalise->operation) ||
+        if (!normalise || !std::holds_alternative<LayerNorm>(normalise->operation) ||
             normalise->inputs.size() != inputs || !constant.constant() ||
             !fits_into(constant.shape, graph.tensors[node.output].shape) ||
             graph.tensors[node.inputs[x]].shape != graph.tensors[node.output].shape)

@@ -42,7 +42,7 @@ class OperandTypes {
     if (is_comparison(binary.kind)) return gives_boolean();
     gives(0);
   }
-  void operator()(const Select&) const {
+  void operator()(const Where&) const {
     need(type(0) == ElementType::boolean, "its condition is of " + name_of(0) + ", and must be of bool");
     same(1, 2);
     gives(1);
@@ -52,24 +52,24 @@ class OperandTypes {
     if (reduce.kind == Reduce::Kind::mean) floats(0, 1);
     gives(0);
   }
-  void operator()(const RunningSum&) const { gives(0); }
-  void operator()(const TopIndices&) const { gives_indices(); }
+  void operator()(const CumSum&) const { gives(0); }
+  void operator()(const TopK&) const { gives_indices(); }
   void operator()(const Concat&) const {
     for (std::size_t i = 1; i < node_.inputs.size(); ++i) same(0, i);
     gives(0);
   }
   void operator()(const Reshape&) const { gives(0); }
   void operator()(const View&) const { gives(0); }
-  void operator()(const Gather&) const { gives(0); }
+  void operator()(const GatherConstant&) const { gives(0); }
   void operator()(const Pad&) const { gives(0); }
-  void operator()(const Take&) const { taken(); }
-  void operator()(const TakeElements&) const { taken(); }
-  void operator()(const TakeSlices&) const { taken(); }
-  void operator()(const Put&) const {
+  void operator()(const Gather&) const { taken(); }
+  void operator()(const GatherElements&) const { taken(); }
+  void operator()(const GatherND&) const { taken(); }
+  void operator()(const Scatter&) const {
     same(0, 2);
     taken();
   }
-  void operator()(const RegionAlign&) const {
+  void operator()(const RoiAlign&) const {
     floats(0, 2);
     indices(2);
   }

@@ -80,7 +80,7 @@ bool has_twin(const Graph& graph, const Node& node) {
 /// Fuses sums into the layer that computes one of their operands, if `computes(uses, id)` is true for that operand. The
 /// sum is added before the layer's activation. If `last` is set, it is added after the activation.
 template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
   const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
   // Prefers the layer without a twin, else the later layer: when it executes, the other operand is already computed.
@@ -112,7 +112,7 @@ void merge_scales(Graph& graph) {
       node.operation = Activation{Activation::Kind::scale, found->a, found->b};
       node.inputs = {found->x};
     }
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   const auto scale_of = [&](Node* node) {
     auto* activation = node ? std::get_if<Activation>(&node->operation) : nullptr;
     return activation && activation->kind == Activation::Kind::scale ? activation : nullptr;
@@ -135,7 +135,7 @@ struct Multiplied {
   TensorId a, b;
   float alpha = 1;
 };
-std::optional<Multiplied> multiplied(const Graph& graph, Uses& uses, TensorId id) {
+std::optional<Multiplied> multiplied(const Graph& graph, DefUseEditor& uses, TensorId id) {
   const auto* node = uses.plain_producer(id);
   if (!node || graph.tensors[id].type != ElementType::float32) return std::nullopt;
   const auto* scale = std::get_if<Activation>(&node->operation);
@@ -152,7 +152,7 @@ std::optional<Multiplied> multiplied(const Graph& graph, Uses& uses, TensorId id
 } // namespace
 
 void fuse_multiply_adds(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   for (auto& add : graph.nodes) {
     const auto* pair = std::get_if<Binary>(&add.operation);
     if (!pair || pair->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
@@ -168,7 +168,7 @@ void fuse_multiply_adds(Graph& graph) {
 }
 
 void fold_scales(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = graph.nodes[i];
     if (!std::holds_alternative<ScaleShift>(node.operation)) continue;
@@ -182,14 +182,14 @@ void fold_scales(Graph& graph) {
 }
 
 void fuse_residuals(Graph& graph) {
-  fuse_sums(graph, false, [](Uses& uses, TensorId id) {
+  fuse_sums(graph, false, [](DefUseEditor& uses, TensorId id) {
     const auto* producer = uses.plain_producer(id);
     return producer && takes_residual(*producer);
   });
 }
 
 void fuse_activations(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto* activation = std::get_if<Activation>(&graph.nodes[i].operation);
     if (!activation || !is_common(activation->kind)) continue;
@@ -205,7 +205,7 @@ void fuse_activations(Graph& graph) {
 }
 
 void fuse_late_residuals(Graph& graph) {
-  fuse_sums(graph, true, [&](Uses& uses, TensorId id) {
+  fuse_sums(graph, true, [&](DefUseEditor& uses, TensorId id) {
     const auto producer = uses.producer(id);
     return producer != no_node && uses.single_reader(id) && !graph.nodes[producer].residual &&
            std::holds_alternative<Conv>(graph.nodes[producer].operation);

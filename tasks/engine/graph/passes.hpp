@@ -21,9 +21,9 @@ void merge_swish(Graph& graph);
 void merge_gelu(Graph& graph);
 /// Merges log(p / (1 - p)) into one Activation, with the clips that keep p and 1 - p away from zero.
 void merge_logit(Graph& graph);
-/// Merges a LayerNorm or RMSNorm written as several nodes into one Normalise.
+/// Merges a LayerNorm or RMSNorm written as several nodes into one LayerNorm.
 void merge_normalisation(Graph& graph);
-/// Fuses a multiplication and an addition with constants into the Normalise before them, if the Normalise's output has
+/// Fuses a multiplication and an addition with constants into the LayerNorm before them, if the Normalise's output has
 /// no other reader.
 void fuse_scales_and_shifts(Graph& graph);
 /// Fuses the addition of a constant row into the Gemm before it, if the Gemm's output has no other reader.
@@ -50,14 +50,14 @@ void simplify_moves(Graph& graph);
 /// Moves a Binary that follows a Reshape in front of the Reshape, if input and output of the Reshape have no other
 /// reader. The Binary must be a sum that a layer can absorb, or the Reshape's input must be a permuted tensor.
 void sink_reshapes(Graph& graph);
-/// Fuses the sum of two tensors of one shape into the Conv, Gemm, Product or Normalise that writes one of them.
+/// Fuses the sum of two tensors of one shape into the Conv, Gemm, Product or LayerNorm that writes one of them.
 void fuse_residuals(Graph& graph);
 /// Turns a Binary of a tensor and one number into a scaling Activation, and merges consecutive scaling Activations.
 void merge_scales(Graph& graph);
 /// Fuses the sum of a tensor and a (possibly scaled) product of two tensors into one MultiplyAdd, if the product has no
 /// other reader.
 void fuse_multiply_adds(Graph& graph);
-/// Fuses an Activation into the Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, sum or extreme before
+/// Fuses an Activation into the Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme before
 /// it, if that node's output has no other reader.
 void fuse_activations(Graph& graph);
 /// Fuses the sum of an activated Conv's output and another tensor of the same shape into the Conv, if the output has no

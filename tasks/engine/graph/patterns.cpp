@@ -76,8 +76,8 @@ void Patterns::factors(TensorId id, bool is_root, std::vector<TensorId>& found, 
   factors(product->inputs[1], false, found, factor);
 }
 
-Patterns::Product Patterns::product(TensorId id) const {
-  Product result;
+Patterns::MatMul Patterns::product(TensorId id) const {
+  MatMul result;
   factors(id, true, result.of, result.factor);
   return result;
 }

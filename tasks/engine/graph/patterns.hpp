@@ -44,7 +44,7 @@ class Patterns {
   explicit Patterns(Graph& of) : graph(of), uses(of) {}
 
   Graph& graph;
-  Uses uses;
+  DefUseEditor uses;
 
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return graph.tensors[id].constant(); }
@@ -86,11 +86,11 @@ class Patterns {
   /// Splits the product `id` into its factors: appends its tensor factors to `found`, and multiplies `factor` by its
   /// scalar factors.
   void factors(TensorId id, bool is_root, std::vector<TensorId>& found, float& factor) const;
-  struct Product {
+  struct MatMul {
     std::vector<TensorId> of;
     float factor = 1;
   };
-  [[nodiscard]] Product product(TensorId id) const;
+  [[nodiscard]] MatMul product(TensorId id) const;
 
   [[nodiscard]] bool is_square(TensorId id, TensorId of) const;
 

@@ -114,7 +114,7 @@ class Sinking {
   }
 
   Graph& graph_;
-  Uses uses_;
+  DefUseEditor uses_;
   std::vector<std::size_t> writer_; // index in the new nodes, by tensor
   std::set<TensorId> sunk_;
   std::size_t original_ = graph_.tensors.size();

@@ -63,7 +63,7 @@ void fold_layer_scales(Graph& graph) {
 }
 
 void fold_row_scales(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = graph.nodes[i];
     const auto* pair = std::get_if<Binary>(&node.operation);
@@ -97,7 +97,7 @@ void fold_row_scales(Graph& graph) {
 }
 
 void fuse_biases(Graph& graph) {
-  Uses uses(graph);
+  DefUseEditor uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = graph.nodes[i];
     const auto* pair = std::get_if<Binary>(&node.operation);
@@ -124,7 +124,7 @@ void fuse_biases(Graph& graph) {
 void simplify_products(Graph& graph) {
   Patterns p(graph);
   for (auto& node : graph.nodes) {
-    auto* product = std::get_if<Product>(&node.operation);
+    auto* product = std::get_if<MatMul>(&node.operation);
     if (!product) continue;
     for (const std::size_t i : {0U, 1U})
       for (bool changed = true; changed;) {

@@ -23,7 +23,7 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 /// True if the node can absorb (as its residual) the sum of its output and another tensor of the same shape.
 [[nodiscard]] inline bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
-         std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
+         std::holds_alternative<MatMul>(node.operation) || std::holds_alternative<LayerNorm>(node.operation);
 }
 
 /// True if two convolutions move their windows alike: same windows at the same positions.
@@ -39,8 +39,8 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 
 /// Def-use information for each tensor: the node that writes it, or `no_node`, and the number of its readers (operands
 /// and graph outputs).
-struct Links {
-  explicit Links(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
+struct DefUse {
+  explicit DefUse(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       producer[graph.nodes[i].output] = i;
       for (const auto input : graph.nodes[i].inputs) ++readers[input];
@@ -59,9 +59,9 @@ struct Links {
 
 /// Def-use information that a pass keeps up to date while it changes the graph. sweep() removes nodes at the end, so
 /// that node indices stay valid during a pass.
-class Uses {
+class DefUseEditor {
  public:
-  explicit Uses(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
+  explicit DefUseEditor(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
 
   [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
   [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
@@ -99,7 +99,7 @@ class Uses {
 
  private:
   Graph& graph_;
-  Links links_;
+  DefUse links_;
   std::vector<bool> removed_;
 };
 

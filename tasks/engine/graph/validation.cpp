@@ -150,7 +150,7 @@ class Checker {
   void fits(const Quantise&) const { element_wise(); }
   void fits(const Dequantise&) const { element_wise(); }
   void fits(const Binary&) const { broadcasts(2); }
-  void fits(const Select&) const { broadcasts(3); }
+  void fits(const Where&) const { broadcasts(3); }
   void fits(const MultiplyAdd&) const { broadcasts(3); }
 
   void fits(const Conv& conv) const {
@@ -205,7 +205,7 @@ class Checker {
     if (inputs() > 2) need_broadcast(2, {m, n});
   }
 
-  void fits(const Product& product) const {
+  void fits(const MatMul& product) const {
     need_inputs(2, 2);
     need(0, shape(0).size() >= 2, "be a matrix");
     need(1, shape(1).size() >= 2, "be a matrix");
@@ -218,7 +218,7 @@ class Checker {
     need_output_shape(*batches);
   }
 
-  void fits(const IntegerMatMul&) const { fits(Product{}); }
+  void fits(const IntegerMatMul&) const { fits(MatMul{}); }
 
   void fits(const Attention&) const {
     need_inputs(3, 4);
@@ -252,17 +252,17 @@ class Checker {
     need_middle(r.outer, r.count, r.inner);
     need_output_count(r.outer * r.inner);
   }
-  void fits(const RunningSum& r) const {
+  void fits(const CumSum& r) const {
     need_middle(r.outer, r.count, r.inner);
     need_output_count(count(0));
   }
-  void fits(const TopIndices& t) const {
+  void fits(const TopK& t) const {
     need_middle(t.outer, t.count, t.inner);
     need(0, t.kept >= 1 && t.kept <= t.count, "have the " + std::to_string(t.kept) + " elements that are kept");
     need_output_count(t.outer * t.kept * t.inner);
   }
 
-  void fits(const Normalise& n) const {
+  void fits(const LayerNorm& n) const {
     need_inputs(1, 3);
     need(0, bounded_product(n.outer, n.count, 1) == count(0), "have the elements of " + to_string({n.outer, n.count}));
     for (std::size_t i = 1; i < inputs(); ++i) need_broadcast(i, shape(0));
@@ -305,7 +305,7 @@ class Checker {
     need(0, low >= 0 && high < static_cast<double>(count(0)), "hold all elements that its output views");
   }
 
-  void fits(const Gather& gather) const {
+  void fits(const GatherConstant& gather) const {
     need_inputs(1, 1);
     auto out = shape(0);
     need(0, gather.axis < out.size(), "have axis " + std::to_string(gather.axis));
@@ -314,7 +314,7 @@ class Checker {
          "have all elements that its indices name");
     need_output_shape(out);
   }
-  void fits(const Take& take) const {
+  void fits(const Gather& take) const {
     need_inputs(2, 2);
     need(0, take.axis < shape(0).size(), "have axis " + std::to_string(take.axis));
     need_output_count(bounded_product(count(0) / shape(0)[take.axis], count(1), 1));
@@ -326,7 +326,7 @@ class Checker {
     for (std::size_t d = 0; d < shape(0).size(); ++d)
       need(1, d == axis || shape(1)[d] <= shape(0)[d], "be no larger than operand 0 outside of its axis");
   }
-  void fits(const TakeElements& take) const {
+  void fits(const GatherElements& take) const {
     need_inputs(2, 2);
     need_indices_along(take.axis);
     need_output_shape(shape(1));
@@ -341,12 +341,12 @@ class Checker {
     for (std::size_t d = 0; d < batch; ++d) need(1, indices[d] == x[d], "have the batches of operand 0");
     return count_of(std::span(x).subspan(batch + depth));
   }
-  void fits(const TakeSlices& take) const {
+  void fits(const GatherND& take) const {
     need_inputs(2, 2);
     const auto slice = slice_of(take.batch);
     need_output_count(bounded_product(count(1) / shape(1).back(), slice, 1));
   }
-  void fits(const Put& put) const {
+  void fits(const Scatter& put) const {
     need_inputs(3, 3);
     if (put.axis) {
       need_indices_along(*put.axis);
@@ -409,15 +409,15 @@ class Checker {
     }
     need_count(0, bounded_product(out[0] * out[1], images, grid[2]));
   }
-  void fits(const RegionAlign& align) const {
+  void fits(const RoiAlign& align) const {
     need_inputs(3, 3);
     need_rank(0, 4);
     need(1, shape(1).size() == 2 && shape(1)[1] == 4, "have 4 coordinates for each region");
     const auto regions = shape(1)[0];
     need_shape(2, {regions});
     need_output(y().size() == 4 && y()[0] == regions && y()[1] == shape(0)[1], "have the channels of each region");
-    need(0, align.samples >= 0 && align.samples <= RegionAlign::max_samples,
-         "be sampled at most " + std::to_string(RegionAlign::max_samples) + " times in each direction");
+    need(0, align.samples >= 0 && align.samples <= RoiAlign::max_samples,
+         "be sampled at most " + std::to_string(RoiAlign::max_samples) + " times in each direction");
   }
   void fits(const NonMaxSuppression& suppression) const {
     need_inputs(2, 2);

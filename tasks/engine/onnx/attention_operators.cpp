@@ -89,7 +89,7 @@ class AttentionNode {
     const auto k = for_each_query(k_), v = for_each_query(v_);
     const float scale = node_.attribute("scale", 1 / std::sqrt(static_cast<float>(q_.shape[3])));
     const Shape scores{q_.shape[0], q_.shape[1], q_.shape[2], k.shape[2]};
-    auto s = node_.emit(Product{false, true, scale}, {q_.tensor, k.tensor}, scores);
+    auto s = node_.emit(MatMul{false, true, scale}, {q_.tensor, k.tensor}, scores);
     tell(0, s);
     if (const float cap = node_.attribute("softcap", 0.0F); cap != 0) {
       s = node_.emit(Activation{Activation::Kind::scale, 1 / cap, 0}, {s}, scores);
@@ -102,7 +102,7 @@ class AttentionNode {
     s = node_.emit(Softmax{scores[0] * scores[1] * scores[2], scores[3], 1, false, true}, {s}, scores);
     tell(3, s);
     const Shape out{scores[0], scores[1], scores[2], v.shape[3]};
-    const auto y = node_.emit(Product{}, {s, v.tensor}, out);
+    const auto y = node_.emit(MatMul{}, {s, v.tensor}, out);
     node_.set_output(flat_ ? without_heads(node_, {y, out}) : y);
   }
 
@@ -133,7 +133,7 @@ class AttentionNode {
   TensorId masked(TensorId scores, const Shape& shape) {
     constexpr float never = -std::numeric_limits<float>::infinity();
     const auto hide = [&](TensorId seen) {
-      return node_.emit(Select{}, {seen, scores, node_.constant({}, {never})}, shape, ElementType::float32);
+      return node_.emit(Where{}, {seen, scores, node_.constant({}, {never})}, shape, ElementType::float32);
     };
     if (node_.has(3)) {
       auto mask = node_.tensor(3);
@@ -237,7 +237,7 @@ class Rotation {
     if (node_.has(3)) {
       node_.require(given.size() == 2 && given[1] == pairs_ && element_count(node_.shape(3)) == wanted[0] * wanted[2],
                     "its angles or positions do not fit its input");
-      cache = node_.emit(Take{0}, {cache, node_.indices(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
+      cache = node_.emit(Gather{0}, {cache, node_.indices(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
     }
     node_.require(node_.has(3) || element_count(given) == element_count(wanted), "its angles do not fit its input");
     return node_.emit(Reshape{}, {cache}, wanted);

@@ -372,7 +372,7 @@ void deformable_conv(NodeContext& node) {
   const auto terms = filter[1] * taps, results = filter[0] / conv.groups, plane = rows * columns;
   seen = node.emit(Reshape{}, {seen}, {x[0], conv.groups, terms, plane});
   const auto weights = node.emit(Reshape{}, {node.tensor(1)}, {conv.groups, results, terms});
-  auto y = node.emit(Product{}, {weights, seen}, {x[0], conv.groups, results, plane});
+  auto y = node.emit(MatMul{}, {weights, seen}, {x[0], conv.groups, results, plane});
   y = node.emit(Reshape{}, {y}, out);
   if (const auto bias = bias_of(node, 3, filter[0]))
     y = node.emit(Binary{Binary::Kind::add}, {y, node.emit(Reshape{}, {*bias}, {filter[0], 1, 1})}, out);

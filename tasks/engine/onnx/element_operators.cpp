@@ -210,7 +210,7 @@ void where(NodeContext& node) {
   require_one_type(node, 1, 3);
   auto shape = broadcast(node, node.shape(0), broadcast(node, node.shape(1), node.shape(2)));
   const auto type = is_integer(node.element_type(1)) ? node.element_type(1) : ElementType::float32;
-  node.set_output(node.emit(Select{}, {node.tensor(0), node.tensor(1), node.tensor(2)}, std::move(shape), type));
+  node.set_output(node.emit(Where{}, {node.tensor(0), node.tensor(1), node.tensor(2)}, std::move(shape), type));
 }
 
 } // namespace

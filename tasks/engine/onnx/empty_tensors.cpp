@@ -10,9 +10,9 @@ namespace {
 
 /// True if the operation may select no elements from an input that has elements.
 bool selects(const Operation& operation) {
-  return std::holds_alternative<View>(operation) || std::holds_alternative<Gather>(operation) ||
-         std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
-         std::holds_alternative<TakeSlices>(operation) || std::holds_alternative<TopIndices>(operation) ||
+  return std::holds_alternative<View>(operation) || std::holds_alternative<GatherConstant>(operation) ||
+         std::holds_alternative<Take>(operation) || std::holds_alternative<GatherElements>(operation) ||
+         std::holds_alternative<GatherND>(operation) || std::holds_alternative<TopK>(operation) ||
          std::holds_alternative<NonMaxSuppression>(operation);
 }
 
@@ -84,14 +84,14 @@ TensorId NodeContext::emit_without_elements(Operation operation, std::vector<Ten
     return uniform(shape, value->value, value->integer, type);
   }
   if (const auto* pad = std::get_if<Pad>(&operation)) return uniform(shape, pad->value, pad->integer, type);
-  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // sums of no terms
+  if (std::holds_alternative<MatMul>(operation)) return uniform(shape, 0, 0, type); // sums of no terms
   if (const auto* gemm = std::get_if<Gemm>(&operation)) {
     if (inputs.size() < 3) return uniform(shape, 0, 0, type);
     const auto c = lowering_.graph.tensors[inputs[2]].shape;
     const auto sum = emit(View{0, tasks::broadcast(c, dense_strides(c), shape)}, {inputs[2]}, shape, type);
     return emit(Activation{Activation::Kind::scale, gemm->beta, 0}, {sum}, shape, type);
   }
-  if (std::holds_alternative<Put>(operation) && has_elements(inputs[0])) // nothing to scatter
+  if (std::holds_alternative<Scatter>(operation) && has_elements(inputs[0])) // nothing to scatter
     return emit(Reshape{}, {inputs[0]}, std::move(shape), type);
   unsupported("an input has no elements, and its output would be " + to_string(shape) +
               "; leave the node out of the model");

@@ -10,10 +10,10 @@ namespace {
 
 /// Returns a View if the indices are evenly spaced, otherwise a Gather.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
-  if (indices.empty()) return Gather{axis, {}};
+  if (indices.empty()) return GatherConstant{axis, {}};
   const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
   for (std::size_t i = 1; i < indices.size(); ++i)
-    if (indices[i] - indices[i - 1] != step) return Gather{axis, std::move(indices)};
+    if (indices[i] - indices[i - 1] != step) return GatherConstant{axis, std::move(indices)};
   View view{0, dense_strides(x)};
   view.offset = indices.front() * view.strides[axis];
   view.strides[axis] *= step;
@@ -27,7 +27,7 @@ void gather(NodeContext& node) {
   shape.insert(shape.end(), wanted.begin(), wanted.end());
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
   if (!node.is_known(1))
-    return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.indices(1)}, std::move(shape)));
+    return node.set_output(node.emit(Gather{axis}, {node.tensor(0), node.indices(1)}, std::move(shape)));
   auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
   auto along = x;
   along[axis] = static_cast<std::int64_t>(indices.size());
@@ -41,7 +41,7 @@ void gather_elements(NodeContext& node) {
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   for (std::size_t d = 0; d < x.size(); ++d)
     node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
-  node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), node.indices(1)}, indices));
+  node.set_output(node.emit(GatherElements{axis}, {node.tensor(0), node.indices(1)}, indices));
 }
 
 void gather_slices(NodeContext& node) {
@@ -55,20 +55,20 @@ void gather_slices(NodeContext& node) {
   for (std::size_t d = 0; d < first; ++d) node.require(x[d] == indices[d], "its batches differ");
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch + depth), x.end());
-  node.set_output(node.emit(TakeSlices{first}, {node.tensor(0), node.indices(1)}, std::move(shape)));
+  node.set_output(node.emit(GatherND{first}, {node.tensor(0), node.indices(1)}, std::move(shape)));
 }
 
-Put::Kind reduction(NodeContext& node) {
+Scatter::Kind reduction(NodeContext& node) {
   const auto name = node.attribute<std::string>("reduction", "none");
-  if (name == "none") return Put::Kind::replace;
-  if (name == "add") return Put::Kind::add;
-  if (name == "mul") return Put::Kind::multiply;
-  if (name == "min") return Put::Kind::minimum;
-  if (name == "max") return Put::Kind::maximum;
+  if (name == "none") return Scatter::Kind::replace;
+  if (name == "add") return Scatter::Kind::add;
+  if (name == "mul") return Scatter::Kind::multiply;
+  if (name == "min") return Scatter::Kind::minimum;
+  if (name == "max") return Scatter::Kind::maximum;
   node.bad("reduction is " + config::quoted(name));
 }
 
-void put(NodeContext& node, Put put) {
+void put(NodeContext& node, Scatter put) {
   node.set_output(node.emit(put, {node.tensor(0), node.indices(1), node.tensor(2)}, node.shape(0)));
 }
 
@@ -201,7 +201,7 @@ void triangle(NodeContext& node) {
     return upper ? diagonal >= k : diagonal <= k;
   });
   const auto zero = node.scalar(0, node.element_type(0));
-  node.set_output(node.emit(Select{}, {kept, node.tensor(0), zero}, x, node.element_type(0)));
+  node.set_output(node.emit(Where{}, {kept, node.tensor(0), zero}, x, node.element_type(0)));
 }
 
 // ---- selections that depend on values, which must be known when the model is loaded
@@ -228,7 +228,7 @@ void compress(NodeContext& node) {
   if (node.has_attribute("axis")) axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
   else x = node.emit(Reshape{}, {x}, shape = {element_count(shape)});
   node.require(std::ssize(condition) <= shape[axis], "its condition is longer than its input");
-  Gather gather{axis, {}};
+  GatherConstant gather{axis, {}};
   for (std::size_t i = 0; i < condition.size(); ++i)
     if (condition[i]) gather.indices.push_back(static_cast<std::int64_t>(i));
   shape[axis] = std::ssize(gather.indices);
@@ -299,11 +299,11 @@ void reverse_sequence(NodeContext& node) {
   const auto last =
       node.emit(Binary{Binary::Kind::subtract}, {lengths, node.scalar(1, ElementType::int64)}, along_batch);
   const auto turned = node.emit(Binary{Binary::Kind::subtract}, {last, steps}, plane);
-  auto indices = node.emit(Select{}, {inside, turned, steps}, plane, ElementType::int64);
+  auto indices = node.emit(Where{}, {inside, turned, steps}, plane, ElementType::int64);
   View each{0, {x[1], 1}};
   each.strides.resize(x.size(), 0);
   indices = node.emit(std::move(each), {indices}, x);
-  node.set_output(node.emit(TakeElements{time}, {node.tensor(0), indices}, x, node.element_type(0)));
+  node.set_output(node.emit(GatherElements{time}, {node.tensor(0), indices}, x, node.element_type(0)));
 }
 
 /// Lowers DepthToSpace, which moves blocks of channels to neighbouring pixels.

@@ -43,7 +43,7 @@ void normalise_rows(NodeContext& node, bool centred) {
       inputs.push_back(node.tensor(i));
     }
   node.set_output(
-      node.emit(Normalise{product(x, 0, axis), product(x, axis, x.size()), centred, epsilon}, std::move(inputs), x));
+      node.emit(LayerNorm{product(x, 0, axis), product(x, axis, x.size()), centred, epsilon}, std::move(inputs), x));
   if (node.has_output(1) || node.has_output(2)) tell_moments(node, x, axis, epsilon);
 }
 
@@ -65,7 +65,7 @@ void normalise_groups(NodeContext& node, std::int64_t groups, std::vector<Tensor
   std::vector<TensorId> inputs{node.tensor(0)};
   inputs.insert(inputs.end(), affine.begin(), affine.end());
   node.set_output(
-      node.emit(Normalise{x[0] * groups, product(x, 1, x.size()) / std::max<std::int64_t>(groups, 1), true, epsilon},
+      node.emit(LayerNorm{x[0] * groups, product(x, 1, x.size()) / std::max<std::int64_t>(groups, 1), true, epsilon},
                 std::move(inputs), x));
 }
 
@@ -145,7 +145,7 @@ void normalise_by_batch(NodeContext& node) {
   };
   const auto channels = turned(node.emit(Reshape{}, {node.tensor(0)}, {x[0], x[1], rest}), x[1], x[0]);
   const auto affine = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {x[1], 1, 1}); };
-  const auto y = node.emit(Normalise{x[1], x[0] * rest, true, node.attribute("epsilon", 1e-5F)},
+  const auto y = node.emit(LayerNorm{x[1], x[0] * rest, true, node.attribute("epsilon", 1e-5F)},
                            {channels, affine(1), affine(2)}, {x[1], x[0], rest});
   node.set_output(node.emit(Reshape{}, {turned(y, x[0], x[1])}, x));
 }

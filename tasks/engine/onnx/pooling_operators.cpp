@@ -87,7 +87,7 @@ TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, cons
   constexpr float nothing = -std::numeric_limits<float>::infinity();
   auto all = node.emit(Reshape{}, {node.cast(node.tensor(0), ElementType::float32)}, {planes, plane});
   all = node.emit(Pad{{0, 0}, nothing}, {all}, {planes, plane + 1});
-  all = node.emit(Gather{1, seen}, {all}, {planes, windows * taps});
+  all = node.emit(GatherConstant{1, seen}, {all}, {planes, windows * taps});
   const auto tap = node.emit(Reduce{Reduce::Kind::first_maximum, planes * windows, taps, 1}, {all}, {planes, windows},
                              ElementType::int64);
   constexpr auto integer = ElementType::int64;
@@ -96,7 +96,7 @@ TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, cons
   const Binary add{Binary::Kind::add};
   auto index = node.emit(add, {tap, rows}, {planes, windows});
   const auto table = node.integer_constant({windows * taps}, Integers({told.begin(), told.end()}, integer));
-  index = node.emit(Take{0}, {table, index}, {planes, windows}, integer);
+  index = node.emit(Gather{0}, {table, index}, {planes, windows}, integer);
   index = node.emit(add, {index, firsts}, {planes, windows});
   return node.emit(Reshape{}, {index}, y);
 }
@@ -128,7 +128,7 @@ void unpool(NodeContext& node) {
   const auto zeros =
       node.emit(View{0, {0}}, {node.emit(Reshape{}, {node.scalar(0, node.element_type(0))}, {1})}, {count});
   const auto flat = [&](TensorId tensor) { return node.emit(Reshape{}, {tensor}, {element_count(x)}); };
-  auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(node.indices(1)), flat(node.tensor(0))}, {count},
+  auto y = node.emit(Scatter{Scatter::Kind::replace, 0}, {zeros, flat(node.indices(1)), flat(node.tensor(0))}, {count},
                      node.element_type(0));
   y = node.emit(Reshape{}, {y}, shape);
   if (node.has(2)) { // a larger output_shape appends zeros

@@ -59,7 +59,7 @@ void require_wide_integers(NodeContext& node, std::size_t inputs) {
 
 TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape) {
   const auto type = node.type_of(a);
-  if (!is_integer(type)) return node.emit(Product{}, {a, b}, std::move(shape));
+  if (!is_integer(type)) return node.emit(MatMul{}, {a, b}, std::move(shape));
   return node.emit(IntegerMatMul{}, {a, b}, std::move(shape), type == ElementType::int16 ? ElementType::int32 : type);
 }
 

@@ -185,8 +185,7 @@ class Builder {
     const auto ends = node_.emit(Reshape{}, {*lengths_}, {sequence_.batch, 1});
     const auto before = node_.emit(Binary{Binary::Kind::less}, {numbers, ends},
                                    {sequence_.steps, 1, sequence_.batch, 1}, ElementType::boolean);
-    return node_.emit(Select{}, {before, states, node_.constant({}, {0})}, node_.shape_of(states),
-                      ElementType::float32);
+    return node_.emit(Where{}, {before, states, node_.constant({}, {0})}, node_.shape_of(states), ElementType::float32);
   }
 
   /// Returns `rows` (weights, biases or peepholes) for an LSTM with coupled gates (input_forget). Its forget gate is 1

@@ -195,12 +195,12 @@ void one_hot(NodeContext& node) {
   const auto below =
       node.emit(Binary{Binary::Kind::less}, {whole, node.scalar(0, integer)}, indices, ElementType::boolean);
   const auto moved = node.emit(Binary{Binary::Kind::add}, {whole, node.scalar(depth, integer)}, indices);
-  const auto from_front = node.emit(Select{}, {below, moved, whole}, indices, integer);
+  const auto from_front = node.emit(Where{}, {below, moved, whole}, indices, integer);
   auto shape = indices;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
   const auto truths = one_hot(node, from_front, indices, axis, depth);
   const auto value = [&](std::int64_t which) { return node.emit(View{which, {}}, {node.tensor(2)}, {}); };
-  node.set_output(node.emit(Select{}, {truths, value(1), value(0)}, shape, node.element_type(2)));
+  node.set_output(node.emit(Where{}, {truths, value(1), value(0)}, shape, node.element_type(2)));
 }
 
 // ---- cumulative sums and top k
@@ -210,8 +210,7 @@ void running_sum(NodeContext& node) {
   const auto middle = along(x, node.axis(node.integer(1, "the axis"), x.size()));
   const bool exclusive = node.attribute<std::int64_t>("exclusive", 0) != 0;
   const bool reverse = node.attribute<std::int64_t>("reverse", 0) != 0;
-  node.set_output(
-      node.emit(RunningSum{middle.outer, middle.count, middle.inner, exclusive, reverse}, {node.tensor(0)}, x));
+  node.set_output(node.emit(CumSum{middle.outer, middle.count, middle.inner, exclusive, reverse}, {node.tensor(0)}, x));
 }
 
 /// Lowers TopK: computes the indices, then gathers the values.
@@ -225,9 +224,9 @@ void top(NodeContext& node) {
   auto shape = x;
   shape[axis] = kept;
   const auto middle = along(x, axis);
-  const auto indices = node.emit(TopIndices{middle.outer, middle.count, middle.inner, kept, largest}, {node.tensor(0)},
-                                 shape, ElementType::int64);
-  node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), indices}, shape, node.element_type(0)));
+  const auto indices = node.emit(TopK{middle.outer, middle.count, middle.inner, kept, largest}, {node.tensor(0)}, shape,
+                                 ElementType::int64);
+  node.set_output(node.emit(GatherElements{axis}, {node.tensor(0), indices}, shape, node.element_type(0)));
   if (node.outputs() > 1) node.set_output(indices, 1);
 }
 

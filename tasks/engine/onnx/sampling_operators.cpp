@@ -134,7 +134,7 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
   const auto from = shape;
   shape[axis] = d.to;
   if (rule.mode == ResizeRule::Mode::nearest) {
-    Gather gather{axis, {}};
+    GatherConstant gather{axis, {}};
     for (const auto& tap : two_taps(node, rule, d)) gather.indices.push_back(tap.low);
     return node.emit(std::move(gather), {x}, shape);
   }
@@ -157,7 +157,7 @@ TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d
   for (std::int64_t out = 0; out < d.to && all; ++out) all = is_inside(out);
   if (all) return y;
   const auto mask = node.filled(std::move(line), ElementType::boolean, is_inside);
-  return node.emit(Select{}, {mask, y, node.constant({}, {*rule.extrapolation})}, shape, ElementType::float32);
+  return node.emit(Where{}, {mask, y, node.constant({}, {*rule.extrapolation})}, shape, ElementType::float32);
 }
 
 void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Scaled>& dimensions) {
@@ -349,7 +349,7 @@ void pad(NodeContext& node) {
       padded[d] += pads[d].before + pads[d].after;
       (void)node.checked(padded);
       node.charge(static_cast<std::size_t>(padded[d]), sizeof(std::int64_t));
-      Gather gather{d, {}};
+      GatherConstant gather{d, {}};
       for (auto i = -pads[d].before; i < shape[d] + pads[d].after; ++i)
         gather.indices.push_back(mirrored(mode, i, shape[d]));
       shape = std::move(padded);
@@ -417,7 +417,7 @@ void affine_grid(NodeContext& node) {
   (void)node.reserve({count, rank + 1});
   const auto places =
       node.constant({count, rank + 1}, even_places(sizes, node.attribute<std::int64_t>("align_corners", 0) != 0));
-  const auto grid = node.emit(Product{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
+  const auto grid = node.emit(MatMul{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
   auto shape = sizes;
   shape.insert(shape.begin(), size[0]);
   shape.push_back(rank);
@@ -427,12 +427,12 @@ void affine_grid(NodeContext& node) {
 void region_align(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4), regions = node.shape_of_rank(1, 2);
   node.require(regions[1] == 4 && node.shape(2) == Shape{regions[0]}, "its regions and their images do not fit");
-  RegionAlign align;
-  if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RegionAlign::Kind::maximum;
+  RoiAlign align;
+  if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RoiAlign::Kind::maximum;
   align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);
-  if (align.samples < 0 || align.samples > RegionAlign::max_samples)
+  if (align.samples < 0 || align.samples > RoiAlign::max_samples)
     node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
-                     std::to_string(RegionAlign::max_samples));
+                     std::to_string(RoiAlign::max_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
   // Before opset 16 the attribute does not exist, and positions follow the rule output_half_pixel.
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",

@@ -189,7 +189,7 @@ TEST_F(Budgets, AreNotUsedUpByNeighboursOfWhatIsMeasured) {
   for (const bool regulated : {true, false}) {
     if (!regulated) asked.bandwidth = {};
     executive::Setup setup = greedy();
-    setup.neighbours = true;
+    setup.interference = true;
     Executive executive = made(asked, std::move(setup));
     begun(executive);
     EXPECT_EQ(std::ranges::count(names_of_threads(), "beside/" + std::to_string(first)), regulated ? 0 : 1);

@@ -35,7 +35,7 @@ struct Seen {
 struct Jobs {
   std::array<Seen, 300> jobs{};
   std::size_t count = 0; // completed jobs
-  bool rehearsed = false;
+  bool warmed_up = false;
   Seen now{}; // the job under way
 };
 
@@ -92,7 +92,7 @@ std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned s
         .on_output =
             [&own](const OutputJob&) {
               own.now.written = hal::now();
-              if (std::exchange(own.rehearsed, true)) own.jobs[own.count++] = own.now;
+              if (std::exchange(own.warmed_up, true)) own.jobs[own.count++] = own.now;
             }};
   }
   auto executive = Executive::create(run->set, std::move(setup));

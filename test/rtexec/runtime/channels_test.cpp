@@ -126,7 +126,7 @@ TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
   Executive executive = started(std::move(set), std::move(setup));
   EXPECT_TRUE(eventually([&] { return seen.outputs > 20; }));
   const Report report = executive.stop();
-  EXPECT_EQ(report.tasks[0].completed + 1, seen.outputs.load()) << "one rehearsal";
+  EXPECT_EQ(report.tasks[0].completed + 1, seen.outputs.load()) << "one warm_up";
   EXPECT_EQ(seen.wrong.load(), 0u);
   EXPECT_EQ(channel(report, "on_input").moved, report.tasks[0].released);
 }

@@ -154,10 +154,10 @@ TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
   EXPECT_LT(at_once.tasks[1].response.p50, waits) << "while it waits";
   EXPECT_LT(at_once.tasks[0].response.p50, one_after_the_other.tasks[0].response.p50 + computes);
   for (const Pair* each : {&apart, &beside}) EXPECT_EQ(each->seen.wrong, 0);
-  EXPECT_TRUE(std::ranges::any_of(beside.records, &JobRecord::accompanied));
-  EXPECT_TRUE(std::ranges::none_of(apart.records, &JobRecord::accompanied));
+  EXPECT_TRUE(std::ranges::any_of(beside.records, &JobRecord::concurrent));
+  EXPECT_TRUE(std::ranges::none_of(apart.records, &JobRecord::concurrent));
   for (const JobRecord& record : beside.records)
-    if (record.accompanied) { EXPECT_EQ(record.executed.device, record.device_end - record.device_begin); }
+    if (record.concurrent) { EXPECT_EQ(record.executed.device, record.device_end - record.device_begin); }
 }
 
 TEST(CoRun, JobsInPairsAreCounted) {
@@ -176,7 +176,7 @@ TEST(CoRun, JobsInPairsAreCounted) {
   ASSERT_TRUE(shown.has_value());
   for (std::size_t i = 0; i < 2; ++i) {
     const auto paired =
-        std::ranges::count_if(records, [&](const JobRecord& record) { return record.task == i && record.accompanied; });
+        std::ranges::count_if(records, [&](const JobRecord& record) { return record.task == i && record.concurrent; });
     EXPECT_GT(paired, 0);
     EXPECT_EQ(report.tasks[i].paired, static_cast<std::uint64_t>(paired));
     EXPECT_EQ(shown->tasks[i].may_pair, 1u);

@@ -210,7 +210,7 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
 
 using std::chrono::milliseconds;
 
-/// Task 0 is express, task 1 has three segments on level 1, and task 2 has three on level 2.
+/// Task 0 is of the top class, task 1 has three segments on level 1, and task 2 has three on level 2.
 class SegmentsTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -488,7 +488,7 @@ class PairTest : public DriverTest {
     driver_ = std::make_unique<DeviceDriver>(
         policies::DeviceScheduler(plan), *device_, *memory_,
         std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
-        DeviceDriver::Options{.co_run = rehearsed_,
+        DeviceDriver::Options{.co_run = warmed_up_,
                               .max_not_executed = Duration::max(),
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
@@ -507,7 +507,7 @@ class PairTest : public DriverTest {
     return std::ranges::find(log_.parts, task, &std::pair<std::uint32_t, executive::DevicePart>::first)->second;
   }
 
-  std::vector<std::vector<MemoryPolicy>> rehearsed_{{}, {}, {}};
+  std::vector<std::vector<MemoryPolicy>> warmed_up_{{}, {}, {}};
 };
 
 TEST_F(PairTest, TheSecondJobExecutesBesideTheFirstOnTheOtherEngine) {
@@ -515,15 +515,15 @@ TEST_F(PairTest, TheSecondJobExecutesBesideTheFirstOnTheOtherEngine) {
   clients_[1].may_end = [this](std::size_t) { return log_.ended(0); };
   request_all();
   run(3);
-  EXPECT_EQ(part(2).company, hal::Company::alone);
+  EXPECT_EQ(part(2).concurrency, hal::Concurrency::alone);
   const auto &waiting = execution(1), &computing = execution(0);
   EXPECT_EQ(waiting.thread, thread_of(hal::EngineKind::compute)) << "of the head";
   EXPECT_EQ(waiting.as, MemoryPolicy::host) << "another one executes beside it";
-  EXPECT_EQ(computing.thread, thread_of(hal::EngineKind::beside));
+  EXPECT_EQ(computing.thread, thread_of(hal::EngineKind::secondary_compute));
   EXPECT_EQ(computing.as, MemoryPolicy::device);
   EXPECT_EQ(waiting.beside + computing.beside, 1) << "at once";
   EXPECT_EQ(log_.parts.back().first, 1u) << "it ends behind the other one";
-  for (const std::uint32_t task : {0u, 1u}) EXPECT_EQ(part(task).company, hal::Company::accompanied);
+  for (const std::uint32_t task : {0u, 1u}) EXPECT_EQ(part(task).concurrency, hal::Concurrency::concurrent);
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
@@ -531,11 +531,11 @@ TEST_F(PairTest, AloneItExecutesUnderD) {
   request(1, std::chrono::seconds(1));
   run(1);
   EXPECT_EQ(execution(1).as, MemoryPolicy::device);
-  EXPECT_EQ(part(1).company, hal::Company::alone);
+  EXPECT_EQ(part(1).concurrency, hal::Concurrency::alone);
 }
 
 TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
-  device_->engine(hal::EngineKind::beside).call([&]() noexcept { return Status(); });
+  device_->engine(hal::EngineKind::secondary_compute).call([&]() noexcept { return Status(); });
   // Its engine's thread is late, as if the other job, which has begun, had the core.
   const hal::Work late{.run =
                            [](void* log) noexcept {
@@ -544,7 +544,7 @@ TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
                            },
                        .done = [](void*, Status, Instant, Instant) noexcept {},
                        .context = &log_};
-  ASSERT_TRUE(device_->engine(hal::EngineKind::beside).submit(late));
+  ASSERT_TRUE(device_->engine(hal::EngineKind::secondary_compute).submit(late));
   request_all();
   run(3);
   EXPECT_GE(part(0).executed, milliseconds(25)) << "it waited for its engine, and took 5 ms then";
@@ -608,7 +608,7 @@ TEST_F(PairTest, OneThatIsWithdrawnBeforeLeavesTheOtherAlone) {
   driver_->stop();
   scheduler.join();
   EXPECT_EQ(part(0).outcome, Status(Unexpected(Errc::cancelled)));
-  EXPECT_EQ(part(1).company, hal::Company::alone);
+  EXPECT_EQ(part(1).concurrency, hal::Concurrency::alone);
   EXPECT_EQ(execution(1).as, MemoryPolicy::device);
 }
 
@@ -620,7 +620,7 @@ TEST_F(PairTest, StoppingLetsBothEnd) {
 }
 
 TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLast) {
-  rehearsed_ = {{MemoryPolicy::device}, {MemoryPolicy::device, MemoryPolicy::host}, {}};
+  warmed_up_ = {{MemoryPolicy::device}, {MemoryPolicy::device, MemoryPolicy::host}, {}};
   make_driver();
   request_all();
   run(3);
@@ -629,7 +629,7 @@ TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLa
       return each.task == task && each.as == as && each.thread == thread_of(kind);
     });
   };
-  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::secondary_compute}) {
     EXPECT_TRUE(has(0, MemoryPolicy::device, kind));
     EXPECT_TRUE(has(1, MemoryPolicy::device, kind) && has(1, MemoryPolicy::host, kind));
   }
@@ -642,7 +642,7 @@ TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLa
 }
 
 TEST_F(PairTest, AnErrorOfARehearsalIsTheEndOfItsJob) {
-  rehearsed_ = {{MemoryPolicy::device}, {}, {}};
+  warmed_up_ = {{MemoryPolicy::device}, {}, {}};
   make_driver();
   clients_[0].fails = true;
   request(0, std::chrono::seconds(1));
@@ -652,7 +652,7 @@ TEST_F(PairTest, AnErrorOfARehearsalIsTheEndOfItsJob) {
 }
 
 TEST_F(PairTest, ALostEventEndsWhatIsStillToBeRehearsed) {
-  rehearsed_ = {{MemoryPolicy::device}, {}, {}};
+  warmed_up_ = {{MemoryPolicy::device}, {}, {}};
   make_driver();
   clients_[0].may_end = [this](std::size_t) { return driver_->lost_events() > 0; };
   request(0, std::chrono::seconds(1));

@@ -1,6 +1,6 @@
 // Tests outputs that stay on the device on their way to other tasks. Every job gets, bit by bit, what it would get
 // through the host, regardless of timing. If they cannot stay on the device, they go through the host.
-#include "rtexec/runtime/channels/tap.hpp"
+#include "rtexec/runtime/channels/picture_observer.hpp"
 #include "rtexec/runtime/channels/task_link.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "test/hal/gpu.hpp"
@@ -495,7 +495,8 @@ class Told final : public Workload {
 };
 
 TEST(DeviceLinkChannels, AJobGivesToWhatNobodyReads) {
-  const auto latest = std::make_shared<channels::Latest>(100, 1, 1, channels::Latest::Where::given_memory);
+  const auto latest =
+      std::make_shared<channels::LatestMailbox>(100, 1, 1, channels::LatestMailbox::Where::given_memory);
   alignas(256) std::array<std::byte, 3 * 256> memory{};
   ASSERT_EQ(latest->room(), Bytes{memory.size()});
   latest->lie_at(memory.data());
@@ -537,7 +538,7 @@ TEST(DeviceLinkChannels, WhatTheHostNeverSeesCannotBeShown) {
     set.tasks[1].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "first"}};
     executive::Setup setup;
     setup.force = true;
-    setup.tap = std::make_shared<channels::Tap>(shown);
+    setup.observer = std::make_shared<channels::PictureObserver>(shown);
     for (Task& task : set.tasks) {
       task.wcet = Wcet{.before = 10ms, .device = 1ms, .after = 10ms};
       setup.workloads[task.name] = std::make_unique<AlteredNetwork>(folder / "picture.onnx", DeviceKind::host,

@@ -60,11 +60,11 @@ TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {
   set.board = "rtx";
   set.device.capacity = Bytes{64 << 20};
   set.executive.allow_degraded = true;
-  constexpr std::uint64_t never = UINT64_MAX, rehearsal_and_three = 4;
+  constexpr std::uint64_t never = UINT64_MAX, warm_up_and_three = 4;
   executive::Setup setup;
   setup.force = true;
   setup.workloads["harmless"] = std::make_unique<Writer>(never);
-  setup.workloads["vandal"] = std::make_unique<Writer>(rehearsal_and_three);
+  setup.workloads["vandal"] = std::make_unique<Writer>(warm_up_and_three);
   auto executive = executive::create(set, std::move(setup));
   ASSERT_TRUE(executive) << executive.error().what;
   const auto started = executive->start();

@@ -56,7 +56,7 @@ Executive started(TaskSet set, ExecutiveSetup setup) {
 struct Link : testing::TestWithParam<Communication> {
   const bool let = GetParam() == Communication::let;
   std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
-  std::shared_ptr<channels::Latest> latest = std::make_shared<channels::Latest>(4, 1, 4);
+  std::shared_ptr<channels::LatestMailbox> latest = std::make_shared<channels::LatestMailbox>(4, 1, 4);
   TaskIo out{"writer", *writer, {}}, in{"reader", *reader, {}};
 
   Link() {
@@ -65,9 +65,9 @@ struct Link : testing::TestWithParam<Communication> {
                  "");
     in.add_source(0, std::make_unique<channels::TaskSource>(latest, 0, GetParam()), OnStale::miss, "x");
   }
-  void put(std::int32_t value, Instant release, bool rehearsing = false) {
+  void put(std::int32_t value, Instant release, bool warming_up = false) {
     writer->outputs()[0].as<std::int32_t>()[0] = value;
-    out.write(0, release, release, rehearsing);
+    out.write(0, release, release, warming_up);
   }
   /// Returns the value read, or 0 if there is none.
   std::int32_t got(Instant release) {
@@ -100,7 +100,7 @@ TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
 /// would do.
 struct LinkUnderWay : testing::Test {
   const std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
-  const std::shared_ptr<channels::Latest> latest = std::make_shared<channels::Latest>(4, 1, 1);
+  const std::shared_ptr<channels::LatestMailbox> latest = std::make_shared<channels::LatestMailbox>(4, 1, 1);
   channels::TaskSink sink{latest, *channels::Output::of(*writer, "y"), std::nullopt};
   std::atomic<std::int32_t> written{0};
   std::atomic<bool> writing{false};

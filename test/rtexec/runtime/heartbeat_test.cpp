@@ -180,7 +180,7 @@ TEST(ServiceManager, IsToldByAPathOrAnAbstractName) {
     const ServiceManager told = connected();
     EXPECT_TRUE(told.tell("READY=1"));
     EXPECT_THAT(manager.all_heard(), ElementsAre("STATUS=Setting up", "READY=1"));
-    EXPECT_FALSE(told.patience());
+    EXPECT_FALSE(told.timeout());
   }
 }
 
@@ -201,15 +201,15 @@ TEST(ServiceManager, IsRefusedWhereNobodyListens) {
 TEST(ServiceManager, WaitsForTheProcessThatItNamesAlone) {
   Manager manager;
   manager.watch(3s);
-  EXPECT_EQ(connected().patience(), 3s);
+  EXPECT_EQ(connected().timeout(), 3s);
   ::setenv("WATCHDOG_PID", std::to_string(::getpid()).c_str(), 1);
-  EXPECT_EQ(connected().patience(), 3s);
+  EXPECT_EQ(connected().timeout(), 3s);
   ::setenv("WATCHDOG_PID", std::to_string(::getppid()).c_str(), 1);
-  EXPECT_EQ(connected().patience(), std::nullopt);
+  EXPECT_EQ(connected().timeout(), std::nullopt);
   ::unsetenv("WATCHDOG_PID");
   for (const char* wrong : {"", "0", "-5", "3s", "99999999999999999999"}) {
     ::setenv("WATCHDOG_USEC", wrong, 1);
-    EXPECT_EQ(connected().patience(), std::nullopt) << wrong;
+    EXPECT_EQ(connected().timeout(), std::nullopt) << wrong;
   }
 }
 

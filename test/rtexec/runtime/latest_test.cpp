@@ -1,4 +1,4 @@
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,13 +21,13 @@ void fill(std::span<std::byte> bytes, std::uint64_t value) {
   for (std::size_t i = 0; i < bytes.size(); i += sizeof value) std::memcpy(bytes.data() + i, &value, sizeof value);
 }
 
-void write(Latest& latest, std::uint64_t value, Instant visible = {}) {
+void write(LatestMailbox& latest, std::uint64_t value, Instant visible = {}) {
   latest.write({.sampled = at(static_cast<std::int64_t>(value)), .visible = visible},
                [&](std::span<std::byte> bytes) { fill(bytes, value); });
 }
 
 /// Returns the common value of all words, or nullopt if they differ.
-std::optional<std::uint64_t> value_of(const Latest::Value& value) {
+std::optional<std::uint64_t> value_of(const LatestMailbox::Value& value) {
   std::uint64_t first = 0;
   std::memcpy(&first, value.bytes.data(), sizeof first);
   for (std::size_t i = 0; i < value.bytes.size(); i += sizeof first)
@@ -35,13 +35,13 @@ std::optional<std::uint64_t> value_of(const Latest::Value& value) {
   return first;
 }
 
-TEST(Latest, HasNothingBeforeTheFirstValue) {
-  Latest latest(8, 1, 1);
+TEST(LatestMailbox, HasNothingBeforeTheFirstValue) {
+  LatestMailbox latest(8, 1, 1);
   EXPECT_FALSE(latest.newest(0, at(100)));
 }
 
-TEST(Latest, GivesTheNewestToEachReader) {
-  Latest latest(64, 2, 1);
+TEST(LatestMailbox, GivesTheNewestToEachReader) {
+  LatestMailbox latest(64, 2, 1);
   write(latest, 7);
   write(latest, 8);
   for (const std::size_t reader : {0u, 1u}) {
@@ -53,8 +53,8 @@ TEST(Latest, GivesTheNewestToEachReader) {
   }
 }
 
-TEST(Latest, WhatIsBeingReadStaysAsItIs) {
-  Latest latest(64, 2, 1);
+TEST(LatestMailbox, WhatIsBeingReadStaysAsItIs) {
+  LatestMailbox latest(64, 2, 1);
   write(latest, 1);
   const auto held = latest.newest(0, at(0));
   for (std::uint64_t next = 2; next < 100; ++next) {
@@ -65,8 +65,8 @@ TEST(Latest, WhatIsBeingReadStaysAsItIs) {
   EXPECT_EQ(value_of(*latest.newest(0, at(0))), 99u);
 }
 
-TEST(Latest, IsSeenFromTheInstantThatItsWriterNames) {
-  Latest latest(8, 1, 3);
+TEST(LatestMailbox, IsSeenFromTheInstantThatItsWriterNames) {
+  LatestMailbox latest(8, 1, 3);
   EXPECT_FALSE(latest.newest(0, at(5)));
   for (const std::uint64_t each : {10u, 20u, 30u}) write(latest, each, at(static_cast<std::int64_t>(each)));
   EXPECT_FALSE(latest.newest(0, at(9)));
@@ -77,8 +77,8 @@ TEST(Latest, IsSeenFromTheInstantThatItsWriterNames) {
   EXPECT_EQ(value_of(*latest.newest(0, at(25))), 20u) << "three are kept";
 }
 
-TEST(Latest, WhatIsTakenIsSeenOnceItIsPublished) {
-  Latest latest(8, 1, 1);
+TEST(LatestMailbox, WhatIsTakenIsSeenOnceItIsPublished) {
+  LatestMailbox latest(8, 1, 1);
   write(latest, 1);
   const std::uint64_t next = 2;
   const auto taken = latest.take();
@@ -91,8 +91,8 @@ TEST(Latest, WhatIsTakenIsSeenOnceItIsPublished) {
   EXPECT_EQ(latest.newest(0, at(0))->version, 2u) << "nothing was taken";
 }
 
-TEST(Latest, LiesInTheMemoryThatItIsGiven) {
-  Latest latest(100, 2, 3, Latest::Where::given_memory);
+TEST(LatestMailbox, LiesInTheMemoryThatItIsGiven) {
+  LatestMailbox latest(100, 2, 3, LatestMailbox::Where::given_memory);
   std::vector<std::byte> memory(latest.room().count + 1, std::byte{0x5a});
   EXPECT_EQ(latest.room().count, 6u * 256);
   latest.lie_at(memory.data());
@@ -116,7 +116,7 @@ class LatestUnderStress : public testing::TestWithParam<Writing> {};
 INSTANTIATE_TEST_SUITE_P(EachWay, LatestUnderStress,
                          testing::Values(Writing::at_once, Writing::taken_before, Writing::taken_and_not_published));
 
-void write(Latest& latest, std::uint64_t value, Writing how) {
+void write(LatestMailbox& latest, std::uint64_t value, Writing how) {
   if (how == Writing::at_once) return write(latest, value);
   if (how == Writing::taken_and_not_published && value % 3 == 0) {
     fill(latest.take(), ~value); // as a failing job does
@@ -132,7 +132,7 @@ void write(Latest& latest, std::uint64_t value, Writing how) {
 /// before the read began.
 TEST_P(LatestUnderStress, NobodyReadsHalfOfAValue) {
   constexpr std::size_t readers = 3;
-  Latest latest(4096, readers, 1);
+  LatestMailbox latest(4096, readers, 1);
   std::atomic<std::uint64_t> written{0};
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
 // Tests the requirements of a run on the machine: all refusals at once, in the words of the run that refuses.
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 #include <rtexec/executive.hpp>
 
 #include "hal/system.hpp"
@@ -29,18 +29,18 @@ TaskSet small_set() {
   return set;
 }
 
-std::string told(const std::vector<Need>& needs) {
+std::string told(const std::vector<Requirement>& needs) {
   std::string text;
-  for (const Need& need : needs)
+  for (const Requirement& need : needs)
     if (need.refused) text += need.subject + ": " + need.state + '\n';
   return text;
 }
 
 TEST(Needs, AreRefusedAllAtOnceWithWhatMendsThem) {
-  Need dispensable = refused("idle states", {Errc::refused, "no access\nmake a rule"});
-  Need device = refused("device", {Errc::unsupported, "none\ninstall one"});
+  Requirement dispensable = refused("idle states", {Errc::refused, "no access\nmake a rule"});
+  Requirement device = refused("device", {Errc::unsupported, "none\ninstall one"});
   device.indispensable = true;
-  const std::vector<Need> both{given("cores", "all"), dispensable, device};
+  const std::vector<Requirement> both{given("cores", "all"), dispensable, device};
   const auto refusal = refusal_of(both, false);
   EXPECT_TRUE(fails(refusal, Errc::refused, "idle states: no access\n  make a rule\ndevice: none\n  install one"));
   EXPECT_THAT(refusal.error().what, Not(HasSubstr("allow_degraded"))) << "it would not help";

@@ -1,5 +1,5 @@
 // Tests the report of other load on the cores of a measured set.
-#include "rtexec/runtime/observation/neighbours.hpp"
+#include "rtexec/runtime/observation/interference_load.hpp"
 #include "hal/machine_files.hpp"
 #include "test/support/eventually.hpp"
 #include "test/support/thread_class.hpp"

@@ -76,13 +76,13 @@ class Count {
     return Unexpected(turn == 3 ? Errc::io_error : Errc::stale);
   }
   void take(const OutputJob& job) noexcept {
-    if (std::exchange(rehearsal_, false)) return;
+    if (std::exchange(warm_up_, false)) return;
     const auto expected = static_cast<float>(++succeeded_);
     for (const float value : job.outputs[0].as<const float>())
       if (value != expected) return static_cast<void>(++wrong_);
   }
 
-  bool rehearsal_ = true;
+  bool warm_up_ = true;
   unsigned asked_ = 0;
   std::atomic<std::size_t> succeeded_{0}, failed_{0}, wrong_{0};
 };

@@ -301,7 +301,7 @@ TEST_F(MostNotExecuted, OfAGpuIsWhatIsChargedForTheWayThereAndBack) {
   EXPECT_EQ(on(DeviceKind::cuda), 120us);
   placement.compute.core = 0;
   EXPECT_EQ(on(DeviceKind::cuda), 120us);
-  board.hold_up = 1ms;
+  board.platform_stall = 1ms;
   EXPECT_EQ(on(DeviceKind::cuda), 1120us);
 }
 

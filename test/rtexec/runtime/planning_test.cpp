@@ -446,10 +446,10 @@ TEST(Conditions, AMachineThatStopsDoesSoRarelyAndNotForLong) {
   PlannedSet planned = planned_on(robot);
   for (const Condition& each : conditions(planned, planned.plan))
     EXPECT_THAT(each.supposed, testing::Not(HasSubstr("stops")));
-  planned.board.hold_up = 1200us;
+  planned.board.platform_stall = 1200us;
   const Condition found = condition(planned, "the machine stops for 1.20 ms at most, once in the span of a job");
   EXPECT_EQ(found.standing, Condition::Standing::unknown);
-  EXPECT_EQ(found.known, "hold_up, as board 'host' says");
+  EXPECT_EQ(found.known, "platform_stall, as board 'host' says");
   planned.tasks.executive.threads = ThreadPolicy::deadline;
   EXPECT_THAT(condition(planned, "the machine stops").known, HasSubstr("no stop takes runtime"));
 }

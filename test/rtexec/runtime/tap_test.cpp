@@ -1,5 +1,5 @@
 // Tests what the tap of a task passes to its observers: complete values, in time, and without an uncounted cost.
-#include "rtexec/runtime/channels/tap.hpp"
+#include "rtexec/runtime/channels/picture_observer.hpp"
 
 #include "hal/thread.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
@@ -22,7 +22,7 @@ namespace rtexec {
 namespace {
 
 using namespace test;
-using channels::Tap;
+using channels::PictureObserver;
 using testing::HasSubstr;
 
 constexpr std::size_t side = 64, values = 3 * side * side;
@@ -37,10 +37,11 @@ std::unique_ptr<Workload> painter() {
       });
 }
 
-Result<Executive> executive_of(TaskSet set, const std::shared_ptr<Tap>& tap, std::unique_ptr<Workload> workload) {
+Result<Executive> executive_of(TaskSet set, const std::shared_ptr<PictureObserver>& observer,
+                               std::unique_ptr<Workload> workload) {
   executive::Setup setup;
   setup.workloads["front"] = std::move(workload);
-  setup.tap = tap;
+  setup.observer = observer;
   return executive::create(std::move(set), std::move(setup));
 }
 
@@ -51,17 +52,17 @@ TaskSet front(Duration duration) {
   return set;
 }
 
-TEST(Tap, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAllocates) {
-  const auto tap = std::make_shared<Tap>("front");
-  auto executive = executive_of(front(1500ms), tap, painter());
+TEST(PictureObserver, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAllocates) {
+  const auto observer = std::make_shared<PictureObserver>("front");
+  auto executive = executive_of(front(1500ms), observer, painter());
   ASSERT_EQ(problem(executive), "none");
-  EXPECT_FALSE(tap->newest());
-  EXPECT_FALSE(tap->recognises());
+  EXPECT_FALSE(observer->newest());
+  EXPECT_FALSE(observer->recognises());
   std::atomic<bool> ended{false};
   std::uint64_t seen = 0, last = 0, torn = 0, back = 0;
   std::thread looker([&] {
     while (!ended.load())
-      if (const auto found = tap->newest(); found) {
+      if (const auto found = observer->newest(); found) {
         const auto job = static_cast<std::byte>(found->job);
         torn += found->input.size() != values || !std::ranges::all_of(found->input, [&](auto b) { return b == job; });
         back += found->number < last;
@@ -78,36 +79,36 @@ TEST(Tap, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAllocates) {
   EXPECT_LE(last, 17u) << "ten a second of " << report.tasks[0].completed << " jobs";
 }
 
-TEST(Tap, ItsCostIsPartOfThePlan) {
-  auto tap = std::make_shared<Tap>("front");
-  auto executive = executive_of(front(100ms), tap, painter());
+TEST(PictureObserver, ItsCostIsPartOfThePlan) {
+  auto observer = std::make_shared<PictureObserver>("front");
+  auto executive = executive_of(front(100ms), observer, painter());
   // On a shared machine, the copies that measure the cost only get longer.
-  for (int again = 0; again < 10 && tap->cost() >= 5ms; ++again) {
-    tap = std::make_shared<Tap>("front");
-    executive = executive_of(front(100ms), tap, painter());
+  for (int again = 0; again < 10 && observer->cost() >= 5ms; ++again) {
+    observer = std::make_shared<PictureObserver>("front");
+    executive = executive_of(front(100ms), observer, painter());
   }
   ASSERT_EQ(problem(executive), "none");
-  EXPECT_GT(tap->cost(), Duration(0));
-  EXPECT_LT(tap->cost(), 5ms);
-  EXPECT_EQ(executive->set().tasks.tasks[0].wcet->after, own_task("front", 10ms).wcet->after + tap->cost());
+  EXPECT_GT(observer->cost(), Duration(0));
+  EXPECT_LT(observer->cost(), 5ms);
+  EXPECT_EQ(executive->set().tasks.tasks[0].wcet->after, own_task("front", 10ms).wcet->after + observer->cost());
   EXPECT_EQ(executive->set().tasks.tasks[0].wcet->before, own_task("front", 10ms).wcet->before);
 }
 
-TEST(Tap, WhatLeavesNoTimeForItIsRefused) {
+TEST(PictureObserver, WhatLeavesNoTimeForItIsRefused) {
   TaskSet set = front(100ms);
   set.tasks[0].wcet->before = 10ms - set.tasks[0].wcet->after;
-  const auto refused = problem(executive_of(set, std::make_shared<Tap>("front"), painter()));
+  const auto refused = problem(executive_of(set, std::make_shared<PictureObserver>("front"), painter()));
   EXPECT_THAT(refused, HasSubstr("for a picture in the last part of 'front'"));
   EXPECT_THAT(refused, HasSubstr("longer than the deadline"));
 }
 
-TEST(Tap, RefusesWhatCannotBeShown) {
+TEST(PictureObserver, RefusesWhatCannotBeShown) {
   const auto refused = [](const std::string& task, std::vector<OwnWorkload::Values> inputs) {
     TaskSet set = set_of({own_task("front", 10ms)}, 100ms);
     for (const auto& input : inputs)
       set.tasks[0].inputs.push_back({.tensor = input.name, .source = SourceKind::noise, .from = {}});
     return problem(executive_of(
-        set, std::make_shared<Tap>(task),
+        set, std::make_shared<PictureObserver>(task),
         std::make_unique<OwnWorkload>(inputs, std::vector<OwnWorkload::Values>{}, [](auto, auto, auto) {})));
   };
   EXPECT_THAT(refused("rear", {}), HasSubstr("there is no task 'rear' to be shown; there are: front"));
@@ -118,7 +119,7 @@ TEST(Tap, RefusesWhatCannotBeShown) {
                              HasSubstr("name a task whose network sees pictures")));
 }
 
-TEST(Tap, AClassifierIsSeenWithItsBestClasses) {
+TEST(PictureObserver, AClassifierIsSeenWithItsBestClasses) {
   const ScratchFolder folder;
   const auto model = folder / "net.onnx";
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32, .classes = 7, .seed = 3}, model.string())), "none");
@@ -128,15 +129,15 @@ TEST(Tap, AClassifierIsSeenWithItsBestClasses) {
   set.tasks[0].wcet->device = 50ms;
   executive::Setup setup;
   setup.force = true;
-  setup.tap = std::make_shared<Tap>("front");
-  const auto tap = setup.tap;
+  setup.observer = std::make_shared<PictureObserver>("front");
+  const auto observer = setup.observer;
   auto executive = executive::create(set, std::move(setup));
   ASSERT_EQ(problem(executive), "none");
-  EXPECT_TRUE(tap->recognises());
+  EXPECT_TRUE(observer->recognises());
   ASSERT_EQ(problem(executive->start()), "none");
   executive->wait();
   executive->stop();
-  const auto seen = tap->newest();
+  const auto seen = observer->newest();
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->boxes.size(), 0u);
   ASSERT_EQ(seen->classes.size(), 5u);

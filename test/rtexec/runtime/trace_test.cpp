@@ -252,7 +252,7 @@ int run_filling() {
   return timed;
 }
 
-bool within(const traces::Stretch& inner, const traces::Stretch& outer) {
+bool within(const traces::TimeInterval& inner, const traces::TimeInterval& outer) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
 }
 
@@ -302,7 +302,7 @@ TEST(Trace, LoadingIsToldOfAnExperimentToo) {
   hal::test::FakeCudaDriver driver;
   driver.accept_unknown_kernels(true);
   const auto gpu = std::move(*hal::CudaDevice::open({.capacity = Bytes{1 << 20}, .chunk = Bytes{1 << 16}}));
-  const auto plant = study::initialisation_plant(*gpu, images).value();
+  const auto plant = study::initialisation_platform(*gpu, images).value();
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
   const auto shown = plant->timeline(

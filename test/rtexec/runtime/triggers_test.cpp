@@ -51,11 +51,11 @@ struct Seen {
   static constexpr std::size_t most = 5000;
   std::array<Instant, most> releases{}, begins{}, ends{};
   std::atomic<std::size_t> begun{0}, ended{0};
-  bool rehearsed_in = false, rehearsed_out = false;
+  bool warmed_up_in = false, warmed_up_out = false;
 
   TaskCallbacks callbacks(Duration takes = {}) {
     return {.on_input = [this, takes](InputJob& job) -> Status {
-              if (!std::exchange(rehearsed_in, true)) return {};
+              if (!std::exchange(warmed_up_in, true)) return {};
               releases[begun] = job.release;
               begins[begun++] = hal::now();
               if (takes > Duration(0)) std::this_thread::sleep_for(takes);
@@ -63,7 +63,7 @@ struct Seen {
             },
             .on_output =
                 [this](const OutputJob&) {
-                  if (std::exchange(rehearsed_out, true)) ends[ended++] = hal::now();
+                  if (std::exchange(warmed_up_out, true)) ends[ended++] = hal::now();
                 }};
   }
   [[nodiscard]] Duration min_distance() const {

@@ -39,7 +39,7 @@ namespace rtexec {
 namespace {
 
 using namespace test;
-using channels::Tap;
+using channels::PictureObserver;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -56,8 +56,8 @@ class Connection {
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
     ::inet_pton(AF_INET, address, &to.sin_addr);
-    timeval patience{.tv_sec = 20, .tv_usec = 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    timeval timeout{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     connected_ = ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
   }
   Connection(Connection&& other) noexcept : socket_(std::exchange(other.socket_, -1)), connected_(other.connected_) {}
@@ -112,7 +112,7 @@ class Front {
   [[nodiscard]] std::string png() const { return (folder_ / "p.png").string(); }
   [[nodiscard]] std::filesystem::path operator/(const char* name) const { return folder_ / name; }
 
-  Executive executive(const std::shared_ptr<Tap>& tap, Duration duration) const {
+  Executive executive(const std::shared_ptr<PictureObserver>& observer, Duration duration) const {
     Task task = own_task("front", 50ms);
     task.workload = WorkloadKind::dnn;
     task.model = model();
@@ -120,7 +120,7 @@ class Front {
     task.wcet = Wcet{.before = 5ms, .device = 20ms, .after = 5ms};
     executive::Setup setup;
     setup.force = true;
-    setup.tap = tap;
+    setup.observer = observer;
     return executive::create(set_of({task}, duration), std::move(setup)).value();
   }
 
@@ -144,17 +144,17 @@ class Front {
   tasks::Picture picture_;
 };
 
-std::unique_ptr<Viewer> started(const std::shared_ptr<Tap>& tap, view::ViewerOptions options = {}) {
-  auto viewer = Viewer::start(tap, std::move(options));
+std::unique_ptr<Viewer> started(const std::shared_ptr<PictureObserver>& observer, view::ViewerOptions options = {}) {
+  auto viewer = Viewer::start(observer, std::move(options));
   EXPECT_EQ(problem(viewer), "none");
   return std::move(*viewer);
 }
 
 /// Returns a connected tap without a run.
-std::shared_ptr<Tap> connected(const Workload& workload) {
-  auto tap = std::make_shared<Tap>("front");
-  EXPECT_EQ(problem(tap->connect({}, workload)), "none");
-  return tap;
+std::shared_ptr<PictureObserver> connected(const Workload& workload) {
+  auto observer = std::make_shared<PictureObserver>("front");
+  EXPECT_EQ(problem(observer->connect({}, workload)), "none");
+  return observer;
 }
 
 OwnWorkload picture_workload(std::int64_t size = side) {
@@ -164,9 +164,9 @@ OwnWorkload picture_workload(std::int64_t size = side) {
 TEST(Viewer, ShowsWhatADetectorSeesWhileItRuns) {
   const Front front;
   const std::string expected = front.expected();
-  const auto tap = std::make_shared<Tap>("front");
-  Executive executive = front.executive(tap, 1h);
-  const auto viewer = started(tap);
+  const auto observer = std::make_shared<PictureObserver>("front");
+  Executive executive = front.executive(observer, 1h);
+  const auto viewer = started(observer);
   const std::uint16_t port = port_of(*viewer);
   EXPECT_THAT(ask(port, "/picture.jpg"), StartsWith("HTTP/1.1 503 "));
   ASSERT_EQ(problem(executive.start()), "none");
@@ -241,9 +241,9 @@ TEST(Viewer, ClientsThatHangAreLeft) {
   auto workload = picture_workload(1024);
   std::mt19937 random(1);
   for (auto& byte : workload.inputs()[0].as<std::uint8_t>()) byte = static_cast<std::uint8_t>(random());
-  const auto tap = connected(workload);
-  tap->take({});
-  auto viewer = started(tap);
+  const auto observer = connected(workload);
+  observer->take({});
+  auto viewer = started(observer);
   const std::uint16_t port = port_of(*viewer);
   std::vector<Connection> hanging;
   for (int i = 0; i < 40; ++i) {
@@ -262,9 +262,9 @@ TEST(Viewer, ClientsThatHangAreLeft) {
 
 TEST(Viewer, TheFolderNeverHasAHalfWrittenPicture) {
   const Front front;
-  const auto tap = std::make_shared<Tap>("front");
-  Executive executive = front.executive(tap, 2500ms);
-  const auto viewer = started(tap, {.folder = front / "shown/here"});
+  const auto observer = std::make_shared<PictureObserver>("front");
+  Executive executive = front.executive(observer, 2500ms);
+  const auto viewer = started(observer, {.folder = front / "shown/here"});
   const std::filesystem::path file = front / "shown/here/front.jpg";
   EXPECT_EQ(viewer->file(), file);
   EXPECT_FALSE(std::filesystem::exists(file));
@@ -296,15 +296,15 @@ TEST(Viewer, TheFolderNeverHasAHalfWrittenPicture) {
 TEST(Viewer, AFolderThatGoesIsToldOnceAndTriedAgain) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
-  const auto tap = connected(workload);
-  const auto viewer = started(tap, {.folder = folder / "here"});
+  const auto observer = connected(workload);
+  const auto viewer = started(observer, {.folder = folder / "here"});
   const auto file = folder / "here/front.jpg";
-  tap->take({});
+  observer->take({});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file); }));
   EXPECT_FALSE(viewer->news());
   std::filesystem::remove_all(folder / "here");
   std::optional<std::string> news;
-  const auto goes_on = [&] { tap->take({}); };
+  const auto goes_on = [&] { observer->take({}); };
   EXPECT_TRUE(eventually([&] { return goes_on(), (news = viewer->news()).has_value(); }));
   EXPECT_THAT(*news, HasSubstr(file.string() + ": error: cannot write it: No such file or directory"));
   EXPECT_THAT(body_of(ask(port_of(*viewer), "/state.json")), HasSubstr("No such file or directory"));
@@ -316,16 +316,16 @@ TEST(Viewer, AFolderThatGoesIsToldOnceAndTriedAgain) {
 TEST(Viewer, AFullDiskIsToldOnceAndLeavesTheOldPicture) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
-  const auto tap = connected(workload);
-  const auto viewer = started(tap, {.folder = folder.path()});
+  const auto observer = connected(workload);
+  const auto viewer = started(observer, {.folder = folder.path()});
   const auto file = folder / "front.jpg";
-  tap->take({});
+  observer->take({});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file); }));
   const std::string old = read_text(file);
   std::optional<std::string> news;
   {
     const FileSizeLimit full(0);
-    EXPECT_TRUE(eventually([&] { return tap->take({}), (news = viewer->news()).has_value(); }));
+    EXPECT_TRUE(eventually([&] { return observer->take({}), (news = viewer->news()).has_value(); }));
   }
   EXPECT_THAT(*news, HasSubstr("the old one stays as it was: File too large"));
   EXPECT_EQ(read_text(file), old);
@@ -335,15 +335,15 @@ TEST(Viewer, AFullDiskIsToldOnceAndLeavesTheOldPicture) {
 TEST(Viewer, RefusesAPortOrAFolderThatItCannotHave) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
-  const auto tap = connected(workload);
-  const auto first = started(tap);
-  const auto second = Viewer::start(tap, {.port = port_of(*first)});
+  const auto observer = connected(workload);
+  const auto first = started(observer);
+  const auto second = Viewer::start(observer, {.port = port_of(*first)});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::refused);
   EXPECT_THAT(second.error().what, HasSubstr(std::to_string(port_of(*first)) + " of 127.0.0.1"));
   EXPECT_THAT(second.error().what, HasSubstr("in use"));
   write_text(folder / "file", "");
-  const auto third = Viewer::start(tap, {.folder = folder / "file/below"});
+  const auto third = Viewer::start(observer, {.folder = folder / "file/below"});
   ASSERT_FALSE(third);
   EXPECT_THAT(third.error().what, HasSubstr("file/below: error: cannot make this folder: Not a directory"));
 }

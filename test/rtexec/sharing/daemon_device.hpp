@@ -31,7 +31,7 @@ struct Program {
   bool rests = false;        // sends no request until it becomes another program
 };
 
-class SimulatedDevice final : public Outlet {
+class SimulatedDevice final : public ClientSink {
  public:
   SimulatedDevice(const DispatcherOptions& options, Duration chunk, std::uint64_t seed);
 

@@ -35,7 +35,7 @@ DispatcherOptions options_of(const AdmissionOptions& options, std::uint32_t fram
 }
 
 /// Keeps the last message to each client.
-class Quiet final : public Outlet {
+class Quiet final : public ClientSink {
  public:
   void command(std::uint32_t place, const Entry& entry) noexcept override {
     last[place] = entry;
@@ -474,8 +474,8 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
     options.device.tasks.executive.order = order;
     options.device.tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
     ClientAdmission clients(options);
-    Quiet outlet;
-    Dispatcher dispatcher(options_of(options, 32), outlet);
+    Quiet sink;
+    Dispatcher dispatcher(options_of(options, 32), sink);
     const auto at = [](Duration when) { return Instant(1s + when); };
     const auto come = [&](Duration deadline, Duration when) {
       const auto place = clients.connect({"client", {}}, 0);
@@ -524,8 +524,8 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
 TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
   const AdmissionOptions options = admission_options(32, 3); // a job without a declaration takes 5 ms
   ClientAdmission clients(options);
-  Quiet outlet;
-  Dispatcher dispatcher(options_of(options, 32), outlet);
+  Quiet sink;
+  Dispatcher dispatcher(options_of(options, 32), sink);
   const auto tell = [&](std::uint32_t newcomer, Duration when) {
     for (const std::uint32_t changed : clients.take_changes()) {
       const Contract& contract = clients.at(changed)->contract;
@@ -575,8 +575,8 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
   for (const bool before_they_ask : {true, false}) {
     const AdmissionOptions options = admission_options(4, 5);
     ClientAdmission clients(options);
-    Quiet outlet;
-    Dispatcher dispatcher(options_of(options, 4), outlet);
+    Quiet sink;
+    Dispatcher dispatcher(options_of(options, 4), sink);
     const auto at = [](Duration when) { return Instant(1s + when); };
     const auto tell = [&](std::optional<std::uint32_t> newcomer, Duration when) {
       for (const std::uint32_t changed : clients.take_changes()) {
@@ -643,8 +643,8 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
 /// A job that waits for its client to grow has not been in the core, so it delays no other job. It counts as a job of
 /// the declared client, and the next one comes a period later.
 TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 2, .frames = 3}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 2, .frames = 3}, sink);
   const Contract declared{
       .task = {.device_done_by = 50ms}, .real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms};
   const Contract undeclared{.task = {.device_done_by = 10s}, .wcet = 10ms};
@@ -689,8 +689,8 @@ TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
 
 /// Each client waits for its own reason. Without declared clients all instants are quiet.
 TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   const Contract declared{
       .task = {.device_done_by = 50ms}, .real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms};
   const Contract undeclared{.task = {.device_done_by = 10s}, .wcet = 10ms};
@@ -737,34 +737,34 @@ TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
 }
 
 TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   const auto contract = [](std::uint32_t place, bool stays) {
     return Contract{.task = {.rank = place, .slots = 1, .stays = stays}, .wcet = 1ms};
   };
   for (std::uint32_t place = 0; place < 3; ++place) {
     ASSERT_TRUE(dispatcher.attach(place, contract(place, true), Instant{}));
     say(dispatcher, place, EntryKind::request, 1);
-    outlet.last[place].kind = static_cast<std::uint16_t>(EntryKind::loaded);
-    dispatcher.take(place, outlet.last[place], Instant{});
+    sink.last[place].kind = static_cast<std::uint16_t>(EntryKind::loaded);
+    dispatcher.take(place, sink.last[place], Instant{});
     ASSERT_EQ(dispatcher.state().running->task, place);
     say(dispatcher, place, EntryKind::done, 1);
   }
   for (const std::uint32_t place : {2U, 0U, 1U}) say(dispatcher, place, EntryKind::request, 2);
   for (std::uint32_t place = 0; place < 3; ++place)
     ASSERT_TRUE(dispatcher.change(place, contract(place, false), false, Instant{}));
-  EXPECT_EQ(outlet.changes, 0) << "not before their jobs have ended";
+  EXPECT_EQ(sink.changes, 0) << "not before their jobs have ended";
   for (const std::uint32_t place : {2U, 0U, 1U}) {
     EXPECT_EQ(dispatcher.state().running->task, place);
     say(dispatcher, place, EntryKind::done, 2);
   }
-  EXPECT_EQ(outlet.changes, 3);
+  EXPECT_EQ(sink.changes, 3);
 }
 
 TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
   for (const Duration gap : {0ms, 2ms}) {
-    Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    Quiet sink;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
     const Contract contract{.task = {.device_done_by = 50ms},
                             .real_time = true,
                             .period = 50ms,
@@ -788,7 +788,7 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
     say(0, EntryKind::request, 2, 5ms);
     EXPECT_EQ(runs(0), gap > 0ms);
     if (gap == 0ms) continue; // its next release
-    EXPECT_EQ(outlet.verdicts[0], (protocol::JobVerdict{2, protocol::Verdict::granted}));
+    EXPECT_EQ(sink.verdicts[0], (protocol::JobVerdict{2, protocol::Verdict::granted}));
     say(0, EntryKind::done, 2, 7ms);
     EXPECT_TRUE(runs(0));
     dispatcher.tick(*dispatcher.next_tick()); // 9 ms
@@ -809,8 +809,8 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
 /// However its job ends, the device is free at once.
 TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
   for (int what = 0; what < 3; ++what) {
-    Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    Quiet sink;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
     const Contract contract{.real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms, .gap = 5ms};
     ASSERT_TRUE(dispatcher.attach(0, contract, Instant{}));
     say(dispatcher, 0, EntryKind::request, 1);
@@ -823,44 +823,44 @@ TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
       EXPECT_TRUE(dispatcher.change(0, larger, false, Instant{}));
     }
     EXPECT_FALSE(dispatcher.state().running);
-    EXPECT_EQ(outlet.changes, what == 2 ? 1 : 0);
+    EXPECT_EQ(sink.changes, what == 2 ? 1 : 0);
   }
 }
 
 TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOnce) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, sink);
   for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
   say(dispatcher, 0, EntryKind::request, 1);
   EXPECT_EQ(dispatcher.next_tick(), std::nullopt) << "nobody else wants the device";
   dispatcher.tick(Instant{10s});
-  EXPECT_FALSE(outlet.expelled[0]);
-  EXPECT_EQ(outlet.commands, 0);
+  EXPECT_FALSE(sink.expelled[0]);
+  EXPECT_EQ(sink.commands, 0);
   dispatcher.take(1, {.kind = static_cast<std::uint16_t>(EntryKind::request), .job = 1}, Instant{10s});
-  EXPECT_TRUE(is(outlet.last[0], EntryKind::hurry));
-  EXPECT_EQ(outlet.last[0].job, 1u);
+  EXPECT_TRUE(is(sink.last[0], EntryKind::hurry));
+  EXPECT_EQ(sink.last[0].job, 1u);
   dispatcher.tick(Instant{10s + 100ms});
-  EXPECT_FALSE(outlet.expelled[0]) << "it is given time to hurry";
-  EXPECT_EQ(outlet.commands, 1) << "once";
+  EXPECT_FALSE(sink.expelled[0]) << "it is given time to hurry";
+  EXPECT_EQ(sink.commands, 1) << "once";
   ASSERT_TRUE(dispatcher.next_tick());
   dispatcher.tick(*dispatcher.next_tick());
-  EXPECT_TRUE(outlet.expelled[0]);
+  EXPECT_TRUE(sink.expelled[0]);
   EXPECT_EQ(dispatcher.next_tick(), std::nullopt);
 }
 
 /// Each client that has the device while others wait is notified to hurry. A client that waits, or has the device
 /// alone, is not.
 TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   for (std::uint32_t place = 0; place < 3; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
   for (std::uint32_t place = 0; place < 3; ++place) say(dispatcher, place, EntryKind::request, 7);
-  EXPECT_EQ(outlet.commands, 1);
+  EXPECT_EQ(sink.commands, 1);
   say(dispatcher, 0, EntryKind::done, 7);
-  EXPECT_EQ(outlet.commands, 2);
-  EXPECT_TRUE(is(outlet.last[1], EntryKind::hurry));
+  EXPECT_EQ(sink.commands, 2);
+  EXPECT_TRUE(is(sink.last[1], EntryKind::hurry));
   say(dispatcher, 1, EntryKind::done, 7);
-  EXPECT_EQ(outlet.commands, 2) << "the last one has the device alone";
+  EXPECT_EQ(sink.commands, 2) << "the last one has the device alone";
 }
 
 /// Runs client 0 as `program`. Returns why it was expelled.
@@ -927,8 +927,8 @@ TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
 TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
-    Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 1'000'000}, outlet);
+    Quiet sink;
+    Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 1'000'000}, sink);
     Instant now{1s};
     const Contract contract{.task = {.slots = 6}, .real_time = true, .period = 1ms, .wcet = 1ms};
     for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, contract, now));
@@ -945,8 +945,8 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
                   .job = random() % 3 == 0 ? random() >> 3 : little(40),
                   .time_ns = static_cast<std::int64_t>(random())};
       if (random() % 3 == 0) {
-        entry.slot = outlet.last[1].slot;
-        entry.frame = outlet.last[1].frame;
+        entry.slot = sink.last[1].slot;
+        entry.frame = sink.last[1].frame;
       }
       dispatcher.take(random() % 16 == 0 ? 2 + little(9) : 1, entry, now);
       if (dispatcher.next_tick().value_or(Instant::max()) <= now) dispatcher.tick(now);
@@ -956,7 +956,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
     }
     ASSERT_EQ(rtexec::test::allocations(), before);
     EXPECT_GT(dispatcher.statistics(1).violations, 10u);
-    EXPECT_FALSE(outlet.expelled[0]);
+    EXPECT_FALSE(sink.expelled[0]);
     dispatcher.died(1, now);
     ASSERT_FALSE(dispatcher.occupied(1));
     EXPECT_EQ(dispatcher.state().free.size(), 8u);
@@ -965,13 +965,13 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
 }
 
 TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 3}, outlet);
+  Quiet sink;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 3}, sink);
   ASSERT_TRUE(dispatcher.attach(2, {.task = {.slots = 1}}, Instant{}));
   for (int i = 0; i < 3; ++i) dispatcher.take(2, {}, Instant{});
-  EXPECT_FALSE(outlet.expelled[2]);
+  EXPECT_FALSE(sink.expelled[2]);
   dispatcher.violated(2);
-  EXPECT_TRUE(outlet.expelled[2]);
+  EXPECT_TRUE(sink.expelled[2]);
   EXPECT_TRUE(dispatcher.occupied(2));
   dispatcher.died(2, Instant{});
   EXPECT_FALSE(dispatcher.occupied(2));
@@ -990,12 +990,12 @@ void ask_for_the_only_frame(Dispatcher& dispatcher) {
 /// The driver needs time to end a process. If frames outlive their process, no client waits for that.
 TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {
   for (const bool outlive : {false, true}) {
-    Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = outlive}, outlet);
+    Quiet sink;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = outlive}, sink);
     ask_for_the_only_frame(dispatcher);
-    EXPECT_TRUE(is(outlet.last[0], EntryKind::save));
+    EXPECT_TRUE(is(sink.last[0], EntryKind::save));
     dispatcher.ending(0, Instant{});
-    EXPECT_EQ(is(outlet.last[1], EntryKind::load) && dispatcher.state().loading == 1, outlive);
+    EXPECT_EQ(is(sink.last[1], EntryKind::load) && dispatcher.state().loading == 1, outlive);
     EXPECT_TRUE(dispatcher.occupied(0));
     say(dispatcher, 0, EntryKind::saved, 0);
     EXPECT_EQ(dispatcher.statistics(0).violations, 0u) << "what it says counts no more";
@@ -1007,8 +1007,8 @@ TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) 
 
 TEST(DaemonDispatcher, AClientThatEndsWithTheDeviceOrInALoadKeepsItUntilItHasEnded) {
   for (const bool executes : {false, true}) {
-    Quiet outlet;
-    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = true}, outlet);
+    Quiet sink;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = true}, sink);
     ask_for_the_only_frame(dispatcher);
     say(dispatcher, 0, EntryKind::saved, 0);
     if (executes) say(dispatcher, 1, EntryKind::loaded, 0);

@@ -29,9 +29,9 @@ namespace rtexec::daemon::test {
 /// A server on a thread of this process.
 class RunningServer {
  public:
-  /// Starts the server. `patience` is the timeout for commands and beyond WCETs; by default the daemon's.
+  /// Starts the server. `timeout` is the timeout for commands and beyond WCETs; by default the daemon's.
   RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8,
-                std::optional<Duration> patience = {}) {
+                std::optional<Duration> timeout = {}) {
     ServerOptions options;
     options.admission = admission_options(frames, places);
     options.board.name = "host";
@@ -39,7 +39,7 @@ class RunningServer {
     options.settings.daemon.directory = std::move(directory);
     options.dispatcher = {.places = places, .frames = frames};
     options.priority = this_machine().no_fifo.empty() ? 80 : 0;
-    if (patience) options.dispatcher.patience = options.dispatcher.stuck_after = *patience;
+    if (timeout) options.dispatcher.command_timeout = options.dispatcher.stuck_after = *timeout;
     auto opened = Server::open(std::move(options));
     if (!opened) throw std::runtime_error(opened.error().what);
     server_ = std::move(*opened);

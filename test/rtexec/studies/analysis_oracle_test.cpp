@@ -164,7 +164,7 @@ class Truth {
     }
   }
 
-  void see(const simulator::Stretch& stretch) {
+  void see(const simulator::TimeInterval& stretch) {
     TrueJob& job = jobs.at(stretch.job);
     const bool first = !job.device_end || stretch.begin < *job.device_end;
     auto& begin = first ? job.start : job.after_begin;

@@ -118,13 +118,13 @@ TEST(BringupLatency, TellsWhatARunWouldLackToo) {
   const Answer answer = judge(measured, subject_in(folder));
   EXPECT_THAT(answer.state, HasSubstr("unlike in a run that has all it asks for: deep idle states"));
   EXPECT_THAT(answer.advice, AllOf(HasSubstr("lacks here: deep idle states"), HasSubstr("keep_awake = true"),
-                                   HasSubstr("hold_up = \"130us\"")));
+                                   HasSubstr("platform_stall = \"130us\"")));
 }
 
 TEST(BringupLatency, FailsByACoreWhoseOrdinaryLatenciesAreLongBesideOneThatIsRarelyStopped) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
-  subject.board.hold_up = 4ms;
+  subject.board.platform_stall = 4ms;
   const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 3ms)}, {.core = 2, .here = many(1ms, 2ms)}},
                                   .scheduling = "FIFO 90",
                                   .no_peer = "x"};
@@ -141,12 +141,13 @@ TEST(BringupLatency, TellsWhatAHypervisorTook) {
                                   .no_peer = "x"};
   const Answer failed = judge(measured, subject);
   EXPECT_EQ(failed.outcome, Outcome::failed);
-  EXPECT_THAT(failed.advice, AllOf(HasSubstr("hypervisor took 10.0 ms of core 1"), HasSubstr("hold_up = \"3.48ms\"")));
+  EXPECT_THAT(failed.advice,
+              AllOf(HasSubstr("hypervisor took 10.0 ms of core 1"), HasSubstr("platform_stall = \"3.48ms\"")));
   MeasuredLateness own = measured;
   own.cores.front().stolen = 0ms;
   EXPECT_THAT(judge(own, subject).advice,
               AllOf(HasSubstr("release_latency = \"3.6ms\""), Not(HasSubstr("hypervisor"))));
-  subject.board.hold_up = 4ms;
+  subject.board.platform_stall = 4ms;
   const Answer passed = judge(measured, subject);
   EXPECT_EQ(passed.outcome, Outcome::passed) << "the board's file allows for it";
   EXPECT_THAT(passed.state, AllOf(HasSubstr("4.00 ms for stops"), HasSubstr("hypervisor took 10.0 ms")));
@@ -816,7 +817,8 @@ TEST_F(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
   const Answer told = judge(run, subject);
   EXPECT_THAT(told.state, AllOf(HasSubstr("2 parts took longer"), HasSubstr("(1 of them when a hypervisor"),
                                 HasSubstr("took 20.0 ms of core 1")));
-  EXPECT_THAT(told.advice, AllOf(HasSubstr("hold_up"), HasSubstr("latency/release"), HasSubstr("lock the clocks")));
+  EXPECT_THAT(told.advice,
+              AllOf(HasSubstr("platform_stall"), HasSubstr("latency/release"), HasSubstr("lock the clocks")));
 }
 
 TEST_F(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
@@ -844,7 +846,7 @@ TEST_F(BringupTaskSet, FailsWhereAPromisedResponseIsExceeded) {
   const Answer answer = judge(run, subject);
   EXPECT_EQ(answer.outcome, Outcome::failed);
   EXPECT_THAT(answer.state, HasSubstr("control took 12.0 ms where 9.00 ms were promised"));
-  EXPECT_THAT(answer.advice, AllOf(HasSubstr("rtexec profile"), HasSubstr("release_latency or hold_up")));
+  EXPECT_THAT(answer.advice, AllOf(HasSubstr("rtexec profile"), HasSubstr("release_latency or platform_stall")));
   expect_sound(answer);
   run.report.tasks.front().bound = 12ms;
   EXPECT_EQ(judge(run, subject).outcome, Outcome::passed) << "it is kept to the last";

@@ -78,9 +78,9 @@ TEST(ReservedCore, NeighboursMakeABudgetComeAtItsLatest) {
   set.add(Duration(10), Duration(1000));
   set.reserve({.runtime = Duration(10), .window = Duration(100)});
   Options options = until(Duration(900));
-  options.neighbours = {{.core = 0, .reservation = {.runtime = Duration(90), .window = Duration(100)}}};
+  options.interference = {{.core = 0, .reservation = {.runtime = Duration(90), .window = Duration(100)}}};
   EXPECT_THAT(times_of(set, options), ElementsAre(Duration(100)));
-  options.neighbours[0].core = 1;
+  options.interference[0].core = 1;
   EXPECT_THAT(times_of(set, options), ElementsAre(Duration(10)));
 }
 

@@ -32,7 +32,7 @@ const auto always = [] { return true; };
 
 /// A platform model. The host takes a ns per byte, faults half of that, tiles 20 us and (tiles - 4)^2 us. Each third
 /// measurement of a case is disturbed.
-class PlainPlant : public InitialisationPlant {
+class PlainPlatform : public InitialisationPlatform {
  public:
   std::vector<std::string> workloads() const override { return {"first", "second"}; }
   std::vector<PageStart> starts() const override { return {PageStart::untouched, PageStart::on_host}; }
@@ -64,11 +64,11 @@ InitialisationStudy small_study() {
 }
 
 TEST(Initialisation, TakesMediansAndTheFastestTiles) {
-  PlainPlant plant;
+  PlainPlatform platform;
   std::size_t asked = 0;
-  const auto found = run_initialisation(plant, small_study(), [&] { return ++asked > 0; });
+  const auto found = run_initialisation(platform, small_study(), [&] { return ++asked > 0; });
   ASSERT_EQ(test::problem(found), "none");
-  EXPECT_EQ(asked, count_measurements(plant, small_study()));
+  EXPECT_EQ(asked, count_measurements(platform, small_study()));
   const auto& result = found->results.at(0);
   ASSERT_EQ(result.sizes.size(), 2U);
   const InitialisationSize& size = result.sizes[1];
@@ -84,25 +84,25 @@ TEST(Initialisation, TakesMediansAndTheFastestTiles) {
   EXPECT_EQ(size.kernel_unified, Duration(100));
   EXPECT_EQ(size.kernel_enhanced, Duration(400)) << "behind the best tiles";
   EXPECT_EQ(result.crossover, Bytes{32'700}) << "one tile takes 29 us";
-  EXPECT_EQ(plant.shown.size, Bytes{131'000});
-  EXPECT_EQ(plant.shown.tiles, 8U);
+  EXPECT_EQ(platform.shown.size, Bytes{131'000});
+  EXPECT_EQ(platform.shown.tiles, 8U);
 }
 
 TEST(Initialisation, TakesTheTilesThatAreGiven) {
-  PlainPlant plant;
+  PlainPlatform platform;
   auto study = small_study();
   study.tiles = 2;
-  const auto found = run_initialisation(plant, study, always).value();
+  const auto found = run_initialisation(platform, study, always).value();
   EXPECT_EQ(found.results[0].sizes[0].rows[0].tiles.size(), 1U);
   EXPECT_EQ(found.results[0].sizes[0].rows[0].enhanced(), Duration(24'000));
 }
 
 TEST(Initialisation, WithoutAGpuThereIsNoCrossover) {
-  PlainPlant plant;
-  plant.gpu = false;
+  PlainPlatform platform;
+  platform.gpu = false;
   std::size_t asked = 0;
-  const auto found = run_initialisation(plant, small_study(), [&] { return ++asked > 0; }).value();
-  EXPECT_EQ(asked, count_measurements(plant, small_study()));
+  const auto found = run_initialisation(platform, small_study(), [&] { return ++asked > 0; }).value();
+  EXPECT_EQ(asked, count_measurements(platform, small_study()));
   EXPECT_TRUE(found.results[0].small.empty());
   EXPECT_FALSE(found.timeline);
   std::vector<std::string> names;
@@ -112,16 +112,16 @@ TEST(Initialisation, WithoutAGpuThereIsNoCrossover) {
 }
 
 TEST(Initialisation, EndsAtAnErrorAndWhenItIsCancelled) {
-  PlainPlant plant;
+  PlainPlatform platform;
   auto study = small_study();
   study.workloads.emplace_back("second");
-  plant.broken = "second";
-  EXPECT_TRUE(test::fails(run_initialisation(plant, study, always), Errc::device_fault, "broken"));
+  platform.broken = "second";
+  EXPECT_TRUE(test::fails(run_initialisation(platform, study, always), Errc::device_fault, "broken"));
   std::size_t asked = 0;
-  EXPECT_TRUE(
-      test::fails(run_initialisation(plant, small_study(), [&] { return ++asked < 5; }), Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(test::fails(run_initialisation(platform, small_study(), [&] { return ++asked < 5; }), Errc::cancelled,
+                          "cancelled"));
   study.workloads = {"frist"};
-  EXPECT_TRUE(test::fails(run_initialisation(plant, study, always), Errc::bad_input, "workload frist"));
+  EXPECT_TRUE(test::fails(run_initialisation(platform, study, always), Errc::bad_input, "workload frist"));
 }
 
 TEST(Initialisation, OverlapIsTheShareOfTimeInWhichBothHappen) {
@@ -150,11 +150,11 @@ TEST(InitialisationModel, MeetsThePrintedReductions) {
         {"random-access", {0, 76.9}}}},
       {"xavier", {{"matrix-add", {93.4, 0}}, {"matrix-multiply", {97.3, 0}}, {"needleman-wunsch", {87.4, 0}}}}};
   for (const auto& [board, workloads] : boards) {
-    const auto plant = modelled_initialisation(board);
+    const auto platform = modelled_initialisation(board);
     for (const auto& [workload, printed] : workloads) {
       const auto found =
           run_initialisation(
-              *plant, {.workloads = {workload}, .sizes = {Bytes{64 << 10}, Bytes{64 << 20}}, .tiles = {}}, always)
+              *platform, {.workloads = {workload}, .sizes = {Bytes{64 << 10}, Bytes{64 << 20}}, .tiles = {}}, always)
               .value();
       const InitialisationSize& largest = found.results[0].sizes[1];
       const auto reduction = [](Duration from, Duration to) {
@@ -243,11 +243,11 @@ TEST(InitialisationReport, CsvHasWhatJsonHas) {
 
 TEST(InitialisationMachine, RunsOnTheHostDevice) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
-  const auto plant = initialisation_plant(*device).value();
-  EXPECT_FALSE(plant->has_gpu());
+  const auto platform = initialisation_platform(*device).value();
+  EXPECT_FALSE(platform->has_gpu());
   const InitialisationStudy study{
-      .workloads = plant->workloads(), .sizes = {kibibytes(16), kibibytes(64)}, .tiles = 2, .repetitions = 1};
-  const auto found = run_initialisation(*plant, study, always);
+      .workloads = platform->workloads(), .sizes = {kibibytes(16), kibibytes(64)}, .tiles = 2, .repetitions = 1};
+  const auto found = run_initialisation(*platform, study, always);
   ASSERT_EQ(test::problem(found), "none");
   EXPECT_EQ(found->results.size(), 4U);
   for (const auto& result : found->results) {
@@ -267,12 +267,12 @@ class OnGpu : public testing::Test {
   OnGpu() {
     driver_.accept_unknown_kernels(true);
     device_ = std::move(*hal::CudaDevice::open({.capacity = Bytes{1 << 20}, .chunk = Bytes{1 << 16}}));
-    plant_ = initialisation_plant(*device_, images).value();
+    platform_ = initialisation_platform(*device_, images).value();
   }
   std::vector<std::string> done(const InitialisationCase& wanted) {
-    EXPECT_EQ(test::problem(plant_->measure(wanted)), "none"); // the first call prepares
+    EXPECT_EQ(test::problem(platform_->measure(wanted)), "none"); // the first call prepares
     driver_.watch_work();
-    EXPECT_EQ(test::problem(plant_->measure(wanted)), "none");
+    EXPECT_EQ(test::problem(platform_->measure(wanted)), "none");
     std::vector<std::string> names;
     for (const auto& each : driver_.work())
       if (each.what != "record" && each.what != "wait") names.push_back(each.what);
@@ -280,7 +280,7 @@ class OnGpu : public testing::Test {
   }
   hal::test::FakeCudaDriver driver_;
   std::unique_ptr<hal::CudaDevice> device_;
-  std::unique_ptr<InitialisationPlant> plant_;
+  std::unique_ptr<InitialisationPlatform> platform_;
 };
 
 TEST_F(OnGpu, MeasuresEachWayFromPagesOnTheHost) {
@@ -298,7 +298,7 @@ TEST_F(OnGpu, MeasuresEachWayFromPagesOnTheHost) {
 }
 
 TEST_F(OnGpu, MeasuresPagesThatNobodyTouched) {
-  EXPECT_THAT(plant_->starts(), ElementsAre(PageStart::untouched, PageStart::on_host));
+  EXPECT_THAT(platform_->starts(), ElementsAre(PageStart::untouched, PageStart::on_host));
   InitialisationCase wanted{.workload = "matrix-add", .size = kibibytes(256), .start = PageStart::untouched};
   EXPECT_THAT(done(wanted), ElementsAre());
   wanted.way = Way::faults;
@@ -312,14 +312,14 @@ TEST_F(OnGpu, MeasuresPagesThatNobodyTouched) {
 TEST_F(OnGpu, ShowsBothStreams) {
   const InitialisationCase wanted{
       .workload = "needleman-wunsch", .size = kibibytes(1024), .way = Way::tiles, .tiles = 4};
-  const auto tiles = plant_->timeline(wanted);
+  const auto tiles = platform_->timeline(wanted);
   ASSERT_EQ(test::problem(tiles), "none");
   EXPECT_EQ(tiles->size(), 4U) << "of the table of scores";
 }
 
 TEST_F(OnGpu, AsksForNoMoreManagedMemoryThanIsFree) {
   const int asked = driver_.calls<&hal::cuda::Driver::allocate_managed>();
-  EXPECT_TRUE(test::fails(plant_->measure({.workload = "random-access", .size = Bytes{std::uint64_t{1} << 30}}),
+  EXPECT_TRUE(test::fails(platform_->measure({.workload = "random-access", .size = Bytes{std::uint64_t{1} << 30}}),
                           Errc::out_of_memory, "are free on Fake GPU"));
   EXPECT_EQ(driver_.calls<&hal::cuda::Driver::allocate_managed>(), asked);
 }
@@ -328,7 +328,7 @@ TEST_F(OnGpu, AnErrorEndsIt) {
   InitialisationCase wanted{.workload = "random-access", .size = kibibytes(128), .way = Way::tiles, .kernel = true};
   (void)done(wanted);
   driver_.fail<&hal::cuda::Driver::graph_launch>(hal::cuda::Code::launch_failed);
-  EXPECT_TRUE(test::fails(plant_->measure(wanted), Errc::device_fault, "kernels of random-access failed"));
+  EXPECT_TRUE(test::fails(platform_->measure(wanted), Errc::device_fault, "kernels of random-access failed"));
 }
 
 } // namespace

@@ -70,7 +70,7 @@ class Machine : public IsolatedWorkload {
   }
   Result<> call(const std::function<Result<>()>& work) override { return work(); }
 
-  std::unique_ptr<IsolationPlant> plant(MachineMode mode) { return machine_plant(machine, mode, locks); }
+  std::unique_ptr<IsolationPlatform> platform(MachineMode mode) { return machine_platform(machine, mode, locks); }
 
   struct Regulated final : regulation::Regulation {
     explicit Regulated(Machine& owner) : machine(owner) { machine.memory.log.push_back("regulate"); }
@@ -118,10 +118,10 @@ class Machine : public IsolatedWorkload {
 const IsolationCase beside_two{.workload = "network", .corunners = 2, .limit = {}};
 const IsolationCase limited_beside_two{.workload = "network", .corunners = 2, .limit = MB(100)};
 
-TEST(MachinePlant, MeasuresJobsBesideCorunners) {
+TEST(MachinePlatform, MeasuresJobsBesideCorunners) {
   Machine machine({1, 2});
-  const auto plant = machine.plant(MachineMode::rtexec);
-  const auto measured = plant->measure(beside_two);
+  const auto platform = machine.platform(MachineMode::rtexec);
+  const auto measured = platform->measure(beside_two);
   ASSERT_TRUE(measured) << measured.error().what;
   EXPECT_DOUBLE_EQ(measured->performance, 50);
   EXPECT_EQ(measured->mean, 20ms);
@@ -129,12 +129,12 @@ TEST(MachinePlant, MeasuresJobsBesideCorunners) {
   EXPECT_EQ(measured->corunners, MB(8000));
   EXPECT_THAT(machine.memory.log, ElementsAre("start 1", "start 2", "end 1", "end 2"))
       << "without a limit nothing regulates";
-  EXPECT_DOUBLE_EQ(plant->measure({.workload = "network", .corunners = 0, .limit = {}})->performance, 100);
+  EXPECT_DOUBLE_EQ(platform->measure({.workload = "network", .corunners = 0, .limit = {}})->performance, 100);
 }
 
-TEST(MachinePlant, LimitsCorunnersWhileTheDeviceWorks) {
+TEST(MachinePlatform, LimitsCorunnersWhileTheDeviceWorks) {
   Machine machine({1, 2});
-  const auto measured = machine.plant(MachineMode::rtexec)->measure(limited_beside_two);
+  const auto measured = machine.platform(MachineMode::rtexec)->measure(limited_beside_two);
   ASSERT_TRUE(measured) << measured.error().what;
   EXPECT_DOUBLE_EQ(measured->performance, 100);
   ASSERT_EQ(machine.domains.size(), 2u) << "and not the feeder";
@@ -152,10 +152,10 @@ TEST(MachinePlant, LimitsCorunnersWhileTheDeviceWorks) {
                                               "end 2", "leave 2", "free"));
 }
 
-TEST(MachinePlant, LimitsEveryCoreInTheThesisMode) {
+TEST(MachinePlatform, LimitsEveryCoreInTheThesisMode) {
   Machine machine({1});
   const auto measured =
-      machine.plant(MachineMode::thesis)->measure({.workload = "network", .corunners = 1, .limit = MB(100)});
+      machine.platform(MachineMode::thesis)->measure({.workload = "network", .corunners = 1, .limit = MB(100)});
   ASSERT_TRUE(measured) << measured.error().what;
   ASSERT_EQ(machine.domains.size(), 2u);
   EXPECT_THAT(machine.domains[1].cores, ElementsAre(0u));
@@ -167,70 +167,70 @@ TEST(MachinePlant, LimitsEveryCoreInTheThesisMode) {
               ElementsAre("regulate", "join 0", "join 1", "start 1", "end 1", "leave 1", "leave 0", "free"));
 }
 
-TEST(MachinePlant, SweepsWithoutWorkloadAndLimit) {
+TEST(MachinePlatform, SweepsWithoutWorkloadAndLimit) {
   Machine machine({1, 2, 3});
-  const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_EQ(plant->max_corunners(), 3u);
-  EXPECT_EQ(plant->sweep(1).value(), MB(4000));
-  EXPECT_EQ(plant->sweep(3).value(), MB(9000));
+  const auto platform = machine.platform(MachineMode::rtexec);
+  EXPECT_EQ(platform->max_corunners(), 3u);
+  EXPECT_EQ(platform->sweep(1).value(), MB(4000));
+  EXPECT_EQ(platform->sweep(3).value(), MB(9000));
   EXPECT_THAT(machine.prepared, IsEmpty());
 }
 
-TEST(MachinePlant, RunsTheKernelAloneForItsWorstCase) {
+TEST(MachinePlatform, RunsTheKernelAloneForItsWorstCase) {
   Machine machine({1});
-  const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_EQ(plant->executions(7, {}).value(), std::vector<Duration>(7, 10ms));
-  EXPECT_EQ(plant->executions(5, MB(100)).value().size(), 5u);
+  const auto platform = machine.platform(MachineMode::rtexec);
+  EXPECT_EQ(platform->executions(7, {}).value(), std::vector<Duration>(7, 10ms));
+  EXPECT_EQ(platform->executions(5, MB(100)).value().size(), 5u);
   EXPECT_THAT(machine.prepared, ElementsAre("winograd-256p", "winograd-256p"));
   EXPECT_THAT(machine.memory.log, ElementsAre("regulate", "free"));
 }
 
-TEST(MachinePlant, NamesAStandInInEveryOutput) {
+TEST(MachinePlatform, NamesAStandInInEveryOutput) {
   Machine machine({1});
-  EXPECT_EQ(machine.plant(MachineMode::rtexec)->name(), "rtexec");
+  EXPECT_EQ(machine.platform(MachineMode::rtexec)->name(), "rtexec");
   machine.machine.stand_in = true;
   machine.machine.event = "page-faults";
   machine.machine.device_on_cores = true;
-  EXPECT_EQ(machine.plant(MachineMode::rtexec)->name(), "rtexec-stand-in");
-  EXPECT_EQ(machine.plant(MachineMode::rtexec)->description(),
+  EXPECT_EQ(machine.platform(MachineMode::rtexec)->name(), "rtexec-stand-in");
+  EXPECT_EQ(machine.platform(MachineMode::rtexec)->description(),
             "core 1 is limited while the device works; core 0, which is the device, is not; limited by page-faults, a "
             "stand-in: no memory traffic is counted");
 }
 
-TEST(MachinePlant, TellsWhatFailed) {
+TEST(MachinePlatform, TellsWhatFailed) {
   Machine machine({1, 2});
-  const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_TRUE(fails(plant->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}),
+  const auto platform = machine.platform(MachineMode::rtexec);
+  EXPECT_TRUE(fails(platform->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}),
                     Errc::bad_input, "less than one line of 64B (r3)"));
   machine.loses = true;
-  EXPECT_TRUE(fails(plant->measure(limited_beside_two), Errc::io_error, "core 1: its counter (core: r3) ended"));
-  EXPECT_TRUE(fails(plant->executions(3, MB(100)), Errc::io_error, "ended"));
+  EXPECT_TRUE(fails(platform->measure(limited_beside_two), Errc::io_error, "core 1: its counter (core: r3) ended"));
+  EXPECT_TRUE(fails(platform->executions(3, MB(100)), Errc::io_error, "ended"));
   machine.memory.broken = 2;
-  EXPECT_TRUE(fails(plant->measure(beside_two), Errc::refused, "core 2: no generator"));
+  EXPECT_TRUE(fails(platform->measure(beside_two), Errc::refused, "core 2: no generator"));
   machine.works = false;
-  EXPECT_TRUE(
-      fails(plant->measure({.workload = "network", .corunners = 0, .limit = {}}), Errc::device_fault, "a job failed"));
+  EXPECT_TRUE(fails(platform->measure({.workload = "network", .corunners = 0, .limit = {}}), Errc::device_fault,
+                    "a job failed"));
   EXPECT_EQ(machine.memory.running(), 0u);
 }
 
-TEST(MachinePlant, EndsWhenTheUserWantsNoMore) {
+TEST(MachinePlatform, EndsWhenTheUserWantsNoMore) {
   Machine machine({1, 2});
   machine.max_jobs = 5;
-  const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_TRUE(fails(plant->executions(1'000'000, {}), Errc::cancelled, "cancelled"));
-  EXPECT_TRUE(fails(plant->measure(limited_beside_two), Errc::cancelled, "cancelled"));
+  const auto platform = machine.platform(MachineMode::rtexec);
+  EXPECT_TRUE(fails(platform->executions(1'000'000, {}), Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(fails(platform->measure(limited_beside_two), Errc::cancelled, "cancelled"));
   EXPECT_LT(machine.jobs, 10u);
 }
 
-TEST(MachinePlant, EndsWithinASweep) {
+TEST(MachinePlatform, EndsWithinASweep) {
   Machine machine({1, 2});
   machine.machine.length = 60s;
   const Instant begin = machine.memory.now();
   machine.machine.going_on = [&] { return machine.memory.now() - begin < 10s; };
-  EXPECT_TRUE(fails(machine.plant(MachineMode::rtexec)->sweep(2), Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(fails(machine.platform(MachineMode::rtexec)->sweep(2), Errc::cancelled, "cancelled"));
   EXPECT_LE(machine.memory.now() - begin, 10s + 100ms);
   EXPECT_EQ(machine.memory.running(), 0u);
-  EXPECT_TRUE(fails(machine.plant(MachineMode::rtexec)->measure(beside_two), Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(fails(machine.platform(MachineMode::rtexec)->measure(beside_two), Errc::cancelled, "cancelled"));
   EXPECT_EQ(machine.jobs, 0u);
 }
 

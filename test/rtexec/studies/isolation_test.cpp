@@ -24,7 +24,7 @@ const auto always = [] { return true; };
 // ---- the experiment ----
 
 /// A platform model with performance 10 minus the co-runners, and twice that under 100 MB/s.
-class PlainPlant : public IsolationPlant {
+class PlainPlatform : public IsolationPlatform {
  public:
   std::string name() const override { return "plain"; }
   std::string description() const override { return "by hand"; }
@@ -49,8 +49,8 @@ const IsolationStudy plain_study{
     .workloads = {"network"}, .limits = {MB(10), MB(100)}, .corunners = 2, .runs = 5, .runs_limit = MB(100)};
 
 TEST(Isolation, ComparesWithNoLimitBesideAsManyCorunners) {
-  PlainPlant plant;
-  const auto isolation = run_isolation(plant, plain_study, always);
+  PlainPlatform platform;
+  const auto isolation = run_isolation(platform, plain_study, always);
   ASSERT_TRUE(isolation) << isolation.error().what;
   EXPECT_THAT(isolation->sweeps, ElementsAre(MB(1000), MB(2000)));
   ASSERT_EQ(isolation->results.size(), 1u);
@@ -64,8 +64,8 @@ TEST(Isolation, ComparesWithNoLimitBesideAsManyCorunners) {
 }
 
 TEST(Isolation, SumsUpOverCorunners) {
-  PlainPlant plant;
-  const auto isolation = run_isolation(plant, plain_study, always);
+  PlainPlatform platform;
+  const auto isolation = run_isolation(platform, plain_study, always);
   ASSERT_TRUE(isolation) << isolation.error().what;
   const IsolationResult& result = isolation->results[0];
   EXPECT_DOUBLE_EQ(result.rows[2].mean, 9);
@@ -80,37 +80,37 @@ TEST(Isolation, SumsUpOverCorunners) {
 }
 
 TEST(Isolation, TellsOfEachMeasurement) {
-  PlainPlant plant;
+  PlainPlatform platform;
   std::size_t told = 0;
-  ASSERT_TRUE(run_isolation(plant, plain_study, [&] { return ++told > 0; }));
+  ASSERT_TRUE(run_isolation(platform, plain_study, [&] { return ++told > 0; }));
   EXPECT_EQ(told, count_measurements(plain_study));
   for (std::size_t stop = 1; stop <= told; ++stop) {
     std::size_t left = stop;
-    const auto cancelled = run_isolation(plant, plain_study, [&] { return --left > 0; });
+    const auto cancelled = run_isolation(platform, plain_study, [&] { return --left > 0; });
     ASSERT_FALSE(cancelled);
     EXPECT_EQ(cancelled.error().code, Errc::cancelled);
   }
 }
 
 TEST(Isolation, WithoutRunsHasNone) {
-  PlainPlant plant;
+  PlainPlatform platform;
   IsolationStudy study = plain_study;
   study.runs = 0;
-  const auto isolation = run_isolation(plant, study, always);
+  const auto isolation = run_isolation(platform, study, always);
   ASSERT_TRUE(isolation);
   EXPECT_FALSE(isolation->runs);
 }
 
 TEST(Isolation, RefusesWhatThePlantDoesNotHave) {
-  PlainPlant plant;
+  PlainPlatform platform;
   IsolationStudy study = plain_study;
   study.corunners = 3;
-  EXPECT_THAT(problem(run_isolation(plant, study, always)), HasSubstr("3 co-runners: there are only cores for 2"));
+  EXPECT_THAT(problem(run_isolation(platform, study, always)), HasSubstr("3 co-runners: there are only cores for 2"));
   study = plain_study;
   study.workloads = {"netwrok"};
-  EXPECT_THAT(problem(run_isolation(plant, study, always)), HasSubstr("did you mean 'network'?"));
-  plant.broken_at = 1;
-  EXPECT_THAT(problem(run_isolation(plant, plain_study, always)), HasSubstr("the counter is lost"));
+  EXPECT_THAT(problem(run_isolation(platform, study, always)), HasSubstr("did you mean 'network'?"));
+  platform.broken_at = 1;
+  EXPECT_THAT(problem(run_isolation(platform, plain_study, always)), HasSubstr("the counter is lost"));
 }
 
 TEST(Isolation, SpreadOfLengths) {
@@ -131,14 +131,14 @@ const Isolation& modelled(std::string_view mode) {
   static const auto all = [] {
     std::map<std::string, Isolation, std::less<>> isolations;
     for (const ModelledMode& each : tx2_model().modes) {
-      const auto plant = modelled_plant(tx2_model(), each, 1);
+      const auto platform = modelled_platform(tx2_model(), each, 1);
       IsolationStudy study{.workloads = {},
                            .limits = {MB(10), MB(100), MB(512), MB(1000), MB(10'000)},
                            .corunners = 5,
                            .runs = 100'000,
                            .runs_limit = MB(100)};
-      for (const IsolationWorkload& workload : plant->workloads()) study.workloads.push_back(workload.name);
-      isolations.emplace(each.name, run_isolation(*plant, study, always).value());
+      for (const IsolationWorkload& workload : platform->workloads()) study.workloads.push_back(workload.name);
+      isolations.emplace(each.name, run_isolation(*platform, study, always).value());
     }
     return isolations;
   }();
@@ -260,9 +260,9 @@ TEST(IsolationModel, CorunnersGetTheirBudgets) {
 TEST(IsolationModel, NoiseLengthensTheWorstExecutionUnlessItIsHeld) {
   for (const ModelledMode& mode : tx2_model().modes)
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
-      const auto plant = modelled_plant(tx2_model(), mode, seed);
-      const Spread without = spread_of(plant->executions(100'000, {}).value()),
-                   with = spread_of(plant->executions(100'000, MB(100)).value());
+      const auto platform = modelled_platform(tx2_model(), mode, seed);
+      const Spread without = spread_of(platform->executions(100'000, {}).value()),
+                   with = spread_of(platform->executions(100'000, MB(100)).value());
       EXPECT_NEAR(static_cast<double>(without.worst.count()) * 1e-3, 1775, 35) << "7.3";
       EXPECT_NEAR(static_cast<double>(with.worst.count()) * 1e-3, 1410, 15);
       EXPECT_NEAR(1 - static_cast<double>(with.worst.count()) / static_cast<double>(without.worst.count()), 0.2, 0.02);

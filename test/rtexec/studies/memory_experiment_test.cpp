@@ -6,7 +6,7 @@
 #include "rtexec/studies/experiments/joint_release.hpp"
 #include "rtexec/cli/reports/memory_experiment_report.hpp"
 #include "rtexec/studies/experiments/memory_machine.hpp"
-#include "rtexec/studies/experiments/memory_model_plant.hpp"
+#include "rtexec/studies/experiments/memory_model_platform.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/support/expected_result.hpp"
 
@@ -37,7 +37,7 @@ std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(
 
 /// A platform model with times from given costs, except those in `instead`. A job's device part ends when it has its
 /// turn.
-class PlainPlant final : public MemoryPlant {
+class PlainPlatform final : public MemoryPlatform {
  public:
   std::string name() const override { return "plain"; }
   policies::MemoryCosts costs() const override { return {.unified = true}; }
@@ -112,15 +112,15 @@ TEST(MemoryExperiment, EightSizesByOneFactor) {
 }
 
 TEST(MemoryExperiment, PredictsWhatFollowsTheModel) {
-  PlainPlant plant;
-  const auto found = run_memory_experiment(plant, study_of({vector_add, matrix_add, gaussian, hotspot}), always);
+  PlainPlatform platform;
+  const auto found = run_memory_experiment(platform, study_of({vector_add, matrix_add, gaussian, hotspot}), always);
   ASSERT_TRUE(found) << found.error().what;
   for (const MemoryResult& result : found->results) {
     ASSERT_EQ(result.points.size(), 8u);
     EXPECT_LT(error_of(result, {}, &PolicyTime::by_platform).worst, 1) << result.kind;
     for (const MemoryPoint& point : result.points)
       for (const PolicyTime& each : point.policies) {
-        EXPECT_EQ(each.time, plant.time({result.kind, point.size, each.policy}));
+        EXPECT_EQ(each.time, platform.time({result.kind, point.size, each.policy}));
         EXPECT_EQ(each.times.size(), 5u);
         EXPECT_NEAR(each.utilisation,
                     100.0 * static_cast<double>(point.execution.count()) / static_cast<double>(each.time.count()),
@@ -132,18 +132,18 @@ TEST(MemoryExperiment, PredictsWhatFollowsTheModel) {
 
 /// The measurements of a size do not influence its own prediction, but do influence those of other sizes.
 TEST(MemoryExperiment, SizesAreHeldOutOfTheFitsThatPredictThem) {
-  PlainPlant plain;
+  PlainPlatform plain;
   plain.noise = 0.05;
   const auto before = run_memory_experiment(plain, two, always);
   ASSERT_TRUE(before);
   for (const WorkloadKind kind : {vector_add, gaussian})
     for (const std::size_t changed : {0U, 3U, 4U, 7U})
       for (const MemoryPolicy policy : {D, M, H}) {
-        PlainPlant plant;
-        plant.noise = plain.noise;
+        PlainPlatform platform;
+        platform.noise = plain.noise;
         const unsigned size = two.workloads.front().sizes[changed];
-        plant.instead[{kind, size, policy}] = 3 * plain.time({kind, size, policy});
-        const auto after = run_memory_experiment(plant, two, always);
+        platform.instead[{kind, size, policy}] = 3 * plain.time({kind, size, policy});
+        const auto after = run_memory_experiment(platform, two, always);
         ASSERT_TRUE(after);
         bool moved = false;
         for (std::size_t i = 0; i < 2; ++i)
@@ -178,11 +178,11 @@ TEST(MemoryExperiment, ErrorsAreOfWhatWasMeasured) {
 }
 
 TEST(MemoryExperiment, PairsAddUp) {
-  PlainPlant plant;
-  const auto found = run_memory_experiment(plant, two, always);
+  PlainPlatform platform;
+  const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->pairs.size(), 3u); // of gaussian only
-  const auto time = [&](MemoryPolicy policy) { return plant.time({gaussian, 7680, policy}); };
+  const auto time = [&](MemoryPolicy policy) { return platform.time({gaussian, 7680, policy}); };
   EXPECT_EQ(found->pairs[0].length, 2 * time(D));
   EXPECT_EQ(found->pairs[1].length, 2 * time(M));
   EXPECT_EQ(found->pairs[2].length, time(D) + time(M)); // also if they start at once: nothing overlaps here
@@ -195,8 +195,8 @@ TEST(MemoryExperiment, PairsAddUp) {
 }
 
 TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
-  PlainPlant plant;
-  const auto found = run_memory_experiment(plant, study_of({bfs, matrix_add, gaussian, vector_add}), always);
+  PlainPlatform platform;
+  const auto found = run_memory_experiment(platform, study_of({bfs, matrix_add, gaussian, vector_add}), always);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->mixes.size(), 8u);
   for (const MemoryMix& mix : found->mixes) {
@@ -205,7 +205,7 @@ TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
     for (const MemoryConfiguration& each : mix.configurations) {
       Duration sum{0};
       for (std::size_t i = 0; i < 3; ++i) {
-        sum += plant.time({mix.kinds[i], mix.sizes[i], each.policies[i]});
+        sum += platform.time({mix.kinds[i], mix.sizes[i], each.policies[i]});
         if (each.pairs == 0) { EXPECT_EQ(each.responses[i], sum); }
       }
       EXPECT_EQ(each.length, sum);
@@ -220,12 +220,12 @@ TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
 TEST(MemoryExperiment, TheChoiceIsWithinItsMemoryAndNoSlowerThanM) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 6; ++round) {
-    PlainPlant plant;
-    plant.truth.copied_in = static_cast<double>(random() % 100) / 100;
-    plant.truth.mapped = static_cast<double>(random() % 100) / 200;
-    plant.truth.memory_access = static_cast<double>(random() % 100) / 10;
+    PlainPlatform platform;
+    platform.truth.copied_in = static_cast<double>(random() % 100) / 100;
+    platform.truth.mapped = static_cast<double>(random() % 100) / 200;
+    platform.truth.memory_access = static_cast<double>(random() % 100) / 10;
     const auto kinds = mixed_workloads();
-    const auto found = run_memory_experiment(plant, study_of({kinds.begin(), kinds.end()}), always);
+    const auto found = run_memory_experiment(platform, study_of({kinds.begin(), kinds.end()}), always);
     ASSERT_TRUE(found);
     for (const MemoryMix& mix : found->mixes) {
       EXPECT_TRUE(mix.within);
@@ -296,13 +296,13 @@ TEST(MemoryExperiment, TheKernelsOfOneAreToFitIntoTheWaitOfTheOther) {
 }
 
 TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
-  PlainPlant plant;
-  plant.instead[{vector_add, 7680, H}] = 1us; // so that H is chosen
-  const auto chosen = run_memory_experiment(plant, two, always);
+  PlainPlatform platform;
+  platform.instead[{vector_add, 7680, H}] = 1us; // so that H is chosen
+  const auto chosen = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(chosen);
   EXPECT_THAT(chosen->mixes.back().of("CO")->policies, testing::Contains(H));
-  plant.together_under_host = 1000;
-  const auto found = run_memory_experiment(plant, two, always);
+  platform.together_under_host = 1000;
+  const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found);
   const MemoryMix& mix = found->mixes.back();
   EXPECT_THAT(mix.of("CO")->policies, testing::Not(testing::Contains(H)));
@@ -310,11 +310,11 @@ TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
 }
 
 TEST(MemoryExperiment, ConfigurationsRunInTurn) {
-  PlainPlant plant;
-  const auto found = run_memory_experiment(plant, two, always);
+  PlainPlatform platform;
+  const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found);
   std::size_t in_turn = 0;
-  for (const auto& sets : plant.runs)
+  for (const auto& sets : platform.runs)
     if (sets.size() == 3 && sets.front().front().policy == D) { // the others are candidates, MO first
       const MemoryMix& mix = found->mixes[in_turn++];
       for (std::size_t set = 0; set < 3; ++set)
@@ -326,8 +326,8 @@ TEST(MemoryExperiment, ConfigurationsRunInTurn) {
     }
   EXPECT_EQ(in_turn, 8u);
 
-  plant.max_sets = 1; // not enough memory for all at once
-  const auto apart = run_memory_experiment(plant, two, always);
+  platform.max_sets = 1; // not enough memory for all at once
+  const auto apart = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(apart);
   for (std::size_t size = 0; size < 8; ++size) {
     ASSERT_EQ(apart->mixes[size].configurations.size(), 3u);
@@ -344,9 +344,9 @@ TEST(MemoryExperiment, MeasuresShortCasesOften) {
 }
 
 TEST(MemoryExperiment, LeavesOutWhatCannotBeHad) {
-  PlainPlant plant;
-  plant.missing = M;
-  const auto found = run_memory_experiment(plant, two, always);
+  PlainPlatform platform;
+  platform.missing = M;
+  const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->results[0].points[0].under(M), nullptr);
   EXPECT_NE(found->results[0].points[0].under(H), nullptr);
@@ -356,28 +356,28 @@ TEST(MemoryExperiment, LeavesOutWhatCannotBeHad) {
     EXPECT_EQ(mix.of("MO"), nullptr);
     ASSERT_NE(mix.of("CO"), nullptr);
   }
-  plant.why = Errc::device_fault;
-  EXPECT_TRUE(fails(run_memory_experiment(plant, two, always), Errc::device_fault, "under M: not here"));
+  platform.why = Errc::device_fault;
+  EXPECT_TRUE(fails(run_memory_experiment(platform, two, always), Errc::device_fault, "under M: not here"));
 }
 
 TEST(MemoryExperiment, WithoutManagedMemoryHIsTheSmallOne) {
-  PlainPlant plant;
+  PlainPlatform platform;
   MemoryStudy study = two;
   study.policies = {D, H};
-  const auto found = run_memory_experiment(plant, study, always);
+  const auto found = run_memory_experiment(platform, study, always);
   ASSERT_TRUE(found);
   EXPECT_THAT(found->mixes[0].of("MO")->policies, ElementsAre(H, H));
   EXPECT_THAT(found->pairs[1].policies, ElementsAre(H, H));
 }
 
 TEST(MemoryExperiment, TellsOfEachMeasurement) {
-  PlainPlant plant;
+  PlainPlatform platform;
   std::size_t told = 0;
-  ASSERT_TRUE(run_memory_experiment(plant, two, [&] { return ++told > 0; }));
+  ASSERT_TRUE(run_memory_experiment(platform, two, [&] { return ++told > 0; }));
   EXPECT_EQ(told, count_measurements(two));
   for (const std::size_t stop : {std::size_t{1}, told / 2, told}) {
     std::size_t left = stop;
-    EXPECT_TRUE(fails(run_memory_experiment(plant, two, [&] { return --left > 0; }), Errc::cancelled, "cancelled"));
+    EXPECT_TRUE(fails(run_memory_experiment(platform, two, [&] { return --left > 0; }), Errc::cancelled, "cancelled"));
   }
 }
 
@@ -390,7 +390,7 @@ struct Simulated {
 Simulated simulated(const std::string& board, std::uint64_t seed = 1) {
   auto setup = memory_experiment_setup({.simulate = board, .workloads = {}, .seed = seed});
   EXPECT_TRUE(setup) << setup.error().what;
-  auto found = run_memory_experiment(*setup->plant, setup->study, always);
+  auto found = run_memory_experiment(*setup->platform, setup->study, always);
   EXPECT_TRUE(found) << found.error().what;
   return {std::move(*setup), std::move(*found)};
 }
@@ -502,7 +502,7 @@ void expect_runs_on(const std::string& board) {
       memory_experiment_setup({.simulate = {}, .board = board, .workloads = {"vector-add", "gaussian"}, .repeats = 2});
   ASSERT_TRUE(setup) << setup.error().what;
   for (MemoryWorkload& each : setup->study.workloads) each.sizes = {16, 24, 32, 48};
-  const auto found = run_memory_experiment(*setup->plant, setup->study, always);
+  const auto found = run_memory_experiment(*setup->platform, setup->study, always);
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_TRUE(found->notes.empty());
   for (const MemoryResult& result : found->results)

@@ -190,7 +190,7 @@ class Writer {
 
   void watch(simulator::Options& options) {
     options.observe = [this](const Step& step) { see(step); };
-    options.observe_core = [this](const simulator::Stretch& stretch) {
+    options.observe_core = [this](const simulator::TimeInterval& stretch) {
       run_.stretches.push_back(stretch);
       begin_parts(stretch.end);
       progress_[stretch.job.task].executed += stretch.end - stretch.begin;

@@ -25,7 +25,7 @@ struct SimulatedRun {
   Duration horizon{0};
   // The real events of the run.
   std::vector<simulator::Step> steps;
-  std::vector<simulator::Stretch> stretches;
+  std::vector<simulator::TimeInterval> stretches;
   std::vector<Ordered> orders; // in the order of decisions
   std::uint64_t inputs = 0, actions = 0;
   simulator::Outcome outcome;

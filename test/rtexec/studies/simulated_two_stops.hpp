@@ -25,7 +25,7 @@ inline simulator::Options options_of(const TwoStops& example) {
   };
   options.stop = [stops = example.stops, next = std::size_t{0}](Instant) mutable {
     if (next == stops.size()) return std::optional<simulator::MachineStop>();
-    return std::optional(simulator::MachineStop{.begin = Instant{stops[next++]}, .length = TwoStops::hold_up});
+    return std::optional(simulator::MachineStop{.begin = Instant{stops[next++]}, .length = TwoStops::platform_stall});
   };
   return options;
 }

@@ -119,7 +119,7 @@ template <class Math, class Shape> struct AttentionTile {
   }
 
   /// Replaces each score s by 2^(s - largest score), and scales the previous sums to the new largest score.
-  DEVICE void take_in(float (&scores)[groups][4]) {
+  DEVICE void add_scores(float (&scores)[groups][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float largest = most[half];
@@ -302,7 +302,7 @@ template <class Math, int head_size, int key_warps> DEVICE void attend(const Att
     float scores[Tile::groups][4] = {};
     tile.score(scores, shared_address(stage + own * Shape::row));
     tile.finish_scores(scores, mask, first_row, i * Shape::keys + own);
-    tile.take_in(scores);
+    tile.add_scores(scores);
     tile.add_values(scores, stage + (Shape::keys + own) * Shape::row);
     barrier();
   }

@@ -41,7 +41,7 @@ template <class Pointer> DEVICE Pointer outer_address(Pointer known, void* const
   return address;
 }
 
-template <class T> DEVICE void take_in(const ConvertArguments& p) {
+template <class T> DEVICE void stage_input(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
   const T* x = static_cast<const T*>(outer_address(p.x, p.linked));
@@ -57,7 +57,7 @@ template <class T> DEVICE void take_in(const ConvertArguments& p) {
     y[i] = Outer<T>::load(x + i);
 }
 
-template <class T> DEVICE void give_out(const ConvertArguments& p) {
+template <class T> DEVICE void stage_output(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
   const float* x = static_cast<const float*>(p.x);
@@ -113,12 +113,12 @@ DEVICE void take_booleans_in(const ConvertArguments& p) {
 
 } // namespace
 
-KERNEL(from_f32, 128, ConvertArguments) { take_in<float>(arguments); }
-KERNEL(from_f16, 128, ConvertArguments) { take_in<Half>(arguments); }
+KERNEL(from_f32, 128, ConvertArguments) { stage_input<float>(arguments); }
+KERNEL(from_f16, 128, ConvertArguments) { stage_input<Half>(arguments); }
 KERNEL(from_bytes, 128, ConvertArguments) { take_bytes_in(arguments); }
 KERNEL(from_booleans, 128, ConvertArguments) { take_booleans_in(arguments); }
-KERNEL(to_f32, 128, ConvertArguments) { give_out<float>(arguments); }
-KERNEL(to_f16, 128, ConvertArguments) { give_out<Half>(arguments); }
+KERNEL(to_f32, 128, ConvertArguments) { stage_output<float>(arguments); }
+KERNEL(to_f16, 128, ConvertArguments) { stage_output<Half>(arguments); }
 KERNEL(to_bytes, 128, ConvertArguments) { give_bytes_out(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -19,7 +19,7 @@ DEVICE long long place_of(const IndexedPlaces& places, long long at) {
   return place;
 }
 
-template <class Scalar> DEVICE void take(const TakeArguments& p) {
+template <class Scalar> DEVICE void take(const GatherArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
@@ -41,26 +41,26 @@ template <class Scalar> DEVICE void take(const TakeArguments& p) {
 
 DEVICE float put_together(int kind, float old, float value) {
   switch (kind) {
-  case PutArguments::add: return old + value;
-  case PutArguments::multiply: return old * value;
-  case PutArguments::minimum: return value < old ? value : old;
-  case PutArguments::maximum: return value > old ? value : old;
+  case ScatterArguments::add: return old + value;
+  case ScatterArguments::multiply: return old * value;
+  case ScatterArguments::minimum: return value < old ? value : old;
+  case ScatterArguments::maximum: return value > old ? value : old;
   default: return value;
   }
 }
 
 DEVICE Integer put_together(int kind, Integer old, Integer value, bool sign) {
   switch (kind) {
-  case PutArguments::add: return old + value;
-  case PutArguments::multiply: return old * value;
-  case PutArguments::minimum: return is_less(value, old, sign) ? value : old;
-  case PutArguments::maximum: return is_less(old, value, sign) ? value : old;
+  case ScatterArguments::add: return old + value;
+  case ScatterArguments::multiply: return old * value;
+  case ScatterArguments::minimum: return is_less(value, old, sign) ? value : old;
+  case ScatterArguments::maximum: return is_less(old, value, sign) ? value : old;
   default: return value;
   }
 }
 
 /// Calls update(y, x) for each scattered element. The arguments are its offsets in y and in x.
-template <class F> DEVICE void put(const PutArguments& p, F update) {
+template <class F> DEVICE void put(const ScatterArguments& p, F update) {
   let_next_start();
   wait_for_previous();
   const unsigned items = element_count(p.x_view), count = element_count(p.x_serial);
@@ -74,22 +74,22 @@ template <class F> DEVICE void put(const PutArguments& p, F update) {
   }
 }
 
-template <class Scalar> DEVICE void put_floats(const PutArguments& p) {
+template <class Scalar> DEVICE void put_floats(const ScatterArguments& p) {
   put(p, [&](long long y, long long x) {
     Scalar& to = static_cast<Scalar*>(p.y)[y];
     const float value = to_float(static_cast<const Scalar*>(p.x)[x]);
-    to = from_float<Scalar>(p.kind == PutArguments::replace ? value : put_together(p.kind, to_float(to), value));
+    to = from_float<Scalar>(p.kind == ScatterArguments::replace ? value : put_together(p.kind, to_float(to), value));
   });
 }
 
-DEVICE void put_integers(const PutArguments& p) {
+DEVICE void put_integers(const ScatterArguments& p) {
   put(p, [&](long long y, long long x) {
     const Integer old = load_integer(p.y, y, p.storage), value = load_integer(p.x, x, p.storage);
     store_integer(p.y, y, p.storage, put_together(p.kind, old, value, is_signed(p.storage)));
   });
 }
 
-template <class Scalar> DEVICE void running_sum(const RunningSumArguments& p) {
+template <class Scalar> DEVICE void running_sum(const CumSumArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned items = element_count(p.x_view);
@@ -106,7 +106,7 @@ template <class Scalar> DEVICE void running_sum(const RunningSumArguments& p) {
   }
 }
 
-DEVICE void running_sum_of_integers(const RunningSumArguments& p) {
+DEVICE void running_sum_of_integers(const CumSumArguments& p) {
   let_next_start();
   wait_for_previous();
   each_item<1>(element_count(p.x_view), [&](auto, unsigned item) {
@@ -123,16 +123,16 @@ DEVICE void running_sum_of_integers(const RunningSumArguments& p) {
 
 } // namespace
 
-KERNEL(take_f, 128, TakeArguments) { take<float>(arguments); }
-KERNEL(take_h, 128, TakeArguments) { take<Half>(arguments); }
-KERNEL(take_b, 128, TakeArguments) { take<Byte>(arguments); }
-KERNEL(take_s, 128, TakeArguments) { take<Short>(arguments); }
-KERNEL(take_w, 128, TakeArguments) { take<Wide>(arguments); }
-KERNEL(put_f, 128, PutArguments) { put_floats<float>(arguments); }
-KERNEL(put_h, 128, PutArguments) { put_floats<Half>(arguments); }
-KERNEL(put_i, 128, PutArguments) { put_integers(arguments); }
-KERNEL(running_sum_f, 128, RunningSumArguments) { running_sum<float>(arguments); }
-KERNEL(running_sum_h, 128, RunningSumArguments) { running_sum<Half>(arguments); }
-KERNEL(running_sum_i, 128, RunningSumArguments) { running_sum_of_integers(arguments); }
+KERNEL(take_f, 128, GatherArguments) { take<float>(arguments); }
+KERNEL(take_h, 128, GatherArguments) { take<Half>(arguments); }
+KERNEL(take_b, 128, GatherArguments) { take<Byte>(arguments); }
+KERNEL(take_s, 128, GatherArguments) { take<Short>(arguments); }
+KERNEL(take_w, 128, GatherArguments) { take<Wide>(arguments); }
+KERNEL(put_f, 128, ScatterArguments) { put_floats<float>(arguments); }
+KERNEL(put_h, 128, ScatterArguments) { put_floats<Half>(arguments); }
+KERNEL(put_i, 128, ScatterArguments) { put_integers(arguments); }
+KERNEL(running_sum_f, 128, CumSumArguments) { running_sum<float>(arguments); }
+KERNEL(running_sum_h, 128, CumSumArguments) { running_sum<Half>(arguments); }
+KERNEL(running_sum_i, 128, CumSumArguments) { running_sum_of_integers(arguments); }
 
 } // namespace rtexec::tasks::cuda

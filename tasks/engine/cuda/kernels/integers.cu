@@ -99,13 +99,13 @@ DEVICE void binary(const BinaryArguments& p) {
   });
 }
 
-template <class T> DEVICE void select(const SelectArguments& p, unsigned item) {
+template <class T> DEVICE void select(const WhereArguments& p, unsigned item) {
   const bool first = static_cast<const unsigned char*>(p.a)[offset_of(p.a_view, item)] != 0;
   const T* from = static_cast<const T*>(first ? p.b : p.c);
   static_cast<T*>(p.y)[offset_of(p.y_view, item)] = from[offset_of(first ? p.b_view : p.c_view, item)];
 }
 
-DEVICE void select(const SelectArguments& p) {
+DEVICE void select(const WhereArguments& p) {
   let_next_start();
   wait_for_previous();
   each_item<1>(element_count(p.y_view), [&](auto, unsigned item) {
@@ -166,7 +166,7 @@ DEVICE void convolve(const ConvArguments& p) {
 
 KERNEL(cast_elements, 128, CastArguments) { cast(arguments); }
 KERNEL(binary_i, 128, BinaryArguments) { binary(arguments); }
-KERNEL(select_elements, 128, SelectArguments) { select(arguments); }
+KERNEL(select_elements, 128, WhereArguments) { select(arguments); }
 KERNEL(gemm_i, 128, GemmArguments) { gemm(arguments); }
 KERNEL(conv_i, 128, ConvArguments) { convolve(arguments); }
 

@@ -64,7 +64,7 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
           from_float<To>(is_float<To> ? activated_quickly(tile[lane][i], p.activation) : tile[lane][i]);
 }
 
-template <class Scalar> DEVICE void gather(const GatherArguments& p) {
+template <class Scalar> DEVICE void gather(const GatherConstantArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
@@ -125,11 +125,11 @@ KERNEL(transpose_fh, 256, CopyArguments) { transpose<float, Half>(arguments); }
 KERNEL(transpose_hf, 256, CopyArguments) { transpose<Half, float>(arguments); }
 KERNEL(transpose_hh, 256, CopyArguments) { transpose<Half, Half>(arguments); }
 KERNEL(transpose_bb, 256, CopyArguments) { transpose<Byte, Byte>(arguments); }
-KERNEL(gather_f, 128, GatherArguments) { gather<float>(arguments); }
-KERNEL(gather_h, 128, GatherArguments) { gather<Half>(arguments); }
-KERNEL(gather_b, 128, GatherArguments) { gather<Byte>(arguments); }
-KERNEL(gather_s, 128, GatherArguments) { gather<Short>(arguments); }
-KERNEL(gather_w, 128, GatherArguments) { gather<Wide>(arguments); }
+KERNEL(gather_f, 128, GatherConstantArguments) { gather<float>(arguments); }
+KERNEL(gather_h, 128, GatherConstantArguments) { gather<Half>(arguments); }
+KERNEL(gather_b, 128, GatherConstantArguments) { gather<Byte>(arguments); }
+KERNEL(gather_s, 128, GatherConstantArguments) { gather<Short>(arguments); }
+KERNEL(gather_w, 128, GatherConstantArguments) { gather<Wide>(arguments); }
 KERNEL(pad_f, 128, PadArguments) { pad<float>(arguments); }
 KERNEL(pad_h, 128, PadArguments) { pad<Half>(arguments); }
 KERNEL(pad_b, 128, PadArguments) { pad<Byte>(arguments); }

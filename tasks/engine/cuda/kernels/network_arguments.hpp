@@ -249,7 +249,7 @@ struct MultiplyAddArguments {
 };
 
 /// y = a ? b : c, where a holds booleans. The views are as in BinaryArguments.
-struct SelectArguments {
+struct WhereArguments {
   const void* a = nullptr;
   const void* b = nullptr;
   const void* c = nullptr;
@@ -297,7 +297,7 @@ struct RescaleArguments {
 
 /// y[..., i, ...] = x[..., indices[i], ...] along `axis`. The views have the shape of y. The stride of x along `axis`
 /// is the distance from one index to the next.
-struct GatherArguments {
+struct GatherConstantArguments {
   const void* x = nullptr;
   const int* indices = nullptr;
   void* y = nullptr;
@@ -434,7 +434,7 @@ constexpr int attention_most_columns = 1024;
 /// `reduced`, for each index of the view `kept`. If `centred` is not set, x is divided by the root of the mean of its
 /// squares instead (RMS normalisation). scale, shift and residual may be null. All `kept` views have one shape, and so
 /// have all `reduced` views.
-struct NormaliseArguments {
+struct LayerNormArguments {
   const void* x = nullptr;
   const void* scale = nullptr;
   const void* shift = nullptr;
@@ -450,7 +450,7 @@ struct NormaliseArguments {
 /// Normalisation of rows that consist of whole, aligned chunks of 16 bytes. Scale and shift are one row each. 1 <<
 /// lane_bits lanes of a warp share a row, and each lane processes at most `normalise_chunks` chunks.
 constexpr int normalise_chunks = 8;
-struct NormaliseRowsArguments {
+struct LayerNormRowsArguments {
   const void* x = nullptr;
   const void* scale = nullptr;
   const void* shift = nullptr;
@@ -477,7 +477,7 @@ struct IndexedPlaces {
 
 /// Gather: y[i] is an element of x. Its offset is that of i in x_view, plus the offset that the tuple indices[i] refers
 /// to. The views have the shape of y.
-struct TakeArguments {
+struct GatherArguments {
   const void* x = nullptr;
   void* y = nullptr;
   IndexedPlaces places;
@@ -487,7 +487,7 @@ struct TakeArguments {
 /// Scatter: x[i] replaces an element of y, or is combined with it by `kind`. The offset of that element is that of i in
 /// y_view, plus the offset that the tuple indices[i] refers to. The indices of the views are divided among threads.
 /// Each thread processes all indices of the `serial` views in order, since several of them may refer to one element.
-struct PutArguments {
+struct ScatterArguments {
   enum Kind : int { replace, add, multiply, minimum, maximum };
   const void* x = nullptr;
   void* y = nullptr;
@@ -500,7 +500,7 @@ struct PutArguments {
 
 /// Cumulative sums of `count` elements, for each index of the views. y[i] is the sum of the elements up to element i,
 /// which itself is left out if `exclusive` is set. If `reverse` is set, the sums start at the end.
-struct RunningSumArguments {
+struct CumSumArguments {
   const void* x = nullptr;
   void* y = nullptr;
   View x_view, y_view;
@@ -512,7 +512,7 @@ struct RunningSumArguments {
 
 /// Top-k: the indices of the `kept` largest (or smallest) of `count` elements, in order, for each index of the views.
 /// Among equal elements, the one with the lower index comes first. NaN counts as the largest value.
-struct TopIndicesArguments {
+struct TopKArguments {
   const void* x = nullptr;
   long long* y = nullptr;
   View x_view, y_view;

@@ -6,7 +6,7 @@
 namespace rtexec::tasks::cuda {
 
 constexpr int max_normalising_warps = 8;
-struct NormaliseParts {
+struct LayerNormParts {
   float of[max_normalising_warps];
 };
 
@@ -17,7 +17,7 @@ DEVICE float total(float value) {
   for (int mask = 16; mask > 0; mask /= 2) value += exchange(value, mask);
   const int warps = block_threads() / 32;
   if (warps == 1) return value;
-  auto& parts = shared_memory<NormaliseParts>();
+  auto& parts = shared_memory<LayerNormParts>();
   barrier(); // afterwards all threads have read the previous total
   if (thread_index() % 32 == 0) parts.of[thread_index() / 32] = value;
   barrier();
@@ -34,7 +34,7 @@ struct Normal {
 };
 
 /// Returns the parameters of a row of `count` elements. each(f) must call f(x) for this thread's elements of the row.
-template <class Each> DEVICE Normal normal_of(const NormaliseArguments& p, unsigned count, Each each) {
+template <class Each> DEVICE Normal normal_of(const LayerNormArguments& p, unsigned count, Each each) {
   const float share = 1.0F / static_cast<float>(count);
   float sum = 0, squares = 0;
   if (p.centred) each([&](float x) { sum += x; });
@@ -54,11 +54,11 @@ struct Anyhow {
 };
 
 template <class Scalar, int count, class Lie> struct Row {
-  const NormaliseArguments& p;
+  const LayerNormArguments& p;
   const Scalar *x, *scale, *shift, *residual;
   Scalar* y;
 
-  DEVICE explicit Row(const NormaliseArguments& arguments)
+  DEVICE explicit Row(const LayerNormArguments& arguments)
       : p(arguments),
         x(begin<const Scalar>(p.x, p.kept)),
         scale(begin<const Scalar>(p.scale, p.scale_kept)),
@@ -102,7 +102,7 @@ template <class Scalar, int count, class Lie> struct Row {
 };
 
 /// Normalises a row whose elements the threads of the block can keep in registers.
-template <class Scalar, int count> DEVICE void normalise_short(const NormaliseArguments& p, unsigned items) {
+template <class Scalar, int count> DEVICE void normalise_short(const LayerNormArguments& p, unsigned items) {
   const Row<Scalar, count, Evenly> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
   Elements<Scalar, count> own[max_own];
@@ -121,7 +121,7 @@ template <class Scalar, int count> DEVICE void normalise_short(const NormaliseAr
     if (first + j * step < items) row.finish(own[j], first + j * step, normal);
 }
 
-template <class Scalar, int count, class Lie> DEVICE void normalise_long(const NormaliseArguments& p, unsigned items) {
+template <class Scalar, int count, class Lie> DEVICE void normalise_long(const LayerNormArguments& p, unsigned items) {
   const Row<Scalar, count, Lie> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
   const auto normal = normal_of(p, items * static_cast<unsigned>(count), [&](auto f) {
@@ -142,7 +142,7 @@ template <class Scalar, int count, class Lie> DEVICE void normalise_long(const N
 }
 
 /// True if the rows of all operands can be read and written in chunks of 16 bytes.
-template <class Scalar> DEVICE bool in_chunks(const NormaliseArguments& p) {
+template <class Scalar> DEVICE bool in_chunks(const LayerNormArguments& p) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto whole = [](const View& kept, const View& reduced, const void* pointer) {
     if (!pointer || last_stride(reduced) == 0) return true;
@@ -156,7 +156,7 @@ template <class Scalar> DEVICE bool in_chunks(const NormaliseArguments& p) {
          whole(p.residual_kept, p.residual_reduced, p.residual);
 }
 
-template <class Scalar> DEVICE void normalise_rows(const NormaliseArguments& p) {
+template <class Scalar> DEVICE void normalise_rows(const LayerNormArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
@@ -168,7 +168,7 @@ template <class Scalar> DEVICE void normalise_rows(const NormaliseArguments& p) 
 
 } // namespace
 
-KERNEL(normalise_f, 256, NormaliseArguments) { normalise_rows<float>(arguments); }
-KERNEL(normalise_h, 256, NormaliseArguments) { normalise_rows<Half>(arguments); }
+KERNEL(normalise_f, 256, LayerNormArguments) { normalise_rows<float>(arguments); }
+KERNEL(normalise_h, 256, LayerNormArguments) { normalise_rows<Half>(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -10,11 +10,11 @@ template <class Scalar> struct NormalisedRow {
   static constexpr int chunk = chunk_elements<Scalar>;
   using Part = Chunk<Scalar>;
 
-  const NormaliseRowsArguments& p;
+  const LayerNormRowsArguments& p;
   int lanes, lane, row;
   Part x[normalise_chunks], scale[normalise_chunks], shift[normalise_chunks];
 
-  DEVICE explicit NormalisedRow(const NormaliseRowsArguments& arguments) : p(arguments) {
+  DEVICE explicit NormalisedRow(const LayerNormRowsArguments& arguments) : p(arguments) {
     lanes = 1 << p.lane_bits;
     lane = thread_index() & (lanes - 1);
     row = (block_x() * block_threads() + thread_index()) >> p.lane_bits;
@@ -70,7 +70,7 @@ template <class Scalar> struct NormalisedRow {
   }
 };
 
-template <class Scalar> DEVICE void normalise_whole_rows(const NormaliseRowsArguments& p) {
+template <class Scalar> DEVICE void normalise_whole_rows(const LayerNormRowsArguments& p) {
   let_next_start();
   NormalisedRow<Scalar> row(p);
   wait_for_previous();
@@ -82,7 +82,7 @@ template <class Scalar> DEVICE void normalise_whole_rows(const NormaliseRowsArgu
 
 } // namespace
 
-KERNEL(normalise_rows_f, 128, NormaliseRowsArguments) { normalise_whole_rows<float>(arguments); }
-KERNEL(normalise_rows_h, 128, NormaliseRowsArguments) { normalise_whole_rows<Half>(arguments); }
+KERNEL(normalise_rows_f, 128, LayerNormRowsArguments) { normalise_whole_rows<float>(arguments); }
+KERNEL(normalise_rows_h, 128, LayerNormRowsArguments) { normalise_whole_rows<Half>(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -183,11 +183,11 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
   return blocks_for(name(storage, "image_in_f", "image_in_h"), static_cast<long long>(p.batch) * p.height * p.width);
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
-Launch take_in_launch(const ConvertArguments& p, Outside from) {
+Launch stage_input_launch(const ConvertArguments& p, Outside from) {
   constexpr const char* kernels[] = {"from_f32", "from_f16", "from_bytes", "from_booleans"};
   return conversion(kernels[static_cast<int>(from)], p, from);
 }
-Launch give_out_launch(const ConvertArguments& p, Outside to) {
+Launch stage_output_launch(const ConvertArguments& p, Outside to) {
   constexpr const char* kernels[] = {"to_f32", "to_f16", "to_bytes", "to_bytes"};
   return conversion(kernels[static_cast<int>(to)], p, to);
 }
@@ -213,7 +213,7 @@ Launch launch_of(const MultiplyAddArguments& p, Storage storage) {
   return chunks_for(name(storage, "multiply_add_f", "multiply_add_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
-Launch launch_of(const SelectArguments& p) { return blocks_for("select_elements", elements(p.y_view)); }
+Launch launch_of(const WhereArguments& p) { return blocks_for("select_elements", elements(p.y_view)); }
 Launch launch_of(const CastArguments& p) { return blocks_for("cast_elements", elements(p.y_view)); }
 Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
   const auto all = elements(p.y_view);
@@ -237,7 +237,7 @@ Launch launch_of(const RescaleArguments& p, Storage from, Storage to) {
                              "rescale_bf", "rescale_bh", "rescale_bb"});
   return chunks_for(kernel, elements(p.y_view), last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
 }
-Launch launch_of(const GatherArguments& p, Storage storage) {
+Launch launch_of(const GatherConstantArguments& p, Storage storage) {
   return chunks_for(name(storage, {"gather_f", "gather_h", "gather_b", "gather_s", "gather_w"}), elements(p.y_view),
                     p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
 }
@@ -272,12 +272,12 @@ Launch launch_of(const GemmArguments& p, Storage storage) {
   return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)),
           count(std::min(elements(p.a_batch), static_cast<long long>(max_blocks))), static_cast<unsigned>(block)};
 }
-Launch launch_of(const NormaliseArguments& p, Storage storage) {
+Launch launch_of(const LayerNormArguments& p, Storage storage) {
   const auto chunks = elements(p.reduced) / chunk_of(storage);
   return {name(storage, "normalise_f", "normalise_h"), count(elements(p.kept)), 1, 1,
           count(warp * std::clamp(chunks / (2 * warp), 1LL, 8LL))};
 }
-std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, Storage storage) {
+std::optional<LayerNormRowsArguments> whole_rows(const LayerNormArguments& p, Storage storage) {
   const int chunk = chunk_of(storage), chunks = last_extent(p.reduced) / chunk;
   constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // number of chunks of a lane
   const auto row = [&](const View& kept, const View& reduced) {
@@ -290,7 +290,7 @@ std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, St
       !same_row(p.scale_kept, p.scale_reduced) || !same_row(p.shift_kept, p.shift_reduced) ||
       last_extent(p.reduced) % chunk != 0 || chunks > lanes * normalise_chunks)
     return std::nullopt;
-  NormaliseRowsArguments rows;
+  LayerNormRowsArguments rows;
   rows.rows = last_extent(p.kept);
   rows.chunks = chunks;
   while (1 << rows.lane_bits < lanes && chunks > few_chunks << rows.lane_bits) ++rows.lane_bits;
@@ -302,7 +302,7 @@ std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, St
   rows.activation = p.activation;
   return rows;
 }
-Launch launch_of(const NormaliseRowsArguments& p, Storage storage) {
+Launch launch_of(const LayerNormRowsArguments& p, Storage storage) {
   const auto threads = static_cast<long long>(p.rows) << p.lane_bits;
   // If there are few rows, they are spread over many multiprocessors.
   const auto of_block = threads >= many_blocks * block ? block : 2 * warp;
@@ -312,17 +312,17 @@ Launch launch_of(const AttentionArguments& p, Storage storage) {
   return {name(storage, "attention_f", "attention_h"), count(p.m), count(elements(p.q_batch)), 1,
           static_cast<unsigned>(block)};
 }
-Launch launch_of(const TakeArguments& p, Storage storage) {
+Launch launch_of(const GatherArguments& p, Storage storage) {
   return chunks_for(name(storage, {"take_f", "take_h", "take_b", "take_s", "take_w"}), elements(p.y_view),
                     last_extent(p.y_view), chunk_of(storage));
 }
-Launch launch_of(const PutArguments& p, Storage storage) {
+Launch launch_of(const ScatterArguments& p, Storage storage) {
   return blocks_for(name(storage, "put_f", "put_h", "put_i"), elements(p.x_view));
 }
-Launch launch_of(const RunningSumArguments& p, Storage storage) {
+Launch launch_of(const CumSumArguments& p, Storage storage) {
   return blocks_for(name(storage, "running_sum_f", "running_sum_h", "running_sum_i"), elements(p.x_view));
 }
-Launch launch_of(const TopIndicesArguments& p, Storage storage) {
+Launch launch_of(const TopKArguments& p, Storage storage) {
   const bool fits = size_of(storage) <= 4; // a rank holds at most 32 bits of an element
   if (fits && p.count > top_most_kept && p.kept <= top_most_kept)
     return {name(storage, "top_selected_f", "top_selected_h", "top_selected_i"), 1, count(elements(p.x_view)), 1,
@@ -361,9 +361,9 @@ std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
   constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // in the shared memory that every device has
-  const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "stacked_lstm_f", "stacked_lstm_h")
-                       : kind == RecurrentArguments::gru ? name(storage, "stacked_gru_f", "stacked_gru_h")
-                                                         : name(storage, "stacked_simple_f", "stacked_simple_h");
+  const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "fused_lstm_f", "fused_lstm_h")
+                       : kind == RecurrentArguments::gru ? name(storage, "fused_gru_f", "fused_gru_h")
+                                                         : name(storage, "fused_simple_f", "fused_simple_h");
   const int padded = StackArguments::columns * p.lanes;
   p.at_once = std::min(p.steps, floats / padded - 2);
   const auto threads = up(1LL * *std::max_element(p.hidden, p.hidden + p.layers) * p.lanes, warp) * warp;
@@ -465,7 +465,7 @@ template <class Arguments> void simplify_three(Arguments& p) {
 } // namespace
 
 void simplify(MultiplyAddArguments& p) { simplify_three(p); }
-void simplify(SelectArguments& p) { simplify_three(p); }
+void simplify(WhereArguments& p) { simplify_three(p); }
 void simplify(CastArguments& p) { simplify(p.y_view, p.x_view, nothing_more); }
 
 void simplify(CopyArguments& p) {
@@ -481,7 +481,7 @@ void simplify(CopyArguments& p) {
   put(p.x_view, dimensions, first_stride);
 }
 
-void simplify(GatherArguments& p) {
+void simplify(GatherConstantArguments& p) {
   const auto dimensions = simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.apart = d == p.axis; });
   p.axis = apart_in(dimensions);
 }
@@ -502,13 +502,13 @@ void simplify(ResampleArguments& p) {
   p.axis = apart_in(dimensions);
 }
 
-void simplify(TakeArguments& p) {
+void simplify(GatherArguments& p) {
   const auto dimensions =
       simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.stride[1] = p.indices_view.stride[d]; });
   put(p.indices_view, dimensions, second_stride);
 }
 
-void simplify(NormaliseArguments& p) {
+void simplify(LayerNormArguments& p) {
   const auto all = [](View& y, View& x, View& scale, View& shift, View& residual) {
     const auto dimensions = simplify(y, x, [&](Dimension& each, int d) {
       each.stride[1] = scale.stride[d];

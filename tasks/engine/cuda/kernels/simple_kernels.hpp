@@ -13,21 +13,22 @@ namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ClearArguments& arguments);
-/// Return the launch that converts an input to the network's memory (`take_in`), or an output from it (`give_out`).
-[[nodiscard]] Launch take_in_launch(const ConvertArguments& arguments, Outside from);
-[[nodiscard]] Launch give_out_launch(const ConvertArguments& arguments, Outside to);
+/// Return the launch that converts an input to the network's memory (`stage_input`), or an output from it
+/// (`stage_output`).
+[[nodiscard]] Launch stage_input_launch(const ConvertArguments& arguments, Outside from);
+[[nodiscard]] Launch stage_output_launch(const ConvertArguments& arguments, Outside to);
 [[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const MultiplyAddArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const SelectArguments& arguments);
+[[nodiscard]] Launch launch_of(const WhereArguments& arguments);
 [[nodiscard]] Launch launch_of(const CastArguments& arguments);
 /// Returns the launch of the kernel that computes with integers, or compares elements, in arguments.storage.
 [[nodiscard]] Launch typed_launch(const BinaryArguments& arguments);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
-[[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const GatherConstantArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PadArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResizeArguments& arguments, Storage storage);
 [[nodiscard]] Launch reduce_launch(const ReduceArguments& arguments, Storage storage);
@@ -38,15 +39,15 @@ namespace rtexec::tasks::cuda {
 /// Returns the launch of a convolution from s16 to s32. Its weights are stored as
 /// [out_channels][channels][kernel_h][kernel_w].
 [[nodiscard]] Launch integer_conv_launch(const ConvArguments& arguments);
-[[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const NormaliseRowsArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const LayerNormArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const LayerNormRowsArguments& arguments, Storage storage);
 /// Returns the arguments for the kernel whose rows consist of whole chunks of 16 bytes. Returns nullopt if shape or
 /// strides do not allow that kernel. The caller must check that addresses are multiples of 16.
-[[nodiscard]] std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const TakeArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const PutArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const RunningSumArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const TopIndicesArguments& arguments, Storage storage);
+[[nodiscard]] std::optional<LayerNormRowsArguments> whole_rows(const LayerNormArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const ScatterArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const CumSumArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const TopKArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResampleArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GridSampleArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const DeformableArguments& arguments, Storage storage);
@@ -96,14 +97,14 @@ struct GlobalAverageSplits {
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
 void simplify(MultiplyAddArguments& arguments);
-void simplify(SelectArguments& arguments);
+void simplify(WhereArguments& arguments);
 void simplify(CastArguments& arguments);
 void simplify(CopyArguments& arguments);
-void simplify(GatherArguments& arguments);
+void simplify(GatherConstantArguments& arguments);
 void simplify(PadArguments& arguments);
 void simplify(ResampleArguments& arguments);
-void simplify(TakeArguments& arguments);
-void simplify(NormaliseArguments& arguments);
+void simplify(GatherArguments& arguments);
+void simplify(LayerNormArguments& arguments);
 void simplify(AttentionArguments& arguments);
 void simplify(ReduceArguments& arguments);
 

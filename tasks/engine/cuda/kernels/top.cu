@@ -27,7 +27,7 @@ template <class Scalar> struct FloatRow {
   const Scalar* x;
   long long stride;
   bool largest;
-  DEVICE FloatRow(const TopIndicesArguments& p, unsigned row)
+  DEVICE FloatRow(const TopKArguments& p, unsigned row)
       : x(static_cast<const Scalar*>(p.x) + offset_of(p.x_view, row)), stride(p.x_stride), largest(p.largest) {}
 
   DEVICE float value(int i) const { return to_float(x[i * stride]); }
@@ -63,7 +63,7 @@ struct IntegerRow {
   long long begin, stride;
   Storage storage;
   bool largest;
-  DEVICE IntegerRow(const TopIndicesArguments& p, unsigned row)
+  DEVICE IntegerRow(const TopKArguments& p, unsigned row)
       : x(p.x), begin(offset_of(p.x_view, row)), stride(p.x_stride), storage(p.storage), largest(p.largest) {}
 
   /// Returns the sort key of element i; larger keys come first.
@@ -111,7 +111,7 @@ DEVICE int count_before(const IntegerRow& row, int own, int count) {
 
 /// Computes the indices of short rows. Each thread counts the elements that come before its own element. If this count
 /// is below `kept`, the thread writes its index to that position of y.
-template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
+template <class Row> DEVICE void top_indices(const TopKArguments& p) {
   let_next_start();
   wait_for_previous();
   const Row row(p, static_cast<unsigned>(block_y()));
@@ -135,7 +135,7 @@ template <class Row> struct Selecting {
   static_assert(rank_bits<Row> % digit_bits == 0);
   static_assert(top_most_kept == 32 * 32); // one warp adds up the sums of all warps
 
-  const TopIndicesArguments& p;
+  const TopKArguments& p;
   Selection& shared;
   Row row;
   int own;
@@ -251,7 +251,7 @@ template <class Row> struct Selecting {
   }
 };
 
-template <class Row> DEVICE void top_selected(const TopIndicesArguments& p) {
+template <class Row> DEVICE void top_selected(const TopKArguments& p) {
   let_next_start();
   const unsigned number = static_cast<unsigned>(block_y());
   const int own = thread_index();
@@ -269,11 +269,11 @@ template <class Row> DEVICE void top_selected(const TopIndicesArguments& p) {
 
 } // namespace
 
-KERNEL(top_indices_f, 128, TopIndicesArguments) { top_indices<FloatRow<float>>(arguments); }
-KERNEL(top_indices_h, 128, TopIndicesArguments) { top_indices<FloatRow<Half>>(arguments); }
-KERNEL(top_indices_i, 128, TopIndicesArguments) { top_indices<IntegerRow>(arguments); }
-KERNEL(top_selected_f, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<float>>(arguments); }
-KERNEL(top_selected_h, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<Half>>(arguments); }
-KERNEL(top_selected_i, top_most_kept, TopIndicesArguments) { top_selected<IntegerRow>(arguments); }
+KERNEL(top_indices_f, 128, TopKArguments) { top_indices<FloatRow<float>>(arguments); }
+KERNEL(top_indices_h, 128, TopKArguments) { top_indices<FloatRow<Half>>(arguments); }
+KERNEL(top_indices_i, 128, TopKArguments) { top_indices<IntegerRow>(arguments); }
+KERNEL(top_selected_f, top_most_kept, TopKArguments) { top_selected<FloatRow<float>>(arguments); }
+KERNEL(top_selected_h, top_most_kept, TopKArguments) { top_selected<FloatRow<Half>>(arguments); }
+KERNEL(top_selected_i, top_most_kept, TopKArguments) { top_selected<IntegerRow>(arguments); }
 
 } // namespace rtexec::tasks::cuda

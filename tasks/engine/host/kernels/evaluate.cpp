@@ -28,7 +28,7 @@ double product_flops(const Graph& graph, const Node& node) {
     const auto &q = graph.tensors[node.inputs[0]].shape, &v = graph.tensors[node.inputs[2]].shape;
     return 2 * outputs / static_cast<double>(v.back()) * static_cast<double>(v[v.size() - 2] * (q.back() + v.back()));
   }
-  if (const auto* product = std::get_if<Product>(&node.operation)) {
+  if (const auto* product = std::get_if<MatMul>(&node.operation)) {
     const auto& a = graph.tensors[node.inputs[0]].shape;
     return 2 * outputs * static_cast<double>(a[a.size() - (product->transpose_a ? 2 : 1)]);
   }
@@ -40,10 +40,9 @@ double work(const Graph& graph, const Node& node) {
   for (const auto input : node.inputs) moved += count(graph, input);
   if (const auto* pool = std::get_if<Pool>(&node.operation))
     moved *= static_cast<double>(pool->window.kernel_h) * static_cast<double>(pool->window.kernel_w);
-  if (const auto* top = std::get_if<TopIndices>(&node.operation))
-    moved *= 1 + std::log2(static_cast<double>(top->count));
-  if (const auto* align = std::get_if<RegionAlign>(&node.operation)) {
-    const auto samples = static_cast<double>(align->samples > 0 ? align->samples : RegionAlign::max_samples);
+  if (const auto* top = std::get_if<TopK>(&node.operation)) moved *= 1 + std::log2(static_cast<double>(top->count));
+  if (const auto* align = std::get_if<RoiAlign>(&node.operation)) {
+    const auto samples = static_cast<double>(align->samples > 0 ? align->samples : RoiAlign::max_samples);
     moved *= samples * samples;
   }
   if (const auto* suppression = std::get_if<NonMaxSuppression>(&node.operation))

@@ -29,9 +29,9 @@ Index index_of(Index value, std::int64_t size) noexcept {
   return std::clamp(value < 0 ? value + size : value, Index{0}, size - 1);
 }
 
-template <class T> class GatherStep final : public Step {
+template <class T> class GatherConstantStep final : public Step {
  public:
-  GatherStep(const Gather& gather, const Shape& x) : indices_(gather.indices), size_(x[gather.axis]) {
+  GatherConstantStep(const GatherConstant& gather, const Shape& x) : indices_(gather.indices), size_(x[gather.axis]) {
     const auto axis = static_cast<std::ptrdiff_t>(gather.axis);
     outer_ = element_count({x.begin(), x.begin() + axis});
     inner_ = element_count({x.begin() + axis + 1, x.end()});
@@ -50,9 +50,9 @@ template <class T> class GatherStep final : public Step {
   std::int64_t size_, outer_ = 1, inner_ = 1;
 };
 
-template <class T> class TakeStep final : public Step {
+template <class T> class GatherStep final : public Step {
  public:
-  TakeStep(const Take& take, const Shape& x, const Shape& indices)
+  GatherStep(const Gather& take, const Shape& x, const Shape& indices)
       : size_(x[take.axis]),
         outer_(count_of(x, 0, take.axis)),
         inner_(count_of(x, take.axis + 1, x.size())),
@@ -133,9 +133,9 @@ class SlicePlaces {
   std::int64_t batches_ = 1, in_batch_ = 1, batch_stride_ = 1;
 };
 
-template <class T> class TakeElementsStep final : public Step {
+template <class T> class GatherElementsStep final : public Step {
  public:
-  explicit TakeElementsStep(ElementPlaces places) : places_(std::move(places)) {}
+  explicit GatherElementsStep(ElementPlaces places) : places_(std::move(places)) {}
   void run(const Operands& o) const noexcept override {
     places_.each(o.input<Index>(1),
                  [&](std::int64_t place, std::int64_t i) { o.output<T>()[i] = o.input<T>(0)[place]; });
@@ -145,9 +145,9 @@ template <class T> class TakeElementsStep final : public Step {
   ElementPlaces places_;
 };
 
-template <class T> class TakeSlicesStep final : public Step {
+template <class T> class GatherNDStep final : public Step {
  public:
-  explicit TakeSlicesStep(SlicePlaces places) : places_(std::move(places)) {}
+  explicit GatherNDStep(SlicePlaces places) : places_(std::move(places)) {}
   void run(const Operands& o) const noexcept override {
     places_.each(o.input<Index>(1), [&](std::int64_t place, std::int64_t i) {
       copy(o.output<T>() + i * places_.slice, o.input<T>(0) + place, places_.slice);
@@ -158,7 +158,7 @@ template <class T> class TakeSlicesStep final : public Step {
   SlicePlaces places_;
 };
 
-template <class T> T combined(Put::Kind kind, T y, T x) noexcept {
+template <class T> T combined(Scatter::Kind kind, T y, T x) noexcept {
   const auto sum = [](auto a, auto b) { return a + b; };
   const auto product = [](auto a, auto b) { return a * b; };
   const auto apply = [&](auto f) {
@@ -166,23 +166,23 @@ template <class T> T combined(Put::Kind kind, T y, T x) noexcept {
     else return modular(y, x, f);
   };
   switch (kind) {
-  case Put::Kind::replace: return x;
-  case Put::Kind::add: return apply(sum);
-  case Put::Kind::multiply: return apply(product);
-  case Put::Kind::minimum: return std::min(y, x);
-  case Put::Kind::maximum: return std::max(y, x);
+  case Scatter::Kind::replace: return x;
+  case Scatter::Kind::add: return apply(sum);
+  case Scatter::Kind::multiply: return apply(product);
+  case Scatter::Kind::minimum: return std::min(y, x);
+  case Scatter::Kind::maximum: return std::max(y, x);
   }
   return x;
 }
 
-template <class T> void put(Put::Kind kind, T* y, const T* x, std::int64_t n) noexcept {
-  if (kind == Put::Kind::replace) return copy(y, x, n);
+template <class T> void put(Scatter::Kind kind, T* y, const T* x, std::int64_t n) noexcept {
+  if (kind == Scatter::Kind::replace) return copy(y, x, n);
   for (std::int64_t i = 0; i < n; ++i) y[i] = combined(kind, y[i], x[i]);
 }
 
-template <class T, class Places> class PutStep final : public Step {
+template <class T, class Places> class ScatterStep final : public Step {
  public:
-  PutStep(Put::Kind kind, Places places, std::int64_t slice, std::int64_t count)
+  ScatterStep(Scatter::Kind kind, Places places, std::int64_t slice, std::int64_t count)
       : kind_(kind), places_(std::move(places)), slice_(slice), count_(count) {}
   bool in_place(std::size_t input) const override { return input == 0; }
 
@@ -194,44 +194,45 @@ template <class T, class Places> class PutStep final : public Step {
   }
 
  private:
-  Put::Kind kind_;
+  Scatter::Kind kind_;
   Places places_;
   std::int64_t slice_, count_;
 };
 
 } // namespace
 
-StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather) {
+StepPointer make_step(const Graph& graph, const Node& node, const GatherConstant& gather) {
   return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
-    return std::make_unique<GatherStep<T>>(gather, shape_of(graph, node.inputs[0]));
+    return std::make_unique<GatherConstantStep<T>>(gather, shape_of(graph, node.inputs[0]));
   });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Take& take) {
+StepPointer make_step(const Graph& graph, const Node& node, const Gather& take) {
   return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
-    return std::make_unique<TakeStep<T>>(take, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]));
+    return std::make_unique<GatherStep<T>>(take, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]));
   });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const TakeElements& take) {
+StepPointer make_step(const Graph& graph, const Node& node, const GatherElements& take) {
   return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
-    return std::make_unique<TakeElementsStep<T>>(
+    return std::make_unique<GatherElementsStep<T>>(
         ElementPlaces(take.axis, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
   });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const TakeSlices& take) {
+StepPointer make_step(const Graph& graph, const Node& node, const GatherND& take) {
   return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
-    return std::make_unique<TakeSlicesStep<T>>(
+    return std::make_unique<GatherNDStep<T>>(
         SlicePlaces(take.batch, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
   });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Put& put) {
+StepPointer make_step(const Graph& graph, const Node& node, const Scatter& put) {
   const auto &data = shape_of(graph, node.inputs[0]), &indices = shape_of(graph, node.inputs[1]);
   const auto count = element_count(data);
   return for_element(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
     if (put.axis)
-      return std::make_unique<PutStep<T, ElementPlaces>>(put.kind, ElementPlaces(*put.axis, data, indices), 1, count);
+      return std::make_unique<ScatterStep<T, ElementPlaces>>(put.kind, ElementPlaces(*put.axis, data, indices), 1,
+                                                             count);
     SlicePlaces places(0, data, indices);
     const auto slice = places.slice;
-    return std::make_unique<PutStep<T, SlicePlaces>>(put.kind, std::move(places), slice, count);
+    return std::make_unique<ScatterStep<T, SlicePlaces>>(put.kind, std::move(places), slice, count);
   });
 }
 

@@ -68,7 +68,7 @@ struct CentredProduct {
   }
 };
 
-template <class Product> class IntegerMatMulStep final : public Step {
+template <class MatMul> class IntegerMatMulStep final : public Step {
  public:
   IntegerMatMulStep(const Shape& a, const Shape& b, const Shape& y)
       : product_{Sizes{y[y.size() - 2], a.back(), y.back()}},
@@ -77,11 +77,11 @@ template <class Product> class IntegerMatMulStep final : public Step {
   std::size_t workspace() const override { return product_.workspace(); }
 
   void run(const Operands& o) const noexcept override {
-    using In = typename Product::In;
+    using In = typename MatMul::In;
     const auto& step = batches_.step();
     batches_.run([&](const Loops<3>::Offsets& at) {
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(batches_.count()); ++i)
-        product_.run(o.output<typename Product::Out>() + at[2] + i * step[2], o.input<In>(0) + at[0] + i * step[0],
+        product_.run(o.output<typename MatMul::Out>() + at[2] + i * step[2], o.input<In>(0) + at[0] + i * step[0],
                      o.input<In>(1) + at[1] + i * step[1], o.workspace);
     });
   }
@@ -96,7 +96,7 @@ template <class Product> class IntegerMatMulStep final : public Step {
     return broadcast(batches_of(of), strides, batches_of(y));
   }
 
-  Product product_;
+  MatMul product_;
   Loops<3> batches_;
 };
 

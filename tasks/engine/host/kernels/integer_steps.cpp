@@ -168,9 +168,9 @@ template <class T> StepPointer truth_step(const Activation& activation, std::siz
   }
 }
 
-template <class T> class SelectStep final : public Step {
+template <class T> class WhereStep final : public Step {
  public:
-  SelectStep(const Shape& condition, const Shape& a, const Shape& b, const Shape& y)
+  WhereStep(const Shape& condition, const Shape& a, const Shape& b, const Shape& y)
       : loops_(y, {broadcast(condition, dense_strides(condition), y), broadcast(a, dense_strides(a), y),
                    broadcast(b, dense_strides(b), y), dense_strides(y)}),
         whole_{condition == y && sizeof(T) == sizeof(Truth), a == y, b == y} {}
@@ -238,11 +238,11 @@ StepPointer make_step(const Graph& graph, const Node& node, const Cast&) {
   });
 }
 
-StepPointer make_step(const Graph& graph, const Node& node, const Select&) {
+StepPointer make_step(const Graph& graph, const Node& node, const Where&) {
   const auto shape = [&](TensorId id) -> const Shape& { return tensor(graph, id).shape; };
   return for_width(tensor(graph, node.output).type, [&]<class T>() -> StepPointer {
-    return std::make_unique<SelectStep<T>>(shape(node.inputs[0]), shape(node.inputs[1]), shape(node.inputs[2]),
-                                           shape(node.output));
+    return std::make_unique<WhereStep<T>>(shape(node.inputs[0]), shape(node.inputs[1]), shape(node.inputs[2]),
+                                          shape(node.output));
   });
 }
 

@@ -74,9 +74,9 @@ template <class T> class IndexStep final : public Step {
 };
 
 /// Computes cumulative sums. Accumulates floats in double precision, and integers modulo 2^n.
-template <class T> class RunningSumStep final : public Step {
+template <class T> class CumSumStep final : public Step {
  public:
-  explicit RunningSumStep(const RunningSum& running) : r_(running) {}
+  explicit CumSumStep(const CumSum& running) : r_(running) {}
 
   void run(const Operands& o) const noexcept override {
     for (std::int64_t outer = 0; outer < r_.outer; ++outer)
@@ -99,13 +99,13 @@ template <class T> class RunningSumStep final : public Step {
     }
   }
 
-  RunningSum r_;
+  CumSum r_;
 };
 
 /// Sorts only the elements that are kept, with a heap, which is cheap if these are few.
-template <class T> class TopIndicesStep final : public Step {
+template <class T> class TopKStep final : public Step {
  public:
-  explicit TopIndicesStep(const TopIndices& top) : t_(top) {}
+  explicit TopKStep(const TopK& top) : t_(top) {}
   std::size_t workspace() const override { return static_cast<std::size_t>(t_.count) * sizeof(Index) / sizeof(float); }
 
   void run(const Operands& o) const noexcept override {
@@ -126,7 +126,7 @@ template <class T> class TopIndicesStep final : public Step {
     for (Index i = 0; i < t_.kept; ++i) y[i * t_.inner] = order[i];
   }
 
-  TopIndices t_;
+  TopK t_;
 };
 
 ElementType input_type(const Graph& graph, const Node& node) { return graph.tensors[node.inputs[0]].type; }
@@ -141,13 +141,13 @@ StepPointer make_index_step(const Graph& graph, const Node& node, const Reduce& 
   return for_element(input_type(graph, node),
                      [&]<class T>() -> StepPointer { return std::make_unique<IndexStep<T>>(reduce); });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const RunningSum& running) {
+StepPointer make_step(const Graph& graph, const Node& node, const CumSum& running) {
   return for_element(input_type(graph, node),
-                     [&]<class T>() -> StepPointer { return std::make_unique<RunningSumStep<T>>(running); });
+                     [&]<class T>() -> StepPointer { return std::make_unique<CumSumStep<T>>(running); });
 }
-StepPointer make_step(const Graph& graph, const Node& node, const TopIndices& top) {
+StepPointer make_step(const Graph& graph, const Node& node, const TopK& top) {
   return for_element(input_type(graph, node),
-                     [&]<class T>() -> StepPointer { return std::make_unique<TopIndicesStep<T>>(top); });
+                     [&]<class T>() -> StepPointer { return std::make_unique<TopKStep<T>>(top); });
 }
 
 } // namespace rtexec::tasks::kernels

@@ -15,10 +15,10 @@ const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id
 Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 /// One or more matrix products. A constant second operand is packed in advance.
-class ProductStep final : public Step {
+class MatMulStep final : public Step {
  public:
   /// `batch` is the shape of the batch of products; it is empty for a single product.
-  ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta = 1)
+  MatMulStep(const Graph& graph, const Node& node, const MatMulShape& shape, const Shape& batch, float beta = 1)
       : shape_(shape),
         product_(shape),
         packed_(graph.tensors[node.inputs[1]].constant()),
@@ -114,7 +114,7 @@ class ProductStep final : public Step {
     else accumulate(y, bias, beta_, n);
   }
 
-  ProductShape shape_;
+  MatMulShape shape_;
   TiledProduct product_;
   bool packed_;
   Activation activation_;
@@ -130,26 +130,25 @@ class ProductStep final : public Step {
 
 StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm) {
   const auto &a = shape_of(graph, node.inputs[0]), &y = shape_of(graph, node.output);
-  const ProductShape shape{element_count(y) / y.back(),
-                           y.back(),
-                           gemm.transpose_a ? a.front() : a.back(),
-                           gemm.transpose_a,
-                           gemm.transpose_b,
-                           gemm.alpha};
-  return std::make_unique<ProductStep>(graph, node, shape, Shape{}, gemm.beta);
+  const MatMulShape shape{element_count(y) / y.back(),
+                          y.back(),
+                          gemm.transpose_a ? a.front() : a.back(),
+                          gemm.transpose_a,
+                          gemm.transpose_b,
+                          gemm.alpha};
+  return std::make_unique<MatMulStep>(graph, node, shape, Shape{}, gemm.beta);
 }
 
-StepPointer make_step(const Graph& graph, const Node& node, const Product& product) {
+StepPointer make_step(const Graph& graph, const Node& node, const MatMul& product) {
   const auto &a = shape_of(graph, node.inputs[0]), &b = shape_of(graph, node.inputs[1]),
              &y = shape_of(graph, node.output);
-  ProductShape shape{
-      y[y.size() - 2],     y.back(),     a[a.size() - (product.transpose_a ? 2 : 1)], product.transpose_a,
-      product.transpose_b, product.alpha};
+  MatMulShape shape{y[y.size() - 2],     y.back(),     a[a.size() - (product.transpose_a ? 2 : 1)], product.transpose_a,
+                    product.transpose_b, product.alpha};
   const auto count = element_count(outer(y));
   if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
-    return std::make_unique<ProductStep>(graph, node, shape, outer(y));
+    return std::make_unique<MatMulStep>(graph, node, shape, outer(y));
   shape.m *= count; // the matrices of a are contiguous rows, like those of y
-  return std::make_unique<ProductStep>(graph, node, shape, Shape{});
+  return std::make_unique<MatMulStep>(graph, node, shape, Shape{});
 }
 
 } // namespace rtexec::tasks::kernels

@@ -122,9 +122,9 @@ class ReduceStep final : public Step {
   Activation activation_;
 };
 
-class NormaliseStep final : public Step {
+class LayerNormStep final : public Step {
  public:
-  NormaliseStep(const Normalise& normalise, const Graph& graph, const Node& node)
+  LayerNormStep(const LayerNorm& normalise, const Graph& graph, const Node& node)
       : n_(normalise), activation_(node.activation), residual_(node.residual.has_value()) {
     const auto& x = shape_of(graph, node.output);
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -167,7 +167,7 @@ class NormaliseStep final : public Step {
 
   static constexpr float max_offset = 16; // of the mean, in deviations: beyond it, mean * factor loses too many digits
 
-  Normalise n_;
+  LayerNorm n_;
   Activation activation_;
   bool residual_;
   std::vector<Loops<2>> affine_; // loops for the scale, then for the shift
@@ -209,8 +209,8 @@ StepPointer make_step(const Graph& graph, const Node& node, const Reduce& reduce
   if (is_integer(graph.tensors[node.output].type)) return make_integer_step(graph, node, reduce);
   return std::make_unique<ReduceStep>(reduce, node.activation);
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Normalise& normalise) {
-  return std::make_unique<NormaliseStep>(normalise, graph, node);
+StepPointer make_step(const Graph& graph, const Node& node, const LayerNorm& normalise) {
+  return std::make_unique<LayerNormStep>(normalise, graph, node);
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Lrn& lrn) {
   return std::make_unique<LrnStep>(lrn, shape_of(graph, node.output));

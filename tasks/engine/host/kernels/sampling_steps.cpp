@@ -274,9 +274,9 @@ struct Samples {
   std::int64_t count = 0;
 };
 
-class RegionAlignStep final : public Step {
+class RoiAlignStep final : public Step {
  public:
-  RegionAlignStep(const RegionAlign& align, const Shape& x, const Shape& y)
+  RoiAlignStep(const RoiAlign& align, const Shape& x, const Shape& y)
       : a_(align), images_(x[0]), channels_(x[1]), h_(x[2]), w_(x[3]), regions_(y[0]), out_h_(y[2]), out_w_(y[3]) {}
 
   void run(const Operands& o) const noexcept override {
@@ -297,7 +297,7 @@ class RegionAlignStep final : public Step {
     const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
     const float extent = (high - low) * a_.scale;
     const float size = (a_.half_pixel ? extent : std::max(extent, 1.0F)) / static_cast<float>(bins);
-    constexpr auto most = static_cast<float>(RegionAlign::max_samples);
+    constexpr auto most = static_cast<float>(RoiAlign::max_samples);
     const auto count = a_.samples > 0 ? a_.samples
                        : size > 0     ? static_cast<std::int64_t>(std::min(std::ceil(size), most))
                                       : 0;
@@ -332,11 +332,11 @@ class RegionAlignStep final : public Step {
           }
       }
     }
-    if (a_.kind == RegionAlign::Kind::maximum) return most.value_or(0.0F);
+    if (a_.kind == RoiAlign::Kind::maximum) return most.value_or(0.0F);
     return sum / static_cast<float>(std::max<std::int64_t>(rows.count * columns.count, 1));
   }
 
-  RegionAlign a_;
+  RoiAlign a_;
   std::int64_t images_, channels_, h_, w_, regions_, out_h_, out_w_;
 };
 
@@ -354,8 +354,8 @@ StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sa
 StepPointer make_step(const Graph& graph, const Node& node, const DeformableAttention& attention) {
   return std::make_unique<DeformableAttentionStep>(graph, node, attention);
 }
-StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align) {
-  return std::make_unique<RegionAlignStep>(align, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
+StepPointer make_step(const Graph& graph, const Node& node, const RoiAlign& align) {
+  return std::make_unique<RoiAlignStep>(align, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
 }
 
 } // namespace rtexec::tasks::kernels

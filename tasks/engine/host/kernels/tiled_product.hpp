@@ -9,7 +9,7 @@
 namespace rtexec::tasks::kernels {
 
 /// The product y = alpha * op(a) * op(b), with y [m, n] and k terms in each sum. All matrices are dense.
-struct ProductShape {
+struct MatMulShape {
   std::int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;
   float alpha = 1;
@@ -17,7 +17,7 @@ struct ProductShape {
 
 class TiledProduct {
  public:
-  explicit TiledProduct(const ProductShape& shape)
+  explicit TiledProduct(const MatMulShape& shape)
       : s_(shape),
         strip_rows_(balanced_block(s_.m, tile_shape().rows)),
         strip_columns_(std::min(tile_shape().columns, s_.n)) {
@@ -81,7 +81,7 @@ class TiledProduct {
     }
   }
 
-  ProductShape s_;
+  MatMulShape s_;
   std::int64_t strip_rows_, strip_columns_;
   std::int64_t block_rows_; // rows of a in one block
 };

@@ -12,12 +12,12 @@
 namespace rtexec::executive {
 
 /// The threads of the interference load, which run from start() until this object is destroyed.
-class Neighbours {
+class InterferenceLoad {
  public:
-  Neighbours() = default;
+  InterferenceLoad() = default;
   /// Starts the threads on `cores`. `partition`: the cpuset partition of these cores, or null; it must outlive the
   /// returned object. Set-up only.
-  [[nodiscard]] static Result<Neighbours> start(const std::set<unsigned>& cores, hal::CpusetPartition* partition);
+  [[nodiscard]] static Result<InterferenceLoad> start(const std::set<unsigned>& cores, hal::CpusetPartition* partition);
 
  private:
   std::vector<tasks::GeneratorThread> threads_;

@@ -12,7 +12,7 @@
 
 namespace rtexec::study {
 
-/// The constants of a board, each with its source in memory_model_plant.cpp.
+/// The constants of a board, each with its source in memory_model_platform.cpp.
 struct MemoryBoardModel {
   std::string_view name, title; // "tx2", "a Jetson TX2"
   policies::MemoryCosts costs;
@@ -27,7 +27,7 @@ struct MemoryBoardModel {
 [[nodiscard]] std::span<const MemoryBoardModel> memory_board_models();
 /// Returns a simulated platform with the costs and noise of `model`, which must outlive it. The same seed gives the
 /// same times.
-[[nodiscard]] std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
 /// Returns workloads with sizes as large as in the paper.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 

@@ -1,4 +1,4 @@
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -41,17 +41,17 @@ void lower(LoweringContext& context, const Node& node, const tasks::View& view) 
   context.finish(node, under(context.row_major(node.inputs[0], of), to, view.strides, view.offset));
 }
 
-void lower(LoweringContext& context, const Node& node, const Gather& gather) {
+void lower(LoweringContext& context, const Node& node, const GatherConstant& gather) {
   const auto y = context.exact_destination(node);
   const auto x = context.stored(node.inputs[0], y.storage);
   std::vector<int> indices;
   for (const auto index : gather.indices) indices.push_back(narrow(index));
-  GatherArguments arguments;
+  GatherConstantArguments arguments;
   arguments.x_view = kernel_view(y.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);
   arguments.axis = narrow(static_cast<std::int64_t>(gather.axis));
   simplify(arguments);
-  using A = GatherArguments;
+  using A = GatherConstantArguments;
   context.emit<A>(arguments, {{&A::x, x.place}, {&A::indices, context.tensors.constant(indices)}, {&A::y, y.place}},
                   y.storage);
   context.finish(node, y);

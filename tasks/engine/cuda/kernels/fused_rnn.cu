@@ -2,7 +2,7 @@
 // of the input, stay in registers. A cluster computes all layers at the same time, one in each block. In each step, a
 // block computes its next state and sends it to the block of the next layer. Then it computes what the input of its
 // next step adds to the gates. Without a cluster, a single block computes one layer after the other.
-#include "tasks/engine/cuda/kernels/resident.cuh"
+#include "tasks/engine/cuda/kernels/persistent_rnn.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -13,7 +13,7 @@ constexpr unsigned nothing_yet = 0xffffffffU; // marks an input that has not arr
 /// Returns `value`. If it has the bits of `nothing_yet`, returns another NaN.
 DEVICE float sent(float value) { return float_bits(value) == nothing_yet ? bits_float(0x7fffffffU) : value; }
 
-template <class Scalar, int kind> struct Stacked {
+template <class Scalar, int kind> struct FusedRnn {
   static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
   static constexpr int gates = lstm ? 4 : gru ? 3 : 1, columns = StackArguments::columns;
   using OfState = Rows<gates, columns>;
@@ -30,7 +30,7 @@ template <class Scalar, int kind> struct Stacked {
   OfState of_state;
   OfInput of_input;
 
-  DEVICE Stacked(const StackArguments& arguments, int number)
+  DEVICE FusedRnn(const StackArguments& arguments, int number)
       : p(arguments), layer(number), hidden(arguments.hidden[number]) {
     unit = thread_index() / p.lanes;
     lane = thread_index() % p.lanes;
@@ -180,10 +180,10 @@ template <class Scalar, int kind> struct Stacked {
   }
 };
 
-template <class Scalar, int kind> DEVICE void run_stacked(const StackArguments& p) {
+template <class Scalar, int kind> DEVICE void run_fused_rnn(const StackArguments& p) {
   let_next_start();
   for (int layer = block_z(); layer < p.layers; layer += blocks_z()) {
-    const Stacked<Scalar, kind> stacked(p, layer); // loads the weights before it waits: they are constants
+    const FusedRnn<Scalar, kind> stacked(p, layer); // loads the weights before it waits: they are constants
     if (layer == block_z()) wait_for_previous();
     stacked.run();
   }
@@ -191,11 +191,11 @@ template <class Scalar, int kind> DEVICE void run_stacked(const StackArguments& 
 
 } // namespace
 
-KERNEL(stacked_lstm_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::lstm>(arguments); }
-KERNEL(stacked_lstm_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::lstm>(arguments); }
-KERNEL(stacked_gru_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::gru>(arguments); }
-KERNEL(stacked_gru_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::gru>(arguments); }
-KERNEL(stacked_simple_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::simple>(arguments); }
-KERNEL(stacked_simple_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::simple>(arguments); }
+KERNEL(fused_lstm_f, 256, StackArguments) { run_fused_rnn<float, RecurrentArguments::lstm>(arguments); }
+KERNEL(fused_lstm_h, 256, StackArguments) { run_fused_rnn<Half, RecurrentArguments::lstm>(arguments); }
+KERNEL(fused_gru_f, 256, StackArguments) { run_fused_rnn<float, RecurrentArguments::gru>(arguments); }
+KERNEL(fused_gru_h, 256, StackArguments) { run_fused_rnn<Half, RecurrentArguments::gru>(arguments); }
+KERNEL(fused_simple_f, 256, StackArguments) { run_fused_rnn<float, RecurrentArguments::simple>(arguments); }
+KERNEL(fused_simple_h, 256, StackArguments) { run_fused_rnn<Half, RecurrentArguments::simple>(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -1,16 +1,16 @@
-#include "rtexec/runtime/watches/basis_watch.hpp"
+#include "rtexec/runtime/watches/drift_monitor.hpp"
 
 #include "config/base/text.hpp"
 
 namespace rtexec::executive {
 
-void BasisWatch::add(std::string thread, int kernel_id) {
+void DriftMonitor::add(std::string thread, int kernel_id) {
   const std::lock_guard lock(mutex_);
   if (const auto basis = hal::basis_of(kernel_id))
     threads_.push_back({.name = std::move(thread), .kernel_id = kernel_id, .wanted = *basis, .found = {}});
 }
 
-void BasisWatch::look(Duration at) noexcept {
+void DriftMonitor::look(Duration at) noexcept {
   const std::lock_guard lock(mutex_);
   for (Thread& thread : threads_) {
     const auto basis = hal::basis_of(thread.kernel_id);
@@ -25,7 +25,7 @@ void BasisWatch::look(Duration at) noexcept {
   }
 }
 
-std::vector<std::string> BasisWatch::changes() const {
+std::vector<std::string> DriftMonitor::changes() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
   for (const Thread& thread : threads_) {

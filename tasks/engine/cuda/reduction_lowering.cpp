@@ -1,4 +1,4 @@
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,11 +176,11 @@ struct Divided {
 
 } // namespace
 
-void lower(LoweringContext& context, const Node& node, const Normalise& normalise) {
+void lower(LoweringContext& context, const Node& node, const LayerNorm& normalise) {
   const auto x = context.stored(node.inputs[0], context.storage());
   const auto y = context.tensors.destination(node.output);
   const Divided divided(x.shape, normalise.outer);
-  NormaliseArguments n;
+  LayerNormArguments n;
   n.epsilon = normalise.epsilon;
   n.centred = normalise.centred;
   n.activation = context.activation_of(node.activation);
@@ -241,29 +241,29 @@ View around(std::int64_t outer, std::int64_t count, std::int64_t inner) {
 
 } // namespace
 
-void lower(LoweringContext& context, const Node& node, const RunningSum& running) {
+void lower(LoweringContext& context, const Node& node, const CumSum& running) {
   const auto in = context.tensors.storage_of(node.output);
   const auto x = context.row_major(node.inputs[0], in);
   const auto to = context.exact_destination(node);
   const auto y = context.tensors.allocate(x.shape, x.strides, in);
-  RunningSumArguments r;
+  CumSumArguments r;
   r.x_view = r.y_view = around(running.outer, running.count, running.inner);
   r.count = narrow(running.count);
   r.x_stride = r.y_stride = running.inner;
   r.exclusive = running.exclusive;
   r.reverse = running.reverse;
   r.storage = in;
-  using A = RunningSumArguments;
+  using A = CumSumArguments;
   context.emit<A>(r, {{&A::x, x.place}, {&A::y, y.place}}, in);
   context.finish(node, to, y);
 }
 
-void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
+void lower(LoweringContext& context, const Node& node, const TopK& top) {
   const auto in = context.tensors.value(node.inputs[0]).storage;
   const auto x = context.row_major(node.inputs[0], in);
   const auto y =
       context.tensors.allocate(context.shape(node.output), dense_strides(context.shape(node.output)), Storage::s64);
-  TopIndicesArguments t;
+  TopKArguments t;
   t.x_view = around(top.outer, top.count, top.inner);
   t.y_view = around(top.outer, top.kept, top.inner);
   if (top.outer * top.inner > max_blocks)
@@ -274,7 +274,7 @@ void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
   t.x_stride = t.y_stride = top.inner;
   t.largest = top.largest;
   t.storage = in;
-  using A = TopIndicesArguments;
+  using A = TopKArguments;
   context.emit<A>(t, {{&A::x, x.place}, {&A::y, y.place}}, in);
   context.finish(node, y);
 }

@@ -1,6 +1,6 @@
 // Persistent RNNs: recurrent layers whose weights stay in registers for the whole sequence. A step needs only the
 // barrier at its end. The blocks of a cluster divide the hidden units among them, and send each other their results.
-#include "tasks/engine/cuda/kernels/resident.cuh"
+#include "tasks/engine/cuda/kernels/persistent_rnn.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {

@@ -1,5 +1,5 @@
-// Tests the charges for platform stalls (`hold_up` of a board): each bound grows by the same amount, regardless of the
-// number of device parts.
+// Tests the charges for platform stalls (`platform_stall` of a board): each bound grows by the same amount, regardless
+// of the number of device parts.
 #include "policies/admission/admission.hpp"
 #include "policies/bounds/reservations.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -21,14 +21,14 @@ using testing::Not;
 
 constexpr Duration stop = 500us;
 
-Board board_that_stops(Duration hold_up) {
+Board board_that_stops(Duration platform_stall) {
   Board board = test::board_of();
   board.compute_core = 9;
   board.service_core = 8;
   board.release_latency = 100us;
   board.dispatch = 50us;
   board.context_switch = 10us;
-  board.hold_up = hold_up;
+  board.platform_stall = platform_stall;
   return board;
 }
 
@@ -54,32 +54,32 @@ std::vector<Duration> bounds_of(const Plan& plan) {
 /// Matches about `stops` stops, since the windows of reservations are searched in steps.
 auto about(int stops) { return testing::AllOf(testing::Gt(stops * stop - 20us), testing::Lt(stops * stop + 20us)); }
 
-class HoldUp : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
+class PlatformStall : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
  protected:
   static TaskSet set() { return networks(std::get<Order>(GetParam()), std::get<ThreadPolicy>(GetParam())); }
 };
-INSTANTIATE_TEST_SUITE_P(Of, HoldUp,
+INSTANTIATE_TEST_SUITE_P(Of, PlatformStall,
                          testing::Combine(testing::Values(Order::edf, Order::static_priority),
                                           testing::Values(ThreadPolicy::fifo, ThreadPolicy::deadline)));
 
-TEST_P(HoldUp, IsChargedOnceToEachBound) {
+TEST_P(PlatformStall, IsChargedOnceToEachBound) {
   const auto without = bounds_of(plan_of(set(), board_that_stops(0us)));
   const auto with = bounds_of(plan_of(set(), board_that_stops(stop)));
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_THAT(with[i] - without[i], about(2)) << i;
 }
 
-TEST_P(HoldUp, IsToldOf) {
+TEST_P(PlatformStall, IsToldOf) {
   const TestVerdict verdict = plan_of(set(), board_that_stops(stop)).end_to_end;
-  EXPECT_THAT(verdict.inequality, HasSubstr("J = release latency + 2 S, S: hold_up"));
+  EXPECT_THAT(verdict.inequality, HasSubstr("J = release latency + 2 S, S: platform_stall"));
   EXPECT_THAT(verdict.explanation, HasSubstr("stops of the machine of up to 0.5ms, releases are charged as 1ms later"));
   const TestVerdict none = plan_of(set(), board_that_stops(0us)).end_to_end;
   EXPECT_THAT(none.inequality + none.explanation, Not(HasSubstr("stop")));
 }
 
 /// The test of the device alone uses requests that a stall has delayed.
-TEST_P(HoldUp, CountsOnTheDeviceAlone) {
-  const auto left = [&](Duration hold_up) {
-    const Plan plan = plan_of(set(), board_that_stops(hold_up));
+TEST_P(PlatformStall, CountsOnTheDeviceAlone) {
+  const auto left = [&](Duration platform_stall) {
+    const Plan plan = plan_of(set(), board_that_stops(platform_stall));
     return std::get<TimeBound>(plan.device_test.bound).left;
   };
   if (std::get<Order>(GetParam()) == Order::edf) return; // under EDF deadlines are shorter by it instead
@@ -99,11 +99,11 @@ TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
   EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), about(2));
 }
 
-/// A `hold_up` of 0.5 ms charges releases as one stop of 1 ms would. That is too little for the example.
+/// A `platform_stall` of 0.5 ms charges releases as one stop of 1 ms would. That is too little for the example.
 TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
   const test::TwoStops example;
-  const auto bound_with = [&](Duration hold_up) {
-    return bounds_of(plan_of(example.tasks, example.board(hold_up)))[1];
+  const auto bound_with = [&](Duration platform_stall) {
+    return bounds_of(plan_of(example.tasks, example.board(platform_stall)))[1];
   };
   EXPECT_EQ(bound_with(1ms), 11'105us);
   EXPECT_GE(bound_with(1ms), example.response_of_i);
@@ -112,8 +112,8 @@ TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
 
 /// Work that a stall has delayed must be done within the window that follows.
 TEST(HoldUpOfReservations, IsNoLongerThanTheWindowOfTheScheduler) {
-  const auto window = [](Duration hold_up, const std::optional<Traffic>& traffic) {
-    return scheduler_reservation(2, 10us, traffic, hold_up).window;
+  const auto window = [](Duration platform_stall, const std::optional<Traffic>& traffic) {
+    return scheduler_reservation(2, 10us, traffic, platform_stall).window;
   };
   const Traffic traffic{.quickest = 1'000'000, .burst = 4};
   for (const auto& moved : {std::optional<Traffic>(), std::optional(traffic)}) {
@@ -136,10 +136,10 @@ TEST(HoldUpOfBudgets, IsNotCharged) {
   Board board = board_that_stops(0us);
   board.counters = {{.event = "r17", .write_event = {}, .line = Bytes{64}, .cores = {}}};
   EXPECT_TRUE(plan_of(set, board).proved);
-  board.hold_up = stop;
+  board.platform_stall = stop;
   const Plan plan = plan_of(set, board);
   EXPECT_FALSE(plan.proved);
-  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("its machine may stop (hold_up)"));
+  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("its machine may stop (platform_stall)"));
 }
 
 TEST(HoldUpOfAnyLength, IsCheckedAsChargesAre) {

@@ -1,4 +1,4 @@
-#include "rtexec/runtime/channels/tap.hpp"
+#include "rtexec/runtime/channels/picture_observer.hpp"
 
 #include "hal/thread.hpp"
 #include "rtexec/runtime/channels/bytes.hpp"
@@ -19,7 +19,7 @@ Preprocessing preprocessing_of(const Task& task, const Tensor& input) {
 
 } // namespace
 
-Result<> Tap::connect(const Task& task, const Workload& workload) {
+Result<> PictureObserver::connect(const Task& task, const Workload& workload) {
   std::string problems;
   for (std::size_t i = 0; i < workload.inputs().size() && !pictures_; ++i) {
     auto pictures = tasks::TensorPicture::of(workload.inputs()[i], preprocessing_of(task, workload.inputs()[i]));
@@ -33,20 +33,20 @@ Result<> Tap::connect(const Task& task, const Workload& workload) {
   workload_ = &workload;
   size_ = size_of_values(workload.inputs()[input_]);
   cost_ = 2 * longest_copy(size_);
-  latest_ = std::make_unique<Latest>(sizeof(Head) + size_, 1, 1);
+  latest_ = std::make_unique<LatestMailbox>(sizeof(Head) + size_, 1, 1);
   return {};
 }
 
 /// Measures how long it takes to copy an input of `size` bytes and the largest possible results, with memory that is in
 /// no cache. Returns the longest time of some trials.
-Duration Tap::longest_copy(std::size_t size) {
+Duration PictureObserver::longest_copy(std::size_t size) {
   constexpr std::size_t caches = 32 << 20;
   constexpr int tries = 12;
   const std::vector<std::byte> input(size);
   const std::vector<Box> boxes(max_boxes);
   const std::vector<RankedClass> classes(Head().ranked.size());
   std::vector<std::byte> others(caches);
-  Latest to(sizeof(Head) + size, 1, 1);
+  LatestMailbox to(sizeof(Head) + size, 1, 1);
   OutputJob results;
   results.detections = boxes;
   Duration longest{0};
@@ -60,7 +60,7 @@ Duration Tap::longest_copy(std::size_t size) {
 }
 
 /// Copies the input and the results, if a copy is due. After a pause, missed copies are not caught up.
-void Tap::take(const OutputJob& results) noexcept {
+void PictureObserver::take(const OutputJob& results) noexcept {
   const Instant now = hal::now();
   const Input input = workload_->inputs()[input_].bytes;
   if (now < next_ || input.size() != size_) return;
@@ -68,7 +68,8 @@ void Tap::take(const OutputJob& results) noexcept {
   copy(results, workload_->classes(), input, now, *latest_);
 }
 
-void Tap::copy(const OutputJob& results, Classes classes, Input input, Instant now, Latest& to) noexcept {
+void PictureObserver::copy(const OutputJob& results, Classes classes, Input input, Instant now,
+                           LatestMailbox& to) noexcept {
   to.write({.sampled = results.sampled, .visible = {}}, [&](std::span<std::byte> bytes) {
     auto& head = *reinterpret_cast<Head*>(bytes.data());
     head.job = results.job;
@@ -81,7 +82,7 @@ void Tap::copy(const OutputJob& results, Classes classes, Input input, Instant n
   });
 }
 
-std::optional<Tap::Seen> Tap::newest() noexcept {
+std::optional<PictureObserver::Seen> PictureObserver::newest() noexcept {
   const auto value = latest_->newest(0, Instant::max());
   if (!value) return std::nullopt;
   const auto& head = *reinterpret_cast<const Head*>(value->bytes.data());

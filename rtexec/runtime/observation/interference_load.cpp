@@ -1,4 +1,4 @@
-#include "rtexec/runtime/observation/neighbours.hpp"
+#include "rtexec/runtime/observation/interference_load.hpp"
 
 #include "tasks/loads/traffic/caches.hpp"
 
@@ -9,8 +9,8 @@ constexpr Bytes swept{2 << 20}; // the size of most cores' private caches
 
 } // namespace
 
-Result<Neighbours> Neighbours::start(const std::set<unsigned>& cores, hal::CpusetPartition* partition) {
-  Neighbours all;
+Result<InterferenceLoad> InterferenceLoad::start(const std::set<unsigned>& cores, hal::CpusetPartition* partition) {
+  InterferenceLoad all;
   const Bytes line = tasks::cache_facts().line;
   for (const unsigned core : cores) {
     auto generator = tasks::LineGenerator::make(TrafficPattern::write, swept, line);

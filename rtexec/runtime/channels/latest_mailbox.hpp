@@ -22,7 +22,7 @@
 
 namespace rtexec::channels {
 
-class Latest {
+class LatestMailbox {
  public:
   struct Stamp {
     Instant sampled{}; // the instant at which the inputs of the value's job were sampled
@@ -37,7 +37,7 @@ class Latest {
 
   /// Makes a mailbox for values of `size` bytes. The newest `kept` values are preserved, so that a reader finds one
   /// that was already visible at an earlier instant.
-  Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where = Where::own_memory);
+  LatestMailbox(std::size_t size, std::size_t readers, std::size_t kept, Where where = Where::own_memory);
 
   /// Returns the size of the memory that lie_at() needs. Each value begins at a multiple of 256 bytes in it.
   [[nodiscard]] Bytes room() const noexcept { return Bytes{slots_.size() * distance_}; }

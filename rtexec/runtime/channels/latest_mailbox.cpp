@@ -1,4 +1,4 @@
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@ namespace rtexec::channels {
 
 /// There are enough slots for the newest `kept` values, for one value that each reader may still read, and for the next
 /// value.
-Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where)
+LatestMailbox::LatestMailbox(std::size_t size, std::size_t readers, std::size_t kept, Where where)
     : size_(size),
       distance_(round_up(Bytes{size}, Bytes{256}).count),
       slots_(kept + readers + 1),
@@ -18,7 +18,7 @@ Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where wh
   lie_at(own_.data());
 }
 
-void Latest::lie_at(std::byte* memory) noexcept {
+void LatestMailbox::lie_at(std::byte* memory) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
 }
 
@@ -26,7 +26,7 @@ void Latest::lie_at(std::byte* memory) noexcept {
 /// will read, and then checks that the value is still there. The writer first invalidates the slot, and then checks
 /// that no reader has announced it. All these operations are sequentially consistent, so that whichever side comes
 /// second sees what the other one did.
-Latest::Slot& Latest::free_slot() noexcept {
+LatestMailbox::Slot& LatestMailbox::free_slot() noexcept {
   const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
   for (;;)
     for (Slot& slot : slots_) {
@@ -38,12 +38,12 @@ Latest::Slot& Latest::free_slot() noexcept {
     }
 }
 
-std::span<std::byte> Latest::take() noexcept {
+std::span<std::byte> LatestMailbox::take() noexcept {
   if (taken_ == nullptr) taken_ = &free_slot();
   return taken_->bytes;
 }
 
-void Latest::publish(const Stamp& stamp) noexcept {
+void LatestMailbox::publish(const Stamp& stamp) noexcept {
   Slot* const slot = std::exchange(taken_, nullptr);
   if (slot == nullptr) return;
   slot->stamp = stamp;
@@ -53,13 +53,13 @@ void Latest::publish(const Stamp& stamp) noexcept {
   versions_.store(version);
 }
 
-bool Latest::is_read(const Slot& slot) const noexcept {
+bool LatestMailbox::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
 /// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile. That value may
 /// be in a slot that was already searched, and the previous value may be gone.
-std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
+std::optional<LatestMailbox::Value> LatestMailbox::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
     const std::uint64_t versions = versions_.load();
     const Slot* found = nullptr;

@@ -1,5 +1,5 @@
-#include "tasks/engine/cuda/calls.hpp"
-#include "tasks/engine/cuda/product_calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
+#include "tasks/engine/cuda/matmul_lowering.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -50,7 +50,7 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
 namespace {
 
 /// Returns the location of a layer's weights in the layout of StackArguments, added to the constants.
-MemoryLocation stacked_weights(LoweringContext& context, const StackedLayer& layer, std::int64_t padded) {
+MemoryLocation fused_weights(LoweringContext& context, const FusedLayer& layer, std::int64_t padded) {
   const auto& gemm = std::get<Gemm>(layer.product->operation);
   const auto& of_input = context.constant_of(layer.product->inputs[1], "the weights");
   const auto& of_state = context.constant_of(layer.recurrent->inputs[1], "the weights");
@@ -67,7 +67,7 @@ MemoryLocation stacked_weights(LoweringContext& context, const StackedLayer& lay
   return context.tensors.stored(weights);
 }
 
-MemoryLocation stacked_bias(LoweringContext& context, const StackedLayer& layer) {
+MemoryLocation fused_bias(LoweringContext& context, const FusedLayer& layer) {
   const auto hidden = context.shape(layer.recurrent->output)[2];
   auto bias = *row_bias(context, *layer.product, std::get<Gemm>(layer.product->operation));
   bias.resize(static_cast<std::size_t>(4 * hidden), 0.0F);
@@ -78,7 +78,7 @@ MemoryLocation stacked_bias(LoweringContext& context, const StackedLayer& layer)
   return context.tensors.constant(bias);
 }
 
-void lower(LoweringContext& context, const std::vector<StackedLayer>& stack) {
+void lower(LoweringContext& context, const std::vector<FusedLayer>& stack) {
   using A = StackArguments;
   const auto& recurrent = std::get<Recurrent>(stack[0].recurrent->operation);
   const auto& gates = context.shape(stack[0].recurrent->inputs[0]);
@@ -98,8 +98,8 @@ void lower(LoweringContext& context, const std::vector<StackedLayer>& stack) {
     const auto& node = *stack[i].recurrent;
     const auto& to = context.shape(node.output);
     const auto y = context.tensors.allocate(to, dense_strides(to), context.storage());
-    operands.emplace_back(&A::weights, i, stacked_weights(context, stack[i], std::int64_t{s.lanes} * A::columns));
-    operands.emplace_back(&A::bias, i, stacked_bias(context, stack[i]));
+    operands.emplace_back(&A::weights, i, fused_weights(context, stack[i], std::int64_t{s.lanes} * A::columns));
+    operands.emplace_back(&A::bias, i, fused_bias(context, stack[i]));
     operands.emplace_back(&A::state, i, context.row_major(node.inputs[2]).place);
     if (recurrent.kind == Recurrent::Kind::lstm)
       operands.emplace_back(&A::cell, i, context.row_major(node.inputs[3]).place);
@@ -116,7 +116,7 @@ void lower(LoweringContext& context, const std::vector<StackedLayer>& stack) {
 
 } // namespace
 
-bool lower_stacked(LoweringContext& context, std::size_t number) {
+bool lower_fused_rnn(LoweringContext& context, std::size_t number) {
   const auto& plan = context.stack_plan;
   if (const auto stack = plan.stacks.find(number); stack != plan.stacks.end()) lower(context, stack->second);
   return plan.has(number);

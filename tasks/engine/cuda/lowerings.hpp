@@ -7,57 +7,57 @@
 
 namespace rtexec::tasks::cuda {
 
-// int8_calls.cpp
+// int8_lowering.cpp
 /// Lowers node `number` if the plan of int8 layers (int8_plan.hpp) contains it. Returns false if the node does not
 /// compute on 8-bit integers.
 [[nodiscard]] bool lower_int8(LoweringContext& context, const Node& node, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
 
-// element_calls.cpp
+// element_lowering.cpp
 void lower(LoweringContext& context, const Node& node, const Activation& activation);
 void lower(LoweringContext& context, const Node& node, const Cast&);
 void lower(LoweringContext& context, const Node& node, const ScaleShift&);
 void lower(LoweringContext& context, const Node& node, const Binary& binary);
-void lower(LoweringContext& context, const Node& node, const Select&);
+void lower(LoweringContext& context, const Node& node, const Where&);
 void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operation);
 
-// product_calls.cpp
+// matmul_lowering.cpp
 void lower(LoweringContext& context, const Node& node, const Conv& conv);
 void lower(LoweringContext& context, const Node& node, const Gemm& gemm);
-void lower(LoweringContext& context, const Node& node, const Product& product);
+void lower(LoweringContext& context, const Node& node, const MatMul& product);
 void lower(LoweringContext& context, const Node& node, const IntegerMatMul&);
 void lower(LoweringContext& context, const Node& node, const IntegerConv& operation);
 void lower(LoweringContext& context, const Node& node, const Attention& attention);
 
-// reduction_calls.cpp
+// reduction_lowering.cpp
 void lower(LoweringContext& context, const Node& node, const Reduce& mean);
 void lower(LoweringContext& context, const Node& node, const Softmax& softmax);
-void lower(LoweringContext& context, const Node& node, const Normalise& normalise);
+void lower(LoweringContext& context, const Node& node, const LayerNorm& normalise);
 void lower(LoweringContext& context, const Node& node, const Lrn& lrn);
-void lower(LoweringContext& context, const Node& node, const RunningSum& running);
-void lower(LoweringContext& context, const Node& node, const TopIndices& top);
+void lower(LoweringContext& context, const Node& node, const CumSum& running);
+void lower(LoweringContext& context, const Node& node, const TopK& top);
 
-// recurrent_calls.cpp
+// recurrent_lowering.cpp
 /// Lowers a fused multi-layer RNN when `number` is the node of its first layer. Returns false if the node is not part
 /// of a fused RNN.
-[[nodiscard]] bool lower_stacked(LoweringContext& context, std::size_t number);
+[[nodiscard]] bool lower_fused_rnn(LoweringContext& context, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
 
-// moving_calls.cpp
+// moving_lowering.cpp
 void lower(LoweringContext& context, const Node& node, const Concat& concat);
 void lower(LoweringContext& context, const Node& node, const Reshape&);
 void lower(LoweringContext& context, const Node& node, const tasks::View& view);
-void lower(LoweringContext& context, const Node& node, const Gather& gather);
+void lower(LoweringContext& context, const Node& node, const GatherConstant& gather);
 void lower(LoweringContext& context, const Node& node, const Pad& operation);
 
-// index_calls.cpp
-void lower(LoweringContext& context, const Node& node, const Take& operation);
-void lower(LoweringContext& context, const Node& node, const TakeElements& operation);
-void lower(LoweringContext& context, const Node& node, const TakeSlices& operation);
-void lower(LoweringContext& context, const Node& node, const Put& operation);
+// index_lowering.cpp
+void lower(LoweringContext& context, const Node& node, const Gather& operation);
+void lower(LoweringContext& context, const Node& node, const GatherElements& operation);
+void lower(LoweringContext& context, const Node& node, const GatherND& operation);
+void lower(LoweringContext& context, const Node& node, const Scatter& operation);
 
-// sampling_calls.cpp
+// sampling_lowering.cpp
 void lower(LoweringContext& context, const Node& node, const Pool& pool);
 void lower(LoweringContext& context, const Node& node, const Resize& resize);
 void lower(LoweringContext& context, const Node& node, const Resample& resample);

@@ -1,4 +1,4 @@
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -81,16 +81,16 @@ void lower(LoweringContext& context, const Node& node, const Binary& binary) {
   context.finish(node, y);
 }
 
-void lower(LoweringContext& context, const Node& node, const Select&) {
+void lower(LoweringContext& context, const Node& node, const Where&) {
   const auto of = context.tensors.storage_of(node.output);
   const auto a = context.tensors.value(node.inputs[0]), b = context.stored(node.inputs[1], of),
              c = context.stored(node.inputs[2], of);
   const auto y = context.overwriting(node.inputs);
-  SelectArguments arguments;
+  WhereArguments arguments;
   set_views(arguments, a, b, c, y);
   arguments.width = static_cast<int>(size_of(of));
   simplify(arguments);
-  using A = SelectArguments;
+  using A = WhereArguments;
   context.emit(kernel_call<A>(launch_of(arguments), arguments,
                               {{&A::a, a.place}, {&A::b, b.place}, {&A::c, c.place}, {&A::y, y.place}}));
   context.finish(node, y);

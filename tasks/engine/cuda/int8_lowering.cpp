@@ -1,5 +1,5 @@
-#include "tasks/engine/cuda/calls.hpp"
-#include "tasks/engine/cuda/product_calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
+#include "tasks/engine/cuda/matmul_lowering.hpp"
 #include "tasks/engine/cuda/int8_weights.hpp"
 
 #include <cmath>

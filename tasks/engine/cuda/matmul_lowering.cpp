@@ -1,6 +1,6 @@
-#include "tasks/engine/cuda/product_calls.hpp"
+#include "tasks/engine/cuda/matmul_lowering.hpp"
 
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 #include "tasks/engine/graph/uses.hpp"
 
 #include "tasks/engine/cuda/attention_plan.hpp"
@@ -357,7 +357,7 @@ void lower(LoweringContext& context, const Node& node, const Gemm& gemm) {
   else generic_gemm(context, node, gemm);
 }
 
-void lower(LoweringContext& context, const Node& node, const Product& product) {
+void lower(LoweringContext& context, const Node& node, const MatMul& product) {
   GemmArguments g;
   g.alpha = product.alpha;
   const auto in = context.storage();

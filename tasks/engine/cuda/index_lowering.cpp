@@ -1,4 +1,4 @@
-#include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/cuda/lowerings.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -43,15 +43,15 @@ template <class Arguments> void add_indices(KernelCall& call, const PlacedTensor
 void take(LoweringContext& context, const Node& node, const IndexedPlaces& places, const Strides& x_strides,
           const PlacedTensor& x, const Strides& index_strides, const PlacedTensor& indices) {
   const auto y = context.exact_destination(node);
-  TakeArguments t;
+  GatherArguments t;
   t.places = places;
   t.x_view = kernel_view(y.shape, x_strides);
   t.indices_view = kernel_view(y.shape, index_strides);
   t.y_view = kernel_view(y.shape, y.strides);
   simplify(t);
-  auto call = kernel_call<TakeArguments>(launch_of(t, y.storage), t,
-                                         {{&TakeArguments::x, x.place}, {&TakeArguments::y, y.place}});
-  add_indices<TakeArguments>(call, indices);
+  auto call = kernel_call<GatherArguments>(launch_of(t, y.storage), t,
+                                           {{&GatherArguments::x, x.place}, {&GatherArguments::y, y.place}});
+  add_indices<GatherArguments>(call, indices);
   context.emit(std::move(call));
   context.finish(node, y);
 }
@@ -64,7 +64,7 @@ PlacedTensor indices_of(LoweringContext& context, const Node& node) { return con
 
 } // namespace
 
-void lower(LoweringContext& context, const Node& node, const Take& operation) {
+void lower(LoweringContext& context, const Node& node, const Gather& operation) {
   const auto x = source_of(context, node), indices = indices_of(context, node);
   const auto rank = context.shape(node.output).size(), axis = operation.axis, wide = indices.shape.size();
   take(context, node, places_in(x, axis, 1, 0),
@@ -73,14 +73,14 @@ void lower(LoweringContext& context, const Node& node, const Take& operation) {
        x, placed(rank, axis, indices.strides, 0, wide), indices);
 }
 
-void lower(LoweringContext& context, const Node& node, const TakeElements& operation) {
+void lower(LoweringContext& context, const Node& node, const GatherElements& operation) {
   const auto x = source_of(context, node), indices = indices_of(context, node);
   auto strides = x.strides;
   strides[operation.axis] = 0;
   take(context, node, places_in(x, operation.axis, 1, 0), strides, x, indices.strides, indices);
 }
 
-void lower(LoweringContext& context, const Node& node, const TakeSlices& operation) {
+void lower(LoweringContext& context, const Node& node, const GatherND& operation) {
   const auto x = source_of(context, node), indices = indices_of(context, node);
   const auto rank = context.shape(node.output).size(), batch = operation.batch, wide = indices.shape.size() - 1;
   const auto depth = static_cast<std::size_t>(indices.shape.back());
@@ -90,15 +90,15 @@ void lower(LoweringContext& context, const Node& node, const TakeSlices& operati
        x, placed(rank, 0, indices.strides, 0, wide), indices);
 }
 
-void lower(LoweringContext& context, const Node& node, const Put& operation) {
-  static_assert(static_cast<int>(Put::Kind::maximum) == PutArguments::maximum);
+void lower(LoweringContext& context, const Node& node, const Scatter& operation) {
+  static_assert(static_cast<int>(Scatter::Kind::maximum) == ScatterArguments::maximum);
   const auto to = context.tensors.storage_of(node.output);
   const auto y = context.overwriting({node.inputs.data(), 1});
   const auto x = source_of(context, node), indices = indices_of(context, node),
              updates = context.stored(node.inputs[2], to);
   if (x.place != y.place || !lie_alike(x.shape, x.strides, y.strides)) context.copy(x, y);
   const auto rank = updates.shape.size();
-  PutArguments p;
+  ScatterArguments p;
   p.kind = static_cast<int>(operation.kind);
   p.storage = to;
   Strides index_strides = indices.strides, y_strides = y.strides;
@@ -106,14 +106,14 @@ void lower(LoweringContext& context, const Node& node, const Put& operation) {
   if (operation.axis) {
     p.places = places_in(y, *operation.axis, 1, 0);
     y_strides[*operation.axis] = 0;
-    serial[*operation.axis] = operation.kind != Put::Kind::replace;
+    serial[*operation.axis] = operation.kind != Scatter::Kind::replace;
   } else {
     const auto wide = indices.shape.size() - 1;
     const auto depth = static_cast<std::size_t>(indices.shape.back());
     p.places = places_in(y, 0, depth, indices.strides.back());
     index_strides = placed(rank, 0, indices.strides, 0, wide);
     y_strides = placed(rank, wide, y.strides, depth, y.shape.size() - depth);
-    for (std::size_t d = 0; d < wide; ++d) serial[d] = operation.kind != Put::Kind::replace;
+    for (std::size_t d = 0; d < wide; ++d) serial[d] = operation.kind != Scatter::Kind::replace;
   }
   const auto view = [&](const Strides& strides, bool wanted) {
     Shape shape;
@@ -128,7 +128,7 @@ void lower(LoweringContext& context, const Node& node, const Put& operation) {
   std::tie(p.x_view, p.x_serial) = std::pair(view(updates.strides, false), view(updates.strides, true));
   std::tie(p.indices_view, p.indices_serial) = std::pair(view(index_strides, false), view(index_strides, true));
   std::tie(p.y_view, p.y_serial) = std::pair(view(y_strides, false), view(y_strides, true));
-  using A = PutArguments;
+  using A = ScatterArguments;
   auto call = kernel_call<A>(launch_of(p, to), p, {{&A::x, updates.place}, {&A::y, y.place}});
   add_indices<A>(call, indices);
   context.emit(std::move(call));

@@ -1,14 +1,14 @@
-// A tap observes one task during a run, for a viewer. In the last CPU part of a job, it copies the input picture and
-// the objects that the job recognised. It does so at most ten times a second on average.
+// A picture observer observes one task during a run, for a viewer. In the last CPU part of a job, it copies the input
+// picture and the objects that the job recognised. It does so at most ten times a second on average.
 //
-// Ownership: the run and the viewer share a tap. The run calls take(), the viewer newest(), and neither waits for the
-// other. connect() allocates all memory.
+// Ownership: the run and the viewer share a picture observer. The run calls take(), the viewer newest(), and neither
+// waits for the other. connect() allocates all memory.
 #pragma once
 
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/workload.hpp>
-#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/latest_mailbox.hpp"
 #include "rtexec/runtime/channels/task_output.hpp"
 #include "rtexec/runtime/channels/sink.hpp"
 #include "tasks/media/tensor_picture.hpp"
@@ -23,17 +23,18 @@
 
 namespace rtexec::channels {
 
-class Tap {
+class PictureObserver {
  public:
-  /// The mean time from one copy to the next. Jobs for which no copy is made take no longer than without a tap.
+  /// The mean time from one copy to the next. Jobs for which no copy is made take no longer than without a picture
+  /// observer.
   static constexpr Duration interval = std::chrono::milliseconds(100);
 
-  explicit Tap(std::string task) : task_(std::move(task)) {}
+  explicit PictureObserver(std::string task) : task_(std::move(task)) {}
 
   [[nodiscard]] const std::string& task() const noexcept { return task_; }
 
-  /// Connects the tap to the task's workload, which must outlive the run. Set-up, called once. Returns bad_input if no
-  /// input of the task is a picture.
+  /// Connects the picture observer to the task's workload, which must outlive the run. Set-up, called once. Returns
+  /// bad_input if no input of the task is a picture.
   [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
   /// Returns the number of the input that is shown. Valid after connect().
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
@@ -75,7 +76,7 @@ class Tap {
 
   using Input = std::span<const std::byte>;
   using Classes = std::span<const RankedClass>;
-  static void copy(const OutputJob& results, Classes classes, Input input, Instant now, Latest& to) noexcept;
+  static void copy(const OutputJob& results, Classes classes, Input input, Instant now, LatestMailbox& to) noexcept;
   [[nodiscard]] static Duration longest_copy(std::size_t size);
 
   const std::string task_;
@@ -83,22 +84,22 @@ class Tap {
   std::size_t input_ = 0; // the number of the input that is shown
   std::size_t size_ = 0;  // the size of that input in bytes
   std::optional<tasks::TensorPicture> pictures_;
-  std::unique_ptr<Latest> latest_;
+  std::unique_ptr<LatestMailbox> latest_;
   Instant next_{}; // instant at which the next copy is due; completion thread
   Duration cost_{0};
 };
 
-/// A sink that passes the results of a task's jobs to the tap.
-class TapSink final : public Sink {
+/// A sink that passes the results of a task's jobs to the picture observer.
+class ObserverSink final : public Sink {
  public:
-  explicit TapSink(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) {}
+  explicit ObserverSink(std::shared_ptr<PictureObserver> observer) : observer_(std::move(observer)) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override {
-    tap_->take(results);
+    observer_->take(results);
     return true;
   }
 
  private:
-  const std::shared_ptr<Tap> tap_;
+  const std::shared_ptr<PictureObserver> observer_;
 };
 
 } // namespace rtexec::channels

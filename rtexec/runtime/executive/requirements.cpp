@@ -1,4 +1,4 @@
-#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/executive/requirements.hpp"
 
 #include "config/base/text.hpp"
 #include "hal/machine_files.hpp"
@@ -39,11 +39,11 @@ constexpr const char* keepers = "taskset, a cpuset or a container keeps it";
 
 } // namespace
 
-Need given(std::string subject, std::string state) {
+Requirement given(std::string subject, std::string state) {
   return {.subject = std::move(subject), .state = std::move(state), .refused = {}};
 }
 
-Need refused(std::string subject, const Error& error) {
+Requirement refused(std::string subject, const Error& error) {
   const auto line = std::min(error.what.find('\n'), error.what.size());
   return {.subject = std::move(subject),
           .state = error.what.substr(0, line),
@@ -51,17 +51,17 @@ Need refused(std::string subject, const Error& error) {
           .advice = error.what.substr(std::min(line + 1, error.what.size()))};
 }
 
-Need indispensable(Need need) {
+Requirement indispensable(Requirement need) {
   need.indispensable = true;
   return need;
 }
 
-std::vector<Need> absent_cores(const ResolvedSet& set, const Plan& plan) {
-  std::vector<Need> needs;
+std::vector<Requirement> absent_cores(const ResolvedSet& set, const Plan& plan) {
+  std::vector<Requirement> needs;
   const std::string there = hal::core_list(set.machine.cores);
   for (const auto& [core, who] : missing_cores(set, plan)) {
     const std::string name = "core " + std::to_string(core);
-    Need need{.subject = name, .state = who + ": ", .refused = Errc::refused};
+    Requirement need{.subject = name, .state = who + ": ", .refused = Errc::refused};
     if (withheld(set, core))
       need.state += "this process may not use " + name + ", only cores " + there + ": " + keepers;
     else need.state += std::string(set.machine.here ? "this" : "that") + " machine has cores " + there + " only";
@@ -81,11 +81,11 @@ std::string other_machine(const ResolvedSet& set, const Plan& plan) {
   return "a machine with " + list(missing) + "; " + (set.machine.here ? "this" : "that") + " one has cores " + there;
 }
 
-Result<> refusal_of(const std::vector<Need>& needs, bool allow_degraded) {
+Result<> refusal_of(const std::vector<Requirement>& needs, bool allow_degraded) {
   std::string lines;
   std::optional<Errc> code;
   bool acceptable = true;
-  for (const Need& need : needs) {
+  for (const Requirement& need : needs) {
     if (!need.refused || (allow_degraded && !need.indispensable)) continue;
     config::add_line(lines, need.subject + ": " + need.state);
     for (const auto line : config::parts(need.advice, '\n')) config::add_line(lines, "  " + std::string(line));
@@ -97,9 +97,9 @@ Result<> refusal_of(const std::vector<Need>& needs, bool allow_degraded) {
   return fail(*code, lines);
 }
 
-std::vector<std::string> degradations(const std::vector<Need>& needs) {
+std::vector<std::string> degradations(const std::vector<Requirement>& needs) {
   std::vector<std::string> lines;
-  for (const Need& need : needs)
+  for (const Requirement& need : needs)
     if (need.refused) lines.push_back((need.instead.empty() ? need.subject : need.instead) + ": " + need.state);
   return lines;
 }
@@ -119,13 +119,13 @@ Result<Inquiry> inquire(TaskSet tasks) {
     Placement placement;
     inquiry.needs = run.ask(placement);
   }
-  std::ranges::move(run.ask_for_channels(), std::back_inserter(inquiry.needs));
+  std::ranges::move(run.acquire_channels(), std::back_inserter(inquiry.needs));
   static_cast<void>(::munlockall()); // undoes hal::lock_memory(), since otherwise later allocations would count against
                                      // the limit of locked memory
   return inquiry;
 }
 
-Result<std::vector<Need>> find_needs(TaskSet tasks) {
+Result<std::vector<Requirement>> find_needs(TaskSet tasks) {
   auto inquiry = inquire(std::move(tasks));
   if (!inquiry) return Unexpected(inquiry.error());
   if (!inquiry->startable) inquiry->needs.push_back(refused("promise", inquiry->startable.error()));

@@ -13,7 +13,7 @@
 namespace rtexec::executive {
 
 /// Only threads without real-time priority may call look(), one at a time. The watched threads do nothing for it.
-class BasisWatch {
+class DriftMonitor {
  public:
   /// Adds a thread, which must keep the scheduling class and cores that it has now. Set-up.
   void add(std::string thread, int kernel_id);

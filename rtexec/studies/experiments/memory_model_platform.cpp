@@ -1,4 +1,4 @@
-#include "rtexec/studies/experiments/memory_model_plant.hpp"
+#include "rtexec/studies/experiments/memory_model_platform.hpp"
 
 #include "rtexec/studies/experiments/joint_release.hpp"
 #include "rtexec/studies/calibration/memory_traffic.hpp"
@@ -74,7 +74,7 @@ double operations_of(WorkloadKind kind, unsigned size) {
 
 Duration rounded(double nanos) { return Duration(std::llround(nanos)); }
 
-class ModelledMemory final : public MemoryPlant {
+class ModelledMemory final : public MemoryPlatform {
  public:
   ModelledMemory(const MemoryBoardModel& model, std::uint64_t seed) : model_(model), random_(seed) {}
 
@@ -152,7 +152,7 @@ class ModelledMemory final : public MemoryPlant {
 
 std::span<const MemoryBoardModel> memory_board_models() { return models; }
 
-std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed) {
+std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed) {
   return std::make_unique<ModelledMemory>(model, seed);
 }
 
