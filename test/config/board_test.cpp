@@ -21,7 +21,7 @@ std::vector<Bytes> chunks_of(const Board& board) {
   return chunks;
 }
 
-TEST(BoardFile, OfTheHostIsReadByName) {
+TEST(BoardFile, ReadsBuiltinHostByName) {
   const std::string host = test::read_text(boards / "host.toml");
   const config::BuiltinBoard builtin[] = {{"other", "name = 3"}, {"host", host}};
   const auto board = config::read_board("host", builtin);
@@ -53,7 +53,7 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(cost.residual, 0us);
 }
 
-TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
+TEST(BoardFile, GpuBoardLeavesCapacityToDevice) {
   const auto board = read_board((boards / "rtx.toml").string());
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
@@ -67,7 +67,7 @@ TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
   EXPECT_EQ(second->ordinal, 1u);
 }
 
-TEST(BoardFile, OfTheH200GivesItsCapacity) {
+TEST(BoardFile, H200BoardGivesCapacity) {
   const auto board = read_board((boards / "h200.toml").string());
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
@@ -81,7 +81,7 @@ class EveryBoard : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Of, EveryBoard, testing::Values("h200", "host", "orin", "rtx", "thor", "tx2", "xavier"),
                          [](const auto& board) { return std::string(board.param); });
 
-TEST_P(EveryBoard, IsInTheLibrary) {
+TEST_P(EveryBoard, IsBuiltIntoLibrary) {
   const auto board = read_board(GetParam());
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->name, GetParam());
@@ -89,7 +89,7 @@ TEST_P(EveryBoard, IsInTheLibrary) {
   EXPECT_FALSE(board->clocks.empty());
 }
 
-TEST(BoardFile, OfTx2HasTwoKindsOfCores) {
+TEST(BoardFile, Tx2BoardHasTwoKindsOfCores) {
   const auto board = read_board("tx2");
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_THAT(board->identity.compatible, testing::ElementsAre("nvidia,p2771-0000", "nvidia,quill"));
@@ -107,7 +107,7 @@ TEST(BoardFile, OfTx2HasTwoKindsOfCores) {
   EXPECT_EQ(counter_of(3, *board, "").opened_on, std::nullopt);
 }
 
-TEST(BoardFile, OfXavierHasAUnitForEachCluster) {
+TEST(BoardFile, XavierBoardHasCounterUnitPerCluster) {
   const auto board = read_board("xavier");
   ASSERT_TRUE(board) << board.error().what;
   for (unsigned core = 0; core < 8; ++core) {
@@ -119,7 +119,7 @@ TEST(BoardFile, OfXavierHasAUnitForEachCluster) {
   }
 }
 
-TEST(BoardFile, SaysWhichFileIsMeant) {
+TEST(BoardFile, ParsesSensorPathWithUnitAndConditions) {
   const auto board =
       parse_board(test::read_text(boards / "rtx.toml") +
                       "[[sensor]]\nname = 'GPU'\nkind = 'power'\nvalue = ['/sys/a*/in#_input times curr#_input in mW "
@@ -136,7 +136,7 @@ TEST(BoardFile, SaysWhichFileIsMeant) {
   EXPECT_TRUE(sensor.limit.empty());
 }
 
-TEST(BoardFile, RefusesWhatNamesNoFile) {
+TEST(BoardFile, RejectsMalformedPaths) {
   for (const char* path : {"sys/a", "/sys/a b", "/sys/a in Hz", "/sys/a where", "/sys/a where b",
                            "/sys/a where b =", "/sys/a times", "/sys/a times /b", "/sys/a times b times c",
                            "/sys/a where b = c in kHz x", "/sys/../a", "/sys/a/", "/sys/a*", "/", ""}) {
@@ -148,7 +148,7 @@ TEST(BoardFile, RefusesWhatNamesNoFile) {
   }
 }
 
-TEST(BoardFile, LocksAClockInOneWay) {
+TEST(BoardFile, RejectsIncompleteOrAmbiguousClockLock) {
   const auto problem_of = [](const std::string& keys) {
     return problem(parse_board(
         test::read_text(boards / "rtx.toml") + "[[clock]]\nname = 'c'\nkind = 'gpu'\nrate = ['/r']\n" + keys,
@@ -165,7 +165,7 @@ TEST(BoardFile, LocksAClockInOneWay) {
               HasSubstr("locked in one way"));
 }
 
-TEST(BoardFile, HasEachCoreInOneKind) {
+TEST(BoardFile, RejectsCoreInTwoKinds) {
   const std::string kind = "[[core_kind]]\nname = 'k'\nimplementer = 1\npart = 2\ncluster = 0\ncores = ";
   const std::string rtx = test::read_text(boards / "rtx.toml");
   EXPECT_EQ(problem(parse_board(rtx + kind + "[0, 1]\n" + kind + "[2]\n", "b.toml")), "none");
@@ -175,13 +175,13 @@ TEST(BoardFile, HasEachCoreInOneKind) {
 
 TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string())); }
 
-TEST(BoardFile, ABuiltinOneIsValidatedToo) {
+TEST(BoardFile, BuiltinBoardIsValidated) {
   const config::BuiltinBoard builtin[] = {{"broken", "name = 3"}};
   EXPECT_THAT(problem(config::read_board("broken", builtin)),
               HasSubstr("broken.toml:1:8: error: name = 3: not a string"));
 }
 
-TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
+TEST(BoardFile, UnknownNameListsKnownBoards) {
   const config::BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
   EXPECT_EQ(problem(config::read_board("hots", builtin)),
             "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is "
@@ -190,7 +190,7 @@ TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
   EXPECT_THAT(problem(read_board("./host.toml.none")), HasSubstr("cannot read it"));
 }
 
-TEST(BoardFile, HoldsWhatSwappingCosts) {
+TEST(BoardFile, ReadsSwapCosts) {
   const std::string costs =
       "[[swap_cost]]\nchunk = '64MiB'\nin_per_chunk = '5.66ms'\nout_per_chunk = '5.24ms'\ndrop_per_chunk = '1us'\n"
       "in_fixed = '2us'\nout_fixed = '3us'\nresidual = '4us'\n";
@@ -208,7 +208,7 @@ TEST(BoardFile, HoldsWhatSwappingCosts) {
   EXPECT_EQ(cost.residual, 4us);
 }
 
-TEST(BoardFile, HoldsItsOptionalCores) {
+TEST(BoardFile, ReadsOptionalCores) {
   const auto board =
       parse_board("compute_core = 3\nservice_core = 0\n" + test::read_text(boards / "host.toml"), "b.toml");
   ASSERT_TRUE(board) << board.error().what;

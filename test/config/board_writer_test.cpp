@@ -82,14 +82,14 @@ void expect_only_that_changed(const std::string& before, std::optional<Bytes> ch
 
 class BuiltinBoardText : public testing::TestWithParam<const char*> {};
 
-TEST_P(BuiltinBoardText, ChangesInNothingElse) {
+TEST_P(BuiltinBoardText, WritingCostsChangesNothingElse) {
   const std::string text = test::read_text(boards / GetParam());
   expect_only_that_changed(text, Bytes{4u << 20}, two_costs);
   expect_only_that_changed(text, std::nullopt, two_costs);
   expect_only_that_changed(text, std::nullopt, {});
 }
 
-TEST_P(BuiltinBoardText, ReadsAsItWasWhenItsOwnCostsAreWritten) {
+TEST_P(BuiltinBoardText, RewritingSameCostsKeepsText) {
   const std::string text = test::read_text(boards / GetParam());
   const std::vector<SwapCost> own = parsed(text).swap_costs;
   const std::string rewritten = with_swap_costs(text, std::nullopt, own).value();
@@ -129,14 +129,14 @@ std::string written(const std::string& text) {
   return with_swap_costs(text, Bytes{4u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value();
 }
 
-TEST(BoardWriter, AddsTablesAtTheEnd) {
+TEST(BoardWriter, AppendsSwapCostTables) {
   EXPECT_EQ(written(facts + "chunk = '2MiB' # of the driver\n"),
             facts + "chunk = \"4MiB\" # of the driver\n\n" + new_table);
   EXPECT_EQ(written("chunk=\"\"\"2MiB\"\"\"#\n" + facts + "# end"),
             "chunk=\"4MiB\"#\n" + facts + "# end\n\n" + new_table);
 }
 
-TEST(BoardWriter, KeepsCommentsAroundTheTablesItReplaces) {
+TEST(BoardWriter, KeepsCommentsAroundReplacedTables) {
   const std::string other_table = "residual = '1us'\nchunk = '4MiB'\n" + old_table.substr(old_table.find('\n') + 1);
   EXPECT_EQ(
       written("chunk = '2MiB'\n" + facts + "# above\n\n  [[ 'swap_cost' ]] # gone\n # within\n" + old_table +
@@ -169,7 +169,7 @@ TEST(BoardWriter, LeavesOtherTablesAlone) {
   EXPECT_EQ(replaced(other), other + "\n" + new_table);
 }
 
-TEST(BoardWriter, LooksThroughStringsAndComments) {
+TEST(BoardWriter, IgnoresKeysInStringsAndComments) {
   const std::string text =
       "# [[swap_cost]]\n"
       "# chunk = \"2MiB\"\n"
@@ -182,14 +182,14 @@ TEST(BoardWriter, LooksThroughStringsAndComments) {
             text.substr(0, text.find("'''")) + "\"4MiB\" # chunk = 'x' \"\n" + facts + "\n" + new_table);
 }
 
-TEST(BoardWriter, LooksThroughEscapedQuotes) {
+TEST(BoardWriter, HandlesEscapedQuotes) {
   for (const std::string description : {R"("\"[")", R"("a\\")", R"("\\\"#[")", R"("""\"""[""")"}) {
     const std::string text = "description = " + description + "\n" + facts;
     EXPECT_EQ(written(text + "chunk = '2MiB'\n"), text + "chunk = \"4MiB\"\n\n" + new_table);
   }
 }
 
-TEST(BoardWriter, KeepsWindowsLines) {
+TEST(BoardWriter, KeepsWindowsLineEnds) {
   const auto windows = [](std::string text) {
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, 1, '\r');
     return text;
@@ -202,7 +202,7 @@ TEST(BoardWriter, KeepsWindowsLines) {
                     facts + new_table + "# end\n"));
 }
 
-TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
+TEST(BoardWriter, RefusesResultThatIsNoValidBoard) {
   EXPECT_THAT(problem(with_swap_costs("name = 3", {}, {})), HasSubstr("board:1:8: error: name = 3: not a string"));
   const std::string text = "chunk = '2MiB'\n" + facts;
   const std::vector<SwapCost> twice(2, cost_of(Bytes{4096}));
@@ -258,7 +258,7 @@ TEST(MeasuredCosts, AreSortedByStoreAndChunk) {
               ElementsAre("pinned 2MiB 5ns", "pinned 8MiB 4ns", "pinned 16MiB 3ns", "file 2MiB 2ns", "file 8MiB 1ns"));
 }
 
-TEST(MeasuredCosts, OfASizeMeasuredTwiceAreThoseOfTheLast) {
+TEST(MeasuredCosts, KeepLastMeasurementOfEachSize) {
   using enum StoreKind;
   EXPECT_THAT(rows_of(calibrated(2, {}, 2, {row(pinned, 2, 1), row(pinned, 2, 2)})), ElementsAre("pinned 2MiB 2ns"));
 }
@@ -269,7 +269,7 @@ TEST(MeasuredCosts, SetTheChunkOfABoardWithoutOtherStores) {
   EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(pinned, 2, 2), row(pinned, 4, 3)}).chunk, Bytes{4 << 20});
 }
 
-TEST(MeasuredCosts, SetAChunkOfWhichTheirStoreHasNoRow) {
+TEST(MeasuredCosts, ChangeChunkOnlyIfTheirStoreLacksItsRow) {
   using enum StoreKind;
   EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 4, 2)}).chunk, Bytes{4 << 20})
       << "a plan with 2MiB would have no costs of a file";
@@ -279,14 +279,14 @@ TEST(MeasuredCosts, SetAChunkOfWhichTheirStoreHasNoRow) {
       << "its row was there before";
 }
 
-TEST(MeasuredCosts, LeaveAChunkThatTheCapacityCannotTake) {
+TEST(MeasuredCosts, KeepChunkIfCapacityIsNoMultipleOfNewOne) {
   using enum StoreKind;
   const Board board = calibrated(2, {}, 3, {row(pinned, 3, 1)});
   EXPECT_EQ(board.chunk, Bytes{2 << 20});
   EXPECT_THAT(rows_of(board), ElementsAre("pinned 3MiB 1ns"));
 }
 
-TEST(MeasuredCosts, LeaveOtherLinesAsTheyAre) {
+TEST(MeasuredCosts, KeepOtherLinesUnchanged) {
   const std::string text = "chunk = '2MiB' # mine\n" + facts + "compute_core = 1 # the fast one\n";
   const std::string once = with_measured_costs(text, Bytes{2u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value();
   EXPECT_EQ(once, "chunk = \"2MiB\" # mine\n" + facts + "compute_core = 1 # the fast one\n\n" + new_table);
@@ -356,7 +356,7 @@ std::vector<std::string> comment_lines(const std::string& text) {
   return comments;
 }
 
-TEST(BoardWriter, ChangesNothingElseInAnyText) {
+TEST(BoardWriter, ChangesOnlyCostsAndChunkInRandomFiles) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     const std::string text = RandomText(seed).board();
     expect_only_that_changed(text, seed % 3 == 0 ? std::nullopt : std::optional(Bytes{4u << 20}),
@@ -382,7 +382,7 @@ std::string with_measured_memory(const std::string& text, const MemoryFacts& mem
   return once;
 }
 
-TEST(MemoryFactsOfABoard, GoToTheEndOfAFileWithoutThem) {
+TEST(MemoryFactsOfABoard, AreAppendedToFileWithoutThem) {
   EXPECT_EQ(with_measured_memory(chunked + "# end"),
             chunked + "# end\n\n[memory]\n" + core_line + "\n" + saturation_line + "\n");
 }
@@ -397,21 +397,21 @@ TEST(MemoryFactsOfABoard, ReplaceValuesAndKeepCommentsAndOtherTables) {
                 " # all\n # within\ncore_bandwidth=\"4012MB/s\"\n" + after);
 }
 
-TEST(MemoryFactsOfABoard, JoinTheFactThatIsThere) {
+TEST(MemoryFactsOfABoard, AreAddedToExistingMemoryTable) {
   EXPECT_EQ(with_measured_memory(chunked + "[memory]\nsaturation = '1GB/s'\n\n[[counter]]\nevent = 'r3'\n"),
             chunked + "[memory]\n" + saturation_line + "\n" + core_line + "\n\n[[counter]]\nevent = 'r3'\n");
   EXPECT_EQ(with_measured_memory(chunked + "[memory]"),
             chunked + "[memory]\n" + core_line + "\n" + saturation_line + "\n");
 }
 
-TEST(MemoryFactsOfABoard, TakeThePlaceOfOtherForms) {
+TEST(MemoryFactsOfABoard, ReplaceInlineTableAndDottedKeys) {
   const std::string table = "\n[memory]\n" + core_line + "\n" + saturation_line + "\n";
   EXPECT_EQ(with_measured_memory("memory = { saturation = '1GB/s' }\n" + chunked), chunked + table);
   EXPECT_EQ(with_measured_memory("memory.saturation = '1GB/s'\nmemory.core_bandwidth = '1GB/s'\n" + chunked),
             chunked + table);
 }
 
-TEST(MemoryFactsOfABoard, LeaveWhatIsNotKnown) {
+TEST(MemoryFactsOfABoard, UnknownFactsChangeNothing) {
   EXPECT_EQ(with_memory(chunked, {}).value(), chunked);
   const std::string there = chunked + "[memory]\ncore_bandwidth = '2GB/s'\n";
   EXPECT_EQ(with_memory(there, {.core_bandwidth = {}, .saturation = Bandwidth{14'400'000'000}}).value(),
@@ -419,7 +419,7 @@ TEST(MemoryFactsOfABoard, LeaveWhatIsNotKnown) {
   EXPECT_THAT(problem(with_memory("name = 3", measured_memory)), HasSubstr("board:1:8: error: name = 3: not a string"));
 }
 
-TEST(MemoryFactsOfABoard, KeepWindowsLines) {
+TEST(MemoryFactsOfABoard, KeepWindowsLineEnds) {
   const std::string text = "chunk = '2MiB'\r\n" + facts;
   EXPECT_EQ(with_measured_memory(text), text + "\r\n[memory]\r\n" + core_line + "\r\n" + saturation_line + "\r\n");
 }
@@ -445,7 +445,7 @@ MemoryCosts unified_costs() {
   return costs;
 }
 
-TEST(BoardWriter, ACutIsAKeyOfNoTable) {
+TEST(BoardWriter, WritesCutAsTopLevelKey) {
   const std::string h200 = test::read_text(boards / "h200.toml");
   const auto text = with_cut(h200, 41us);
   ASSERT_EQ(problem(text), "none");
@@ -464,7 +464,7 @@ TEST(BoardWriter, ACutIsAKeyOfNoTable) {
   EXPECT_EQ(without.erase(without.find(line), line.size()), host);
 }
 
-TEST(BoardWriter, MemoryCostsGoIntoTheirTable) {
+TEST(BoardWriter, WritesMemoryCostsIntoTheirTable) {
   const std::string board = test::read_text(boards / "tx2.toml");
   const auto text = with_memory_costs(board, unified_costs());
   ASSERT_EQ(problem(text), "none");
@@ -482,7 +482,7 @@ TEST(BoardWriter, MemoryCostsGoIntoTheirTable) {
   EXPECT_EQ(std::ranges::count(*rewritten, '\n'), std::ranges::count(*text, '\n')) << "in place";
 }
 
-TEST(BoardWriter, MemoryCostsKeepWhatStandsBesideThem) {
+TEST(BoardWriter, KeepsCommentsAndOtherKeysOfMemoryCosts) {
   const std::string board = test::read_text(boards / "h200.toml") +
                             "\n[memory_costs]\n# by hand\nmapped = 3 # of another kind\nlinked= 1.5# per byte\n";
   MemoryCosts costs;

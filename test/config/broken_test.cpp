@@ -51,7 +51,7 @@ std::string without(std::string text, const std::string& part) {
 
 class BrokenFile : public testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(BrokenFile, GivesItsMessages) {
+TEST_P(BrokenFile, ReportsExpectedMessages) {
   const Result<> result = read(GetParam());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
@@ -68,7 +68,7 @@ std::string test_name(const testing::TestParamInfo<std::filesystem::path>& info)
 
 INSTANTIATE_TEST_SUITE_P(Of, BrokenFile, testing::ValuesIn(broken_files()), test_name);
 
-TEST(BrokenFiles, AreMany) { EXPECT_GE(broken_files().size(), 150u); }
+TEST(BrokenFiles, NumberAtLeast150) { EXPECT_GE(broken_files().size(), 150u); }
 
 } // namespace
 } // namespace rtexec

@@ -25,7 +25,7 @@ const std::string profile =
     "observed_after = \"0ns\"\nsamples = 3\nmargin = 1.2\n";
 const std::string onnx = "\x08\x08\x12\x07pytorch:"s;
 
-TEST(Content, IsKnownByItsBeginningOrItsKeys) {
+TEST(Content, IsRecognizedByFirstBytesOrKeys) {
   const std::string board = test::read_text(test::folder() / "../../boards/host.toml");
   EXPECT_EQ(content_of(task_set), Content::task_set);
   EXPECT_EQ(content_of(profile), Content::profile);
@@ -55,7 +55,7 @@ class WrongFile : public testing::Test {
   const std::string name_ = (folder_ / "f").string();
 };
 
-TEST_F(WrongFile, IsCalledWhatItIs) {
+TEST_F(WrongFile, IsReportedWithItsActualKind) {
   EXPECT_EQ(problem(profile, read_task_set),
             name_ + ": error: this is a profile, not a task set: try `rtexec check SET.toml --wcet " + name_ + "`");
   EXPECT_THAT(problem(onnx, read_task_set),
@@ -68,7 +68,7 @@ TEST_F(WrongFile, IsCalledWhatItIs) {
               HasSubstr("this is a task set, not a board"));
 }
 
-TEST_F(WrongFile, IsNotSuspectedWhereItsOwnMistakesAreKnown) {
+TEST_F(WrongFile, IsNotReportedForFileOfRightKind) {
   EXPECT_EQ(problem(task_set, read_task_set), "none");
   EXPECT_THAT(problem("machine = \"m\"\n" + task_set, read_task_set), HasSubstr("unknown key 'machine'"));
   EXPECT_THAT(problem(std::string(2 << 20, '\n'), read_task_set), HasSubstr("larger than 1048576 bytes"));

@@ -17,7 +17,7 @@ Result<DaemonSettings> parsed(const std::string& text) {
   return parse_daemon_settings(text, "/etc/rtexec/daemon.toml");
 }
 
-TEST(DaemonSettings, SayWhatIsSharedOutToWhom) {
+TEST(DaemonSettings, ReadsDaemonDeviceAndClientTables) {
   const auto settings = parsed(R"(
 board = "h200"
 [daemon]
@@ -46,7 +46,7 @@ memory = "1GiB"
   EXPECT_FALSE(settings->clients[1].declaration);
 }
 
-TEST(DaemonSettings, RefusesWhatCannotBePromised) {
+TEST(DaemonSettings, RejectsInconsistentClientRules) {
   const auto problem = [](const std::string& client) { return test::problem(parsed("[[client]]\n" + client)); };
   EXPECT_THAT(problem("period = '10ms'"), HasSubstr("period: needs wcet beside it"));
   EXPECT_THAT(problem("wcet = '1ms'"), HasSubstr("wcet: needs a period beside it"));
@@ -63,7 +63,7 @@ TEST(DaemonSettings, RefusesWhatCannotBePromised) {
   EXPECT_THAT(test::problem(parsed("[swap]\npolicy = 'lru'")), HasSubstr("policy"));
 }
 
-TEST(DaemonSettings, RefusesRulesThatFitNobody) {
+TEST(DaemonSettings, RejectsClientRulesThatMatchNobody) {
   const auto problem = [](const std::string& clients) { return test::problem(parsed(clients)); };
   EXPECT_THAT(problem("[[client]]\nname = '" + std::string(64, 'n') + "'"), HasSubstr("at most 63 characters"));
   EXPECT_THAT(problem("[[client]]\nname = 'h\u00f6rer'"), HasSubstr("printable ASCII"));

@@ -341,7 +341,7 @@ std::string problem(FileKind kind, const Document& document) {
 
 class DocumentedKeys : public testing::TestWithParam<FileKind> {};
 
-TEST_P(DocumentedKeys, TakeARightValueAndRefuseAWrongType) {
+TEST_P(DocumentedKeys, AcceptValidValueAndRefuseWrongType) {
   std::set<std::pair<std::string, std::string>> tried;
   for (const Document& document : variants(GetParam())) {
     ASSERT_EQ(problem(GetParam(), document), "none");
@@ -359,7 +359,7 @@ TEST_P(DocumentedKeys, TakeARightValueAndRefuseAWrongType) {
   EXPECT_EQ(tried, documented);
 }
 
-TEST_P(DocumentedKeys, ThatAreRequiredAreMissed) {
+TEST_P(DocumentedKeys, ReportMissingRequiredKeys) {
   for (const KeyDoc& doc : documented_keys(GetParam())) {
     Document lacking = variant_with(GetParam(), doc.table);
     lacking[doc.table].erase(doc.key);
@@ -378,7 +378,7 @@ TEST_P(DocumentedKeys, HaveATypeADefaultAndAMeaning) {
 }
 
 /// A default that is documented as a literal must be accepted in a file.
-TEST_P(DocumentedKeys, TakeTheirDefaults) {
+TEST_P(DocumentedKeys, AcceptTheirDefaults) {
   const auto is_literal = [](const std::string& text) {
     return text.starts_with('"') || text == "true" || text == "false" ||
            text.find_first_not_of("0123456789") == std::string::npos;

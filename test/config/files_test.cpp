@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(AtomicFile, WithoutCommitNothingIsLeft) {
+TEST(AtomicFile, LeavesNothingWithoutCommit) {
   const test::ScratchFolder folder;
   { ASSERT_TRUE(AtomicFile::create(folder / "file")); }
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-TEST(AtomicFile, NothingIsLeftOfAProgramThatIsKilled) {
+TEST(AtomicFile, HasNoNameBeforeCommit) {
   const test::ScratchFolder folder;
   const auto file = AtomicFile::create(folder / "file");
   ASSERT_TRUE(file);
@@ -30,7 +30,7 @@ TEST(AtomicFile, NothingIsLeftOfAProgramThatIsKilled) {
 }
 
 // A rename over a device file would destroy it for all programs.
-TEST(AtomicFile, NeverReplacesWhatIsNoRegularFile) {
+TEST(AtomicFile, NeverReplacesNonRegularFiles) {
   const test::ScratchFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   fs::create_directory(folder / "folder");
@@ -52,7 +52,7 @@ TEST(AtomicFile, FollowsASymbolicLink) {
   EXPECT_EQ(test::read_text(folder / "target"), "new");
 }
 
-TEST(AtomicFile, FollowsALinkToWhatIsNotThereYet) {
+TEST(AtomicFile, FollowsDanglingLinks) {
   const test::ScratchFolder folder;
   fs::create_directory(folder / "sub");
   fs::create_symlink("sub/second", folder / "first");
@@ -63,7 +63,7 @@ TEST(AtomicFile, FollowsALinkToWhatIsNotThereYet) {
   EXPECT_EQ(test::read_text(folder / "sub/new"), "content");
 }
 
-TEST(AtomicFile, WhatReplacesAFileHasItsPermissionsAndOwner) {
+TEST(AtomicFile, KeepsPermissionsAndOwnerOfReplacedFile) {
   const test::ScratchFolder folder;
   test::write_text(folder / "secret", "old");
   fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
@@ -77,7 +77,7 @@ TEST(AtomicFile, WhatReplacesAFileHasItsPermissionsAndOwner) {
   EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST(AtomicFile, StaysPrivateWhereTheOldOneVanishedMeanwhile) {
+TEST(AtomicFile, KeepsPermissionsIfReplacedFileVanishes) {
   const test::ScratchFolder folder;
   test::write_text(folder / "secret", "old");
   fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
@@ -89,7 +89,7 @@ TEST(AtomicFile, StaysPrivateWhereTheOldOneVanishedMeanwhile) {
 }
 
 // If the folder is replaced by a link meanwhile, the file must not be written elsewhere.
-TEST(AtomicFile, IsWrittenInTheFolderThatWasOpened) {
+TEST(AtomicFile, StaysInFolderOpenedAtCreation) {
   const test::ScratchFolder folder;
   fs::create_directory(folder / "first");
   fs::create_directory(folder / "second");
@@ -102,7 +102,7 @@ TEST(AtomicFile, IsWrittenInTheFolderThatWasOpened) {
   EXPECT_TRUE(fs::is_empty(folder / "second"));
 }
 
-TEST(ReadFile, TakesWhatComesThroughAPipe) {
+TEST(ReadFile, ReadsFromPipe) {
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
   std::thread writer([end = pipe[1]] {
@@ -117,7 +117,7 @@ TEST(ReadFile, TakesWhatComesThroughAPipe) {
   ::close(pipe[0]);
 }
 
-TEST(ReadFile, DoesNotWaitForEverForTheWriterOfAPipe) {
+TEST(ReadFile, FailsOnPipeWithoutWriter) {
   const test::ScratchFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   const auto read = config::read_file(folder / "pipe", 10);
@@ -126,7 +126,7 @@ TEST(ReadFile, DoesNotWaitForEverForTheWriterOfAPipe) {
             (folder / "pipe").string() + ": error: cannot read it: it is a pipe from which nothing comes");
 }
 
-TEST(ReadFile, RefusesWhatIsTooLargeOrHasNoEnd) {
+TEST(ReadFile, RefusesOversizedAndEndlessFiles) {
   const test::ScratchFolder folder;
   test::write_text(folder / "file", "four");
   EXPECT_EQ(config::read_file(folder / "file", 4).value(), "four");
@@ -137,7 +137,7 @@ TEST(ReadFile, RefusesWhatIsTooLargeOrHasNoEnd) {
   EXPECT_EQ(config::read_file("/proc/self/comm", 100).value().back(), '\n') << "a file that announces no size";
 }
 
-TEST(AtomicFile, ReplacesInOneStepWithoutADiskToo) {
+TEST(AtomicFile, ReplaceSwitchesContentInOneStep) {
   const test::ScratchFolder folder;
   test::write_text(folder / "file", "old");
   fs::permissions(folder / "file", fs::perms::owner_read);
@@ -150,7 +150,7 @@ TEST(AtomicFile, ReplacesInOneStepWithoutADiskToo) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {
+TEST(AtomicFile, ErrorMentionsOldFileOnlyIfItExists) {
   const test::ScratchFolder folder;
   test::write_text(folder / "old", "old");
   const test::FileSizeLimit full(0);

@@ -55,7 +55,7 @@ struct LinkOfAnotherUser : OutputPathTest {
   }
 };
 
-TEST_F(LinkOfAnotherUser, IsFollowedInNoComponent) {
+TEST_F(LinkOfAnotherUser, IsRefusedInAnyPathComponent) {
   for (const char* path : {"shared/file", "shared/new", "shared/folder/victim", "shared/folder/new", "ours",
                            "there/folder/victim", "shared/../shared/folder/./victim", "shared/folder/../mine/victim"}) {
     EXPECT_THAT(problem(path), HasSubstr("is a symbolic link of another user (12345)")) << path;
@@ -65,7 +65,7 @@ TEST_F(LinkOfAnotherUser, IsFollowedInNoComponent) {
   EXPECT_FALSE(fs::exists(folder / "mine/new"));
 }
 
-TEST_F(LinkOfAnotherUser, LeadsNoNewFolderElsewhere) {
+TEST_F(LinkOfAnotherUser, IsNotFollowedWhenMakingFolders) {
   for (const char* path : {"shared/folder", "shared/folder/new", "shared/new", "there/folder/a/b"})
     EXPECT_FALSE(make_output_folder(folder / path)) << path;
   EXPECT_FALSE(fs::exists(folder / "mine/new"));
@@ -86,20 +86,20 @@ TEST_F(OutputPathTest, FollowsLinksOfTheCaller) {
   EXPECT_EQ(find_output(folder / "file")->path, folder / "mine/victim");
 }
 
-TEST_F(OutputPathTest, NamesALoop) {
+TEST_F(OutputPathTest, ReportsLinkLoop) {
   fs::create_symlink("loop", folder / "loop");
   EXPECT_EQ(problem("loop"),
             (folder / "loop").string() + ": error: cannot write it: Too many levels of symbolic links");
 }
 
-TEST_F(OutputPathTest, WaitsForNoOtherEnd) {
+TEST_F(OutputPathTest, RefusesNamedPipeWithoutWaiting) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(problem("pipe"), HasSubstr("it is a named pipe: name a regular file, or /dev/stdout for a pipe"));
   const Descriptor reader(::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   EXPECT_THAT(problem("pipe"), HasSubstr("it is a named pipe"));
 }
 
-TEST_F(OutputPathTest, RefusesWhatIsNoRegularFile) {
+TEST_F(OutputPathTest, RefusesFoldersSocketsAndDevices) {
   const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -114,7 +114,7 @@ TEST_F(OutputPathTest, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(open_output("/dev/zero", O_WRONLY).error().code, Errc::bad_input);
 }
 
-TEST_F(OutputPathTest, TakesDevicesThatDiscard) {
+TEST_F(OutputPathTest, AcceptsNullAndFullDevices) {
   for (const char* device : {"/dev/null", "/dev/full"}) EXPECT_TRUE(open_output(device, O_WRONLY)) << device;
 }
 
@@ -126,7 +126,7 @@ TEST_F(OutputPathTest, MakesFoldersThroughLinksOfTheCaller) {
   EXPECT_THAT(make_output_folder(folder / "mine/victim/x").error().what, HasSubstr("cannot make this folder"));
 }
 
-TEST(InheritedDescriptor, HasANumberOrTheNameOfAStream) {
+TEST(InheritedDescriptor, ParsesStreamNamesAndDescriptorPaths) {
   EXPECT_EQ(inherited_descriptor("/dev/stdout"), 1);
   EXPECT_EQ(inherited_descriptor("/dev/stderr"), 2);
   EXPECT_EQ(inherited_descriptor("/dev/fd/63"), 63);

@@ -28,14 +28,14 @@ TEST(Process, IsAliveUntilItEnds) {
   EXPECT_FALSE(process.alive());
 }
 
-TEST(Process, AnotherOneOfTheSameNumberIsNotIt) {
+TEST(Process, IsNotAliveIfPidWasReused) {
   Process other = Process::self();
   EXPECT_TRUE(other.alive());
   --other.start;
   EXPECT_FALSE(other.alive());
 }
 
-TEST(Process, OfAnotherNamespaceIsTakenForAlive) {
+TEST(Process, IsAssumedAliveInAnotherNamespace) {
   EXPECT_TRUE((Process{.number = 4'000'000, .start = 1, .name_space = 1}).alive());
 }
 

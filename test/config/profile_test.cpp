@@ -120,7 +120,7 @@ TEST(ProfileFile, HoldsTheTuningOfTheLargestNetworks) {
   EXPECT_EQ(read->entries[7].tuning, written.entries[7].tuning);
 }
 
-TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {
+TEST(ProfileFile, RefusesToWriteUnreadableProfile) {
   const test::ScratchFolder folder;
   const auto file = folder / "p.toml";
   ASSERT_TRUE(write_profile(profile_of({}), file));
@@ -151,13 +151,13 @@ TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
   EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary file is gone";
 }
 
-TEST(ProfileFile, InAFolderThatIsNotThereSaysSo) {
+TEST(ProfileFile, ReportsMissingFolder) {
   EXPECT_EQ(problem(write_profile(profile_of({}), "/nonexistent/p.toml")),
             "/nonexistent/p.toml: error: cannot write it: No such file or directory");
   EXPECT_THAT(read_profile("/nonexistent/p.toml").error().what, HasSubstr("cannot read it: No such file or directory"));
 }
 
-TEST(ProfileFile, OverAFolderIsRefused) {
+TEST(ProfileFile, RefusesToReplaceFolder) {
   const test::ScratchFolder folder;
   std::filesystem::create_directory(folder / "p.toml");
   EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("it is a folder"));
@@ -171,7 +171,7 @@ TaskSet tasks(std::initializer_list<const char*> names) {
   return set;
 }
 
-TEST(ProfileFile, KeepsWhatWasMeasuredOfOtherTasks) {
+TEST(ProfileFile, KeepsMeasurementsOfOtherTasks) {
   const Profile before = profile_of({entry("a", "net 1"), entry("b", "net 2"), entry("c", "net 3")});
   const Profile both = with_others(profile_of({entry("c", "net 9"), entry("d", "net 4")}), before);
   std::vector<std::string> found;
@@ -179,7 +179,7 @@ TEST(ProfileFile, KeepsWhatWasMeasuredOfOtherTasks) {
   EXPECT_THAT(found, testing::ElementsAre("c: net 9", "d: net 4", "a: net 1", "b: net 2"));
 }
 
-TEST(ProfileFile, HasATaskOnceForEachMemoryPolicy) {
+TEST(ProfileFile, HoldsOneEntryPerTaskAndMemoryPolicy) {
   Profile profile = profile_of({entry("a", "net D"), entry("a", "net M"), entry("b", "net 2")});
   profile.entries[1].memory_policy = MemoryPolicy::managed;
   const auto toml = profile_toml(profile, "p.toml");
@@ -200,7 +200,7 @@ TEST(ProfileFile, HasATaskOnceForEachMemoryPolicy) {
   EXPECT_THAT(problem(apply_profile(set, profile, {"net H"})), HasSubstr("not measured under memory policy H"));
 }
 
-TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {
+TEST(ApplyProfile, FillsOnlyMissingWcets) {
   TaskSet set = tasks({"a", "b"});
   set.tasks[1].wcet = Wcet{.before = 0ms, .device = 7ms, .after = 0ms};
   ASSERT_TRUE(apply_profile(set, profile_of({entry("a", "net 1")}), {"net 1", "net 9"}));
@@ -208,7 +208,7 @@ TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {
   EXPECT_EQ(set.tasks[1].wcet->device, 7ms);
 }
 
-TEST(ApplyProfile, FillsInWhatWasMeasuredBesideAnother) {
+TEST(ApplyProfile, FillsMissingCoRunningMeasurements) {
   TaskSet set = tasks({"a", "b", "c", "d"});
   for (const std::size_t waiting : {1U, 2U}) set.tasks[waiting].memory_policy = MemoryPolicy::managed;
   set.tasks[2].wcet_beside = 80ms;
@@ -228,7 +228,7 @@ TEST(ApplyProfile, FillsInWhatWasMeasuredBesideAnother) {
   EXPECT_EQ(set.tasks[3].wcet_beside, std::nullopt);
 }
 
-TEST(ApplyProfile, SaysInWordsWhatChanged) {
+TEST(ApplyProfile, ReportsCauseOfStaleMeasurement) {
   const auto change = [](const std::string& before, const std::string& now) {
     TaskSet set = tasks({"a"});
     return apply_profile(set, profile_of({entry("a", before)}), {now}).error().what;
@@ -239,7 +239,7 @@ TEST(ApplyProfile, SaysInWordsWhatChanged) {
   EXPECT_THAT(change("dnn-0123-tuned-1", "dnn-0123-tuned-2"), testing::HasSubstr("the tuning of its kernels changed"));
 }
 
-TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
+TEST(ApplyProfile, ReportsUnmeasuredTasksAndChangesNothing) {
   TaskSet set = tasks({"a", "b", "c"});
   Profile profile = profile_of({entry("a", "net 1"), entry("b", "net 2")});
   profile.file = "demo.profile.toml";
@@ -254,7 +254,7 @@ TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
   EXPECT_FALSE(set.tasks[0].wcet);
 }
 
-TEST(ApplyProfile, WantsOneFingerprintForEachTask) {
+TEST(ApplyProfile, RequiresOneFingerprintPerTask) {
   TaskSet set = tasks({"a"});
   EXPECT_FALSE(apply_profile(set, profile_of({}), {}));
 }

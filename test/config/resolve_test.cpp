@@ -16,7 +16,7 @@ MachineFacts machine_of(unsigned cores) {
   return machine;
 }
 
-TEST(Resolve, ThreadsOfTheDeviceGetTheLastCores) {
+TEST(Resolve, AssignsLastCoresToDeviceThreads) {
   const auto cores = [](unsigned count) {
     const ResolvedSet set = resolve({}, {}, machine_of(count));
     return std::vector{set.compute_core, set.service_core};
@@ -28,7 +28,7 @@ TEST(Resolve, ThreadsOfTheDeviceGetTheLastCores) {
   EXPECT_EQ(cores(8), (std::vector{9u, 8u}));
 }
 
-TEST(Resolve, TheBoardsCoresAreKept) {
+TEST(Resolve, KeepsCoresOfBoard) {
   Board board;
   board.compute_core = 0;
   EXPECT_EQ(resolve({}, board, machine_of(4)).compute_core, 0u);
@@ -37,7 +37,7 @@ TEST(Resolve, TheBoardsCoresAreKept) {
   EXPECT_EQ(resolve({}, board, machine_of(4)).service_core, 17u);
 }
 
-TEST(Resolve, TheSetsChunkGoesBeforeTheBoards) {
+TEST(Resolve, PrefersChunkOfTaskSetToBoardUnlessPolicyFixesIt) {
   Board board;
   board.chunk = Bytes{32 << 20};
   TaskSet tasks;
@@ -50,7 +50,7 @@ TEST(Resolve, TheSetsChunkGoesBeforeTheBoards) {
   }
 }
 
-TEST(Resolve, ChunksGoToAFileWhereTheDeviceHasNoMemoryOfItsOwn) {
+TEST(Resolve, UsesFileStoreByDefaultOnUnifiedMemory) {
   Board board;
   TaskSet tasks;
   tasks.file = "car.toml";
@@ -63,7 +63,7 @@ TEST(Resolve, ChunksGoToAFileWhereTheDeviceHasNoMemoryOfItsOwn) {
   EXPECT_EQ(resolve(tasks, board, machine_of(1)).store, "elsewhere");
 }
 
-TEST(Resolve, TheClassThatIsLeftOpenIsOneThatTheMachineGives) {
+TEST(Resolve, ChoosesThreadPolicyThatMachineAllows) {
   MachineFacts machine = machine_of(1);
   TaskSet tasks;
   const auto threads = [&] { return resolve(tasks, {}, machine).tasks.executive.threads; };

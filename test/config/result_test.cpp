@@ -5,7 +5,7 @@
 namespace rtexec {
 namespace {
 
-TEST(ExitCodes, AreTheOnesPromised) {
+TEST(ExitCodes, MapErrorsToDocumentedValues) {
   EXPECT_EQ(exit_code(Errc::bad_input), 2);
   EXPECT_EQ(exit_code(Errc::unsupported), 2);
   EXPECT_EQ(exit_code(Errc::not_proved), 3);

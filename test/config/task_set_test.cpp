@@ -39,7 +39,7 @@ TaskSet set_of(std::vector<Task> tasks) {
   return set;
 }
 
-TEST(TaskSetFile, FillsTheStructs) {
+TEST(TaskSetFile, FillsStructsFromEveryKey) {
   const std::filesystem::path good = test::folder() / "good";
   const TaskSet set = read_good("every-key.toml");
   EXPECT_EQ(set.file, good / "every-key.toml");
@@ -137,7 +137,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.tasks[4].memory_policy, MemoryPolicy::host);
 }
 
-TEST(TaskSetFile, SaysHowTasksAreCutAndStreamed) {
+TEST(TaskSetFile, ReadsSegmentsLayersAndStreaming) {
   const TaskSet set = read_good("segments.toml");
   ASSERT_EQ(set.tasks.size(), 4u);
   const Task &detector = set.tasks[0], &segmenter = set.tasks[1], &describer = set.tasks[2], &rest = set.tasks[3];
@@ -161,7 +161,7 @@ TEST(TaskSetFile, SaysHowTasksAreCutAndStreamed) {
   EXPECT_EQ(rest.live, Bytes{0});
 }
 
-TEST(TaskSetFile, ListsReleases) {
+TEST(TaskSetFile, ReadsReleaseList) {
   const auto releases_of = [](const std::string& list) {
     const auto set = parse_task_set(
         "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '10ms'\nwcet = '1ms'\nfootprint = '1MiB'\nreleases = " +
@@ -173,7 +173,7 @@ TEST(TaskSetFile, ListsReleases) {
   EXPECT_EQ(releases_of("[]"), std::vector<Duration>{}) << "no job comes";
 }
 
-TEST(TaskSetFile, NamesABoardOfItsFolderByAPath) {
+TEST(TaskSetFile, ResolvesBoardPathAgainstItsFolder) {
   const auto board_of = [](const std::filesystem::path& file) {
     return parse_task_set(
                "board = \"./host\"\n[[task]]\nname = \"a\"\nworkload = \"synthetic\"\nperiod = \"9ms\"\n"
@@ -186,7 +186,7 @@ TEST(TaskSetFile, NamesABoardOfItsFolderByAPath) {
   EXPECT_EQ(board_of("folder/x.toml"), "folder/host");
 }
 
-TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
+TEST(TaskSetFile, KeepsDefaultsForAbsentKeys) {
   const TaskSet set = read_good("contract.toml");
   EXPECT_EQ(set.board, "host");
   EXPECT_EQ(set.executive.profile, test::folder() / "good/contract.profile.toml");
@@ -201,7 +201,7 @@ TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
   EXPECT_FALSE(set.tasks[0].footprint);
 }
 
-TEST(TaskSetFile, NamesTheStoreOfSwappedMemory) {
+TEST(TaskSetFile, ReadsSwapStore) {
   const auto store = [](const std::string& text) {
     const std::string task =
         "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '1s'\nwcet = '1ms'\nfootprint = '1B'\n";
@@ -215,7 +215,7 @@ TEST(TaskSetFile, NamesTheStoreOfSwappedMemory) {
   EXPECT_EQ(store("file:/dev/nvme0n1p3"), "/dev/nvme0n1p3");
 }
 
-TEST(TaskSetFile, TakesInlineTablesAndWindowsLines) {
+TEST(TaskSetFile, AcceptsInlineTablesAndWindowsLineEnds) {
   const auto set = parse_task_set(
       "\xEF\xBB\xBF"
       "executive = {order = 'edf'}\r\n"
@@ -225,12 +225,12 @@ TEST(TaskSetFile, TakesInlineTablesAndWindowsLines) {
   EXPECT_EQ(set->swap.policy, SwapPolicy::pipelined) << "the default";
 }
 
-TEST(TaskSetFile, TakesTheLastCharacterWithoutALineEnd) {
+TEST(TaskSetFile, ReadsLastLineWithoutLineEnd) {
   EXPECT_EQ(problem(parse_task_set("board = 3", "x.toml")),
             "x.toml:1:1: error: no task: write at least one [[task]]\nx.toml:1:9: error: board = 3: not a string");
 }
 
-TEST(TaskSetFile, ThatCannotBeReadSaysWhy) {
+TEST(TaskSetFile, ReportsWhyFileCannotBeRead) {
   const test::ScratchFolder folder;
   EXPECT_EQ(problem(read_task_set(folder / "none.toml")),
             (folder / "none.toml").string() + ": error: cannot read it: No such file or directory");
@@ -241,7 +241,7 @@ TEST(TaskSetFile, ThatCannotBeReadSaysWhy) {
   EXPECT_EQ(read_task_set(folder.path()).error().code, Errc::bad_input);
 }
 
-TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
+TEST(TaskSetFile, ReportsMissingReadPermission) {
   const test::ScratchFolder folder;
   const auto file = folder / "secret.toml";
   test::write_text(file, "");
@@ -254,11 +254,11 @@ TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
   EXPECT_THAT(problem(result), HasSubstr("Permission denied"));
 }
 
-TEST(TaskSetFile, WithNotUtf8IsRefused) {
+TEST(TaskSetFile, RejectsInvalidUtf8) {
   EXPECT_THAT(problem(parse_task_set("board = \"\xff\"\n", "x.toml")), HasSubstr("x.toml:1:"));
 }
 
-TEST(TaskSetFile, AMessageNamesAtMostAHundredMistakes) {
+TEST(TaskSetFile, ReportsAtMostHundredMistakes) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + " = 1\n";
   const std::string message = problem(parse_task_set(text, "x.toml"));
@@ -268,7 +268,7 @@ TEST(TaskSetFile, AMessageNamesAtMostAHundredMistakes) {
 
 /// Nesting is as deep as one line allows, in a header, a key, and inline tables. The parser and our copy recurse once
 /// for each level.
-TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
+TEST(TaskSetFile, DeepestNestingDoesNotExhaustStack) {
   std::string dotted = "a";
   for (int i = 0; i < 1000; ++i) dotted += ".a";
   std::string text = "[" + dotted + "]\n" + dotted + " = ";
@@ -278,7 +278,7 @@ TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
   EXPECT_FALSE(parse_task_set(text, "x.toml"));
 }
 
-TEST(TaskSetInCode, ObeysTheSameRules) {
+TEST(TaskSetInCode, IsValidatedLikeFile) {
   EXPECT_TRUE(validate(set_of({synthetic("a"), synthetic("b")})));
   EXPECT_EQ(problem(validate(TaskSet{})), "no task: write at least one [[task]]");
   EXPECT_EQ(problem(validate(set_of({synthetic("a"), synthetic("a")}))),
@@ -290,16 +290,16 @@ struct Mistake {
   void (*make)(TaskSet&);
 };
 
-class MistakeInCode : public testing::TestWithParam<Mistake> {};
+class InvalidTaskSet : public testing::TestWithParam<Mistake> {};
 
-TEST_P(MistakeInCode, GivesItsMessageAlone) {
+TEST_P(InvalidTaskSet, ReportsOnlyItsMistake) {
   TaskSet set = set_of({synthetic("a")});
   GetParam().make(set);
   EXPECT_EQ(problem(validate(set)), GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of, MistakeInCode,
+    Of, InvalidTaskSet,
     testing::Values(
         Mistake{"task 1: name = \"\": not a name: use 1 to 64 of A-Z a-z 0-9 _ . -",
                 [](TaskSet& s) { s.tasks[0].name = ""; }},
@@ -389,7 +389,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s",
                 [](TaskSet& s) { s.executive.duration = 0s; }}));
 
-TEST(TaskSetInCode, AWorkloadOfOnesOwnDoesWithoutTheDevice) {
+TEST(TaskSetInCode, CustomWorkloadNeedsNoDevice) {
   TaskSet set = set_of({synthetic("a")});
   set.tasks[0].workload = WorkloadKind::custom;
   set.tasks[0].footprint.reset();
@@ -398,13 +398,13 @@ TEST(TaskSetInCode, AWorkloadOfOnesOwnDoesWithoutTheDevice) {
   EXPECT_FALSE(set.tasks[0].wcet->uses_device());
 }
 
-TEST(TaskSetInCode, WithDeadlineLeftOutIsToldSo) {
+TEST(TaskSetInCode, RejectsZeroDeadline) {
   TaskSet set = set_of({synthetic("a")});
   set.tasks[0].deadline = 0ns;
   EXPECT_EQ(problem(validate(set)), "task 'a': deadline = \"0ns\": out of range: at least 1ns, at most 60min");
 }
 
-TEST(Spellings, AreThereForEveryValue) {
+TEST(Spellings, MatchTomlWordsAndMarkUnknownValues) {
   EXPECT_EQ(spelling(OnOverrun::re_phase), "re-phase");
   EXPECT_EQ(spelling(MemoryPolicy::managed), "M");
   EXPECT_EQ(spelling(static_cast<Order>(99)), "?");

@@ -10,12 +10,12 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Text, PrintableLeavesTextAsItIs) {
+TEST(Text, PrintableKeepsValidText) {
   for (const std::string text : {"", "front", "'a' \"b\" \\c", "größer → 漢字 😀", "\xc2\xa0"})
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(Text, PrintableShowsControlCharactersAndWhatIsNoUtf8) {
+TEST(Text, PrintableEscapesControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(printable("\x1b[2J\r\n\t\x7f\0"s), "\\u001B[2J\\u000D\\u000A\\u0009\\u007F\\u0000");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
@@ -27,7 +27,7 @@ TEST(Text, PrintableShowsControlCharactersAndWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80"); // beyond the last character
 }
 
-TEST(Text, AWordOfACommandLineIsQuotedWhereTheShellWouldReadMoreThanText) {
+TEST(Text, ShellWordQuotesSpecialCharacters) {
   EXPECT_EQ(shell_word("build/my-set_1.toml"), "build/my-set_1.toml");
   EXPECT_EQ(shell_word("my set.toml"), "'my set.toml'");
   EXPECT_EQ(shell_word("it's $HOME/*.toml"), "'it'\\''s $HOME/*.toml'");
@@ -35,11 +35,11 @@ TEST(Text, AWordOfACommandLineIsQuotedWhereTheShellWouldReadMoreThanText) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
-TEST(Text, EscapedIsReadBackByToml) {
+TEST(Text, TomlStringEscapesQuotesAndControlCharacters) {
   EXPECT_EQ(toml_string("\"a\\b\" \x1b\xc2\x9b ä"), "\"\\\"a\\\\b\\\" \\u001B\\u009B ä\"");
 }
 
-TEST(Text, PrintableCutsBetweenCharactersAndSaysSo) {
+TEST(Text, PrintableTruncatesBetweenCharactersWithEllipsis) {
   EXPECT_EQ(printable("abcd", 4), "abcd");
   EXPECT_EQ(printable("abcde", 4), "abcd...");
   EXPECT_EQ(printable("abcä", 4), "abc...");
@@ -47,7 +47,7 @@ TEST(Text, PrintableCutsBetweenCharactersAndSaysSo) {
   EXPECT_EQ(quoted(std::string(5'000'000, 'x'), 3), "'xxx...'");
 }
 
-TEST(Text, NothingPrintableHoldsAControlCharacterOrIsLonger) {
+TEST(Text, PrintableIsIdempotentBoundedAndFreeOfControlCharacters) {
   std::mt19937 random(1);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;

@@ -41,7 +41,7 @@ TEST(Durations, AreReadInEveryUnit) {
   EXPECT_EQ(duration("0.00000000005min"), 3ns);
 }
 
-TEST(Durations, AreExactToTheLastOf64Bits) {
+TEST(Durations, AreParsedExactlyUpTo64Bits) {
   EXPECT_EQ(duration("9223372036854775807ns"), Duration::max());
   EXPECT_EQ(duration("9223372036.854775807s"), Duration::max());
   EXPECT_THAT(problem(parse_duration("9223372036854775808ns")),
@@ -51,7 +51,7 @@ TEST(Durations, AreExactToTheLastOf64Bits) {
   EXPECT_THAT(problem(parse_duration("18446744073709551615min")), HasSubstr("larger than 64 bits"));
 }
 
-TEST(Durations, ThatAreNoneSayWhy) {
+TEST(Durations, ReportReasonIfInvalid) {
   EXPECT_EQ(problem(parse_duration("100x")), "not a duration: unknown unit 'x' (use ns, us, ms, s or min)");
   EXPECT_EQ(problem(parse_duration("-1ms")), "not a duration: it is negative");
   EXPECT_EQ(problem(parse_duration("0.5ns")), "not a duration: not a whole number of ns");
@@ -62,7 +62,7 @@ TEST(Durations, ThatAreNoneSayWhy) {
   EXPECT_FALSE(parse_duration(std::string_view("5ms\0", 4)));
 }
 
-TEST(Durations, SizesAndBandwidthsAreReadAsTablesPrintThem) {
+TEST(Durations, ParseFromReadableFormLikeSizesAndBandwidths) {
   EXPECT_EQ(duration("500 ms"), 500ms);
   EXPECT_EQ(bytes("1.5 GiB"), 3ULL << 29);
   EXPECT_EQ(parse_bandwidth("100 MB/s")->bytes_per_second, 100'000'000u);
@@ -82,7 +82,7 @@ TEST(Durations, SizesAndBandwidthsAreReadAsTablesPrintThem) {
   }
 }
 
-TEST(Periods, AreDurationsOrTheInverseOfFrequencies) {
+TEST(Periods, AreParsedFromDurationOrFrequency) {
   const auto period = [](const char* text) { return config::parse_period(text).value_or(Duration::min()); };
   EXPECT_EQ(period("33ms"), 33ms);
   EXPECT_EQ(period("50Hz"), 20ms);
@@ -100,7 +100,7 @@ TEST(Periods, AreDurationsOrTheInverseOfFrequencies) {
             "not a duration: unknown unit 'fps' (use ns, us, ms, s or min; of a frequency, Hz)");
 }
 
-TEST(Periods, OfFrequenciesAreTheLongestThatComeNoLessOften) {
+TEST(Periods, FrequencyIsConvertedToPeriodRoundedDown) {
   std::mt19937_64 random(2);
   __extension__ typedef unsigned __int128 Wide;
   for (int i = 0; i < 20'000; ++i) {
@@ -133,7 +133,7 @@ TEST(Sizes, AreRoundedToAWholeByte) {
   EXPECT_EQ(bytes("0.999999999999999999GiB"), 1ULL << 30);
 }
 
-TEST(Sizes, AreExactToTheLastOf64Bits) {
+TEST(Sizes, AreParsedExactlyUpTo64Bits) {
   EXPECT_EQ(bytes("18446744073709551615B"), u64_max);
   EXPECT_EQ(bytes("16777215TiB"), 16777215ULL << 40);
   EXPECT_THAT(problem(parse_bytes("18446744073709551616B")),

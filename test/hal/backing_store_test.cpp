@@ -244,7 +244,7 @@ class StoreRules : public testing::TestWithParam<Kind>, public Without {
   BackingStore& store() { return *bench.store; }
 };
 
-TEST_P(StoreRules, ItHoldsZeroAtFirst) {
+TEST_P(StoreRules, ChunksStartZeroed) {
   EXPECT_EQ(store().chunks(), chunks);
   EXPECT_EQ(store().failure(), "");
   for (std::size_t stored = 0; stored < chunks; ++stored) {
@@ -254,7 +254,7 @@ TEST_P(StoreRules, ItHoldsZeroAtFirst) {
   }
 }
 
-TEST_P(StoreRules, FillingReplacesAWholeChunk) {
+TEST_P(StoreRules, FillReplacesWholeChunk) {
   const Contents whole = contents_of(1, bench.chunk);
   for (std::size_t stored = 0; stored < chunks; ++stored) ASSERT_TRUE(store().fill(stored, whole));
   const Contents odd = contents_of(2, bench.chunk);
@@ -268,7 +268,7 @@ TEST_P(StoreRules, FillingReplacesAWholeChunk) {
   for (const std::size_t stored : {0u, 1u, 3u}) EXPECT_TRUE(bench.stores(stored, 1)) << stored;
 }
 
-TEST_P(StoreRules, WhatDoesNotFitIsBadInput) {
+TEST_P(StoreRules, RejectsInvalidChunksSizesAndPointers) {
   const Contents contents(bench.chunk.count + 1);
   EXPECT_TRUE(fails(store().fill(chunks, {}), Errc::bad_input, "has 4 chunks"));
   EXPECT_TRUE(fails(store().fill(0, contents), Errc::bad_input, "chunks of " + readable(bench.chunk)));
@@ -283,7 +283,7 @@ TEST_P(StoreRules, WhatDoesNotFitIsBadInput) {
 }
 
 // Compares a long random history with a model of two lists.
-TEST_P(StoreRules, AnyHistoryAgreesWithTheModel) {
+TEST_P(StoreRules, RandomLoadsAndSavesMatchReferenceModel) {
   std::vector<unsigned> stored(chunks), framed(bench.frames.size());
   std::mt19937 random(7);
   unsigned last_seed = 0;
@@ -311,7 +311,7 @@ TEST_P(StoreRules, AnyHistoryAgreesWithTheModel) {
   for (std::size_t i = 0; i < chunks; ++i) EXPECT_TRUE(bench.stores(i, stored[i])) << "chunk " << i;
 }
 
-TEST_P(StoreRules, BothDirectionsGoAtOnce) {
+TEST_P(StoreRules, LoadsAndSavesRunConcurrently) {
   const std::size_t rounds = bench.chunk > page ? 20 : 300;
   ASSERT_TRUE(store().fill(0, contents_of(10, bench.chunk)));
   ASSERT_TRUE(store().fill(1, contents_of(11, bench.chunk)));
@@ -329,7 +329,7 @@ TEST_P(StoreRules, BothDirectionsGoAtOnce) {
   for (const std::size_t stored : {2u, 3u}) EXPECT_TRUE(bench.stores(stored, 12)) << stored;
 }
 
-TEST_P(StoreRules, WhatIsDoneBesideIsDoneOnceAndItsErrorIsTold) {
+TEST_P(StoreRules, RunsConcurrentWorkOnceAndReturnsItsError) {
   bench.write(0, 1);
   Counted counted;
   EXPECT_TRUE(bench.save(0, 0, counted.beside()));
@@ -346,7 +346,7 @@ TEST_P(StoreRules, WhatIsDoneBesideIsDoneOnceAndItsErrorIsTold) {
 }
 
 /// Announces transfers, then executes them on the engine's thread, with an unannounced one in between.
-TEST_P(StoreRules, AnnouncedTransfersAreThoseThatWereAskedFor) {
+TEST_P(StoreRules, AnnouncedTransfersMoveRequestedChunksDespiteOthersBetween) {
   for (std::size_t stored = 0; stored < chunks; ++stored)
     ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
   for (const std::size_t first : {0u, 1u, 2u}) {
@@ -373,7 +373,7 @@ TEST_P(StoreRules, AnnouncedTransfersAreThoseThatWereAskedFor) {
   for (const std::size_t each : {0u, 1u, 2u}) EXPECT_TRUE(bench.stores(each, unsigned(20 + each))) << each;
 }
 
-TEST_P(StoreRules, AnnouncedTransfersTellTheErrorOfWhatIsDoneBeside) {
+TEST_P(StoreRules, AnnouncedTransfersReturnErrorOfConcurrentWork) {
   Counted counted{.answer = Unexpected(Errc::device_fault)};
   bench.write(0, 1);
   EXPECT_TRUE(fails(on_engine(bench.device.engine(EngineKind::copy_out),
@@ -394,7 +394,7 @@ TEST_P(StoreRules, AnnouncedTransfersTellTheErrorOfWhatIsDoneBeside) {
 }
 
 /// Announces more than may be begun at once, and transfers that do not exist.
-TEST_P(StoreRules, AnyAnnouncementIsTaken) {
+TEST_P(StoreRules, AcceptsExcessAndInvalidAnnouncements) {
   for (std::size_t stored = 0; stored < chunks; ++stored)
     ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
   for (int round = 0; round < 3; ++round)
@@ -410,7 +410,7 @@ TEST_P(StoreRules, AnyAnnouncementIsTaken) {
     })) << round;
 }
 
-TEST_P(StoreRules, TransfersNeitherAllocateNorFault) {
+TEST_P(StoreRules, TransfersNeitherAllocateNorPageFault) {
   struct Spent {
     std::uint64_t allocations = 0;
     long faults = 0;
@@ -443,7 +443,7 @@ TEST_P(StoreRules, TransfersNeitherAllocateNorFault) {
   }
 }
 
-TEST_P(StoreRules, ItsEndGivesEverythingBack) {
+TEST_P(StoreRules, DestructionReleasesAllResources) {
   bench.store.reset();
   EXPECT_EQ(bench.device.pinned, 0);
   const Held before = held();
@@ -495,7 +495,7 @@ INSTANTIATE_TEST_SUITE_P(All, StoreRules, testing::ValuesIn(kinds), [](const aut
 
 // ---- host memory ----
 
-TEST(HostStore, SaysWhatItIs) {
+TEST(HostStore, ReportsKindOfHostMemory) {
   Bench bench(page);
   bench.take(open_host_store(bench.device, 2, locked));
   EXPECT_EQ(bench.store->description(), "page-locked host memory");
@@ -506,7 +506,7 @@ TEST(HostStore, SaysWhatItIs) {
   EXPECT_EQ(bench.store->fallback(), "");
 }
 
-TEST(HostStore, WhatIsRefusedIsTold) {
+TEST(HostStore, RejectsInvalidSizesAndReportsFailedPinning) {
   Bench bench(page);
   EXPECT_TRUE(fails(open_host_store(bench.device, 0, locked), Errc::bad_input, "0 chunks"));
   EXPECT_TRUE(fails(open_host_store(bench.device, std::size_t(-1), locked), Errc::bad_input, "chunks of 4.00 KiB"));
@@ -517,7 +517,7 @@ TEST(HostStore, WhatIsRefusedIsTold) {
   EXPECT_TRUE(open_host_store(bench.device, 2, pageable));
 }
 
-TEST(HostStore, AFailedCopyIsTheDevicesError) {
+TEST(HostStore, ReturnsDeviceErrorOfFailedCopy) {
   Bench bench(page);
   bench.take(open_host_store(bench.device, 2, locked));
   bench.device.failing_copy = 1;
@@ -525,7 +525,7 @@ TEST(HostStore, AFailedCopyIsTheDevicesError) {
   EXPECT_TRUE(bench.load(0, 0));
 }
 
-TEST(HostStore, PageLockedMemoryIsCopiedFromTheAnnouncementOn) {
+TEST(HostStore, OnlyPageLockedLoadBeginsCopyAtAnnouncement) {
   for (const HostMemoryKind kind : {locked, pageable}) {
     Bench bench(page);
     bench.take(open_host_store(bench.device, 2, kind));
@@ -542,7 +542,7 @@ TEST(HostStore, PageLockedMemoryIsCopiedFromTheAnnouncementOn) {
   }
 }
 
-TEST(HostStore, ACopyThatCannotBeBegunIsMadeWhole) {
+TEST(HostStore, FallsBackToWholeCopyIfBeginCopyFails) {
   for (const int failing : {1, 2, 3}) {
     Bench bench(page);
     bench.take(open_host_store(bench.device, 3, locked));
@@ -559,7 +559,7 @@ TEST(HostStore, ACopyThatCannotBeBegunIsMadeWhole) {
   }
 }
 
-TEST(HostStore, ABegunCopyThatFailsIsTheDevicesError) {
+TEST(HostStore, ReturnsDeviceErrorOfFailedEndCopy) {
   Bench bench(page);
   bench.take(open_host_store(bench.device, 2, locked));
   bench.device.failing_end = 1;
@@ -574,7 +574,7 @@ TEST(HostStore, ABegunCopyThatFailsIsTheDevicesError) {
 
 // ---- opening a file ----
 
-TEST(FileStore, ItsFileHasNoNameOnceItIsOpen) {
+TEST(FileStore, UnlinksFileOnceOpen) {
   Bench bench(page);
   bench.open_file(2);
   EXPECT_FALSE(std::filesystem::exists(bench.file));
@@ -582,7 +582,7 @@ TEST(FileStore, ItsFileHasNoNameOnceItIsOpen) {
       << bench.store->description();
 }
 
-TEST(FileStore, AFileThatExistsIsNeverOverwritten) {
+TEST(FileStore, NeverOverwritesExistingFile) {
   Bench bench(page);
   write_text(bench.file, "mine");
   EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.file), Errc::refused, bench.file.string()));
@@ -590,7 +590,7 @@ TEST(FileStore, AFileThatExistsIsNeverOverwritten) {
   EXPECT_EQ(read_text(bench.file), "mine");
 }
 
-TEST(FileStore, ImpossibleSizesAndFoldersAreTold) {
+TEST(FileStore, RejectsInvalidSizesAndMissingFolder) {
   Bench bench(page);
   EXPECT_TRUE(fails(open_file_store(bench.device, 0, bench.file), Errc::bad_input, "0 chunks"));
   EXPECT_TRUE(
@@ -600,7 +600,7 @@ TEST(FileStore, ImpossibleSizesAndFoldersAreTold) {
   EXPECT_TRUE(std::filesystem::is_empty(bench.folder.path()));
 }
 
-TEST(FileStore, AFolderThatIsNotOursIsTold) {
+TEST(FileStore, RefusesFolderWithoutWritePermission) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   Bench bench(page);
   std::filesystem::permissions(bench.folder.path(),
@@ -609,7 +609,7 @@ TEST(FileStore, AFolderThatIsNotOursIsTold) {
   std::filesystem::permissions(bench.folder.path(), std::filesystem::perms::owner_all);
 }
 
-TEST(FileStore, ADiskWithoutRoomIsToldAndNothingIsLeft) {
+TEST(FileStore, RefusesFileBeyondSizeLimitAndLeavesNothing) {
   Bench bench(page);
   const Held before = held();
   {
@@ -637,7 +637,7 @@ void expect_open_fails(int error, Errc code, const std::string& part, int nth = 
   EXPECT_EQ(bench.device.pinned, 0);
 }
 
-TEST(FileStoreFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
+TEST(FileStoreFaults, ReportsEachFailedCallAndLeaksNothing) {
   expect_open_fails<&System::create>(EACCES, Errc::refused, "this user may write");
   expect_open_fails<&System::create>(EROFS, Errc::refused, "this user may write");
   expect_open_fails<&System::unlink>(EIO, Errc::refused, "removing the name");
@@ -669,7 +669,7 @@ std::string why_less() {
   return text;
 }
 
-TEST(FileStoreFallback, ThereIsNoneWhereTheMachineHasIt) {
+TEST(FileStoreFallback, IsEmptyIfIoUringAndDirectIoWork) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   for (const bool seen : {true, false}) {
     const std::string text = fallback_without(nullptr, seen);
@@ -678,7 +678,7 @@ TEST(FileStoreFallback, ThereIsNoneWhereTheMachineHasIt) {
   }
 }
 
-TEST(FileStoreFallback, EachIsSaidOnceWithItsReason) {
+TEST(FileStoreFallback, ReportsEachMissingFeatureWithReason) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   for (const bool seen : {true, false}) {
     std::string text = fallback_without(no_io_uring, seen);
@@ -720,7 +720,7 @@ class FileStorePolled : public testing::Test {
   }
 };
 
-TEST_F(FileStorePolled, WhereTheDiskHasPollQueues) {
+TEST_F(FileStorePolled, PollsIfDiskHasPollQueues) {
   for (const bool partition : {false, true}) {
     on_partition = partition;
     for (const bool seen : {true, false}) {
@@ -733,7 +733,7 @@ TEST_F(FileStorePolled, WhereTheDiskHasPollQueues) {
   }
 }
 
-TEST_F(FileStorePolled, NobodyAsksADiskWithoutThem) {
+TEST_F(FileStorePolled, DoesNotPollWithoutPollQueuesOrDirectIo) {
   for (const char* none : {"0\n", "", "perhaps\n"}) {
     poll_queues = none;
     const std::string text = fallback_without(poll_queue);
@@ -772,7 +772,7 @@ void expect_interrupts(void (*change)(System&), std::string_view reason) {
   EXPECT_EQ(open_rings, 0);
 }
 
-TEST_F(FileStorePolled, FallsBackWhereItIsRefusedAndSaysWhy) {
+TEST_F(FileStorePolled, FallsBackToInterruptsAndReportsWhyIfPollingFails) {
   expect_interrupts(
       [](System& system) { // only recent kernels answer the first read like this
         poll_queue(system);
@@ -802,7 +802,7 @@ TEST_F(FileStorePolled, FallsBackWhereItIsRefusedAndSaysWhy) {
       "Input/output error");
 }
 
-TEST_F(FileStorePolled, WithoutAnyRingNothingIsSaidOfPolling) {
+TEST_F(FileStorePolled, DoesNotMentionPollingWithoutIoUring) {
   const std::string text = fallback_without([](System& system) {
     poll_queue(system);
     no_io_uring(system);
@@ -812,7 +812,7 @@ TEST_F(FileStorePolled, WithoutAnyRingNothingIsSaidOfPolling) {
 
 std::atomic<std::uint32_t> longest_submitted;
 
-TEST_F(FileStorePolled, PartsAreAsLongAsTheDiskTakesInOnePiece) {
+TEST_F(FileStorePolled, SplitsTransfersAtDiskRequestLimit) {
   const Without without([](System& system) {
     poll_queue(system);
     system.ring_submit = [](io_uring* ring) {
@@ -832,7 +832,7 @@ TEST_F(FileStorePolled, PartsAreAsLongAsTheDiskTakesInOnePiece) {
 
 std::atomic<int> naps, empty_looks;
 
-TEST_F(FileStorePolled, AReservationIsNotSpunAway) {
+TEST_F(FileStorePolled, SleepsBetweenPollsUnderSchedDeadline) {
   Bench bench(page);
   const auto never_at_once = [](System& system) {
     poll_queue(system);
@@ -858,7 +858,7 @@ TEST_F(FileStorePolled, AReservationIsNotSpunAway) {
   EXPECT_TRUE(bench.stores(0, 1));
 }
 
-TEST(FileStoreFallback, OneRingAloneIsNotUsed) {
+TEST(FileStoreFallback, SavesAndLoadsIfSecondRingCannotOpen) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   Bench bench(page);
   const Failing<&System::ring_open> failing(ENOMEM, 2);
@@ -869,7 +869,7 @@ TEST(FileStoreFallback, OneRingAloneIsNotUsed) {
   EXPECT_TRUE(bench.stores(0, 1));
 }
 
-TEST(FileStoreFallback, ChunksCreatedLaterWorkUnregistered) {
+TEST(FileStoreFallback, TransfersChunksCreatedAfterOpening) {
   auto device = HostDevice::open(page * 2, page);
   ASSERT_TRUE(device) << problem(device);
   const ScratchFolder folder;
@@ -953,7 +953,7 @@ class FileStoreErrors : public testing::TestWithParam<Path> {
   Bench bench{large, GetParam().host_sees_window};
 };
 
-TEST_P(FileStoreErrors, AnErrorInTheMiddleOfALoadIsOfThatLoadOnly) {
+TEST_P(FileStoreErrors, LoadErrorAffectsOnlyThatLoad) {
   Counted counted;
   {
     const auto failing = disturbed([](int number, long moved) { return number == 3 ? -EIO : moved; });
@@ -968,7 +968,7 @@ TEST_P(FileStoreErrors, AnErrorInTheMiddleOfALoadIsOfThatLoadOnly) {
   for (unsigned i = 0; i < 3; ++i) EXPECT_TRUE(bench.stores(i, i + 1)) << i;
 }
 
-TEST_P(FileStoreErrors, AnErrorInTheMiddleOfASaveLeavesTheFrameAndTheOtherChunks) {
+TEST_P(FileStoreErrors, SaveErrorLeavesFrameAndOtherChunksIntact) {
   bench.write(0, 9);
   Counted counted;
   {
@@ -985,7 +985,7 @@ TEST_P(FileStoreErrors, AnErrorInTheMiddleOfASaveLeavesTheFrameAndTheOtherChunks
   EXPECT_TRUE(bench.stores(1, 9));
 }
 
-TEST_P(FileStoreErrors, AFileThatEndsEarlyIsAnError) {
+TEST_P(FileStoreErrors, LoadReportsEarlyEndOfFile) {
   {
     const auto failing = disturbed([](int number, long moved) { return number == 2 ? 0 : moved; });
     EXPECT_TRUE(fails(bench.load(0, 0), Errc::io_error));
@@ -993,13 +993,13 @@ TEST_P(FileStoreErrors, AFileThatEndsEarlyIsAnError) {
   EXPECT_TRUE(bench.stores(0, 1));
 }
 
-TEST_P(FileStoreErrors, AFillThatFailsSaysWhere) {
+TEST_P(FileStoreErrors, FillReportsFileOnWriteError) {
   const auto failing = disturbed([](int number, long) { return number == 2 ? -long(EIO) : 4096L; });
   EXPECT_TRUE(fails(bench.store->fill(0, contents_of(1, bench.chunk)), Errc::io_error,
                     "writing the swap file " + bench.file.string() + " failed"));
 }
 
-TEST_P(FileStoreErrors, ShortAndInterruptedTransfersAreContinued) {
+TEST_P(FileStoreErrors, ContinuesShortAndInterruptedTransfers) {
   bench.write(0, 9);
   const auto unsteady = disturbed([](int number, long moved) {
     if (number % 5 == 1) return -long(EINTR);
@@ -1018,7 +1018,7 @@ TEST_P(FileStoreErrors, ShortAndInterruptedTransfersAreContinued) {
   for (const unsigned i : {0u, 2u}) EXPECT_TRUE(bench.stores(i, i + 1)) << i;
 }
 
-TEST_P(FileStoreErrors, AFileThatIsNeverReadyIsAnErrorInTheEnd) {
+TEST_P(FileStoreErrors, GivesUpOnFileThatIsNeverReady) {
   const auto never = disturbed([](int, long) { return -long(EAGAIN); });
   Counted counted;
   EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::io_error));
@@ -1028,7 +1028,7 @@ TEST_P(FileStoreErrors, AFileThatIsNeverReadyIsAnErrorInTheEnd) {
 
 class FileStoreThroughBuffers : public FileStoreErrors {};
 
-TEST_P(FileStoreThroughBuffers, AFailedDeviceCopyIsTheDevicesErrorAndEndsTheTransfer) {
+TEST_P(FileStoreThroughBuffers, ReturnsDeviceErrorAndEndsTransferIfCopyFails) {
   Counted counted;
   for (const int failing : {1, parts - depth}) {
     bench.device.copies = 0;
@@ -1056,7 +1056,7 @@ TEST_P(FileStoreThroughBuffers, AFailedDeviceCopyIsTheDevicesErrorAndEndsTheTran
   EXPECT_TRUE(bench.stores(1, 9));
 }
 
-TEST_P(FileStoreThroughBuffers, TheLastPartsOfALoadAreCopiedToTheDeviceWithoutAGap) {
+TEST_P(FileStoreThroughBuffers, LoadBeginsCopiesOfLastPartsBackToBack) {
   bench.device.copies = bench.device.begins = bench.device.ends = 0;
   EXPECT_TRUE(bench.load(1, 0));
   EXPECT_EQ(bench.device.begins, depth);
@@ -1065,7 +1065,7 @@ TEST_P(FileStoreThroughBuffers, TheLastPartsOfALoadAreCopiedToTheDeviceWithoutAG
   EXPECT_TRUE(bench.holds(0, 2));
 }
 
-TEST_P(FileStoreThroughBuffers, ACopyThatCannotBeBegunIsMadeWhole) {
+TEST_P(FileStoreThroughBuffers, FallsBackToWholeCopyIfBeginCopyFails) {
   for (const int failing : {1, depth}) {
     bench.device.begins = bench.device.ends = 0;
     bench.device.failing_begin = failing;
@@ -1077,7 +1077,7 @@ TEST_P(FileStoreThroughBuffers, ACopyThatCannotBeBegunIsMadeWhole) {
   }
 }
 
-TEST_P(FileStoreThroughBuffers, AFailedReadEndsTheCopiesThatWereBegun) {
+TEST_P(FileStoreThroughBuffers, EndsBegunCopiesIfReadFails) {
   {
     const auto failing = disturbed([](int number, long moved) { return number == parts ? -EIO : moved; });
     bench.device.begins = bench.device.ends = 0;
@@ -1112,14 +1112,14 @@ template <auto Member> void expect_lane_ends(bool host_sees_window) {
   EXPECT_TRUE(bench.save(1, 1)) << "the other direction has a ring of its own";
 }
 
-TEST(FileStoreFaults, ARingThatFailsIsNotUsedAgain) {
+TEST(FileStoreFaults, NeverReusesFailedRing) {
   for (const bool seen : {true, false}) {
     expect_lane_ends<&System::ring_submit>(seen);
     expect_lane_ends<&System::ring_wait>(seen);
   }
 }
 
-TEST(FileStoreFaults, ABusyKernelIsAskedAgain) {
+TEST(FileStoreFaults, RetriesBusyAndInterruptedRingCalls) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   for (const int error : {EAGAIN, EBUSY, EINTR}) {
     Bench bench(large);
@@ -1134,7 +1134,7 @@ TEST(FileStoreFaults, ABusyKernelIsAskedAgain) {
   EXPECT_TRUE(bench.load(0, 0));
 }
 
-TEST(FileStore, TransfersTakeTheRegisteredFileAndMemory) {
+TEST(FileStore, TransfersUseRegisteredFileAndBuffers) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   static std::atomic<int> registered;
   System table = linux_system();
@@ -1161,7 +1161,7 @@ TEST(FileStore, TransfersTakeTheRegisteredFileAndMemory) {
 
 std::atomic<int> submitted, min_ahead, copied;
 
-TEST(FileStore, WhileAPartIsCopiedTheNextAreBeingRead) {
+TEST(FileStore, LoadReadsAheadWhilePartsAreCopied) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   System table = linux_system();
   table.ring_submit = [](io_uring* ring) {
@@ -1182,7 +1182,7 @@ TEST(FileStore, WhileAPartIsCopiedTheNextAreBeingRead) {
   EXPECT_EQ(min_ahead, 0) << "at the n-th copy, n + 3 reads have been begun";
 }
 
-TEST(FileStore, WhatIsDoneBesideIsDoneWhileTheFileIsRead) {
+TEST(FileStore, ConcurrentWorkRunsDuringFileTransfer) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   System table = linux_system();
   table.ring_submit = [](io_uring* ring) {

@@ -90,7 +90,7 @@ class Pmu {
   std::string folder_;
 };
 
-TEST(CounterEvents, OfOtherPmusAreFoundUnderTheRoot) {
+TEST(CounterEvents, EventsOfOtherPmusAreFoundInSysfs) {
   const Pmu pmu("carmel_pmu", "11");
   const auto found = find_event("carmel_pmu/0x2a4", pmu.machine());
   ASSERT_TRUE(found) << found.error().what;
@@ -104,7 +104,7 @@ TEST(CounterEvents, OfOtherPmusAreFoundUnderTheRoot) {
 }
 
 /// NVIDIA's uncore PMUs publish no cpumask: the board says on which core they count.
-TEST(CounterEvents, AreOpenedOnTheCoreOfTheirDriverElseOfTheBoard) {
+TEST(CounterEvents, UseCoreOfDriverCpumaskElseOfBoard) {
   const Pmu pmu("l3_pmu", "12");
   EXPECT_EQ(find_event("l3_pmu/0x1", pmu.machine(), 0)->counted_on, 0u);
   pmu.set("cpumask", "3");
@@ -112,7 +112,7 @@ TEST(CounterEvents, AreOpenedOnTheCoreOfTheirDriverElseOfTheBoard) {
   EXPECT_EQ(find_event("page-faults", pmu.machine(), 0)->counted_on, std::nullopt) << "of the cores";
 }
 
-TEST(CounterEvents, AreMadeOfTheFieldsOfTheirDriver) {
+TEST(CounterEvents, EncodeFieldsInDriverFormat) {
   const Pmu pmu("carmel_pmu", "11");
   pmu.set("format/event", "config:4-15");
   pmu.set("format/unit", "config:0-3");
@@ -125,7 +125,7 @@ TEST(CounterEvents, AreMadeOfTheFieldsOfTheirDriver) {
 }
 
 /// A missing field means that the driver has only one unit.
-TEST(CounterEvents, OfAUnitThatTheDriverDoesNotHaveAreRefused) {
+TEST(CounterEvents, RefuseUnitThatDriverLacks) {
   const Pmu pmu("carmel_pmu", "11");
   pmu.set("format/event", "config:0-11");
   EXPECT_EQ(find_event("carmel_pmu/event=0x17,unit=0", pmu.machine())->config, 0x17u);
@@ -135,7 +135,7 @@ TEST(CounterEvents, OfAUnitThatTheDriverDoesNotHaveAreRefused) {
   EXPECT_THAT(other.error().what, HasSubstr("has no field \"unit\""));
 }
 
-TEST(CounterEvents, OfUnknownNameNameThoseThatAreKnown) {
+TEST(CounterEvents, UnknownNameListsKnownEvents) {
   for (const char* name : {"cachemisses", "", "r", "rxyz", "carmel_pmu/", "carmel_pmu/zz"}) {
     const auto found = find_event(name);
     ASSERT_FALSE(found) << name;
@@ -144,7 +144,7 @@ TEST(CounterEvents, OfUnknownNameNameThoseThatAreKnown) {
   }
 }
 
-TEST(CounterProbe, CountsAKnownSweepAndIsToldOfItsOverflow) {
+TEST(CounterProbe, CountsKnownSweepAndReceivesOverflow) {
   for (const bool whole_core : {true, false}) {
     auto probe = probe_counter(page_faults(), Bytes{4096}, a_core(), whole_core);
     for (int again = 0; again < 20 && probe && probe->accuracy >= 1.5; ++again) // other activity only adds to the count
@@ -159,7 +159,7 @@ TEST(CounterProbe, CountsAKnownSweepAndIsToldOfItsOverflow) {
 }
 
 /// An emulator's PMU may open events that never count.
-TEST(CounterProbe, DoesNotBelieveAnEventThatOpensOnly) {
+TEST(CounterProbe, RejectsEventThatOpensButDoesNotCount) {
   static System deaf;
   deaf = linux_system();
   deaf.read = [](int file, void* to, std::size_t size) -> ssize_t {
@@ -185,7 +185,7 @@ const System& refuses_to_sample() {
   return silent;
 }
 
-TEST(CounterProbe, CountsWhereThePmuRefusesToTellOfOverflows) {
+TEST(CounterProbe, CountsEvenIfPmuReportsNoOverflows) {
   const SystemOverride override_(refuses_to_sample());
   const auto probe = probe_counter(page_faults(), Bytes{4096}, a_core(), true);
   if (!probe && probe.error().code == Errc::refused) GTEST_SKIP() << probe.error().what;
@@ -195,7 +195,7 @@ TEST(CounterProbe, CountsWhereThePmuRefusesToTellOfOverflows) {
   EXPECT_THAT(probe->what, HasSubstr("refuses to tell of overflows"));
 }
 
-TEST(CounterProbe, SaysWhatToChangeWhereTheKernelRefuses) {
+TEST(CounterProbe, ReportsRemedyIfKernelRefuses) {
   static System strict;
   strict = linux_system();
   strict.perf_event_open = [](perf_event_attr*, pid_t, int, unsigned long) { return errno = EACCES, -1; };
@@ -206,7 +206,7 @@ TEST(CounterProbe, SaysWhatToChangeWhereTheKernelRefuses) {
   EXPECT_THAT(probe.error().what, HasSubstr("perf_event_paranoid"));
 }
 
-TEST(CoreCounter, TellsWhenTheBudgetIsUsedUp) {
+TEST(CoreCounter, SignalsOverflowWhenBudgetIsExhausted) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
     Pages pages;
@@ -241,7 +241,7 @@ TEST(CoreCounter, CountsEachBudgetFromItsStart) {
 }
 
 /// A display reads the counter concurrently with the regulating thread.
-TEST(CoreCounter, IsCountedByOtherThreadsToo) {
+TEST(CoreCounter, CanBeReadByOtherThreadsConcurrently) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   std::atomic<bool> over{false};
   std::uint64_t backwards = 0, last = 0;
@@ -266,7 +266,7 @@ TEST(CoreCounter, IsCountedByOtherThreadsToo) {
 }
 
 /// aarch64 can lose an overflow (rr#3607).
-TEST(CoreCounter, FindsAnOverflowThatTheKernelLost) {
+TEST(CoreCounter, DetectsOverflowThatKernelLost) {
   static System deaf;
   deaf = linux_system();
   deaf.ppoll = [](pollfd*, std::size_t, const timespec* timeout) { return ::nanosleep(timeout, nullptr), 0; };
@@ -281,7 +281,7 @@ TEST(CoreCounter, FindsAnOverflowThatTheKernelLost) {
   });
 }
 
-TEST(CoreCounter, IsLostWhereItsThreadRunsElsewhere) {
+TEST(CoreCounter, ReportsLossIfThreadRunsOnAnotherCore) {
   const auto cores = Machine().online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "one core";
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
@@ -291,7 +291,7 @@ TEST(CoreCounter, IsLostWhereItsThreadRunsElsewhere) {
   });
 }
 
-TEST(CoreCounter, HoldsNoOtherCore) {
+TEST(CoreCounter, HoldReturnsEarlyOnAnotherCore) {
   const auto cores = Machine().online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "one core";
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
@@ -304,7 +304,7 @@ TEST(CoreCounter, HoldsNoOtherCore) {
   });
 }
 
-TEST(CoreCounter, IsLostWhereItCannotBeRead) {
+TEST(CoreCounter, ReportsLossIfReadFails) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
     ASSERT_TRUE(counter.arm(1000, no_limit));
@@ -313,7 +313,7 @@ TEST(CoreCounter, IsLostWhereItCannotBeRead) {
   });
 }
 
-TEST(PollingCounter, FindsThatTheBudgetIsUsedUp) {
+TEST(PollingCounter, DetectsExhaustedBudget) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::polling));
   on_core(a_core(), [&] {
     Pages pages;
@@ -323,7 +323,7 @@ TEST(PollingCounter, FindsThatTheBudgetIsUsedUp) {
   });
 }
 
-TEST(Hold, EndsWithThePeriodOrBefore) {
+TEST(CoreHold, EndsAtGivenTimeOrEarlierOnRequest) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
     const Instant until = now() + 2ms;
@@ -400,7 +400,7 @@ TEST(ThreadCounter, SharesOneBudgetBetweenThreads) {
 }
 
 /// Before Linux 5.13 counters cannot send SIGTRAP.
-TEST(ThreadCounter, WorksByAnOrdinarySignalOnAnOldKernel) {
+TEST(ThreadCounter, UsesOrdinarySignalOnKernelWithoutSigtrap) {
   if (rtexec::test::sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   static System old;
   old = linux_system();
@@ -416,7 +416,7 @@ TEST(ThreadCounter, WorksByAnOrdinarySignalOnAnOldKernel) {
   }
 }
 
-TEST(ThreadCounter, GoesOnWhenNobodyGivesBudgetsAnyMore) {
+TEST(ThreadCounter, ResumesStoppedThreadWithoutNewBudget) {
   CounterSettings asked = of_threads();
   asked.period = 1ms;
   OPEN_OR_SKIP(counter, asked);
@@ -431,7 +431,7 @@ TEST(ThreadCounter, GoesOnWhenNobodyGivesBudgetsAnyMore) {
   EXPECT_GE(counter.count()->reads, 100u);
 }
 
-TEST(ThreadCounter, GivesItsPlaceBack) {
+TEST(ThreadCounter, LeaveFreesThreadSlot) {
   OPEN_OR_SKIP(counter, of_threads());
   for (int i = 0; i < 300; ++i)
     std::thread([&] {
@@ -450,7 +450,7 @@ Board board_of(std::vector<CounterFacts> counters) {
   return board;
 }
 
-TEST(CounterChoice, IsTheFirstBackEndThatIsProved) {
+TEST(CounterChoice, SelectsBackEndVerifiedByProbe) {
   const std::vector cores{a_core()};
   const auto choices =
       choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
@@ -462,7 +462,7 @@ TEST(CounterChoice, IsTheFirstBackEndThatIsProved) {
   EXPECT_THAT(choices->front().reason, HasSubstr("counted over"));
 }
 
-TEST(CounterChoice, IsOfThreadsWhereNoCoreCanBeHeld) {
+TEST(CounterChoice, SelectsThreadCounterIfNoCoreCanBeHeld) {
   const std::vector cores{a_core()};
   const auto choices =
       choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, false);
@@ -480,7 +480,7 @@ TEST(CounterChoice, PrefersTheCounterThatNamesTheCore) {
   EXPECT_EQ(choices->front().settings.reads.name, "page-faults");
 }
 
-TEST(CounterChoice, TakesTheEventOfTheTaskSet) {
+TEST(CounterChoice, PrefersEventOfTaskSetOverBoard) {
   BandwidthOptions options;
   options.event = "page-faults";
   const std::vector cores{a_core()};
@@ -490,7 +490,7 @@ TEST(CounterChoice, TakesTheEventOfTheTaskSet) {
   EXPECT_EQ(choices->front().settings.reads.name, "page-faults");
 }
 
-TEST(CounterChoice, OfAClusterIsOneDomain) {
+TEST(CounterChoice, CombinesClusterCoresIntoOneCounter) {
   const auto online = Machine().online_cores();
   if (online.size() < 2) GTEST_SKIP() << "one core";
   const std::vector cores{online[0], online[1]};
@@ -501,7 +501,7 @@ TEST(CounterChoice, OfAClusterIsOneDomain) {
   EXPECT_EQ(choices->front().cores, cores);
 }
 
-TEST(CounterChoice, PollsAPmuThatRefusesToTellOfOverflows) {
+TEST(CounterChoice, PollsIfPmuRefusesOverflowSampling) {
   const SystemOverride override_(refuses_to_sample());
   const std::vector cores{a_core()};
   const auto choices =
@@ -536,7 +536,7 @@ struct UncoreMachine {
   Pmu pmu{"carmel_pmu", "11"};
 };
 
-TEST(CounterChoice, OfUnitsOpensEachOnTheCoreThatTheBoardSaysAndSweepsEachCluster) {
+TEST(CounterChoice, OpensUnitsOnBoardCoreAndSweepsEachCluster) {
   const auto online = Machine().online_cores();
   if (online.size() < 2) GTEST_SKIP() << "one core";
   UncoreMachine::clusters = {online[0], online[1]};
@@ -571,7 +571,7 @@ TEST(CounterChoice, OfUnitsOpensEachOnTheCoreThatTheBoardSaysAndSweepsEachCluste
   EXPECT_THAT(asleep.error().what, HasSubstr("core " + std::to_string(online[1])));
 }
 
-TEST(PerfEvent, IsOpenedWhereItsDriverWantsTheCallerToRun) {
+TEST(PerfEvent, OpensOnCoreRequiredByDriverAndRestoresAffinity) {
   const auto online = Machine().online_cores();
   if (online.size() < 2) GTEST_SKIP() << "one core";
   UncoreMachine::clusters = {online[0], online[1]};
@@ -593,7 +593,7 @@ TEST(PerfEvent, IsOpenedWhereItsDriverWantsTheCallerToRun) {
   UncoreMachine::visited = false;
 }
 
-TEST(CounterChoice, SaysWhatWasTriedWhereNothingCounts) {
+TEST(CounterChoice, ReportsTriedEventsIfNothingCounts) {
   static System without;
   without = linux_system();
   without.perf_event_open = [](perf_event_attr*, pid_t, int, unsigned long) { return errno = ENOENT, -1; };
@@ -606,7 +606,7 @@ TEST(CounterChoice, SaysWhatWasTriedWhereNothingCounts) {
   EXPECT_THAT(choices.error().what, HasSubstr("page-faults counts everywhere"));
 }
 
-TEST(CounterChoice, FallsBackToPollingWhereNoOverflowIsTold) {
+TEST(CounterChoice, FallsBackToPollingIfOverflowIsNotDelivered) {
   static System deaf;
   deaf = linux_system();
   deaf.ppoll = [](pollfd*, std::size_t, const timespec*) { return 0; };
@@ -621,7 +621,7 @@ TEST(CounterChoice, FallsBackToPollingWhereNoOverflowIsTold) {
 
 // ---- PREEMPT_RT ----
 
-TEST(OverflowPriority, RaisesTheThreadsOfItsCoresAndGivesBack) {
+TEST(OverflowPriority, RaisesIrqWorkThreadsOfCoresAndRestoresThem) {
   rtexec::test::ScratchFolder root;
   const auto add = [&](int id, const std::string& name) {
     std::filesystem::create_directories(root.path() / "proc" / std::to_string(id));
@@ -655,7 +655,7 @@ TEST(OverflowPriority, RaisesTheThreadsOfItsCoresAndGivesBack) {
   EXPECT_EQ(priorities, (std::map<pid_t, std::uint32_t>{{21, 1}, {22, 1}, {23, 1}}));
 }
 
-TEST(OverflowPriority, ThatIsRefusedSaysWhatItMeans) {
+TEST(OverflowPriority, RefusalReportsRequiredCapability) {
   rtexec::test::ScratchFolder root;
   std::filesystem::create_directories(root.path() / "proc/21");
   std::ofstream(root.path() / "proc/21/comm") << "irq_work/0\n";

@@ -57,14 +57,14 @@ INSTANTIATE_TEST_SUITE_P(Of, BoardTree, testing::ValuesIn(trees), [](const auto&
   return name;
 });
 
-TEST_P(BoardTree, IsToldByItsDeviceTree) {
+TEST_P(BoardTree, IdentifiesBoardByDeviceTree) {
   const KnownBoard known = identify_board(machine);
   EXPECT_TRUE(known.told);
   EXPECT_EQ(known.name, GetParam().board);
   EXPECT_THAT(why_not_board(board, machine), IsEmpty());
 }
 
-TEST_P(BoardTree, IsNoOtherBoard) {
+TEST_P(BoardTree, MatchesNoOtherBoard) {
   for (const std::string& name : board_names()) {
     const auto other = read_board(name);
     ASSERT_TRUE(other);
@@ -111,7 +111,7 @@ TEST_P(BoardTree, HasTheCoresOfItsBoard) {
                                 core_list(kind.cores) + "\n"));
 }
 
-TEST_P(BoardTree, IsTakenAsTheHostWhereNobodyKnowsIt) {
+TEST_P(BoardTree, UnknownDeviceTreeIsTreatedAsHost) {
   root.write("/proc/device-tree/compatible", std::string("acme,board\0acme,chip\0", 21));
   const KnownBoard known = identify_board(machine);
   EXPECT_FALSE(known.told);
@@ -124,7 +124,7 @@ TEST_P(BoardTree, IsTakenAsTheHostWhereNobodyKnowsIt) {
   EXPECT_THAT(why_not_board(board, machine), IsEmpty()) << "nothing speaks against it";
 }
 
-TEST_P(BoardTree, SaysWhatIsNotHere) {
+TEST_P(BoardTree, ReportsAbsentClocksAndSensors) {
   root.remove("/sys");
   const FoundHardware found = find_hardware(board, machine);
   EXPECT_THAT(found.clocks, IsEmpty());
@@ -133,7 +133,7 @@ TEST_P(BoardTree, SaysWhatIsNotHere) {
   EXPECT_THAT(text_of(probe_board(board, machine)), HasSubstr("not here: core #, GPU, memory"));
 }
 
-TEST(BoardProbe, TellsCoresOfAnotherKindAndThoseThatAreOff) {
+TEST(BoardProbe, ReportsCoresOfUnexpectedKindAndOfflineCores) {
   const AssembledRoot root("tx2-r32");
   std::string cores = root.read("/proc/cpuinfo");
   cores.resize(cores.find("processor\t: 5"));
@@ -144,7 +144,7 @@ TEST(BoardProbe, TellsCoresOfAnotherKindAndThoseThatAreOff) {
   EXPECT_THAT(text, HasSubstr("Denver 2, cluster 1: cores 2; core 1 is 0x04e/0xd07"));
 }
 
-TEST(BoardProbe, TellsClocksOfCoresTogether) {
+TEST(BoardProbe, GroupsCoreClocksWithSameLimits) {
   const AssembledRoot root("tx2-r32");
   root.write("/sys/devices/system/cpu/cpu4/cpufreq/scaling_cur_freq", "1200000");
   root.write("/sys/devices/system/cpu/cpu5/cpufreq/scaling_max_freq", "1200000");
@@ -154,14 +154,14 @@ TEST(BoardProbe, TellsClocksOfCoresTogether) {
   EXPECT_THAT(text, HasSubstr("clock GPU: 115 MHz, from 115 MHz to 1.30 GHz ("));
 }
 
-TEST(BoardProbe, TellsNoKindsOfCoresWhereTheKernelTellsNone) {
+TEST(BoardProbe, ReportsNoCoreKindsIfKernelListsNone) {
   const AssembledRoot root("tx2-r32");
   root.write("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel");
   EXPECT_THAT(text_of(probe_board(*read_board("tx2"), root.machine())),
               HasSubstr("core kinds: /proc/cpuinfo tells no"));
 }
 
-TEST(BoardProbe, TellsAHotPart) {
+TEST(BoardProbe, ReportsSensorAboveThrottlingLimit) {
   const AssembledRoot root("xavier-r35");
   root.write("/sys/class/thermal/thermal_zone1/temp", "96000");
   const auto findings = probe_board(*read_board("xavier"), root.machine());
@@ -172,7 +172,7 @@ TEST(BoardProbe, TellsAHotPart) {
 }
 
 /// Zones and rails have different numbers in every release.
-TEST(BoardFiles, AreFoundByTheirLabels) {
+TEST(BoardFiles, AreFoundByLabelInsteadOfNumber) {
   const AssembledRoot root("xavier-r35");
   const auto rail = [&] {
     return read_value(named(find_hardware(*read_board("xavier"), root.machine()).sensors, "SOC").value, root.machine());
@@ -184,7 +184,7 @@ TEST(BoardFiles, AreFoundByTheirLabels) {
   EXPECT_EQ(rail(), 19200 * 32);
 }
 
-TEST(BoardFiles, AreTheFirstThatIsThere) {
+TEST(BoardFiles, ResolveToFirstExistingPathByNumber) {
   const AssembledRoot root("tx2-r32");
   const Machine machine = root.machine();
   const auto path = [](const std::string& text) {
@@ -200,7 +200,7 @@ TEST(BoardFiles, AreTheFirstThatIsThere) {
   EXPECT_EQ(find_file({}, machine), std::nullopt);
 }
 
-TEST(BoardFiles, HaveANumberOrNone) {
+TEST(BoardFiles, ReadValueReturnsNumberOrNothing) {
   const AssembledRoot root("tx2-r32");
   const Machine machine = root.machine();
   const auto value = [&](const std::string& text, std::int64_t factor = 1) {
@@ -218,7 +218,7 @@ TEST(BoardFiles, HaveANumberOrNone) {
 }
 
 /// The PMU settings of the board's file equal those of the drivers.
-TEST(BoardCounters, AreThoseOfTheDrivers) {
+TEST(BoardCounters, MatchDriverPmuSettings) {
   const auto config_on = [](const char* tree, const char* board, unsigned core) {
     const AssembledRoot root(tree);
     const CounterFacts facts = counter_of(core, *read_board(board), "");

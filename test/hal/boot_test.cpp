@@ -8,7 +8,7 @@
 namespace rtexec::hal {
 namespace {
 
-TEST(KernelCommandLine, IsolatesAllCoresButTheSystems) {
+TEST(KernelCommandLine, IsolatesAllCoresExceptSystemCore) {
   EXPECT_EQ(kernel_command_line(*read_board("tx2")),
             "isolcpus=1-5 nohz_full=1-5 rcu_nocbs=1-5 irqaffinity=0 "
             "console=ttyS0,115200 skew_tick=1");
@@ -21,14 +21,14 @@ TEST(KernelCommandLine, IsolatesAllCoresButTheSystems) {
   }
 }
 
-TEST(KernelCommandLine, LeavesInterruptsToAllCoresThatAreNotIsolated) {
+TEST(KernelCommandLine, RoutesInterruptsToNonIsolatedCores) {
   Board board;
   board.core_kinds = {CoreKind{.name = "a", .cores = {0, 3, 4, 5}}, CoreKind{.name = "b", .cores = {1, 2}}};
   board.boot = {.isolated_cores = {1, 2, 5}, .command_line = {}};
   EXPECT_EQ(kernel_command_line(board), "isolcpus=1-2,5 nohz_full=1-2,5 rcu_nocbs=1-2,5 irqaffinity=0,3-4");
 }
 
-TEST(KernelCommandLine, IsEmptyWhereNothingIsAsked) {
+TEST(KernelCommandLine, OmitsIsolationIfBoardIsolatesNoCores) {
   EXPECT_EQ(kernel_command_line(*read_board("host")), "");
   Board board;
   board.boot.command_line = "quiet";

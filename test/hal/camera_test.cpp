@@ -61,7 +61,7 @@ auto refuses(const CameraWanted& wanted, Errc code, std::string_view part) {
 
 // ---- negotiation ----
 
-TEST(CameraFormat, IsTheFirstThatItHasUnlessOneIsAskedFor) {
+TEST(CameraFormat, UsesPreferredSupportedFormatUnlessOneIsRequested) {
   FakeCamera fake;
   EXPECT_EQ(open_camera()->settings().format, PixelFormat::rgb24);
   EXPECT_EQ(open_camera({.width = 64, .height = 48, .format = PixelFormat::yuyv})->settings().format,
@@ -80,7 +80,7 @@ TEST(CameraFormat, IsTheFirstThatItHasUnlessOneIsAskedFor) {
   EXPECT_TRUE(refuses(small, Errc::unsupported, "its formats: none."));
 }
 
-TEST(CameraFormat, IsReadBack) {
+TEST(CameraFormat, ReportsSizeStrideAndIntervalSetByDriver) {
   FakeCamera fake;
   fake.width = 80;
   fake.height = 60;
@@ -94,7 +94,7 @@ TEST(CameraFormat, IsReadBack) {
   EXPECT_EQ(camera->settings().interval, 33'366'666ns);
 }
 
-TEST(CameraFormat, OfOneThatTakesTheRateIsTheRate) {
+TEST(CameraFormat, SetsRequestedRateOrRefusesWithoutRateSupport) {
   FakeCamera fake;
   EXPECT_EQ(open_camera({.width = 64, .height = 48, .rate = Frequency{50}})->settings().interval, 20ms);
   fake.fail(VIDIOC_G_PARM, ENOTTY, -1);
@@ -102,14 +102,14 @@ TEST(CameraFormat, OfOneThatTakesTheRateIsTheRate) {
   EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{50}}, Errc::unsupported, "Leave the rate out"));
 }
 
-TEST(CameraFormat, ARateThatCannotBeSetIsAnErrorOnlyWhereItIsAskedFor) {
+TEST(CameraFormat, RefusesUnsettableRateOnlyIfRequested) {
   FakeCamera fake;
   fake.sets_rate = false;
   EXPECT_EQ(open_camera()->settings().interval, 33'333'333ns);
   EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{25}}, Errc::unsupported, "Leave the rate out"));
 }
 
-TEST(CameraFormat, DriversThatContradictThemselvesAreRefused) {
+TEST(CameraFormat, RefusesInconsistentDriverAnswers) {
   FakeCamera fake;
   fake.answers_format = V4L2_PIX_FMT_MJPEG;
   EXPECT_TRUE(refuses(small, Errc::unsupported, "was told to give RGB24, and gives MJPG"));
@@ -127,7 +127,7 @@ TEST(CameraFormat, DriversThatContradictThemselvesAreRefused) {
   EXPECT_TRUE(refuses(small, Errc::refused, "gives 3 buffers, and 4 are needed"));
 }
 
-TEST(CameraFormat, ThatMakesNoPictureIsBadInput) {
+TEST(CameraFormat, RejectsZeroSizeAndRateOutOfRange) {
   FakeCamera fake;
   EXPECT_TRUE(refuses({.width = 0, .height = 48}, Errc::bad_input, "more than 0"));
   EXPECT_TRUE(refuses({.width = 64, .height = 0}, Errc::bad_input, "more than 0"));
@@ -135,7 +135,7 @@ TEST(CameraFormat, ThatMakesNoPictureIsBadInput) {
   EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{1'000'001}}, Errc::bad_input, "1 MHz"));
 }
 
-TEST(CameraFormat, TwelveBitsAPixelHaveTheirColoursBehindTheFirstPlane) {
+TEST(CameraFormat, Nv12FrameIncludesChromaPlane) {
   FakeCamera fake;
   fake.formats = {V4L2_PIX_FMT_NV12};
   fake.stride = 100;
@@ -146,7 +146,7 @@ TEST(CameraFormat, TwelveBitsAPixelHaveTheirColoursBehindTheFirstPlane) {
 
 // ---- cameras that do not open ----
 
-TEST(CameraOpen, SaysWhatToDo) {
+TEST(CameraOpen, ReportsCauseAndRemedyOfFailures) {
   FakeCamera fake;
   EXPECT_TRUE(fails(Camera::open("/dev/video9", small), Errc::refused, "Cameras here: /dev/video7 (Fake)."));
   fake.capabilities = V4L2_CAP_META_CAPTURE | V4L2_CAP_STREAMING;
@@ -165,7 +165,7 @@ TEST(CameraOpen, SaysWhatToDo) {
   EXPECT_TRUE(fails(Camera::open("/dev/null", small), Errc::unsupported, "is no camera"));
 }
 
-TEST(CameraOpen, EachRefusalOfTheDriverIsToldAndNothingStaysOpen) {
+TEST(CameraOpen, ReportsDriverErrorsAndLeaksNothing) {
   for (const unsigned long request :
        {VIDIOC_QUERYCAP, VIDIOC_S_FMT, VIDIOC_G_FMT, VIDIOC_S_PARM, VIDIOC_REQBUFS, VIDIOC_QUERYBUF})
     for (const int error : {EBUSY, EIO, ENODEV, ENOMEM}) {
@@ -178,7 +178,7 @@ TEST(CameraOpen, EachRefusalOfTheDriverIsToldAndNothingStaysOpen) {
     }
 }
 
-TEST(CameraOpen, MappingsAndFilesThatFailAreTold) {
+TEST(CameraOpen, ReportsFailedBufferMappingsAsOutOfMemory) {
   for (int nth = 1; nth <= static_cast<int>(Camera::min_buffers); ++nth) {
     FakeCamera fake;
     static System failing;
@@ -198,7 +198,7 @@ TEST(CameraOpen, MappingsAndFilesThatFailAreTold) {
   }
 }
 
-TEST(CameraOpen, InterruptedCallsAreRepeated) {
+TEST(CameraOpen, RepeatsInterruptedCalls) {
   FakeCamera fake;
   for (const unsigned long request : {VIDIOC_QUERYCAP, VIDIOC_ENUM_FMT, VIDIOC_S_FMT, VIDIOC_G_FMT, VIDIOC_G_PARM,
                                       VIDIOC_REQBUFS, VIDIOC_QUERYBUF, VIDIOC_QBUF, VIDIOC_STREAMON, VIDIOC_DQBUF})
@@ -208,7 +208,7 @@ TEST(CameraOpen, InterruptedCallsAreRepeated) {
   EXPECT_TRUE(shows(newest(*camera), 0));
 }
 
-TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
+TEST(CameraOpen, StartCanBeRepeatedAfterFailure) {
   FakeCamera fake;
   const auto camera = open_camera();
   EXPECT_TRUE(fails(camera->newest().has_value() ? Status() : Unexpected(camera->newest().error()), Errc::bad_input));
@@ -223,7 +223,7 @@ TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
 
 // ---- choice of the frame ----
 
-TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
+TEST(CameraNewest, ReturnsLastFrameAndKeepsItsBytesUntilTheNext) {
   FakeCamera fake;
   const auto camera = started();
   EXPECT_TRUE(nothing_new(*camera));
@@ -246,7 +246,7 @@ TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
 
 /// A slow reader also gets the newest frame, as long as it reads within the limit given when the camera was opened.
 /// Only its own reads return buffers.
-TEST(CameraNewest, IsTheLastOneOfASlowReaderToo) {
+TEST(CameraNewest, ReturnsLastFrameToSlowReaderWithinItsGap) {
   for (const int frames : {1, 3, 4, 10, 25, 29}) {
     FakeCamera fake;
     const auto camera = started({.width = 64, .height = 48, .gap = frames * 33'333'333ns});
@@ -263,7 +263,7 @@ TEST(CameraNewest, IsTheLastOneOfASlowReaderToo) {
   }
 }
 
-TEST(CameraNewest, HasAsManyBuffersAsTheReaderNeedsOrTheDriverHas) {
+TEST(CameraNewest, AllocatesBuffersForReadGapUpToDriverLimit) {
   FakeCamera fake;
   const auto buffers = [&](Duration gap) {
     return open_camera({.width = 64, .height = 48, .gap = gap})->settings().buffers;
@@ -285,7 +285,7 @@ TEST(CameraNewest, HasAsManyBuffersAsTheReaderNeedsOrTheDriverHas) {
 }
 
 /// Frames beyond the buffers are lost, and counted. The next read finds all buffers free.
-TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
+TEST(CameraNewest, ReturnsLastBufferedFrameAndCountsLossIfReadTooLate) {
   FakeCamera fake;
   fake.max_buffers = 10;
   const auto camera = started({.width = 64, .height = 48, .gap = 1s});
@@ -300,7 +300,7 @@ TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
 }
 
 /// If the driver has no usable clock, a frame that may have waited in a full queue counts as old as the last read.
-TEST(CameraNewest, IsNotMadeYoungerThanItMayBe) {
+TEST(CameraNewest, DatesQueuedFrameToLastReadWithoutDriverClock) {
   FakeCamera fake;
   fake.flags = V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN;
   const auto camera = started();
@@ -318,7 +318,7 @@ TEST(CameraNewest, IsNotMadeYoungerThanItMayBe) {
   EXPECT_GE(newest(*camera).taken, then);
 }
 
-TEST(CameraNewest, CountsGapsAlsoWhereTheSequenceWrapsAndBeginsAnew) {
+TEST(CameraNewest, CountsLostFramesAcrossSequenceWrapAndRestart) {
   FakeCamera fake;
   const auto camera = started();
   fake.skip(UINT32_MAX - 1);
@@ -335,7 +335,7 @@ TEST(CameraNewest, CountsGapsAlsoWhereTheSequenceWrapsAndBeginsAnew) {
   EXPECT_EQ(camera->counts().lost, 5u);
 }
 
-TEST(CameraNewest, PassesOverWhatIsBroken) {
+TEST(CameraNewest, SkipsAndCountsBrokenFrames) {
   FakeCamera fake;
   const auto camera = started();
   fake.spoil = [](v4l2_buffer& buffer) {
@@ -354,7 +354,7 @@ TEST(CameraNewest, PassesOverWhatIsBroken) {
 }
 
 /// Each compressed picture has another length.
-TEST(CameraNewest, OfACompressingCameraIsAsLongAsTheDriverSays) {
+TEST(CameraNewest, CompressedFrameHasLengthGivenByDriver) {
   FakeCamera fake;
   fake.formats = {V4L2_PIX_FMT_MJPEG};
   const auto camera = started();
@@ -367,7 +367,7 @@ TEST(CameraNewest, OfACompressingCameraIsAsLongAsTheDriverSays) {
   EXPECT_EQ(camera->counts().broken, 1u);
 }
 
-TEST(CameraNewest, SaysWhenItWasTakenByTheDriversClockOrElseByItsOwn) {
+TEST(CameraNewest, StampsFrameWithDriverClockElseWithDequeueTime) {
   FakeCamera fake;
   const auto camera = started();
   const auto stamp_of = [&](std::uint32_t flags, Instant time) {
@@ -396,7 +396,7 @@ TEST(CameraNewest, SaysWhenItWasTakenByTheDriversClockOrElseByItsOwn) {
   EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_COPY, now())) << "of whoever filled it";
 }
 
-TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
+TEST(CameraNewest, RecoversAfterDriverError) {
   FakeCamera fake;
   const auto camera = started();
   fake.fail(VIDIOC_DQBUF, EIO);
@@ -414,7 +414,7 @@ TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
   EXPECT_EQ(camera->newest().error(), Errc::io_error);
 }
 
-TEST(CameraNewest, OfACameraThatIsGoneIsAnErrorForGood) {
+TEST(CameraNewest, ReportsDeviceLostPermanentlyAfterUnplug) {
   FakeCamera fake;
   const auto camera = started();
   fake.make_frames(1);
@@ -430,7 +430,7 @@ TEST(CameraNewest, OfACameraThatIsGoneIsAnErrorForGood) {
   EXPECT_TRUE(camera->stop());
 }
 
-TEST(CameraNewest, AfterAnotherStartBeginsAnew) {
+TEST(CameraNewest, DropsOldFramesAndCountsAfterRestart) {
   FakeCamera fake;
   const auto camera = started();
   fake.make_frames(3);
@@ -487,7 +487,7 @@ TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
 
 // ---- waiting ----
 
-TEST(CameraAwait, EndsAtAFrameAWakeUpOrATime) {
+TEST(CameraAwait, ReturnsOnFrameWakeOrTimeout) {
   FakeCamera fake;
   const auto camera = started();
   const Instant begin = now();
@@ -505,7 +505,7 @@ TEST(CameraAwait, EndsAtAFrameAWakeUpOrATime) {
   EXPECT_EQ(camera->await(now()), Wake::time);
 }
 
-TEST(CameraAwait, IsEndedByOtherThreads) {
+TEST(CameraAwait, ReturnsOnFrameWakeOrUnplugByAnotherThread) {
   FakeCamera fake;
   const auto camera = started();
   for (const auto& [deed, outcome] :
@@ -522,7 +522,7 @@ TEST(CameraAwait, IsEndedByOtherThreads) {
   }
 }
 
-TEST(CameraAwait, GoesOnAfterSignalsAndTellsOfFailures) {
+TEST(CameraAwait, ContinuesAfterSignalsAndReportsErrors) {
   FakeCamera fake;
   const auto camera = started();
   static System table;
@@ -551,7 +551,7 @@ TEST(CameraAwait, GoesOnAfterSignalsAndTellsOfFailures) {
   EXPECT_EQ(awaited(0, POLLERR | POLLHUP), Unexpected(Errc::device_lost));
 }
 
-TEST(CameraAwait, AndNewestNeitherAllocateNorLock) {
+TEST(CameraAwait, AwaitAndNewestNeitherAllocateNorLock) {
   FakeCamera fake;
   const auto camera = started();
   fake.make_frames(4);
@@ -581,7 +581,7 @@ TEST(CameraAwait, AndNewestNeitherAllocateNorLock) {
   EXPECT_EQ(after.locks - before.locks, inside.locks);
 }
 
-TEST(CameraAwait, NothingIsLeftOpen) {
+TEST(CameraAwait, CameraDestructionLeavesNothingOpen) {
   const Held before = held();
   {
     FakeCamera fake;
@@ -610,7 +610,7 @@ TEST(CameraProbe, ListsCamerasAndTheirFormats) {
 
 // ---- kernel drivers: vivid, v4l2loopback ----
 
-TEST(CameraOfThisMachine, GivesFramesWithTheirTimes) {
+TEST(CameraOfThisMachine, DeliversFramesWithIncreasingTimes) {
   std::string path;
   for (int number = 0; number < 64 && path.empty(); ++number)
     if (Camera::open("/dev/video" + std::to_string(number), {.width = 640, .height = 480}))

@@ -75,7 +75,7 @@ struct Tree {
 
 std::ostream& operator<<(std::ostream& out, const Tree& tree) { return out << tree.name; }
 
-class ClockLockOf : public testing::TestWithParam<Tree> {
+class ClockLockOnBoard : public testing::TestWithParam<Tree> {
  protected:
   [[nodiscard]] Result<ClockLock> take() {
     return ClockLock::take(find_hardware(board, machine), machine, folder.path());
@@ -95,7 +95,7 @@ class ClockLockOf : public testing::TestWithParam<Tree> {
   Board board = *read_board(GetParam().board);
   const std::map<std::string, std::string> before = contents();
 };
-INSTANTIATE_TEST_SUITE_P(Of, ClockLockOf,
+INSTANTIATE_TEST_SUITE_P(Of, ClockLockOnBoard,
                          testing::Values(Tree{"tx2-r32", "tx2"}, Tree{"xavier-r32", "xavier"},
                                          Tree{"xavier-r35", "xavier"}, Tree{"orin-r36", "orin"}),
                          [](const auto& tree) {
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Of, ClockLockOf,
                            return name;
                          });
 
-TEST_P(ClockLockOf, LocksCoresGpuAndMemoryAndGivesThemBack) {
+TEST_P(ClockLockOnBoard, LocksCoresGpuAndMemoryAndRestoresThem) {
   const Kernel kernel;
   {
     auto lock = take();
@@ -132,7 +132,7 @@ TEST_P(ClockLockOf, LocksCoresGpuAndMemoryAndGivesThemBack) {
 }
 
 /// The main property, for which all others exist.
-TEST_P(ClockLockOf, GivesEverythingBackWhereverItsProcessEnds) {
+TEST_P(ClockLockOnBoard, RestoreUndoesEverythingWhereverProcessDied) {
   Kernel kernel;
   int changes = 0;
   {
@@ -154,7 +154,7 @@ TEST_P(ClockLockOf, GivesEverythingBackWhereverItsProcessEnds) {
   }
 }
 
-TEST_P(ClockLockOf, IsRestoredByTheNextRunWhereverItsProcessEnds) {
+TEST_P(ClockLockOnBoard, NextLockRestoresClocksWhereverProcessDied) {
   Kernel kernel;
   { const auto lock = take(); }
   const int all = kernel.changes();
@@ -170,7 +170,7 @@ TEST_P(ClockLockOf, IsRestoredByTheNextRunWhereverItsProcessEnds) {
   }
 }
 
-TEST_P(ClockLockOf, IsRestoredByASecondTryWhereverTheFirstEnds) {
+TEST_P(ClockLockOnBoard, SecondRestoreSucceedsWhereverFirstDied) {
   Kernel kernel;
   const auto leave = [&] {
     auto lock = take();
@@ -189,7 +189,7 @@ TEST_P(ClockLockOf, IsRestoredByASecondTryWhereverTheFirstEnds) {
   }
 }
 
-TEST_P(ClockLockOf, GivesEverythingBackWhereOneChangeIsRefused) {
+TEST_P(ClockLockOnBoard, UndoesEverythingIfOneChangeIsRefused) {
   Kernel kernel;
   int changes = 0;
   {
@@ -206,7 +206,7 @@ TEST_P(ClockLockOf, GivesEverythingBackWhereOneChangeIsRefused) {
   }
 }
 
-TEST_P(ClockLockOf, HoldsItsLockAlone) {
+TEST_P(ClockLockOnBoard, ExcludesSecondLockAndRestoreWhileHeld) {
   const Kernel kernel;
   auto lock = take();
   ASSERT_TRUE(lock) << lock.error().what;
@@ -219,7 +219,7 @@ TEST_P(ClockLockOf, HoldsItsLockAlone) {
   EXPECT_EQ(contents(), before);
 }
 
-TEST_P(ClockLockOf, RefusesAFileThatDoesNotTakeWhatIsWritten) {
+TEST_P(ClockLockOnBoard, RefusesFileThatIgnoresWrites) {
   static System stubborn;
   stubborn = linux_system();
   stubborn.open = [](const char* path, int flags) { return linux_system().open(path, flags & ~O_TRUNC); };
@@ -235,7 +235,7 @@ TEST_P(ClockLockOf, RefusesAFileThatDoesNotTakeWhatIsWritten) {
   EXPECT_FALSE(state_is_there());
 }
 
-TEST(ClockLock, KeepsTheMemoryBelowItsCap) {
+TEST(ClockLock, LocksMemoryClockAtItsCap) {
   const Kernel kernel;
   const AssembledRoot root("tx2-r32");
   const rtexec::test::ScratchFolder folder;
@@ -249,7 +249,7 @@ TEST(ClockLock, KeepsTheMemoryBelowItsCap) {
 }
 
 /// Two cores share their settings, as in a cluster of Xavier.
-TEST(ClockLock, GivesBackWhatCoresShare) {
+TEST(ClockLock, RestoresClocksSharedByCores) {
   Kernel kernel;
   const AssembledRoot root("xavier-r35");
   const rtexec::test::ScratchFolder folder;
@@ -274,7 +274,7 @@ TEST(ClockLock, GivesBackWhatCoresShare) {
   for (int core = 0; core < 8; ++core) EXPECT_EQ(lowest(core), "115200") << core;
 }
 
-TEST(ClockLock, LeavesAMachineAsItIsThatHasNoClocks) {
+TEST(ClockLock, DoesNothingOnMachineWithoutClocks) {
   const Kernel kernel;
   const rtexec::test::ScratchFolder root, folder;
   const Machine machine(root.path());
@@ -287,7 +287,7 @@ TEST(ClockLock, LeavesAMachineAsItIsThatHasNoClocks) {
 const std::string changed_file = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq";
 const std::string state_of_one = "rtexec clocks 1\n" + changed_file + "\t1\t2\nend 1\n";
 
-TEST(ClockLock, ForgetsAStateFileThatIsNotWhole) {
+TEST(ClockLock, DiscardsIncompleteStateFile) {
   const AssembledRoot root("tx2-r32");
   const auto before = root.contents();
   const rtexec::test::ScratchFolder folder;
@@ -307,7 +307,7 @@ TEST(ClockLock, ForgetsAStateFileThatIsNotWhole) {
   }
 }
 
-TEST(ClockLock, LeavesAStateFileAsItIsThatNoRunWrote) {
+TEST(ClockLock, RefusesAndKeepsForeignStateFile) {
   const AssembledRoot root("tx2-r32");
   const auto before = root.contents();
   const rtexec::test::ScratchFolder folder;
@@ -327,7 +327,7 @@ TEST(ClockLock, LeavesAStateFileAsItIsThatNoRunWrote) {
   }
 }
 
-TEST(ClockLock, FollowsNoLinkAndWaitsForNobodyInPlaceOfItsStateFile) {
+TEST(ClockLock, RefusesStateFileThatIsNotRegularFile) {
   const AssembledRoot root("tx2-r32");
   const auto before = root.contents();
   const rtexec::test::ScratchFolder folder;
@@ -352,7 +352,7 @@ TEST(ClockLock, FollowsNoLinkAndWaitsForNobodyInPlaceOfItsStateFile) {
   is_refused();
 }
 
-TEST(ClockLock, IsRestoredOnceByTwoAtOnce) {
+TEST(ClockLock, ConcurrentRestoresRestoreOnce) {
   const AssembledRoot root("tx2-r32");
   const rtexec::test::ScratchFolder folder;
   for (int round = 0; round < 50; ++round) {

@@ -22,7 +22,7 @@ using rtexec::test::write_text;
 constexpr const char* of_core_3 = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_cur_freq";
 constexpr std::uint64_t mega = 1'000'000;
 
-TEST(CoreClock, IsWhatTheKernelSaysAtEachLook) {
+TEST(CoreClock, ReadsCurrentFrequencyFromCpufreq) {
   const ScratchFolder root;
   write_text(root / of_core_3, "2400000\n");
   const CoreClock clock(3, root.path());
@@ -34,7 +34,7 @@ TEST(CoreClock, IsWhatTheKernelSaysAtEachLook) {
   EXPECT_EQ(clock.read(), std::nullopt);
 }
 
-TEST(CoreClock, IsNotKnownWithoutCpufreq) {
+TEST(CoreClock, IsUnknownWithoutCpufreq) {
   const ScratchFolder root;
   EXPECT_EQ(CoreClock(3, root.path()).read(), std::nullopt);
 }
@@ -68,7 +68,7 @@ ManagementLibrary library() {
           }};
 }
 
-TEST(ManagedGpu, TellsItsClocksAndWhatLimitsThem) {
+TEST(ManagedGpu, ReportsClocksAndLimitReasons) {
   const ManagementLibrary of = library();
   {
     const auto gpu = ManagedGpu::open(of, "01");
@@ -85,7 +85,7 @@ TEST(ManagedGpu, TellsItsClocksAndWhatLimitsThem) {
   EXPECT_EQ(played.users, 0);
 }
 
-TEST(ManagedGpu, WhatTheLibraryRefusesIsNotKnown) {
+TEST(ManagedGpu, ReportsRefusedValuesAsUnknown) {
   const ManagementLibrary of = library();
   EXPECT_FALSE(ManagedGpu::open(of, "02"));
   EXPECT_EQ(played.users, 0);
@@ -98,13 +98,13 @@ TEST(ManagedGpu, WhatTheLibraryRefusesIsNotKnown) {
   EXPECT_FALSE(gpu->clocks());
 }
 
-TEST(ManagedGpu, AnOlderLibraryTellsNoLimits) {
+TEST(ManagedGpu, ReportsNoLimitsWithOlderLibrary) {
   ManagementLibrary of = library();
   of.limits = nullptr;
   EXPECT_EQ(ManagedGpu::open(of, "01")->clocks()->limits, 0u);
 }
 
-TEST(ManagedGpu, ComputesFreelyWhereNothingHoldsItsClock) {
+TEST(ManagedGpu, ComputesFreelyOnlyIfNothingLimitsClock) {
   ManagementLibrary of = library();
   const auto freely = [&] { return ManagedGpu::open(of, "01")->computes_freely(); };
   EXPECT_TRUE(freely());
@@ -120,7 +120,7 @@ TEST(ManagedGpu, ComputesFreelyWhereNothingHoldsItsClock) {
   EXPECT_FALSE(freely());
 }
 
-TEST(ManagedGpu, TellsItsHeatAndWhereItIsSlowedDown) {
+TEST(ManagedGpu, ReportsTemperatureAndLowestSlowdownThreshold) {
   ManagementLibrary of = library();
   const auto limit = [&] {
     const auto heat = ManagedGpu::open(of, "01")->heat();
@@ -139,7 +139,7 @@ TEST(ManagedGpu, TellsItsHeatAndWhereItIsSlowedDown) {
   EXPECT_EQ(limit(), 0u);
 }
 
-TEST(ReadGpu, TellsWhatTheLibraryKnowsOfTheBoardsGpuWithoutAContext) {
+TEST(ReadGpu, ReportsClocksAndHeatWithoutContext) {
   const ManagementLibrary of = library();
   const cuda::ManagementOverride override(of);
   Board board;
@@ -167,7 +167,7 @@ TEST(ReadGpu, TellsWhatTheLibraryKnowsOfTheBoardsGpuWithoutAContext) {
   EXPECT_EQ(played.users, 0);
 }
 
-TEST(CudaDevice, ClocksAreNotKnownWhereTheDriverDoesNotNameItsPlace) {
+TEST(CudaDevice, ClocksAreUnknownWithoutPciBusId) {
   const FakeCudaDriver driver;
   const auto device = CudaDevice::open({});
   ASSERT_TRUE(device);

@@ -25,7 +25,7 @@ struct ControlGroups : testing::Test {
   }
 };
 
-TEST_F(ControlGroups, SetNoLimitWhereThereAreNone) {
+TEST_F(ControlGroups, ReportNoLimitIfNoneIsSet) {
   EXPECT_FALSE(memory_limit(machine));
   EXPECT_FALSE(cpu_quota(machine));
   write("/proc/self/cgroup", "0::/a");
@@ -37,7 +37,7 @@ TEST_F(ControlGroups, SetNoLimitWhereThereAreNone) {
   EXPECT_EQ(probed("memory limit").grade, Finding::Grade::ok);
 }
 
-TEST_F(ControlGroups, OfVersion2LimitMemoryAndProcessorTime) {
+TEST_F(ControlGroups, ReportMemoryLimitAndCpuQuotaOfVersion2) {
   write("/proc/self/cgroup", "0::/a/b");
   write("/sys/fs/cgroup/a/memory.max", "62914560");
   write("/sys/fs/cgroup/a/memory.current", "20971520");
@@ -53,7 +53,7 @@ TEST_F(ControlGroups, OfVersion2LimitMemoryAndProcessorTime) {
   EXPECT_THAT(probed("cpu quota").state, HasSubstr("0.5 cores (/sys/fs/cgroup/a/cpu.max)"));
 }
 
-TEST_F(ControlGroups, OfVersion1LimitMemoryAndProcessorTime) {
+TEST_F(ControlGroups, ReportMemoryLimitAndCpuQuotaOfVersion1) {
   write("/proc/self/cgroup", "5:cpuset,memory:/m\n3:cpu,cpuacct:/c\n0::/");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"); // no limit
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "4096");
@@ -69,7 +69,7 @@ TEST_F(ControlGroups, OfVersion1LimitMemoryAndProcessorTime) {
   EXPECT_EQ(cpu_quota(machine)->cores, 2);
 }
 
-TEST_F(ControlGroups, MemoryThatLockingTakesIsWhatCanBeUsedAndIsNotResident) {
+TEST_F(ControlGroups, UnlockedMemoryExcludesResidentAndInaccessiblePages) {
   write("/proc/self/smaps",
         "1000-9000 r-xp 00000000 00:00 1 /usr/lib/a.so\n"
         "Size:                 32 kB\nRss:                  12 kB\nVmFlags: rd ex\n"

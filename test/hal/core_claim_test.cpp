@@ -36,7 +36,7 @@ class CoreClaims : public testing::Test {
   const ClaimFolders other_user_{.own = folder_ / "other", .of_root = folder_ / "root"};
 };
 
-TEST_F(CoreClaims, ExcludeTheNextOneUntilTheyEnd) {
+TEST_F(CoreClaims, ExcludeOverlappingClaimsUntilTheyEnd) {
   {
     const auto claim = CoreClaim::take(first, root_);
     ASSERT_TRUE(claim) << claim.error().what;
@@ -50,7 +50,7 @@ TEST_F(CoreClaims, ExcludeTheNextOneUntilTheyEnd) {
   EXPECT_TRUE(CoreClaim::take(overlapping, root_));
 }
 
-TEST_F(CoreClaims, MovedClaimHoldsOnlyWhatItWasGiven) {
+TEST_F(CoreClaims, MovedClaimHoldsCoresUntilReplaced) {
   auto claim = CoreClaim::take(first, root_);
   ASSERT_TRUE(claim);
   CoreClaim moved = std::move(*claim);
@@ -59,7 +59,7 @@ TEST_F(CoreClaims, MovedClaimHoldsOnlyWhatItWasGiven) {
   EXPECT_TRUE(CoreClaim::take(first, root_));
 }
 
-TEST_F(CoreClaims, EndWithTheProcessThatIsKilled) {
+TEST_F(CoreClaims, EndWhenTheirProcessIsKilled) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
@@ -80,7 +80,7 @@ TEST_F(CoreClaims, EndWithTheProcessThatIsKilled) {
   EXPECT_TRUE(CoreClaim::take(overlapping, user_)); // the stale entry of the first claim has no effect any more
 }
 
-TEST_F(CoreClaims, ForAnInquiryAreWaitedFor) {
+TEST_F(CoreClaims, WaitForInquiriesButNotForRuns) {
   std::optional<CoreClaim> asks = CoreClaim::take(first, root_, ClaimFor::inquiry).value();
   std::thread ends([&asks] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -92,7 +92,7 @@ TEST_F(CoreClaims, ForAnInquiryAreWaitedFor) {
   EXPECT_FALSE(CoreClaim::take(first, root_, ClaimFor::inquiry)) << "a run is not waited for";
 }
 
-TEST_F(CoreClaims, OfRootHoldForEveryUserAndThoseOfAUserForNobodyElse) {
+TEST_F(CoreClaims, RootClaimsBindAllUsersAndUserClaimsOnlyThatUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root: claims are root's by the owner of their files";
   const auto of_user = CoreClaim::take(first, user_);
   ASSERT_TRUE(of_user) << of_user.error().what;
@@ -103,7 +103,7 @@ TEST_F(CoreClaims, OfRootHoldForEveryUserAndThoseOfAUserForNobodyElse) {
   EXPECT_TRUE(CoreClaim::take(first, root_)); // root may always run
 }
 
-TEST_F(CoreClaims, FilesThatSomebodyElseMayWriteOrLockAreRefused) {
+TEST_F(CoreClaims, RefuseWorldWritableAndLinkedFolders) {
   ASSERT_TRUE(CoreClaim::take(first, root_));
   struct stat status {};
   ASSERT_EQ(::stat((folder_ / "root" / "core-1").c_str(), &status), 0);
@@ -114,7 +114,7 @@ TEST_F(CoreClaims, FilesThatSomebodyElseMayWriteOrLockAreRefused) {
   EXPECT_TRUE(fails(CoreClaim::take(first, {.own = folder_ / "link", .of_root = {}}), Errc::refused, "remove it"));
 }
 
-TEST_F(CoreClaims, OfAnotherContainerAreTakenForGranted) {
+TEST_F(CoreClaims, HonourClaimsOfOtherContainers) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root: claims are root's by the owner of their files";
   ASSERT_EQ(::mkdir((folder_ / "root").c_str(), 0755), 0);
   write_text(folder_ / "root" / "core-2.holder", "77 123456 42\n");

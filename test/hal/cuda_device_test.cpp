@@ -48,7 +48,7 @@ constexpr char image[] = "an image";
 
 // ---- opening ----
 
-TEST(CudaDevice, TellsWhatTheDriverTells) {
+TEST(CudaDevice, ReportsNameAndPropertiesFromDriver) {
   const FakeCudaDriver driver({.name = "Some GPU", .architecture = 86, .multiprocessors = 28});
   const auto device = open_cuda();
   EXPECT_EQ(device->name(), "Some GPU");
@@ -56,32 +56,32 @@ TEST(CudaDevice, TellsWhatTheDriverTells) {
   EXPECT_EQ(device->multiprocessors(), 28);
 }
 
-TEST(CudaDevice, NeedsADeviceOfItsOrdinal) {
+TEST(CudaDevice, RefusesOrdinalWithoutDevice) {
   const FakeCudaDriver two({.devices = 2});
   EXPECT_TRUE(fails(CudaDevice::open({.ordinal = 2}), Errc::unsupported, "GPU 2 was asked; the NVIDIA driver shows 2"));
   EXPECT_TRUE(fails(CudaDevice::open({.ordinal = -1}), Errc::unsupported, "CUDA_VISIBLE_DEVICES"));
   EXPECT_TRUE(CudaDevice::open({.ordinal = 1}));
 }
 
-TEST(CudaDevice, SaysThatThereIsNoGpu) {
+TEST(CudaDevice, ReportsMissingGpu) {
   const FakeCudaDriver none({.devices = 0});
   EXPECT_TRUE(fails(CudaDevice::open({}), Errc::unsupported, "CUDA_ERROR_NO_DEVICE"));
 }
 
-TEST(CudaDevice, NeedsVirtualMemoryManagement) {
+TEST(CudaDevice, RequiresVirtualMemoryManagement) {
   FakeCudaDriver driver;
   driver.fail<&Driver::granularity>(Code::not_supported);
   EXPECT_TRUE(fails(CudaDevice::open({}), Errc::unsupported, "has no virtual memory management"));
 }
 
-TEST(CudaDevice, SizesFollowTheDriverWhereNoneAreAsked) {
+TEST(CudaDevice, DefaultSizesFollowDriver) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}, .granularity = {1 << 16}});
   const auto device = open_cuda({});
   EXPECT_EQ(device->chunk_size(), Bytes{1 << 16});
   EXPECT_EQ(device->capacity(), Bytes{175 << 20}) << "of the 200 MiB that are free, an eighth is left to the libraries";
 }
 
-TEST(CudaDevice, ImpossibleSizesAreRefused) {
+TEST(CudaDevice, RefusesInvalidSizes) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
   EXPECT_TRUE(fails(CudaDevice::open({.chunk = Bytes{5000}}), Errc::refused, "chunks in multiples of 4KiB"));
   EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{4095}}), Errc::refused, "holds no chunk"));
@@ -90,7 +90,7 @@ TEST(CudaDevice, ImpossibleSizesAreRefused) {
   EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{200 << 20}}));
 }
 
-TEST(CudaDevice, AnIntegratedDeviceMayBeAskedForWhatTheKernelWouldGiveUp) {
+TEST(CudaDevice, IntegratedDeviceAllowsCapacityAboveFreeMemory) {
   const FakeCudaDriver driver({.integrated = true, .others = {200 << 20}});
   EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{100 << 20}}));
 }
@@ -100,14 +100,14 @@ TEST(CudaDevice, CapacityIsRoundedDownToWholeChunks) {
   EXPECT_EQ(open_cuda({.capacity = Bytes{3 * 8192 + 5000}, .chunk = Bytes{8192}})->capacity(), Bytes{3 * 8192});
 }
 
-TEST(CudaDevice, MoreAddressesThanThereAreIsAClearError) {
+TEST(CudaDevice, ReportsFailedAddressReservation) {
   FakeCudaDriver driver;
   driver.fail<&Driver::address_reserve>(Code::out_of_memory);
   EXPECT_TRUE(fails(CudaDevice::open(eight_chunks()), Errc::out_of_memory,
                     "reserving addresses for 128 KiB of chunks failed: CUDA_ERROR_OUT_OF_MEMORY"));
 }
 
-TEST(CudaDevice, TheComputeStreamHasTheGreatestPriority) {
+TEST(CudaDevice, ComputeStreamsHaveGreatestPriority) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::compute)), -5);
@@ -118,7 +118,7 @@ TEST(CudaDevice, TheComputeStreamHasTheGreatestPriority) {
       << "neither of two jobs waits for the other";
 }
 
-TEST(CudaDevice, TheSecondComputeEngineHasNoStreamBeforeItIsStarted) {
+TEST(CudaDevice, SecondComputeEngineHasNoStreamBeforeStart) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   const auto before = driver.objects();
@@ -127,14 +127,14 @@ TEST(CudaDevice, TheSecondComputeEngineHasNoStreamBeforeItIsStarted) {
   EXPECT_EQ(driver.objects().streams, before.streams + 1);
 }
 
-TEST(CudaDevice, TwoJobsDoNotSpinOnOneCore) {
+TEST(CudaDevice, RefusesSecondComputeEngineUnderSpinCompletion) {
   const FakeCudaDriver driver;
   auto options = eight_chunks();
   options.completion = Completion::spin;
   EXPECT_TRUE(fails(open_cuda(options)->start_beside(), Errc::refused, "\"block\" lets them share it"));
 }
 
-TEST(CudaDevice, WaitsBlockedOrSpinning) {
+TEST(CudaDevice, WaitsByBlockingOrSpinningAsConfigured) {
   for (const auto completion : {Completion::block, Completion::spin}) {
     const FakeCudaDriver driver;
     auto options = eight_chunks();
@@ -154,7 +154,7 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
 
 // ---- memory use ----
 
-TEST(CudaDevice, MemoryUseLeavesOtherProgramsOutWhereItCan) {
+TEST(CudaDevice, MemoryUseExcludesOtherProcessesIfManagementLibraryExists) {
   const FakeCudaDriver driver({.context = {8 << 20}, .others = {50 << 20}});
   const auto device = open_cuda();
   (void)device->create_chunks(3).value();
@@ -163,21 +163,21 @@ TEST(CudaDevice, MemoryUseLeavesOtherProgramsOutWhereItCan) {
   EXPECT_EQ(use.own, Bytes{8 << 20} + chunk_of_tests * 3);
 }
 
-TEST(CudaDevice, WithoutManagementMemoryUseIsOfAllThatWasTaken) {
+TEST(CudaDevice, MemoryUseIncludesOtherProcessesWithoutManagementLibrary) {
   const FakeCudaDriver driver({.context = {8 << 20}, .others = {50 << 20}, .management = false});
   const auto device = open_cuda();
   EXPECT_EQ(device->memory_use().value().context, Bytes{58 << 20});
   EXPECT_EQ(device->memory_use().value().own, Bytes{58 << 20});
 }
 
-TEST(CudaDevice, MemoryThatOthersGiveBackMakesNoNegativeUse) {
+TEST(CudaDevice, MemoryUseNeverDropsBelowZero) {
   FakeCudaDriver driver({.others = {50 << 20}});
   const auto device = open_cuda();
   driver.set_others(Bytes{0});
   EXPECT_EQ(device->memory_use().value().own, Bytes{0});
 }
 
-TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
+TEST(CudaDevice, RefusesManagedMemoryBeyondFreeMemory) {
   const FakeCudaDriver driver({.memory = {64 << 20}, .context = {8 << 20}});
   const auto device = open_cuda();
   EXPECT_TRUE(
@@ -185,7 +185,7 @@ TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
   EXPECT_EQ(driver.calls<&Driver::allocate_managed>(), 0);
 }
 
-TEST(CudaDevice, PrefetchesManagedMemoryBehindWhatIsInAStream) {
+TEST(CudaDevice, PrefetchesManagedMemoryInStreamOfEngine) {
   FakeCudaDriver driver({.devices = 2});
   CudaOptions options = eight_chunks();
   options.ordinal = 1;
@@ -205,7 +205,7 @@ TEST(CudaDevice, PrefetchesManagedMemoryBehindWhatIsInAStream) {
   EXPECT_EQ(work[1].at, reinterpret_cast<cuda::DevicePointer>(buffer.device + 4096));
 }
 
-TEST(CudaDevice, ManagedMemoryIsClearedWhereItsPagesAre) {
+TEST(CudaDevice, PrefetchesManagedMemoryToDeviceWhenClearing) {
   FakeCudaDriver driver;
   const auto device = open_cuda();
   driver.watch_work();
@@ -219,7 +219,7 @@ TEST(CudaDevice, ManagedMemoryIsClearedWhereItsPagesAre) {
   EXPECT_EQ(driver.objects(), before);
 }
 
-TEST(CudaDevice, AllocatesManagedMemoryThatNobodyTouches) {
+TEST(CudaDevice, AllocateUntouchedNeitherPrefetchesNorClears) {
   FakeCudaDriver driver({.memory = {64 << 20}, .context = {8 << 20}});
   const auto device = open_cuda();
   driver.watch_work();
@@ -231,7 +231,7 @@ TEST(CudaDevice, AllocatesManagedMemoryThatNobodyTouches) {
   EXPECT_TRUE(fails(device->allocate_untouched(Bytes{57 << 20}), Errc::out_of_memory, "57.0 MiB of managed memory"));
 }
 
-TEST(CudaDevice, PrefetchesNothingElse) {
+TEST(CudaDevice, RefusesPrefetchOfDeviceMemory) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   const Buffer buffer = device->allocate(BufferKind::device, Bytes{4096}).value();
@@ -239,7 +239,7 @@ TEST(CudaDevice, PrefetchesNothingElse) {
 }
 
 /// Boards on which host and GPU may not use managed memory concurrently.
-TEST(CudaDevice, PrefetchesNothingWherePagesDoNotMoveByFaults) {
+TEST(CudaDevice, RefusesPrefetchWithoutConcurrentManagedAccess) {
   const FakeCudaDriver driver({.concurrent_managed = false});
   const auto device = open_cuda();
   EXPECT_FALSE(device->can_prefetch());
@@ -250,7 +250,7 @@ TEST(CudaDevice, PrefetchesNothingWherePagesDoNotMoveByFaults) {
 
 // ---- probes ----
 
-TEST(CudaDevice, CanAllThatADeviceCan) {
+TEST(CudaDevice, SupportsAllCapabilitiesExceptHostWindow) {
   FakeCudaDriver driver;
   add_digest_kernel(driver);
   const auto device = open_cuda();
@@ -262,7 +262,7 @@ TEST(CudaDevice, CanAllThatADeviceCan) {
   for (const auto& finding : device->capabilities().findings) EXPECT_TRUE(finding.ends_with(": works")) << finding;
 }
 
-TEST(CudaDevice, FindsOutThatReadOnlyMappingsAreNotKept) {
+TEST(CudaDevice, DetectsUnenforcedReadOnlyMappings) {
   const FakeCudaDriver driver({.enforces_read_only = false});
   const auto device = open_cuda();
   EXPECT_FALSE(device->capabilities().read_only_mapping);
@@ -270,7 +270,7 @@ TEST(CudaDevice, FindsOutThatReadOnlyMappingsAreNotKept) {
       << device->capabilities().findings[1];
 }
 
-TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
+TEST(CudaDevice, SkipsRemapProbeOnOldArchitecture) {
   const FakeCudaDriver driver({.architecture = 72});
   const auto device = open_cuda();
   EXPECT_FALSE(device->capabilities().remap_under_load);
@@ -280,7 +280,7 @@ TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
 
 // ---- digests ----
 
-TEST(CudaDigests, AreUnsupportedWhereThereIsNoKernel) {
+TEST(CudaDigests, AreUnsupportedWithoutKernel) {
   FakeCudaDriver without_kernel;
   const auto missing = open_cuda();
   auto options = eight_chunks();
@@ -299,13 +299,13 @@ TEST(CudaDigests, AreUnsupportedWhereThereIsNoKernel) {
   EXPECT_EQ(without_kernel.objects().buffers, 0u);
 }
 
-TEST(CudaDigests, AKernelThatIsWrongIsNotTrusted) {
+TEST(CudaDigests, KernelWithWrongResultDisablesDigests) {
   FakeCudaDriver driver;
   add_digest_kernel(driver, 1);
   EXPECT_FALSE(open_cuda()->capabilities().digest);
 }
 
-TEST(CudaDigests, AreComputedInTheStreamOfTheEngineThatAsks) {
+TEST(CudaDigests, RunInStreamOfCallingEngine) {
   FakeCudaDriver driver;
   add_digest_kernel(driver);
   const auto device = open_cuda();
@@ -365,7 +365,7 @@ struct BesideCopies {
   int waited() const { return driver.calls<&Driver::event_synchronize>(); }
 };
 
-TEST(CudaDevice, BesideRunsBetweenACopysBeginAndItsWait) {
+TEST(CudaDevice, ConcurrentWorkRunsBetweenCopyStartAndWait) {
   BesideCopies test;
   for (const Status& outcome : {Status(), Status(Unexpected(Errc::bad_input))}) {
     test.outcome = outcome;
@@ -379,7 +379,7 @@ TEST(CudaDevice, BesideRunsBetweenACopysBeginAndItsWait) {
   EXPECT_EQ(test.ran, 2);
 }
 
-TEST(CudaDevice, ACopyThatFailsIsReportedWithOrWithoutWhatRunsBeside) {
+TEST(CudaDevice, ReportsFailedCopyWithAndWithoutConcurrentWork) {
   BesideCopies test;
   test.driver.fail<&Driver::copy_async>(Code::invalid_value);
   EXPECT_TRUE(fails(test.copy(), Errc::device_fault));
@@ -403,7 +403,7 @@ struct HalfCopies : BesideCopies {
   }
 };
 
-TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
+TEST(CudaDevice, EndCopyWaitsOnlyForItsCopy) {
   HalfCopies test;
   const int copied = test.copied();
   const int waited = test.waited();
@@ -422,7 +422,7 @@ TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
   EXPECT_TRUE(fails(test.end(), Errc::bad_input));
 }
 
-TEST(CudaDeviceFaults, HalvesOfCopiesThatFailAreReported) {
+TEST(CudaDeviceFaults, ReportsFailedBeginCopyAndEndCopy) {
   HalfCopies test;
   test.driver.fail<&Driver::copy_async>(Code::invalid_value);
   EXPECT_TRUE(fails(test.begin(), Errc::device_fault));
@@ -443,7 +443,7 @@ TEST(CudaDeviceFaults, HalvesOfCopiesThatFailAreReported) {
 
 // ---- pinned memory ----
 
-TEST(CudaDevice, UnpinsAtItsEndWhatItsUserForgot) {
+TEST(CudaDevice, DestructionUnpinsRemainingMemory) {
   const FakeCudaDriver driver;
   auto memory = Mapping::anonymous(page_size() * 2, PROT_READ | PROT_WRITE, 0, "a test");
   ASSERT_TRUE(memory);
@@ -457,7 +457,7 @@ TEST(CudaDevice, UnpinsAtItsEndWhatItsUserForgot) {
   EXPECT_EQ(driver.objects(), FakeCudaObjects());
 }
 
-TEST(CudaDeviceFaults, PinningThatFailsIsReportedAndMayBeTriedAgain) {
+TEST(CudaDeviceFaults, FailedPinAndUnpinCanBeRepeated) {
   FakeCudaDriver driver;
   auto memory = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "a test");
   ASSERT_TRUE(memory);
@@ -473,7 +473,7 @@ TEST(CudaDeviceFaults, PinningThatFailsIsReportedAndMayBeTriedAgain) {
 
 // ---- kernel images ----
 
-TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
+TEST(CudaImages, ChooseNewestImageThatDeviceCanLoad) {
   const cuda::KernelImage images[] = {{"a", 62, true, "", 0},  {"a", 75, false, "", 0}, {"a", 80, false, "", 0},
                                       {"a", 86, false, "", 0}, {"a", 90, false, "", 0}, {"a", 90, true, "", 0},
                                       {"b", 62, true, "", 0}};
@@ -493,7 +493,7 @@ TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
 
 // ---- engines ----
 
-TEST(CudaDevice, EnginesHaveTheContextAndOtherThreadsEnterIt) {
+TEST(CudaDevice, EngineThreadsHaveContextAndOthersMustEnterIt) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   std::size_t free = 0, total = 0;
@@ -512,7 +512,7 @@ TEST(CudaDevice, EnginesHaveTheContextAndOtherThreadsEnterIt) {
   EXPECT_TRUE(guest);
 }
 
-TEST(CudaDevice, EveryCallEntersTheContextByItself) {
+TEST(CudaDevice, CallsFromAnyThreadEnterContext) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   const auto chunks = device->create_chunks(1).value();
@@ -596,7 +596,7 @@ TEST(CudaGraphs, CapturedWorkRunsWhenLaunchedAndKeepsItsArguments) {
   }
 }
 
-TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
+TEST(CudaGraphs, ExecutionTimeIsGpuTimeWithoutWakeUpDelay) {
   constexpr Duration delay = std::chrono::milliseconds(20), own = std::chrono::milliseconds(5);
   for (const bool old : {false, true}) {
     Storing storing({.old = old});
@@ -623,7 +623,7 @@ TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
   }
 }
 
-TEST(CudaGraphs, WorkGoesToTheStreamOfTheComputeEngineOnWhoseThreadItIsLaunched) {
+TEST(CudaGraphs, WorkRunsInStreamOfLaunchingComputeEngine) {
   Storing storing;
   CudaDevice& device = *storing.device;
   ASSERT_TRUE(device.start_beside());
@@ -642,7 +642,7 @@ TEST(CudaGraphs, WorkGoesToTheStreamOfTheComputeEngineOnWhoseThreadItIsLaunched)
   EXPECT_EQ(device.compute_engine(), EngineKind::compute) << "of a thread of set-up";
 }
 
-TEST(CudaGraphs, EachHasItsOwnBeginAndEnd) {
+TEST(CudaGraphs, EachGraphOwnsBeginAndEndEvents) {
   Storing storing;
   const std::size_t events = storing.driver.objects().events;
   auto other = storing.device->capture([&] { return storing.launch(); });
@@ -655,7 +655,7 @@ TEST(CudaGraphs, EachHasItsOwnBeginAndEnd) {
 }
 
 /// Each wait covers the work begun first, not the work after it.
-TEST(CudaGraphs, FollowEachOtherAndAreWaitedForOneByOne) {
+TEST(CudaGraphs, EndRunWaitsForBegunRunsOneByOne) {
   Storing storing;
   CudaDevice& device = *storing.device;
   EXPECT_TRUE(fails(device.begin_run(GpuGraph()), Errc::bad_input));
@@ -676,7 +676,7 @@ TEST(CudaGraphs, FollowEachOtherAndAreWaitedForOneByOne) {
   EXPECT_EQ(storing.stored(), static_cast<int>(Device::copies_at_once + 1) * 42);
 }
 
-TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
+TEST(CudaGraphs, CaptureReturnsErrorOfBodyAndFreesStream) {
   Storing storing;
   const auto failed = storing.device->capture([&]() -> Result<> {
     EXPECT_TRUE(storing.launch());
@@ -690,7 +690,7 @@ TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
   EXPECT_EQ(storing.stored(), 42);
 }
 
-TEST(CudaGraphs, NoGraphAndNoKernelAreErrors) {
+TEST(CudaGraphs, EmptyGraphAndUnknownKernelAreErrors) {
   Storing storing;
   EXPECT_TRUE(fails(storing.device->run(GpuGraph()), Errc::bad_input));
   EXPECT_TRUE(fails(storing.module.kernel("other"), Errc::unsupported,
@@ -725,7 +725,7 @@ TEST(CudaGraphs, RunningAllocatesNothing) {
 
 // ---- errors ----
 
-TEST(CudaDeviceFaults, AnswersAreTypedAndOnlyStickyOnesEndTheDevice) {
+TEST(CudaDeviceFaults, MapsErrorCodesAndOnlyStickyOnesLoseDevice) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   EXPECT_TRUE(device->check(Code::success));
@@ -745,7 +745,7 @@ TEST(CudaDeviceFaults, AnswersAreTypedAndOnlyStickyOnesEndTheDevice) {
       << "the first one";
 }
 
-TEST(CudaDeviceFaults, AKernelThatBreaksTheDeviceIsAFaultOfItsRunAndALossForAllOthers) {
+TEST(CudaDeviceFaults, KernelFaultFailsItsRunAndLosesDeviceForLaterCalls) {
   for (const auto code : {Code::illegal_address, Code::launch_failed, Code::ecc_uncorrectable}) {
     Storing storing;
     auto& device = *storing.device;
@@ -780,7 +780,7 @@ TEST(CudaDeviceFaults, AKernelThatBreaksTheDeviceIsAFaultOfItsRunAndALossForAllO
   }
 }
 
-TEST(CudaDeviceFaults, EachOfSeveralEnginesLearnsOfTheLoss) {
+TEST(CudaDeviceFaults, OneThreadSeesFaultAndOthersSeeDeviceLoss) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   std::atomic<int> faults = 0, losses = 0;
@@ -798,7 +798,7 @@ TEST(CudaDeviceFaults, EachOfSeveralEnginesLearnsOfTheLoss) {
   EXPECT_EQ(losses, 3);
 }
 
-TEST(CudaDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
+TEST(CudaDeviceFaults, CreatesNoChunksIfAnyDriverCallFails) {
   FakeCudaDriver driver;
   const auto device = open_cuda();
   const auto before = driver.objects();
@@ -824,7 +824,7 @@ struct Mapped {
   Mapped() { EXPECT_TRUE(device->map(range, 0, chunk, Access::read_write)); }
 };
 
-TEST(CudaDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
+TEST(CudaDeviceFaults, FailedMapLeavesSlotUnmappedAndUsable) {
   Mapped mapped;
   mapped.driver.fail<&Driver::map>(Code::invalid_value);
   EXPECT_TRUE(fails(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read), Errc::device_fault));
@@ -834,7 +834,7 @@ TEST(CudaDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
   EXPECT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
 }
 
-TEST(CudaDeviceFaults, WhatCouldNotBeUnmappedOrFreedMayBeTriedAgain) {
+TEST(CudaDeviceFaults, FailedUnmapReleaseAndFreeCanBeRepeated) {
   Mapped mapped;
   mapped.driver.fail<&Driver::unmap>(Code::invalid_value);
   EXPECT_TRUE(fails(mapped.device->unmap(mapped.range, 0), Errc::device_fault));
@@ -849,7 +849,7 @@ TEST(CudaDeviceFaults, WhatCouldNotBeUnmappedOrFreedMayBeTriedAgain) {
   EXPECT_TRUE(mapped.device->free(buffer));
 }
 
-TEST(CudaDeviceFaults, ACopyIntoAReadOnlyMappingIsRefusedAndEndsNothing) {
+TEST(CudaDeviceFaults, CopyToReadOnlyMappingFailsWithoutLosingDevice) {
   Mapped mapped;
   ASSERT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
   Contents host(10);
@@ -961,7 +961,7 @@ template <class Judge> Sweep fail_each_call(Code code, Judge judge) {
   }
 }
 
-TEST(CudaDeviceFaults, WhicheverCallFailsTheErrorIsTypedAndNothingLeaks) {
+TEST(CudaDeviceFaults, ReturnsTypedErrorAndLeaksNothingWhicheverCallFails) {
   const auto sweep = fail_each_call(Code::out_of_memory, [](const Error& error) {
     EXPECT_TRUE(error.code == Errc::out_of_memory || error.code == Errc::unsupported ||
                 error.code == Errc::device_fault)
@@ -971,14 +971,14 @@ TEST(CudaDeviceFaults, WhicheverCallFailsTheErrorIsTypedAndNothingLeaks) {
   EXPECT_GT(sweep.functions.size(), 40u) << "of the table's functions";
 }
 
-TEST(CudaDeviceFaults, WhicheverCallBreaksTheDeviceTheErrorSaysSoAndNothingLeaks) {
+TEST(CudaDeviceFaults, ReportsFaultAndLeaksNothingWhicheverCallBreaksDevice) {
   const auto sweep = fail_each_call(Code::illegal_address, [](const Error& error) {
     EXPECT_TRUE(error.code == Errc::device_fault || error.code == Errc::device_lost) << error.what;
   });
   EXPECT_GT(sweep.errors, 100u);
 }
 
-TEST(CudaDeviceFaults, ADeviceThatBreaksWhileItIsProbedSaysByWhat) {
+TEST(CudaDeviceFaults, OpenReportsCauseIfProbeBreaksDevice) {
   FakeCudaDriver driver;
   driver.break_device(Code::illegal_address);
   const auto device = CudaDevice::open({.capacity = chunk_of_tests * 4, .chunk = chunk_of_tests});
@@ -995,7 +995,7 @@ Board cuda_board(Bytes capacity) {
   return board;
 }
 
-TEST(OpenCudaDevice, OpensWhatTheBoardSays) {
+TEST(OpenCudaDevice, OpensDeviceOfBoardOrdinalWithinItsCapacity) {
   const FakeCudaDriver driver({.devices = 2});
   auto board = cuda_board(chunk_of_tests * 8);
   board.ordinal = 1;
@@ -1010,7 +1010,7 @@ TEST(OpenCudaDevice, OpensWhatTheBoardSays) {
       fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
 }
 
-TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
+TEST(OpenCudaDevice, DefaultsToFreeMemoryIfBoardHasNoCapacity) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
   const auto all = open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0});
   ASSERT_TRUE(all) << problem(all);
@@ -1021,7 +1021,7 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
 }
 
 /// The board's file gives the memory of the whole card, of which other processes may use some.
-TEST(OpenCudaDevice, TakesWhatIsFreeOfWhatTheBoardHas) {
+TEST(OpenCudaDevice, DefaultsToSmallerOfFreeMemoryAndBoardCapacity) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
   for (const auto& [board, taken] :
        {std::pair(Bytes{256 << 20}, Bytes{175 << 20}), {Bytes{100 << 20}, Bytes{100 << 20}}}) {
@@ -1033,7 +1033,7 @@ TEST(OpenCudaDevice, TakesWhatIsFreeOfWhatTheBoardHas) {
                     "256 MiB was asked, 200 MiB are free"));
 }
 
-TEST(OpenCudaDevice, SaysWhatTheMachineLacks) {
+TEST(OpenCudaDevice, ReportsMissingDriver) {
   if (cuda::open_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
   EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::refused,
                     "board \"gpu\": There is no NVIDIA driver"));

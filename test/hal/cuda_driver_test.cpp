@@ -9,7 +9,7 @@ namespace {
 
 using cuda::Code;
 
-TEST(CudaDriver, IsFoundOrMissedByItsFile) {
+TEST(CudaDriver, OpensIfLibraryExistsElseReportsUnsupported) {
   const bool there = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
   const auto driver = cuda::open_driver();
   if (there) {
@@ -21,13 +21,13 @@ TEST(CudaDriver, IsFoundOrMissedByItsFile) {
   }
 }
 
-TEST(CudaDriver, AMissingFileAndAnotherLibraryAreDifferentErrors) {
+TEST(CudaDriver, DistinguishesMissingLibraryFromWrongLibrary) {
   EXPECT_TRUE(fails(cuda::load_driver("libno-such-driver.so.1"), Errc::unsupported,
                     "There is no NVIDIA driver on this machine: libno-such-driver.so.1"));
   EXPECT_TRUE(fails(cuda::load_driver("libm.so.6"), Errc::refused, "libm.so.6 has no function cuInit"));
 }
 
-TEST(CudaDriver, AnotherTableTakesItsPlaceWhileItLives) {
+TEST(CudaDriver, OpenReturnsOverrideTableWhileOverrideLives) {
   const auto before = cuda::open_driver();
   {
     const FakeCudaDriver fake;

@@ -122,7 +122,7 @@ template <class BackEnd> class DeviceRules : public testing::Test {
 
 TYPED_TEST_SUITE_P(DeviceRules);
 
-TYPED_TEST_P(DeviceRules, CapacityIsWholeChunksAndEnforced) {
+TYPED_TEST_P(DeviceRules, CreatesWholeChunksOnlyUpToCapacity) {
   EXPECT_EQ(this->device->capacity(), this->chunk * this->capacity);
   EXPECT_EQ(this->device->chunk_size(), this->chunk);
   EXPECT_EQ(this->create(3).size(), 3u);
@@ -142,7 +142,7 @@ TYPED_TEST_P(DeviceRules, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow)
     EXPECT_EQ(this->device->window(chunks[i]), this->device->window(chunks[i - 1]) + this->chunk.count);
 }
 
-TYPED_TEST_P(DeviceRules, ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow) {
+TYPED_TEST_P(DeviceRules, ChunksStartZeroedAndRetainWindowWrites) {
   const auto chunks = this->create(2);
   for (const Chunk each : chunks) EXPECT_EQ(this->read(this->device->window(each)), Contents(this->chunk.count));
   for (const Chunk each : chunks) this->write(this->device->window(each), this->pattern(unsigned(index(each))));
@@ -162,7 +162,7 @@ TYPED_TEST_P(DeviceRules, RangesAreWholeChunksAndDoNotOverlap) {
   EXPECT_TRUE(fails(this->device->reserve(Bytes{0}), Errc::bad_input, "no bytes"));
 }
 
-TYPED_TEST_P(DeviceRules, AddressesAreNoMemory) { // far more addresses than the capacity may be reserved
+TYPED_TEST_P(DeviceRules, ReservesMoreAddressesThanCapacity) { // far more addresses than the capacity may be reserved
   const auto range = this->reserve(this->capacity * 1000);
   const auto chunks = this->create(1);
   const std::size_t last = this->capacity * 1000 - 1;
@@ -171,7 +171,7 @@ TYPED_TEST_P(DeviceRules, AddressesAreNoMemory) { // far more addresses than the
   EXPECT_EQ(this->read(this->device->window(chunks[0])), this->pattern(1));
 }
 
-TYPED_TEST_P(DeviceRules, AMappedChunkIsTheSameMemoryAsItsWindow) {
+TYPED_TEST_P(DeviceRules, MappedChunkAliasesItsWindow) {
   const auto chunks = this->create(2);
   const auto range = this->reserve(2);
   ASSERT_TRUE(this->device->map(range, 0, chunks[1], Access::read_write));
@@ -182,7 +182,7 @@ TYPED_TEST_P(DeviceRules, AMappedChunkIsTheSameMemoryAsItsWindow) {
   EXPECT_EQ(this->read(this->address(range, 1)), this->pattern(11));
 }
 
-TYPED_TEST_P(DeviceRules, OneChunkStandsInSeveralPlacesAtOnce) {
+TYPED_TEST_P(DeviceRules, MapsOneChunkAtSeveralAddressesAtOnce) {
   if (!this->device->capabilities().shared_mapping) GTEST_SKIP() << "this device cannot";
   const auto chunks = this->create(1);
   const auto one = this->reserve(2);
@@ -207,7 +207,7 @@ TYPED_TEST_P(DeviceRules, ContentsFollowTheChunkNotTheAddress) {
   }
 }
 
-TYPED_TEST_P(DeviceRules, ImpossibleMappingsAreBadInputAndChangeNothing) {
+TYPED_TEST_P(DeviceRules, RejectsInvalidMappingsWithoutEffect) {
   const auto chunks = this->create(2);
   const auto range = this->reserve(2);
   const Chunk foreign{2};
@@ -245,7 +245,7 @@ TYPED_TEST_P(DeviceRules, ReleaseUnmapsAndIsFinal) {
 }
 
 // Compares a long random history with a model of three maps.
-TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
+TYPED_TEST_P(DeviceRules, RandomMappingsAndWritesMatchReferenceModel) {
   const auto chunks = this->create(4);
   const std::vector<AddressRange> ranges{this->reserve(3), this->reserve(2)};
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, Access>> mapped; // (range, slot) -> chunk
@@ -287,7 +287,7 @@ TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
     EXPECT_EQ(this->read(this->device->window(chunks[i])), this->pattern(contents[i]));
 }
 
-TYPED_TEST_P(DeviceRules, EnginesAreThreeOrFourAndWorkAtOnce) {
+TYPED_TEST_P(DeviceRules, RunsThreeOrFourEnginesConcurrently) {
   // Each kind of engine waits inside its work until all are there. This is impossible on fewer threads.
   struct Meeting {
     int size = 0;
@@ -324,7 +324,7 @@ TYPED_TEST_P(DeviceRules, EnginesAreThreeOrFourAndWorkAtOnce) {
     meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out, EngineKind::secondary_compute});
 }
 
-TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) {
+TYPED_TEST_P(DeviceRules, SecondComputeEngineStartsOnceAndWorksLikeFirst) {
   if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
   EXPECT_TRUE(fails(this->device->start_beside(), Errc::bad_input, "started before"));
   const auto chunks = this->create(1);
@@ -344,7 +344,7 @@ TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) 
             this->digest(at, this->chunk, EngineKind::compute));
 }
 
-TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
+TYPED_TEST_P(DeviceRules, ComputeEnginesMeasureExecutionTimesIndependently) {
   if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
   struct Part {
     Device& device;
@@ -396,7 +396,7 @@ TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
   EXPECT_GE(first.passed, std::chrono::milliseconds(20) + second.passed);
 }
 
-TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
+TYPED_TEST_P(DeviceRules, RemapsWhileComputeEngineUsesOtherAddresses) {
   if (!this->device->capabilities().remap_under_load) GTEST_SKIP() << "this device cannot";
   const auto chunks = this->create(3);
   const auto busy = this->reserve(1);
@@ -434,7 +434,7 @@ TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
   EXPECT_EQ(this->read(this->device->window(chunks[0])), ones);
 }
 
-TYPED_TEST_P(DeviceRules, MappingsOfDifferentSlotsChangeAtOnce) {
+TYPED_TEST_P(DeviceRules, RemapsDifferentSlotsConcurrently) {
   if (!this->device->capabilities().remap_under_load) GTEST_SKIP() << "this device cannot";
   const auto chunks = this->create(3);
   const auto one = this->reserve(2);
@@ -479,7 +479,7 @@ TYPED_TEST_P(DeviceRules, MappingsOfDifferentSlotsChangeAtOnce) {
   }
 }
 
-TYPED_TEST_P(DeviceRules, BesideRunsOnceOnTheCopysThread) {
+TYPED_TEST_P(DeviceRules, WorkDuringCopyRunsOnceOnCopyThread) {
   const auto chunks = this->create(1);
   const auto range = this->reserve(1);
   struct Neighbour {
@@ -512,7 +512,7 @@ TYPED_TEST_P(DeviceRules, BesideRunsOnceOnTheCopysThread) {
   EXPECT_EQ(this->read(range.base), others) << "the copy ended all the same";
 }
 
-TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
+TYPED_TEST_P(DeviceRules, EndCopyCompletesBegunCopiesInOrder) {
   const auto chunks = this->create(4);
   const std::array sources{this->pattern(1), this->pattern(2), this->pattern(3), this->pattern(4)};
   const auto window = [&](std::size_t i) { return this->device->window(chunks[i]); };
@@ -541,7 +541,7 @@ TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
   EXPECT_EQ(last, sources[3]) << "a whole copy in between";
 }
 
-TYPED_TEST_P(DeviceRules, HalvesThatDoNotMatchAreRefused) {
+TYPED_TEST_P(DeviceRules, RejectsUnpairedBeginCopyAndEndCopy) {
   const auto chunks = this->create(1);
   const Contents contents = this->pattern(1);
   std::byte* const to = this->device->window(chunks[0]);
@@ -559,7 +559,7 @@ TYPED_TEST_P(DeviceRules, HalvesThatDoNotMatchAreRefused) {
   EXPECT_EQ(this->read(to), contents);
 }
 
-TYPED_TEST_P(DeviceRules, EachEngineEndsItsOwnCopies) {
+TYPED_TEST_P(DeviceRules, EndCopyEndsOnlyCopiesOfSameEngine) {
   const auto chunks = this->create(2);
   const Contents contents = this->pattern(1);
   const auto on = [&](EngineKind kind, auto body) { return on_engine(this->device->engine(kind), body); };
@@ -584,7 +584,7 @@ TYPED_TEST_P(DeviceRules, EachEngineEndsItsOwnCopies) {
   if (!this->device->capabilities().digest) \
   GTEST_SKIP() << "this device cannot: " << this->device->capabilities().findings.back()
 
-TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
+TYPED_TEST_P(DeviceRules, DigestDependsOnContentsNotAddress) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(3);
   const auto range = this->reserve(2);
@@ -615,7 +615,7 @@ TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
 }
 
 // Checks both halves: at a single position, both are permutations of words.
-TYPED_TEST_P(DeviceRules, ADigestChangesWithEveryBit) {
+TYPED_TEST_P(DeviceRules, DigestChangesWithEveryBit) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(1);
   std::byte* const base = this->device->window(chunks[0]);
@@ -643,7 +643,7 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWithEveryBit) {
 }
 
 // Checks each half by itself.
-TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
+TYPED_TEST_P(DeviceRules, DigestChangesWhenWordsMove) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(1);
   std::byte* const base = this->device->window(chunks[0]);
@@ -687,7 +687,7 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
   EXPECT_TRUE(differ(digest_with(turned), before));
 }
 
-TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
+TYPED_TEST_P(DeviceRules, ConcurrentDigestsOfEnginesDoNotInterfere) {
   SKIP_WITHOUT_DIGEST();
   const auto chunks = this->create(4);
   struct Digester {
@@ -731,7 +731,7 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
   }
 }
 
-TYPED_TEST_P(DeviceRules, ImpossibleDigestsAreBadInput) {
+TYPED_TEST_P(DeviceRules, RejectsDigestOfNullOrUnalignedData) {
   const auto chunks = this->create(1);
   Digest result{1, 2};
   const auto ask = [&](const std::byte* at, Bytes size) { return this->device->digest(at, size, result); };
@@ -743,7 +743,7 @@ TYPED_TEST_P(DeviceRules, ImpossibleDigestsAreBadInput) {
 
 // ---- pinned memory ----
 
-TYPED_TEST_P(DeviceRules, PinnedMemoryIsCopiedAndUnpinnedOnce) {
+TYPED_TEST_P(DeviceRules, CopiesFromPinnedMemoryAndUnpinsItOnce) {
   const auto chunks = this->create(1);
   const Bytes page = page_size();
   auto memory = Mapping::anonymous(page * 4, PROT_READ | PROT_WRITE, 0, "a test");
@@ -804,19 +804,19 @@ TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
   EXPECT_EQ(failed, 0u);
 }
 
-TYPED_TEST_P(DeviceRules, CopiesOfNothingAreBadInput) {
+TYPED_TEST_P(DeviceRules, RejectsCopyWithNullPointer) {
   const auto chunks = this->create(1);
   Contents host(1);
   EXPECT_TRUE(fails(this->device->copy(nullptr, host.data(), Bytes{1}), Errc::bad_input));
   EXPECT_TRUE(fails(this->device->copy(this->device->window(chunks[0]), nullptr, Bytes{1}), Errc::bad_input));
 }
 
-TYPED_TEST_P(DeviceRules, ItSaysWhatItsProbesFound) {
+TYPED_TEST_P(DeviceRules, ReportsNameAndProbeFindings) {
   EXPECT_GE(this->device->capabilities().findings.size(), 3u);
   EXPECT_FALSE(this->device->name().empty());
 }
 
-TYPED_TEST_P(DeviceRules, BuffersAreZeroedAndSeenByTheirSides) {
+TYPED_TEST_P(DeviceRules, BuffersStartZeroedAndVisibleToHostUnlessDeviceOnly) {
   constexpr Bytes size{10'000};
   Contents ones(size.count, std::byte{1});
   for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
@@ -838,7 +838,7 @@ TYPED_TEST_P(DeviceRules, BuffersAreZeroedAndSeenByTheirSides) {
   }
 }
 
-TYPED_TEST_P(DeviceRules, BuffersAreFreedOnce) {
+TYPED_TEST_P(DeviceRules, BufferCanBeFreedOnlyOnce) {
   for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
     const Buffer buffer = this->allocate(kind, Bytes{100});
     const Buffer kept = this->allocate(kind, Bytes{100});
@@ -851,12 +851,12 @@ TYPED_TEST_P(DeviceRules, BuffersAreFreedOnce) {
   EXPECT_TRUE(fails(this->device->free(Buffer{}), Errc::bad_input, ""));
 }
 
-TYPED_TEST_P(DeviceRules, BuffersCountAgainstNoCapacity) {
+TYPED_TEST_P(DeviceRules, BuffersDoNotReduceChunkCapacity) {
   (void)this->allocate(BufferKind::device, this->chunk * this->capacity);
   EXPECT_EQ(this->create(this->capacity).size(), this->capacity);
 }
 
-TYPED_TEST_P(DeviceRules, MemoryUseFollowsChunksAndDeviceBuffers) {
+TYPED_TEST_P(DeviceRules, MemoryUseCountsChunksAndDeviceBuffers) {
   const MemoryUse before = this->use();
   EXPECT_LE(before.context, before.own);
   (void)this->create(3);
@@ -870,7 +870,7 @@ TYPED_TEST_P(DeviceRules, MemoryUseFollowsChunksAndDeviceBuffers) {
   EXPECT_EQ(this->use().context, before.context) << "of the opening";
 }
 
-TYPED_TEST_P(DeviceRules, AHealthyDeviceHasNoFault) {
+TYPED_TEST_P(DeviceRules, ReportsNoFaultAfterInvalidCalls) {
   EXPECT_FALSE(this->device->fault());
   (void)this->device->copy(nullptr, nullptr, Bytes{1});
   (void)this->device->unmap(AddressRange{}, 0);
@@ -878,17 +878,18 @@ TYPED_TEST_P(DeviceRules, AHealthyDeviceHasNoFault) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(
-    DeviceRules, CapacityIsWholeChunksAndEnforced, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow,
-    ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow, RangesAreWholeChunksAndDoNotOverlap, AddressesAreNoMemory,
-    AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
-    ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
-    EnginesAreThreeOrFourAndWorkAtOnce, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst,
-    EachComputeEngineMeasuresWhatItExecutes, MappingsChangeWhileTheComputeEngineWorksElsewhere,
-    MappingsOfDifferentSlotsChangeAtOnce, BesideRunsOnceOnTheCopysThread, BegunCopiesEndInTheirOrder,
-    HalvesThatDoNotMatchAreRefused, EachEngineEndsItsOwnCopies, DigestsAreOfContentsWhereverTheyLie,
-    ADigestChangesWithEveryBit, ADigestChangesWhenWordsMove, DigestsOfSeveralEnginesDoNotMeet,
-    ImpossibleDigestsAreBadInput, PinnedMemoryIsCopiedAndUnpinnedOnce, MappingCopyingAndSubmittingAllocateNothing,
-    CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound, BuffersAreZeroedAndSeenByTheirSides, BuffersAreFreedOnce,
-    BuffersCountAgainstNoCapacity, MemoryUseFollowsChunksAndDeviceBuffers, AHealthyDeviceHasNoFault);
+    DeviceRules, CreatesWholeChunksOnlyUpToCapacity, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow,
+    ChunksStartZeroedAndRetainWindowWrites, RangesAreWholeChunksAndDoNotOverlap, ReservesMoreAddressesThanCapacity,
+    MappedChunkAliasesItsWindow, MapsOneChunkAtSeveralAddressesAtOnce, ContentsFollowTheChunkNotTheAddress,
+    RejectsInvalidMappingsWithoutEffect, ReleaseUnmapsAndIsFinal, RandomMappingsAndWritesMatchReferenceModel,
+    RunsThreeOrFourEnginesConcurrently, SecondComputeEngineStartsOnceAndWorksLikeFirst,
+    ComputeEnginesMeasureExecutionTimesIndependently, RemapsWhileComputeEngineUsesOtherAddresses,
+    RemapsDifferentSlotsConcurrently, WorkDuringCopyRunsOnceOnCopyThread, EndCopyCompletesBegunCopiesInOrder,
+    RejectsUnpairedBeginCopyAndEndCopy, EndCopyEndsOnlyCopiesOfSameEngine, DigestDependsOnContentsNotAddress,
+    DigestChangesWithEveryBit, DigestChangesWhenWordsMove, ConcurrentDigestsOfEnginesDoNotInterfere,
+    RejectsDigestOfNullOrUnalignedData, CopiesFromPinnedMemoryAndUnpinsItOnce,
+    MappingCopyingAndSubmittingAllocateNothing, RejectsCopyWithNullPointer, ReportsNameAndProbeFindings,
+    BuffersStartZeroedAndVisibleToHostUnlessDeviceOnly, BufferCanBeFreedOnlyOnce, BuffersDoNotReduceChunkCapacity,
+    MemoryUseCountsChunksAndDeviceBuffers, ReportsNoFaultAfterInvalidCalls);
 
 } // namespace rtexec::hal::test

@@ -113,7 +113,7 @@ struct HeldUp {
   }
 };
 
-TEST(Engine, TheNextPieceBeginsBeforeTheOneBeforeRuns) {
+TEST(Engine, BeginsNextPieceBeforeRunningCurrentOne) {
   for (const auto& [letters, log] :
        {std::pair("ABCD",
                   "begin A, run A, done A, begin B, begin C, run B, done B, begin D, run C, done C, run D, done D"),
@@ -128,7 +128,7 @@ TEST(Engine, TheNextPieceBeginsBeforeTheOneBeforeRuns) {
   }
 }
 
-TEST(Engine, WhatHasBegunRunsThoughTheEngineEnds) {
+TEST(Engine, RunsBegunWorkThoughEngineEnds) {
   HeldUp work("ABCdEFG");
   Signal gate;
   work.pieces[1].gate = &gate;
@@ -161,7 +161,7 @@ TEST(Engine, HandsTheOutcomeOfRunToDone) {
   EXPECT_TRUE(fails(piece.outcome, Errc::device_fault));
 }
 
-TEST(Engine, TakesExactlyItsCapacityBesidesThePieceThatRuns) {
+TEST(Engine, QueuesExactlyItsCapacityWhileOnePieceRuns) {
   std::atomic<std::size_t> completed = 0;
   Signal gate;
   std::vector<Recorded> pieces(Engine::capacity + 1);
@@ -179,7 +179,7 @@ TEST(Engine, TakesExactlyItsCapacityBesidesThePieceThatRuns) {
   EXPECT_EQ(refused.runs + refused.dones, 0) << "work that was not accepted is not touched";
 }
 
-TEST(Engine, WorkWithoutAFunctionIsBadInput) {
+TEST(Engine, RejectsWorkWithoutFunctions) {
   const auto engine = start_engine();
   EXPECT_TRUE(fails(engine->submit({}), Errc::bad_input));
   std::atomic<std::size_t> completed = 0;
@@ -190,7 +190,7 @@ TEST(Engine, WorkWithoutAFunctionIsBadInput) {
   EXPECT_TRUE(fails(engine->submit(work), Errc::bad_input));
 }
 
-TEST(Engine, ItsEndFinishesWhatRunsAndCancelsWhatWaits) {
+TEST(Engine, DestructionFinishesRunningAndCancelsQueuedWork) {
   std::atomic<std::size_t> completed = 0;
   Signal gate;
   std::vector<Recorded> pieces(100);
@@ -231,7 +231,7 @@ TEST(Engine, EndsAndStartsAtAnyMomentWithoutLosingWork) {
   }
 }
 
-TEST(Engine, TakesItsSettingsOnItsOwnThread) {
+TEST(Engine, ConfigureAppliesNameAndCoreToEngineThread) {
   const auto engine = start_engine();
   ThreadSettings settings;
   settings.name = "configured";
@@ -244,7 +244,7 @@ TEST(Engine, TakesItsSettingsOnItsOwnThread) {
             std::to_string(*settings.core));
 }
 
-TEST(Engine, TakesAFifoPriority) {
+TEST(Engine, ConfigureAppliesFifoPriority) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
   const auto engine = start_engine();
   ThreadSettings settings;
@@ -254,7 +254,7 @@ TEST(Engine, TakesAFifoPriority) {
   EXPECT_EQ(::sched_getscheduler(engine->kernel_id()), SCHED_FIFO);
 }
 
-TEST(Engine, WorksOnAfterSettingsWereRefused) {
+TEST(Engine, KeepsWorkingAfterRefusedSettings) {
   const auto engine = start_engine();
   ThreadSettings settings;
   settings.name = "refused";
@@ -270,7 +270,7 @@ TEST(Engine, WorksOnAfterSettingsWereRefused) {
   EXPECT_TRUE(eventually([&] { return completed == 1; }));
 }
 
-TEST(Engine, AThreadThatCannotStartIsReported) {
+TEST(Engine, StartReportsThreadCreationFailure) {
   const Held before = held();
   const Failing<&System::thread_create> failing(EAGAIN);
   EXPECT_TRUE(fails(EngineThread::start("engine"), Errc::refused, "starting thread \"engine\""));

@@ -106,7 +106,7 @@ class GpuTest : public testing::Test {
   WordCopier copier;
 };
 
-TEST_F(GpuTest, CanAllThatADeviceCan) {
+TEST_F(GpuTest, SupportsExpectedCapabilities) {
   const auto& can = copier.device->capabilities();
   for (const auto& finding : can.findings) std::printf("%s\n", finding.c_str());
   EXPECT_TRUE(can.read_only_mapping);
@@ -115,7 +115,7 @@ TEST_F(GpuTest, CanAllThatADeviceCan) {
   if (copier.device->architecture() >= 75) { EXPECT_TRUE(can.remap_under_load); }
 }
 
-TEST_F(GpuTest, TellsItsClocks) {
+TEST_F(GpuTest, ReportsClocks) {
   const auto clocks = copier.device->clocks();
   if (!clocks) GTEST_SKIP() << "NVML tells no clocks here";
   std::printf("cores %s of %s, memory %s, limits %u\n", readable(clocks->cores).c_str(), readable(clocks->most).c_str(),
@@ -125,7 +125,7 @@ TEST_F(GpuTest, TellsItsClocks) {
   EXPECT_GT(clocks->memory, Frequency{10'000'000});
 }
 
-TEST_F(GpuTest, AKernelReadsWhatIsMappedReadOnly) {
+TEST_F(GpuTest, KernelReadsReadOnlyMapping) {
   const auto graph = copier.graph(copier.writable.base, copier.readable.base);
   ASSERT_TRUE(graph) << problem(graph);
   copier.put(copier.chunks[1], 12345);
@@ -133,7 +133,7 @@ TEST_F(GpuTest, AKernelReadsWhatIsMappedReadOnly) {
   EXPECT_EQ(copier.get(copier.chunks[0]), 12345u);
 }
 
-TEST_F(GpuTest, ACapturedGraphFollowsTheMapping) {
+TEST_F(GpuTest, CapturedGraphFollowsRemapping) {
   const auto graph = copier.graph(copier.writable.base, copier.readable.base);
   ASSERT_TRUE(graph) << problem(graph);
   copier.put(copier.chunks[1], 1);
@@ -146,7 +146,7 @@ TEST_F(GpuTest, ACapturedGraphFollowsTheMapping) {
   }
 }
 
-TEST_F(GpuTest, WaitsForWhatItRuns) {
+TEST_F(GpuTest, RunWaitsForGraphCompletion) {
   for (const auto completion : {Completion::block, Completion::spin}) {
     WordCopier another;
     const auto ready = another.set_up(completion);
@@ -161,7 +161,7 @@ TEST_F(GpuTest, WaitsForWhatItRuns) {
   }
 }
 
-TEST_F(GpuTest, TellsWhatAGraphTookOnItself) {
+TEST_F(GpuTest, MeasuresExecutionTimeOfGraphOnDevice) {
   const auto graph = copier.device->capture([&]() -> Result<> {
     std::array<void*, 2> arguments{static_cast<void*>(&copier.writable.base),
                                    static_cast<void*>(&copier.readable.base)};
@@ -186,7 +186,7 @@ TEST_F(GpuTest, TellsWhatAGraphTookOnItself) {
   }
 }
 
-TEST_F(GpuTest, BadKernelsAreErrorsAndEndNothing) {
+TEST_F(GpuTest, InvalidKernelsFailWithoutLosingDevice) {
   const auto garbage = copier.device->load("no kernel", "garbage");
   ASSERT_FALSE(garbage);
   EXPECT_NE(garbage.error().what.find("loading the kernels of garbage"), std::string::npos) << garbage.error().what;
@@ -195,7 +195,7 @@ TEST_F(GpuTest, BadKernelsAreErrorsAndEndNothing) {
   EXPECT_TRUE(copier.device->wait(EngineKind::compute));
 }
 
-TEST_F(GpuTest, TheMemoryOfItsContextIsPlausible) {
+TEST_F(GpuTest, MemoryUseIncludesContextAndChunks) {
   const auto use = copier.device->memory_use();
   ASSERT_TRUE(use) << problem(use);
   std::printf("context %s, own %s\n", readable(use->context).c_str(), readable(use->own).c_str());
@@ -225,7 +225,7 @@ int write_to_constants() {
 }
 
 // Runs in a child process: the fault destroys the context, and would break every later test.
-TEST(GpuDeathTest, AKernelThatWritesToConstantsIsCaughtAndTheProcessLivesOn) {
+TEST(GpuDeathTest, KernelWriteToReadOnlyMappingFaultsAndProcessSurvives) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   if (const auto why = why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   EXPECT_EXIT(std::exit(write_to_constants()), testing::ExitedWithCode(0), "fault: CUDA_ERROR_ILLEGAL_ADDRESS");

@@ -45,7 +45,7 @@ struct Mapped {
   explicit Mapped(Access access) { EXPECT_TRUE(device->map(range, 0, chunk, access)); }
 };
 
-TEST(HostDevice, CanAllThatADeviceCan) {
+TEST(HostDevice, SupportsAllDeviceCapabilities) {
   const auto device = open_host(1);
   EXPECT_TRUE(device->capabilities().read_only_mapping);
   EXPECT_TRUE(device->capabilities().shared_mapping);
@@ -61,7 +61,7 @@ TEST(HostDevice, CapacityIsRoundedDownToWholeChunks) {
   EXPECT_EQ((*device)->capacity(), Bytes{3 * 8192});
 }
 
-TEST(HostDevice, ImpossibleSizesAreBadInput) {
+TEST(HostDevice, RejectsInvalidChunkSizeAndCapacity) {
   EXPECT_TRUE(fails(HostDevice::open(page, Bytes{0}), Errc::bad_input, "page size"));
   EXPECT_TRUE(fails(HostDevice::open(page, Bytes{5000}), Errc::bad_input, "page size"));
   EXPECT_TRUE(fails(HostDevice::open(page, page * 2), Errc::bad_input, "holds no chunk"));
@@ -71,7 +71,7 @@ void touch_to_read(std::byte* address) { (void)*static_cast<volatile std::byte*>
 void touch_to_write(std::byte* address) { *static_cast<volatile std::byte*>(address) = std::byte{1}; }
 
 // A sanitizer reports the fault as an error of its own, so the test expects no exit status.
-TEST(HostDeviceDeathTest, AnAccessToMemoryThatIsSwappedOutFaults) {
+TEST(HostDeviceDeathTest, AccessToUnmappedMemoryFaults) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Mapped mapped(Access::read_write);
   touch_to_write(mapped.range.base);
@@ -82,7 +82,7 @@ TEST(HostDeviceDeathTest, AnAccessToMemoryThatIsSwappedOutFaults) {
   EXPECT_DEATH(touch_to_read(mapped.device->window(Chunk{1})), "") << "a chunk that was not created";
 }
 
-TEST(HostDeviceDeathTest, AWriteToAReadOnlyMappingFaults) {
+TEST(HostDeviceDeathTest, WriteToReadOnlyMappingFaults) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Mapped mapped(Access::read);
   touch_to_read(mapped.range.base);
@@ -90,7 +90,7 @@ TEST(HostDeviceDeathTest, AWriteToAReadOnlyMappingFaults) {
   touch_to_write(mapped.device->window(mapped.chunk)); // the window remains writable
 }
 
-TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
+TEST(HostDeviceDeathTest, WriteToReadOnlyMappingRaisesSigsegv) {
   if (sanitized) GTEST_SKIP() << "a sanitizer turns the signal into an exit";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Mapped mapped(Access::read);
@@ -104,7 +104,7 @@ long fault_count() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-TEST(HostDevice, NoPageFaultFollowsAMapping) {
+TEST(HostDevice, AccessAfterMappingCausesNoPageFault) {
   constexpr std::size_t chunks = 64;
   auto opened = HostDevice::open(page * 16 * chunks, page * 16);
   ASSERT_TRUE(opened) << problem(opened);
@@ -124,7 +124,7 @@ TEST(HostDevice, NoPageFaultFollowsAMapping) {
   EXPECT_LT(faults, 8) << "of " << 2 * chunks * 16 << " pages"; // code and stack of this loop
 }
 
-TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
+TEST(HostDevice, AccessAfterConcurrentMappingsCausesNoPageFault) {
   constexpr std::size_t pages = 16;
   constexpr int rounds = 300;
   auto opened = HostDevice::open(page * pages * 2, page * pages);
@@ -179,7 +179,7 @@ bool has_huge_pages(const HostDevice& device) {
   return found != findings.end() && found->ends_with("works");
 }
 
-TEST(HostDevice, ChunksStandAtWholeHugePages) {
+TEST(HostDevice, AlignsChunksAndRangesToHugePages) {
   constexpr Bytes huge = HostMemory::huge_page;
   const auto device = HostDevice::open(huge * 4, huge);
   ASSERT_TRUE(device) << problem(device);
@@ -193,7 +193,7 @@ TEST(HostDevice, ChunksStandAtWholeHugePages) {
   EXPECT_EQ(range->size, huge * 2);
 }
 
-TEST(HostDevice, IsOfHugePagesWherePossible) {
+TEST(HostDevice, UsesHugePagesIfAvailable) {
   const FileDescriptor file(sys().huge_page_file());
   if (file.number() < 0) GTEST_SKIP() << "no huge pages for files: " << errno_text(errno);
   const auto device = HostDevice::open(HostMemory::huge_page * 4, HostMemory::huge_page);
@@ -203,7 +203,7 @@ TEST(HostDevice, IsOfHugePagesWherePossible) {
 
 // ---- injected faults ----
 
-TEST(HostDeviceFaults, WithoutHugePagesItHasSmallOnes) {
+TEST(HostDeviceFaults, FallsBackToSmallPagesWithoutHugePages) {
   const Failing<&System::huge_page_file> failing(EPERM);
   const auto device = HostDevice::open(HostMemory::huge_page * 4, HostMemory::huge_page);
   ASSERT_TRUE(device) << problem(device);
@@ -220,7 +220,7 @@ template <auto Member> void expect_open_fails(int error, Errc code, const std::s
   EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
 }
 
-TEST(HostDeviceFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
+TEST(HostDeviceFaults, ReportsEachFailedCallAndLeaksNothing) {
   expect_open_fails<&System::memfd_create>(EMFILE, Errc::refused, "ulimit -n");
   expect_open_fails<&System::ftruncate>(EFBIG, Errc::out_of_memory, "Ask for less capacity");
   expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "the pool window");
@@ -230,7 +230,7 @@ TEST(HostDeviceFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_open_fails<&System::fallocate>(ENOSPC, Errc::out_of_memory, "allocating"); // by the probe
 }
 
-TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
+TEST(HostDeviceFaults, LeaksNothingWhicheverMappingFails) {
   int failures = 0;
   for (int nth = 1; nth < 300; ++nth) {
     const Held before = held();
@@ -249,7 +249,7 @@ TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
   EXPECT_GT(failures, 10);
 }
 
-TEST(HostDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
+TEST(HostDeviceFaults, CreatesNoChunksIfAllocationOrMappingFails) {
   const auto device = open_host(4);
   {
     const Failing<&System::fallocate> failing(ENOSPC);
@@ -267,7 +267,7 @@ TEST(HostDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
   EXPECT_EQ(*device->window(chunks->back()), std::byte{0});
 }
 
-TEST(HostDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
+TEST(HostDeviceFaults, FailedMapLeavesSlotUnmappedAndUsable) {
   Mapped mapped(Access::read_write);
   {
     const Failing<&System::mmap> failing(ENOMEM);
@@ -277,7 +277,7 @@ TEST(HostDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
   EXPECT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
 }
 
-TEST(HostDeviceFaults, AnUnmappingThatFailsCanBeRepeated) {
+TEST(HostDeviceFaults, FailedUnmapCanBeRepeated) {
   Mapped mapped(Access::read_write);
   {
     const Failing<&System::mmap> failing(ENOMEM);
@@ -286,13 +286,13 @@ TEST(HostDeviceFaults, AnUnmappingThatFailsCanBeRepeated) {
   EXPECT_TRUE(mapped.device->unmap(mapped.range, 0));
 }
 
-TEST(HostDeviceFaults, ARangeThatCannotBeGivenBackIsReported) {
+TEST(HostDeviceFaults, ReleaseReportsFailedUnmapping) {
   Mapped mapped(Access::read_write);
   const Failing<&System::munmap> failing(ENOMEM);
   EXPECT_TRUE(fails(mapped.device->release(mapped.range), Errc::refused, "unmapping"));
 }
 
-TEST(HostDeviceFaults, ARangeThatCannotBeReservedIsReported) {
+TEST(HostDeviceFaults, ReserveReportsFailedMapping) {
   const auto device = open_host(1);
   const Failing<&System::mmap> failing(EAGAIN);
   EXPECT_TRUE(fails(device->reserve(page), Errc::out_of_memory, "ulimit -l unlimited"));
@@ -302,7 +302,7 @@ TEST(HostDeviceFaults, ARangeThatCannotBeReservedIsReported) {
 
 std::string locked_memory() { return field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("?"); }
 
-TEST(HostDevice, PinnedMemoryIsLockedUntilItIsUnpinnedOrTheDeviceEnds) {
+TEST(HostDevice, PinnedMemoryStaysLockedUntilUnpinnedOrDeviceEnds) {
   auto memory = Mapping::anonymous(page * 4, PROT_READ | PROT_WRITE, 0, "a test");
   ASSERT_TRUE(memory);
   auto device = open_host(1);
@@ -319,7 +319,7 @@ TEST(HostDevice, PinnedMemoryIsLockedUntilItIsUnpinnedOrTheDeviceEnds) {
   }
 }
 
-TEST(HostDeviceFaults, MemoryThatCannotBeLockedIsRefusedWithTheLimitToRaise) {
+TEST(HostDeviceFaults, PinReportsFailedLockAndLimitToRaise) {
   auto memory = Mapping::anonymous(page * 2, PROT_READ | PROT_WRITE, 0, "a test");
   ASSERT_TRUE(memory);
   const auto device = open_host(1);
@@ -338,7 +338,7 @@ TEST(HostDeviceFaults, MemoryThatCannotBeLockedIsRefusedWithTheLimitToRaise) {
   EXPECT_TRUE(device->unpin(memory->base())) << "it may be tried again";
 }
 
-TEST(HostDevice, ItsEndGivesEverythingBack) {
+TEST(HostDevice, DestructionReleasesAllResources) {
   const Held before = held();
   for (int round = 0; round < 5; ++round) {
     const auto device = open_host(16);
@@ -396,7 +396,7 @@ class Hog {
   Result<Thread> thread_;
 };
 
-TEST(HostDevice, WhatOthersTakeOfItsCoreIsNotExecuted) {
+TEST(HostDevice, ExecutionTimeExcludesPreemptionByOthers) {
   constexpr Duration work = std::chrono::milliseconds(50);
   const auto device = open_host(1);
   const unsigned core = Machine().online_cores().back();
@@ -418,7 +418,7 @@ TEST(HostDevice, WhatOthersTakeOfItsCoreIsNotExecuted) {
   }
 }
 
-TEST(HostDevice, WhatAWorkloadWaitsForIsItsOwn) {
+TEST(HostDevice, ExecutionTimeIncludesWaitsOfWorkload) {
   const auto device = open_host(1);
   const Execution found =
       execute_on(*device, Machine().online_cores().back(), [] { sleep_until(now() + std::chrono::milliseconds(100)); });
@@ -435,14 +435,14 @@ Board board_of(Bytes capacity) {
   return board;
 }
 
-TEST(OpenDevice, OpensWhatTheBoardHas) {
+TEST(OpenDevice, OpensHostDeviceOfRequestedCapacity) {
   const auto device = open_device(board_of(page * 8), page * 4, page);
   ASSERT_TRUE(device) << problem(device);
   EXPECT_EQ((*device)->capacity(), page * 4);
   EXPECT_EQ((*device)->name(), "host");
 }
 
-TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
+TEST(OpenDevice, RefusesCapacityBeyondBoardOrAvailableMemory) {
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 9, page), Errc::bad_input, "board \"test\" has 32KiB"));
   const ScratchFolder root;
   write_text(root / "/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
@@ -453,7 +453,7 @@ TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 4, Bytes{1000}), Errc::bad_input, "page size"));
 }
 
-TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
+TEST(AvailableMemory, IsLimitedByMachineAndEachControlGroup) {
   const ScratchFolder root;
   write_text(root / "/proc/meminfo", "MemAvailable: 1000 kB\n");
   const auto refusal = [&](std::uint64_t pages) {
@@ -484,7 +484,7 @@ TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
   EXPECT_NE(refusal(1).find("/sys/fs/cgroup/memory/old/one/memory.limit_in_bytes"), std::string::npos) << refusal(1);
 }
 
-TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {
+TEST(OpenDevice, ReportsUnsupportedIfAvailableMemoryIsUnknown) {
   const ScratchFolder root;
   EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported,
                     "/proc/meminfo"));

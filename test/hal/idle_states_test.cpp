@@ -15,7 +15,7 @@
 namespace rtexec::hal::test {
 namespace {
 
-TEST(ShallowIdle, IsHeldOrSaysWhyNot) {
+TEST(ShallowIdle, HoldsLatencyFileOpenOrReportsFailure) {
   const Held before = held();
   {
     const auto idle = ShallowIdle::hold();
@@ -28,7 +28,7 @@ TEST(ShallowIdle, IsHeldOrSaysWhyNot) {
   EXPECT_EQ(held(), before);
 }
 
-TEST(ShallowIdle, FailuresAreReportedAndNothingLeaks) {
+TEST(ShallowIdle, ReportsFailuresAndLeaksNothing) {
   const Held before = held();
   {
     const Failing<&System::open> failing(ENOENT);
@@ -76,7 +76,7 @@ TEST(KeepAwake, HoldsAThreadOfTheIdleClassOnEachCoreWhileItLives) {
       << "/proc lists a thread for a moment after it was joined";
 }
 
-TEST(KeepAwake, ACoreThatIsNotThereIsAnError) { EXPECT_FALSE(KeepAwake::hold(std::array{1000U}, nullptr)); }
+TEST(KeepAwake, RejectsAbsentCore) { EXPECT_FALSE(KeepAwake::hold(std::array{1000U}, nullptr)); }
 
 } // namespace
 } // namespace rtexec::hal::test

@@ -32,7 +32,7 @@ class Kernel : public testing::Test {
   Machine machine{root.path()};
 };
 
-TEST_F(Kernel, ConfigurationIsPackedOrBesideTheKernel) {
+TEST_F(Kernel, ReadsConfigFromProcOrBoot) {
   EXPECT_FALSE(KernelConfig::of(machine));
   file("/proc/sys/kernel/osrelease", "6.1.0-rt");
   file("/boot/config-6.1.0-rt", "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=m\nCONFIG_A_LONGER=y");
@@ -49,14 +49,14 @@ TEST_F(Kernel, ConfigurationIsPackedOrBesideTheKernel) {
 }
 
 /// Reading a file removes its last newline. The last byte of a compressed file may be equal to one.
-TEST_F(Kernel, EveryPackedConfigurationIsWhole) {
+TEST_F(Kernel, UnpacksConfigOfAnySize) {
   for (int size = 0; size < 300; ++size) {
     packed_config("CONFIG_B=y\n" + std::string(static_cast<std::size_t>(size), 'a'));
     ASSERT_TRUE(KernelConfig::of(machine)) << size;
   }
 }
 
-TEST_F(Kernel, PreemptionIsToldByTheBestSource) {
+TEST_F(Kernel, PreemptionModelComesFromMostExactSource) {
   const auto model = [&] { return preemption_of(machine).model; };
   EXPECT_THAT(model(), IsEmpty());
   file("/proc/version", "Linux version 4.9.337-tegra (x@y) (gcc) #1 SMP PREEMPT Thu");
@@ -75,7 +75,7 @@ TEST_F(Kernel, PreemptionIsToldByTheBestSource) {
   EXPECT_EQ(model(), "PREEMPT_RT");
 }
 
-TEST_F(Kernel, BootWordsAreThoseOfTheCommandLine) {
+TEST_F(Kernel, BootWordsSplitCommandLineAndLastValueCounts) {
   EXPECT_THAT(boot_words(machine), IsEmpty());
   file("/proc/cmdline", "root=/dev/a  rw isolcpus=1 isolcpus=2-3");
   EXPECT_THAT(boot_words(machine), ElementsAre("root=/dev/a", "rw", "isolcpus=1", "isolcpus=2-3"));
@@ -83,7 +83,7 @@ TEST_F(Kernel, BootWordsAreThoseOfTheCommandLine) {
   EXPECT_EQ(boot_value(boot_words(machine), "rw"), std::nullopt);
 }
 
-TEST_F(Kernel, AnEmulatorIsTold) {
+TEST_F(Kernel, DetectsEmulatorButNotHardwareVirtualization) {
   EXPECT_THAT(emulator_of(machine), IsEmpty());
   file("/proc/device-tree/compatible", std::string("nvidia,p2771-0000\0linux,dummy-virt\0", 35));
   EXPECT_THAT(emulator_of(machine), HasSubstr("linux,dummy-virt"));
@@ -98,7 +98,7 @@ TEST_F(Kernel, AnEmulatorIsTold) {
   EXPECT_THAT(emulator_of(Machine(pc.path())), HasSubstr("QEMU"));
 }
 
-TEST_F(Kernel, RealTimeThreadsAreThrottledByWhatTheKernelHas) {
+TEST_F(Kernel, ReportsRtThrottlingByVersionAndGroupScheduling) {
   file("/proc/sys/kernel/sched_rt_runtime_us", "950000");
   file("/proc/sys/kernel/sched_rt_period_us", "1000000");
   file("/proc/sys/kernel/osrelease", "6.12.0");

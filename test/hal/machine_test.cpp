@@ -19,7 +19,7 @@ using Grade = Finding::Grade;
 
 Machine recorded(const std::string& name) { return Machine(std::filesystem::path("test/hal/roots") / name); }
 
-TEST(CoreList, ReadsAndWritesTheKernelsForm) {
+TEST(CoreList, ParsesAndFormatsKernelSyntax) {
   EXPECT_THAT(parse_core_list("0-2,5").value(), ElementsAre(0, 1, 2, 5));
   EXPECT_THAT(parse_core_list("7").value(), ElementsAre(7));
   EXPECT_TRUE(parse_core_list("").value().empty());
@@ -29,7 +29,7 @@ TEST(CoreList, ReadsAndWritesTheKernelsForm) {
     EXPECT_EQ(core_list(parse_core_list(text).value()), text);
 }
 
-TEST(Field, FindsTheLineOfAKey) {
+TEST(Field, ReturnsValueOfKey) {
   EXPECT_EQ(field("A:\t1\nAB:  2 kB\nC:", "AB:"), "2 kB");
   EXPECT_EQ(field("A:\t1\nAB:  2 kB\nC:", "C:"), "");
   EXPECT_EQ(field("A:\t1", "B:"), std::nullopt);
@@ -66,7 +66,7 @@ TEST(Machine, WritesUnderItsRootAndReadsBack) {
   EXPECT_FALSE(std::filesystem::exists(root / "sys/missing")) << "nothing is created";
 }
 
-TEST(MachineFaults, FilesThatFailAreReportedAndClosed) {
+TEST(MachineFaults, ReportsFailedFileCallsAndClosesFiles) {
   const ScratchFolder root;
   write_text(root / "/sys/knob", "1");
   const Machine machine(root.path());
@@ -98,7 +98,7 @@ TEST(MachineFaults, FilesThatFailAreReportedAndClosed) {
   EXPECT_EQ(held(), before);
 }
 
-TEST(MachineFaults, AValueThatIsTakenButNotInForceIsRefused) {
+TEST(MachineFaults, RefusesValueAcceptedButNotInForce) {
   const ScratchFolder root;
   write_text(root / "/sys/knob", "old");
   static System lying = linux_system();
@@ -111,7 +111,7 @@ TEST(MachineFaults, AValueThatIsTakenButNotInForceIsRefused) {
                     "was accepted, but it then reads \"other\""));
 }
 
-TEST(MachineFaults, AValueThatIsTakenInPartIsRefused) {
+TEST(MachineFaults, RefusesPartialWrite) {
   const ScratchFolder root;
   write_text(root / "/sys/knob", "old");
   static System partial = linux_system();
@@ -120,7 +120,7 @@ TEST(MachineFaults, AValueThatIsTakenInPartIsRefused) {
   EXPECT_TRUE(fails(Machine(root.path()).write("/sys/knob", "new"), Errc::refused, "only a part"));
 }
 
-TEST(Machine, OnlineCoresAreThoseThatThisProcessMayUse) {
+TEST(Machine, OnlineCoresAreThoseAllowedToProcess) {
   const ScratchFolder root;
   const Machine machine(root.path());
   EXPECT_THAT(machine.online_cores(), ElementsAre(0)) << "with nothing known";
@@ -130,7 +130,7 @@ TEST(Machine, OnlineCoresAreThoseThatThisProcessMayUse) {
   EXPECT_THAT(machine.online_cores(), ElementsAre(2, 3, 5));
 }
 
-TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
+TEST(Machine, DistinguishesWithheldAndIsolatedCores) {
   const ScratchFolder root;
   write_text(root / "/sys/devices/system/cpu/online", "0-3\n");
   write_text(root / "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t1,3\n");
@@ -142,7 +142,7 @@ TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
 }
 
 /// With isolcpus a process begins on the other cores. It may nevertheless be pinned to the isolated ones.
-TEST(Machine, IsolatedCoresMayBeUsedUnlessSomethingElseKeepsThem) {
+TEST(Machine, UsesIsolatedCoresUnlessAffinityExcludesThem) {
   const ScratchFolder root;
   const Machine machine(root.path());
   write_text(root / "/sys/devices/system/cpu/online", "0-5\n");
@@ -165,7 +165,7 @@ TEST(Machine, OnlineCoresAgreeWithTheKernel) {
   EXPECT_EQ(Machine().online_cores().size(), static_cast<std::size_t>(CPU_COUNT(&allowed)));
 }
 
-TEST(Machine, LocksFrequenciesAndGivesThemBack) {
+TEST(Machine, LocksFrequenciesAndRestoresGovernors) {
   const ScratchFolder root;
   const std::string folder = "/sys/devices/system/cpu/cpu2/cpufreq/";
   write_text(root / (folder + "scaling_governor"), "schedutil\n");
@@ -192,7 +192,7 @@ Finding find(const std::vector<Finding>& findings, const std::string& subject) {
   return {};
 }
 
-TEST(Probe, EveryFindingSaysWhatToChangeUnlessAllIsWell) {
+TEST(Probe, EveryFindingHasAdviceUnlessOk) {
   for (const auto& machine : {Machine(), recorded("server"), recorded("tuned-board"), recorded("empty")}) {
     const auto findings = machine.probe();
     EXPECT_GE(findings.size(), 20u);
@@ -204,7 +204,7 @@ TEST(Probe, EveryFindingSaysWhatToChangeUnlessAllIsWell) {
   }
 }
 
-TEST(Probe, AServerAsItComesHasMuchToChange) {
+TEST(Probe, ReportsEachProblemOfUntunedServer) {
   const auto findings = recorded("server").probe();
   const auto expect = [&](const char* subject, Grade grade, const std::string& state, const std::string& advice) {
     const auto found = find(findings, subject);
@@ -226,7 +226,7 @@ TEST(Probe, AServerAsItComesHasMuchToChange) {
   expect("hypervisor", Grade::note, "virtual machine", "Pin");
 }
 
-TEST(Probe, ATunedBoardHasNothingToChange) {
+TEST(Probe, ReportsNoProblemOnTunedBoard) {
   const auto findings = recorded("tuned-board").probe();
   for (const char* subject : {"cores", "RT throttling", "fair server", "preemption", "isolated cores", "frequency",
                               "cpusets", "swap", "transparent huge pages", "SMT", "clock source", "hypervisor"}) {
@@ -237,7 +237,7 @@ TEST(Probe, ATunedBoardHasNothingToChange) {
   EXPECT_EQ(find(findings, "cpusets").state, "cgroup v1 at /sys/fs/cgroup/cpuset");
 }
 
-TEST(Probe, WhatDisturbsRealTimeThreadsIsNamedInBrief) {
+TEST(Probe, DisturbancesListCausesInBrief) {
   for (const auto& finding : recorded("tuned-board").disturbances())
     EXPECT_EQ(finding.grade, Grade::ok) << finding.subject << ": " << finding.state;
   std::string briefs;
@@ -247,14 +247,14 @@ TEST(Probe, WhatDisturbsRealTimeThreadsIsNamedInBrief) {
     EXPECT_THAT(briefs, HasSubstr(brief));
 }
 
-TEST(Probe, TheHostsStealIsTold) {
+TEST(Probe, ReportsTimeStolenByHypervisor) {
   const ScratchFolder root;
   write_text(root / "/proc/cpuinfo", "flags\t\t: fpu hypervisor\n");
   write_text(root / "/proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 1 2 3 4 5 6 7 250 0 0\n");
   EXPECT_THAT(find(Machine(root.path()).probe(), "hypervisor").state, HasSubstr("which took 2.50 s so far"));
 }
 
-TEST(Probe, SystemManagementInterruptsAreCounted) {
+TEST(Probe, CountsSystemManagementInterrupts) {
   const ScratchFolder root;
   write_text(root / "/proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu\n");
   const auto smis = [&] { return find(Machine(root.path()).probe(), "SMIs"); };
@@ -268,7 +268,7 @@ TEST(Probe, SystemManagementInterruptsAreCounted) {
   EXPECT_EQ(smis().brief, "SMIs of the firmware (3 so far)");
 }
 
-TEST(Probe, WhatAKilledProcessLeftBehindIsFound) {
+TEST(Probe, DetectsCpusetLeftByKilledProcess) {
   const ScratchFolder root;
   write_text(root / "/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
   write_text(root / "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
@@ -277,7 +277,7 @@ TEST(Probe, WhatAKilledProcessLeftBehindIsFound) {
   EXPECT_THAT(found.advice, HasSubstr("rmdir"));
 }
 
-TEST(Probe, SaysWhyARealTimeClassIsRefused) {
+TEST(Probe, ReportsWhyRealTimeClassIsRefused) {
   static System refusing = linux_system();
   refusing.sched_setattr = [](pid_t, const SchedulingAttributes*, unsigned) {
     errno = EPERM;
@@ -294,7 +294,7 @@ TEST(Probe, SaysWhyARealTimeClassIsRefused) {
   }
 }
 
-TEST(Probe, LeavesEverythingAsItWas) {
+TEST(Probe, LeavesThreadSettingsAndResourcesUnchanged) {
   const auto state = [] {
     cpu_set_t cores;
     ::sched_getaffinity(0, sizeof cores, &cores);

@@ -34,7 +34,7 @@ TEST(PartitionV1, GivesEachCoreADomainAndKeepsBalancingTheOthers) {
   EXPECT_EQ(fake.read("cpuset.sched_load_balance"), "0");
 }
 
-TEST(PartitionV1, ThreadsMoveInAndBackHome) {
+TEST(PartitionV1, MovesThreadsToCoreGroupAndBackAtEnd) {
   FakeCgroups fake(1, "/home");
   const auto before = fake.snapshot();
   {
@@ -52,21 +52,21 @@ TEST(PartitionV1, ThreadsMoveInAndBackHome) {
   EXPECT_EQ(fake.snapshot().size(), before.size());
 }
 
-TEST(PartitionV1, AllCoresLeaveNoRest) {
+TEST(PartitionV1, MakesNoRestGroupIfAllCoresArePartitioned) {
   FakeCgroups fake(1);
   const auto partition = make(fake, {0, 1, 2, 3});
   ASSERT_TRUE(partition) << problem(partition);
   EXPECT_FALSE(fake.has("rtexec-rest"));
 }
 
-TEST(PartitionV1, WhatWasUnbalancedStaysSo) {
+TEST(PartitionV1, KeepsLoadBalancingOffIfItWasOff) {
   FakeCgroups fake(1);
   fake.write("cpuset.sched_load_balance", "0");
   (void)make(fake, {1});
   EXPECT_EQ(fake.read("cpuset.sched_load_balance"), "0");
 }
 
-TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
+TEST(PartitionV1, ReplacesLeftoverPartitionAndRestoresBalancing) {
   FakeCgroups fake(1);
   const auto clean = fake.snapshot();
   fake.make_group("rtexec-core2");
@@ -86,7 +86,7 @@ void make_lock_folder(const FakeCgroups& fake) {
   std::filesystem::permissions(fake.root() / "run/rtexec", std::filesystem::perms(0755));
 }
 
-TEST(PartitionV1, WhatAKilledProcessLeftIsClearedByWhoMakesNone) {
+TEST(PartitionV1, ClearLeftOverPartitionRestoresCleanState) {
   FakeCgroups fake(1);
   make_lock_folder(fake);
   const Machine machine(fake.root());
@@ -99,7 +99,7 @@ TEST(PartitionV1, WhatAKilledProcessLeftIsClearedByWhoMakesNone) {
   EXPECT_EQ(fake.snapshot(), clean);
 }
 
-TEST(PartitionV2, GivesEachCoreAPartitionRootWithThreads) {
+TEST(PartitionV2, GivesEachCoreThreadedPartitionRoot) {
   FakeCgroups fake(2);
   const auto partition = make(fake, {1, 3});
   ASSERT_TRUE(partition) << problem(partition);
@@ -113,7 +113,7 @@ TEST(PartitionV2, GivesEachCoreAPartitionRootWithThreads) {
   EXPECT_EQ(fake.read("rtexec-core3/cgroup.threads"), "4711");
 }
 
-TEST(PartitionV2, TheProcessMovesToTheTopAndBackHome) {
+TEST(PartitionV2, MovesProcessToRootGroupAndBackAtEnd) {
   FakeCgroups fake(2, "/user.slice");
   const std::string process = std::to_string(::getpid());
   {
@@ -128,14 +128,14 @@ TEST(PartitionV2, TheProcessMovesToTheTopAndBackHome) {
       << "removing the group alone gives the core back too late";
 }
 
-TEST(PartitionV2, AControllerThatWasEnabledStaysSo) {
+TEST(PartitionV2, KeepsCpusetControllerThatWasEnabled) {
   FakeCgroups fake(2);
   fake.write("cgroup.subtree_control", "cpuset cpu memory");
   (void)make(fake, {1});
   EXPECT_EQ(fake.read("cgroup.subtree_control"), "cpuset cpu memory");
 }
 
-TEST(PartitionV2, APartitionThatIsNotValidGivesTheKernelsReason) {
+TEST(PartitionV2, ReportsKernelReasonOfInvalidPartition) {
   FakeCgroups fake(2);
   const auto clean = fake.snapshot();
   fake.invalid = "Parent is not a partition root";
@@ -143,11 +143,11 @@ TEST(PartitionV2, APartitionThatIsNotValidGivesTheKernelsReason) {
   EXPECT_EQ(fake.snapshot(), clean);
 }
 
-class BothVersions : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Cgroup, BothVersions, testing::Values(1, 2));
+class PartitionV1AndV2 : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Cgroup, PartitionV1AndV2, testing::Values(1, 2));
 
 // The main property: whichever step fails, everything is restored.
-TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
+TEST_P(PartitionV1AndV2, UndoesEverythingWhicheverStepFails) {
   int failures = 0;
   for (int nth = 1; nth < 100; ++nth) {
     FakeCgroups fake(GetParam(), "/home");
@@ -162,7 +162,7 @@ TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
   EXPECT_GE(failures, 8);
 }
 
-TEST_P(BothVersions, APartitionInUseIsNotLeftOverEvenWithoutThreads) {
+TEST_P(PartitionV1AndV2, KeepsPartitionInUseEvenWithoutThreads) {
   FakeCgroups fake(GetParam());
   make_lock_folder(fake);
   const auto partition = make(fake, {1});
@@ -172,14 +172,14 @@ TEST_P(BothVersions, APartitionInUseIsNotLeftOverEvenWithoutThreads) {
   EXPECT_TRUE(fails(make(fake, {2}), Errc::refused, "Another run has a partition"));
 }
 
-TEST_P(BothVersions, WithoutALockNothingIsTakenForLeftOver) {
+TEST_P(PartitionV1AndV2, ClearsNoGroupsWithoutLockFolder) {
   FakeCgroups fake(GetParam());
   fake.make_group("rtexec-core2");
   EXPECT_EQ(Machine(fake.root()).clear_left_over_partition().value_or(true), false);
   EXPECT_TRUE(fake.has("rtexec-core2"));
 }
 
-TEST_P(BothVersions, ItsEndRestoresEverything) {
+TEST_P(PartitionV1AndV2, DestructionRestoresEverything) {
   FakeCgroups fake(GetParam(), "/home");
   const auto before = fake.snapshot();
   {
@@ -190,7 +190,7 @@ TEST_P(BothVersions, ItsEndRestoresEverything) {
   EXPECT_EQ(fake.snapshot(), before);
 }
 
-TEST_P(BothVersions, WhatCannotBeUndoneIsReportedAndTheRestIsUndone) {
+TEST_P(PartitionV1AndV2, EndReportsFailedStepAndUndoesTheRest) {
   FakeCgroups fake(GetParam());
   const auto partition = make(fake, {1});
   ASSERT_TRUE(partition) << problem(partition);
@@ -199,7 +199,7 @@ TEST_P(BothVersions, WhatCannotBeUndoneIsReportedAndTheRestIsUndone) {
   EXPECT_FALSE(fake.has("rtexec-core1"));
 }
 
-TEST_P(BothVersions, OnlyOneIsMadeAtATime) {
+TEST_P(PartitionV1AndV2, RefusesSecondPartitionWhileOneIsInUse) {
   FakeCgroups fake(GetParam());
   const auto first = make(fake, {1});
   ASSERT_TRUE(first) << problem(first);
@@ -209,13 +209,13 @@ TEST_P(BothVersions, OnlyOneIsMadeAtATime) {
   EXPECT_EQ(fake.snapshot(), held);
 }
 
-TEST_P(BothVersions, ACoreThatIsNotThereIsRefused) {
+TEST_P(PartitionV1AndV2, RefusesAbsentAndRepeatedCores) {
   FakeCgroups fake(GetParam());
   EXPECT_TRUE(fails(make(fake, {1, 9}), Errc::refused, "Core 9 is not free"));
   EXPECT_TRUE(fails(make(fake, {1, 1}), Errc::refused, "Core 1 is not free")) << "asked twice";
 }
 
-TEST_P(BothVersions, AMoveWithoutEffectIsNoticed) {
+TEST_P(PartitionV1AndV2, AddReportsThreadThatDidNotMove) {
   FakeCgroups fake(GetParam());
   const auto partition = make(fake, {1});
   ASSERT_TRUE(partition) << problem(partition);
@@ -223,7 +223,7 @@ TEST_P(BothVersions, AMoveWithoutEffectIsNoticed) {
   EXPECT_TRUE(fails((*partition)->add(12, 1), Errc::refused, "but is not there"));
 }
 
-TEST(Partition, NeedsCpusets) {
+TEST(Partition, RequiresCpusetController) {
   const ScratchFolder root;
   write_text(root / "/proc/mounts", "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n");
   EXPECT_TRUE(fails(Machine(root.path()).partition({0}), Errc::unsupported, "controller cpuset"));

@@ -47,13 +47,13 @@ class Mapped {
   unsigned char* base_;
 };
 
-class SharedChunksOf : public testing::TestWithParam<DeviceKind> {
+class SharedDeviceChunks : public testing::TestWithParam<DeviceKind> {
  protected:
   FakeCudaDriver driver_;
 };
 
 // A client that truncates its chunk would take it from the next client.
-TEST(SharedHostChunks, StayAsLongAsTheyAre) {
+TEST(SharedHostChunks, CannotBeResizedOrSealed) {
   const auto chunks = share_chunks(board_of(DeviceKind::host), 2, chunk);
   ASSERT_TRUE(chunks) << chunks.error().what;
   for (const off_t size : {off_t{0}, static_cast<off_t>(chunk.count) * 2}) {
@@ -67,7 +67,7 @@ TEST(SharedHostChunks, StayAsLongAsTheyAre) {
   EXPECT_EQ(Mapped(chunks->descriptor(0)).last(), 7);
 }
 
-TEST_P(SharedChunksOf, AreEachTheirOwnAndTheSameForAllWhoHaveTheDescriptor) {
+TEST_P(SharedDeviceChunks, AreDistinctAndVisibleToAllDescriptorHolders) {
   const auto chunks = share_chunks(board_of(GetParam()), 3, chunk);
   ASSERT_TRUE(chunks) << chunks.error().what;
   ASSERT_EQ(chunks->count(), 3u);
@@ -76,7 +76,7 @@ TEST_P(SharedChunksOf, AreEachTheirOwnAndTheSameForAllWhoHaveTheDescriptor) {
   for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(Mapped(chunks->descriptor(i)).last(), i + 1) << i;
 }
 
-TEST_P(SharedChunksOf, OutliveWhoMadeThemWhereSomebodyHasThem) {
+TEST_P(SharedDeviceChunks, OutliveCreatorWhileDescriptorIsHeld) {
   auto chunks = share_chunks(board_of(GetParam()), 1, chunk);
   ASSERT_TRUE(chunks) << chunks.error().what;
   const FileDescriptor kept(::dup(chunks->descriptor(0)));
@@ -86,17 +86,17 @@ TEST_P(SharedChunksOf, OutliveWhoMadeThemWhereSomebodyHasThem) {
   EXPECT_EQ(driver_.objects(), FakeCudaObjects{});
 }
 
-TEST_P(SharedChunksOf, AreRefusedInSizesThatTheDeviceDoesNotHave) {
+TEST_P(SharedDeviceChunks, RejectSizeNotMultipleOfGranularity) {
   const auto odd = share_chunks(board_of(GetParam()), 1, Bytes{1000});
   ASSERT_FALSE(odd);
   EXPECT_EQ(odd.error().code, Errc::bad_input);
   EXPECT_THAT(odd.error().what, HasSubstr("is not a multiple of"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, SharedChunksOf, testing::Values(DeviceKind::host, DeviceKind::cuda),
+INSTANTIATE_TEST_SUITE_P(Each, SharedDeviceChunks, testing::Values(DeviceKind::host, DeviceKind::cuda),
                          [](const auto& which) { return which.param == DeviceKind::host ? "Host" : "Cuda"; });
 
-TEST(SharedCudaChunks, LeaveNothingBehindWhereOneFails) {
+TEST(SharedCudaChunks, LeaveNothingBehindIfOneFails) {
   for (const bool at_export : {false, true}) {
     FakeCudaDriver driver;
     if (at_export) driver.fail<&cuda::Driver::export_handle>(cuda::Code::not_supported, 2);
@@ -109,7 +109,7 @@ TEST(SharedCudaChunks, LeaveNothingBehindWhereOneFails) {
   }
 }
 
-TEST(SharedCudaChunks, NeedADriverThatHandsThemOn) {
+TEST(SharedCudaChunks, RequireDriverThatExportsHandles) {
   const FakeCudaDriver driver({.old = true});
   const auto chunks = share_chunks(board_of(DeviceKind::cuda), 1, chunk);
   ASSERT_FALSE(chunks);
@@ -117,7 +117,7 @@ TEST(SharedCudaChunks, NeedADriverThatHandsThemOn) {
   EXPECT_THAT(chunks.error().what, HasSubstr("chunks = \"separate\""));
 }
 
-TEST(SharedHostChunks, SayWhatTheKernelRefused) {
+TEST(SharedHostChunks, ReportOutOfMemoryIfAllocationFails) {
   static System full;
   full = linux_system();
   full.fallocate = [](int, int, off_t, off_t) { return errno = ENOSPC, -1; };

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Signal, WaitReturnsAtOnceWhenItWasRaisedBefore) {
+TEST(Signal, WaitReturnsAtOnceIfAlreadyRaised) {
   Signal signal;
   const auto seen = signal.value();
   signal.raise();
@@ -21,7 +21,7 @@ TEST(Signal, WaitReturnsAtOnceWhenItWasRaisedBefore) {
 }
 
 // Each side waits for the other at every step: one missed wake-up and the test hangs.
-TEST(Signal, NoWakeUpIsMissed) {
+TEST(Signal, MissesNoWakeUp) {
   constexpr std::uint32_t rounds = sanitized ? 5'000 : 50'000;
   Signal ping, pong;
   std::uint32_t plain = 0; // passed back and forth: the thread sanitizer checks the ordering
@@ -66,19 +66,19 @@ TEST(Signal, WaitUntilTimesOutAtTheDeadlineAndNotBefore) {
   EXPECT_GE(now(), deadline);
 }
 
-TEST(Signal, WaitUntilADeadlineInThePastReturns) {
+TEST(Signal, WaitUntilReturnsFalseForPastDeadline) {
   const Signal signal;
   EXPECT_FALSE(signal.wait_until(0, now() - 1s));
   EXPECT_FALSE(signal.wait_until(0, Instant(Duration(-5)))) << "before the clock's origin";
 }
 
-TEST(Signal, WaitUntilReportsAChangeEvenAfterTheDeadline) {
+TEST(Signal, WaitUntilReturnsTrueIfAlreadyRaised) {
   Signal signal;
   signal.raise();
   EXPECT_TRUE(signal.wait_until(0, now() + 1h));
 }
 
-TEST(SleepUntil, NeverReturnsEarlyAlsoUnderSignals) {
+TEST(SleepUntil, NeverReturnsEarlyUnderSignals) {
   struct sigaction ignore {};
   ignore.sa_handler = [](int) {};
   struct sigaction before {};
@@ -99,7 +99,7 @@ TEST(SleepUntil, NeverReturnsEarlyAlsoUnderSignals) {
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST(SleepUntil, ReturnsAtOnceForThePast) {
+TEST(SleepUntil, ReturnsAtOnceForPastTime) {
   sleep_until(now() - 1s);
   sleep_until(Instant(Duration(-1)));
 }

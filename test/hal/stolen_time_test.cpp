@@ -16,7 +16,7 @@ using rtexec::test::write_text;
 
 constexpr const char* stat = "/proc/stat";
 
-TEST(StolenTime, IsTheEighthCounterOfEachCoreInTicks) {
+TEST(StolenTime, ReadsEighthProcStatCounterOfEachCore) {
   const ScratchFolder root;
   write_text(root / stat,
              "cpu  9 9 9 9 9 9 9 999 9 9\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5 6 7 70 9 10\n"
@@ -33,7 +33,7 @@ TEST(StolenTime, IsTheEighthCounterOfEachCoreInTicks) {
   EXPECT_EQ(stolen.read()[1].time, 110ms);
 }
 
-TEST(StolenTime, IsNoneWhereTheKernelTellsNone) {
+TEST(StolenTime, IsZeroIfKernelReportsNone) {
   const ScratchFolder root;
   StolenTime without_file({0}, root.path());
   EXPECT_EQ(without_file.read()[0].time, 0ms);
@@ -44,7 +44,7 @@ TEST(StolenTime, IsNoneWhereTheKernelTellsNone) {
   EXPECT_TRUE(StolenTime({}, root.path()).read().empty());
 }
 
-TEST(StolenTime, CoresWithLongCountersFitIn) {
+TEST(StolenTime, ReadsManyCoresWithLongCounters) {
   const ScratchFolder root;
   const std::string most = " 18446744073709551615";
   std::string text = "cpu ";
@@ -57,7 +57,7 @@ TEST(StolenTime, CoresWithLongCountersFitIn) {
   EXPECT_EQ(StolenTime({39}, root.path()).read()[0].time, 390ms);
 }
 
-TEST(StolenTime, OfThisMachineIsReadWithoutAnError) {
+TEST(StolenTime, NeverDecreasesOnThisMachine) {
   StolenTime stolen({0});
   const Duration before = stolen.read()[0].time;
   EXPECT_GE(stolen.read()[0].time, before);
@@ -65,14 +65,14 @@ TEST(StolenTime, OfThisMachineIsReadWithoutAnError) {
 
 // ---- a thread's time on its core ----
 
-TEST(ThreadUse, WhatOthersTookIsNotUsedWhereTheThreadNeverWaited) {
+TEST(ThreadUse, ExcludesTimeOfOthersIfThreadNeverWaited) {
   const ThreadUse begin{.processor = 3ms, .waits = 7};
   EXPECT_EQ(used_between(begin, {.processor = 8ms, .waits = 7}, 9ms), 5ms);
   EXPECT_EQ(used_between(begin, {.processor = 8ms, .waits = 7}, 4ms), 4ms) << "never more than passed";
   EXPECT_EQ(used_between(begin, {.processor = 8ms, .waits = 8}, 9ms), 9ms) << "it waited";
 }
 
-TEST(ThreadUse, ToSleepIsToWaitAndToComputeIsNot) {
+TEST(ThreadUse, SleepCountsAsWaitAndComputingDoesNot) {
   const ThreadUse begin = thread_use();
   while (execution_time() < begin.processor + 3ms) {}
   const ThreadUse computed = thread_use();

@@ -57,7 +57,7 @@ Result<Observed> start_and_observe(const ThreadSettings& settings) {
   return found;
 }
 
-TEST(Thread, RunsItsBodyOnceOnAThreadOfItsOwn) {
+TEST(Thread, RunsBodyOnceOnNewThread) {
   int runs = 0;
   int id = 0;
   auto thread = Thread::start(named("once"), [&] {
@@ -83,7 +83,7 @@ TEST(Thread, IsNamedAndPinned) {
   EXPECT_EQ(found->policy, SCHED_OTHER);
 }
 
-TEST(Thread, IsKeptToSomeCores) {
+TEST(Thread, IsRestrictedToGivenCores) {
   const std::vector<unsigned> all = Machine().online_cores();
   auto settings = named("some");
   for (const auto& cores : {all, std::vector{all.back()}}) {
@@ -108,7 +108,7 @@ TEST(Thread, GetsItsFifoPriority) {
   }
 }
 
-TEST(Thread, GetsItsReservation) {
+TEST(Thread, RunsUnderSchedDeadlineWithReservation) {
   if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
   auto settings = named("deadline");
   settings.reservation = Reservation{200us, 50ms, 100ms};
@@ -118,7 +118,7 @@ TEST(Thread, GetsItsReservation) {
 }
 
 /// Drivers create threads inside of calls.
-TEST(Thread, AReservationAllowsToMakeThreads) {
+TEST(Thread, ThreadWithReservationCanCreateThreads) {
   if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
   auto settings = named("parent");
   settings.reservation = Reservation{1ms, 50ms, 100ms};
@@ -138,7 +138,7 @@ TEST(Thread, AReservationAllowsToMakeThreads) {
   EXPECT_EQ(policy, SCHED_OTHER);
 }
 
-TEST(Thread, DoesNotInheritARealTimeClass) {
+TEST(Thread, ChildDoesNotInheritRealTimeClass) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
   auto settings = named("parent");
   settings.fifo_priority = 10;
@@ -150,7 +150,7 @@ TEST(Thread, DoesNotInheritARealTimeClass) {
   EXPECT_EQ(child->policy, SCHED_OTHER);
 }
 
-TEST(Apply, ReplacesWhatWasInForce) {
+TEST(ThreadSettings, ApplyReplacesPreviousSettings) {
   if (const auto why = why_no_fifo() + why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
   auto fifo = named("first");
   fifo.fifo_priority = 7;
@@ -176,7 +176,7 @@ TEST(Apply, ReplacesWhatWasInForce) {
   EXPECT_EQ(found.at(1).name, "third");
 }
 
-TEST(Thread, SettingsThatContradictThemselvesAreBadInput) {
+TEST(Thread, RejectsInvalidSettings) {
   const auto refused = [](auto change) {
     auto settings = named("bad");
     change(settings);
@@ -201,7 +201,7 @@ TEST(Thread, SettingsThatContradictThemselvesAreBadInput) {
                     Errc::bad_input, "Both"));
 }
 
-TEST(Thread, ACoreThatIsNotThereIsRefusedWithAdvice) {
+TEST(Thread, RefusesAbsentCoreWithAdvice) {
   auto settings = named("nowhere");
   settings.core = 1000;
   const auto thread = Thread::start(settings, [] { FAIL() << "the body ran"; });
@@ -209,7 +209,7 @@ TEST(Thread, ACoreThatIsNotThereIsRefusedWithAdvice) {
   EXPECT_TRUE(fails(thread, Errc::refused, "/sys/devices/system/cpu/online"));
 }
 
-TEST(Thread, ItsStackIsThereBeforeItRuns) {
+TEST(Thread, StackIsResidentBeforeBodyRuns) {
   constexpr std::size_t size = 4 << 20;
   auto settings = named("stack");
   settings.stack = Bytes{size};
@@ -228,7 +228,7 @@ TEST(Thread, ItsStackIsThereBeforeItRuns) {
   EXPECT_LT(faults, 8) << "of 768 pages"; // code and bookkeeping of the first call
 }
 
-TEST(ThreadDeathTest, AnOverflowHitsTheGuardPage) {
+TEST(ThreadDeathTest, StackOverflowHitsGuardPage) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
@@ -275,7 +275,7 @@ void expect_start_fails(int error, const std::string& part, Errc code = Errc::re
   EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
 }
 
-TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
+TEST(ThreadFaults, ReportsEachFailedCallAndLeaksNothing) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
   (void)start_fully(); // so that the C library's one-time costs are paid
   expect_start_fails<&System::mmap>(ENOMEM, "a thread's stack", Errc::out_of_memory);
@@ -297,7 +297,7 @@ TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_start_fails<&System::sched_setattr>(EPERM, may ? "cpu.rt_runtime_us" : "/etc/security/limits.d/");
 }
 
-TEST(ThreadFaults, ReservationsThatAreRefusedSayWhatToChange) {
+TEST(ThreadFaults, RefusedReservationReportsRemedy) {
   auto settings = named("dl");
   settings.reservation = Reservation{1ms, 10ms, 10ms};
   const auto refusal = [&](int error) {
@@ -314,7 +314,7 @@ TEST(ThreadFaults, ReservationsThatAreRefusedSayWhatToChange) {
 }
 
 // copper-rs#1286: an executive that trusted sched_setattr ran as an ordinary thread.
-TEST(ThreadFaults, ASettingThatIsAcceptedButNotInForceIsRefused) {
+TEST(ThreadFaults, RefusesSettingAcceptedButNotInForce) {
   static System lying = linux_system();
   lying.sched_setattr = [](pid_t, const SchedulingAttributes*, unsigned) { return 0; };
   auto settings = named("lie");
@@ -348,7 +348,7 @@ TEST(SleepUntil, RestartsWhenTheCallIsInterrupted) {
 
 // ---- memory lock ----
 
-TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a child process: the lock persists
+TEST(LockMemoryDeathTest, LocksMemoryOrReportsFailure) { // in a child process: the lock persists
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto attempt = [] {
     const auto locked = lock_memory();
@@ -363,7 +363,7 @@ TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a child process: the 
   EXPECT_EXIT(attempt(), testing::ExitedWithCode(0), expected);
 }
 
-TEST(LockMemory, ARefusalSaysWhatToChange) {
+TEST(LockMemory, RefusalReportsRemedy) {
   const Failing<&System::mlockall> failing(EPERM);
   const auto locked = lock_memory();
   EXPECT_TRUE(fails(locked, Errc::refused, "locking the memory of the process failed: Operation not permitted"));
@@ -371,7 +371,7 @@ TEST(LockMemory, ARefusalSaysWhatToChange) {
   EXPECT_TRUE(fails(locked, Errc::refused, "memlock unlimited' >> /etc/security/limits.d/rtexec.conf"));
 }
 
-TEST(LockMemory, ANoOpIsNoticed) {
+TEST(LockMemory, DetectsMlockallWithoutEffect) {
   static System lying = linux_system();
   lying.mlockall = [](int) { return 0; };
   const SystemOverride override(lying);

@@ -64,20 +64,20 @@ class Priorities : public testing::Test {
   TaskSet set;
 };
 
-TEST_F(Priorities, RateMonotonicTiesByIndexBestEffortLast) {
+TEST_F(Priorities, RateMonotonicBreaksTiesByIndexAndPutsBestEffortLast) {
   EXPECT_THAT(core_ranks(plan(Order::edf, PriorityAssignment::rate_monotonic)), ElementsAre(2, 3, 0, 1));
 }
-TEST_F(Priorities, DeadlineMonotonic) {
+TEST_F(Priorities, DeadlineMonotonicRanksShorterDeadlinesFirst) {
   EXPECT_THAT(core_ranks(plan(Order::edf, PriorityAssignment::deadline_monotonic)), ElementsAre(0, 3, 1, 2));
 }
-TEST_F(Priorities, Explicit) {
+TEST_F(Priorities, ExplicitRanksFollowGivenPriorities) {
   EXPECT_THAT(core_ranks(plan(Order::edf, PriorityAssignment::explicit_priorities)), ElementsAre(2, 3, 1, 0));
 }
-TEST_F(Priorities, DeviceRanksFollowTheOrder) {
+TEST_F(Priorities, DeviceRanksFollowSchedulingOrder) {
   EXPECT_THAT(device_ranks(plan(Order::edf, PriorityAssignment::rate_monotonic)), ElementsAre(0, 1, 0, 0));
   EXPECT_THAT(device_ranks(plan(Order::static_priority, PriorityAssignment::rate_monotonic)), ElementsAre(2, 3, 0, 1));
 }
-TEST_F(Priorities, ExplicitOnesMustBeGiven) {
+TEST_F(Priorities, ExplicitAssignmentIsRejectedWhenTaskHasNoPriority) {
   set.tasks[2].priority.reset();
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   EXPECT_THAT(why(plan_of(set)), HasSubstr("task 'quick': it has no priority"));
@@ -86,7 +86,7 @@ TEST_F(Priorities, ExplicitOnesMustBeGiven) {
 // ---- tests ----
 
 /// Two tasks with periods of 1 ms and four minutes. No interval longer than the device's longest busy period matters.
-TEST(Demand, PeriodsMayBeFarApart) {
+TEST(Demand, ProvesSetWhenPeriodsDifferByOrdersOfMagnitude) {
   const TaskSet set = set_of({task_of("often", milliseconds(1), device_only(microseconds(100)), 0),
                               task_of("rare", std::chrono::minutes(4), device_only(microseconds(500)), 1)});
   const Plan plan = plan_of(set).value();
@@ -98,7 +98,7 @@ TEST(Demand, PeriodsMayBeFarApart) {
 
 /// The device is busy for 2 x 2.5 + 2 ms and 2 ms more. Task "often" is released every 10 ms and requests the device up
 /// to 4 ms later.
-TEST(Demand, ABusyPeriodHoldsJobsThatWereReleasedBeforeIt) {
+TEST(Demand, BusyPeriodIncludesJobsReleasedBeforeIt) {
   const Wcet wcet{milliseconds(1), microseconds(2500), milliseconds(1)};
   const TaskSet set = set_of({task_of("often", milliseconds(10), {milliseconds(4), milliseconds(2), {}}, 0),
                               task_of("rare", milliseconds(500), wcet, 1), task_of("too", milliseconds(500), wcet, 2)});
@@ -107,19 +107,19 @@ TEST(Demand, ABusyPeriodHoldsJobsThatWereReleasedBeforeIt) {
   for (const std::size_t rare : {1U, 2U}) EXPECT_EQ(plan.tasks[rare].response_bound, milliseconds(1 + 5 + 2 * 2 + 1));
 }
 
-class BothOrders : public testing::TestWithParam<Order> {
+class AdmissionPerOrder : public testing::TestWithParam<Order> {
  protected:
   static std::string device_test() { return GetParam() == Order::edf ? "demand" : "rta"; }
 };
-INSTANTIATE_TEST_SUITE_P(Admission, BothOrders, testing::Values(Order::edf, Order::static_priority));
+INSTANTIATE_TEST_SUITE_P(Admission, AdmissionPerOrder, testing::Values(Order::edf, Order::static_priority));
 
-TEST_P(BothOrders, NoTaskIsNothingToPromise) {
+TEST_P(AdmissionPerOrder, ProvesEmptyTaskSet) {
   const Plan plan = plan_of(set_of({}, GetParam())).value();
   EXPECT_TRUE(plan.proved);
   EXPECT_THAT(names(plan), ElementsAre(device_test(), "end-to-end"));
 }
 
-TEST_P(BothOrders, OneTaskIsBoundedByItsParts) {
+TEST_P(AdmissionPerOrder, BoundsSingleTaskBySumOfItsParts) {
   const Plan plan =
       plan_of(set_of({task_of("only", milliseconds(10), {milliseconds(1), milliseconds(6), milliseconds(2)}, 3)},
                      GetParam()))
@@ -133,7 +133,7 @@ TEST_P(BothOrders, OneTaskIsBoundedByItsParts) {
   EXPECT_EQ(plan.tasks[0].done_by, milliseconds(10));
 }
 
-TEST_P(BothOrders, ChargesAreAddedToEveryPart) {
+TEST_P(AdmissionPerOrder, ChargesBoardOverheadsToEveryPart) {
   Board board = board_of();
   board.context_switch = microseconds(10);
   board.dispatch = microseconds(100);
@@ -146,7 +146,7 @@ TEST_P(BothOrders, ChargesAreAddedToEveryPart) {
   EXPECT_EQ(plan.tasks[0].response_bound, microseconds(1000 + (1000 + 20) + (6000 + 200) + (2000 + 20)));
 }
 
-TEST_P(BothOrders, ADeviceOnlySetIsItsDeviceTest) {
+TEST_P(AdmissionPerOrder, BoundsDeviceOnlyTasksByDeviceTimesAlone) {
   const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(2))),
                                     task_of("b", milliseconds(20), device_only(milliseconds(7)), 1)},
                                    GetParam()))
@@ -157,7 +157,7 @@ TEST_P(BothOrders, ADeviceOnlySetIsItsDeviceTest) {
   EXPECT_LE(*plan.tasks[1].response_bound - milliseconds(GetParam() == Order::edf ? 20 : 9), Duration(8));
 }
 
-TEST_P(BothOrders, BlockingByALongerJobIsNamed) {
+TEST_P(AdmissionPerOrder, NamesBlockingTaskWhenDeviceTestFails) {
   const Plan plan = plan_of(set_of({task_of("quick", milliseconds(10), device_only(milliseconds(2))),
                                     task_of("long", milliseconds(100), device_only(milliseconds(9)), 1)},
                                    GetParam()))
@@ -175,7 +175,7 @@ TEST_P(BothOrders, BlockingByALongerJobIsNamed) {
   EXPECT_FALSE(plan.tasks[0].response_bound);
 }
 
-TEST_P(BothOrders, OverloadIsRefusedWithItsReason) {
+TEST_P(AdmissionPerOrder, RejectsOverloadedDeviceWithReason) {
   for (const auto wcet : {milliseconds(5), milliseconds(7), milliseconds(400)}) {
     const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(5))),
                                       task_of("b", milliseconds(10), device_only(wcet), 1)},
@@ -195,7 +195,7 @@ TEST_P(BothOrders, OverloadIsRefusedWithItsReason) {
   }
 }
 
-TEST_P(BothOrders, AnOverloadedCoreIsRefused) {
+TEST_P(AdmissionPerOrder, RejectsOverloadedCore) {
   const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), {milliseconds(4), microseconds(1), milliseconds(3)}),
                                     task_of("b", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}),
                                     task_of("c", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}, 1)},
@@ -209,7 +209,7 @@ TEST_P(BothOrders, AnOverloadedCoreIsRefused) {
   EXPECT_FALSE(test_named(plan, "end-to-end").proved);
 }
 
-TEST_P(BothOrders, AWcetBeyondTheDeadlineIsRefused) {
+TEST_P(AdmissionPerOrder, RejectsWcetBeyondDeadline) {
   Task task = task_of("late", milliseconds(100), device_only(milliseconds(30)));
   task.deadline = milliseconds(20);
   const Plan plan = plan_of(set_of({task}, GetParam())).value();
@@ -218,7 +218,7 @@ TEST_P(BothOrders, AWcetBeyondTheDeadlineIsRefused) {
   EXPECT_EQ(times_of(test_named(plan, "end-to-end")).right, milliseconds(20));
 }
 
-TEST_P(BothOrders, BestEffortTasksBlockButAreNotPromised) {
+TEST_P(AdmissionPerOrder, ChargesBlockingByBestEffortTasksButPromisesThemNothing) {
   Task background = task_of("background", milliseconds(1), {milliseconds(50), milliseconds(5), milliseconds(50)});
   background.criticality = Criticality::best_effort;
   const Task front = task_of("front", milliseconds(10), device_only(milliseconds(4)));
@@ -234,7 +234,7 @@ TEST_P(BothOrders, BestEffortTasksBlockButAreNotPromised) {
   EXPECT_THAT(test_named(blocked, device_test()).explanation, HasSubstr("'background'"));
 }
 
-TEST_P(BothOrders, CpuPartsOnTheComputeCoreAreNotPromised) {
+TEST_P(AdmissionPerOrder, RejectsCpuPartsOnComputeCore) {
   Board board = board_of();
   board.compute_core = 1;
   const TaskSet set = set_of({task_of("a", milliseconds(10), device_only(milliseconds(1)), 1)}, GetParam());
@@ -249,7 +249,7 @@ TEST_P(BothOrders, CpuPartsOnTheComputeCoreAreNotPromised) {
   EXPECT_TRUE(plan_of(set, board)->proved);
 }
 
-TEST_P(BothOrders, UnderReservationsAnEnginePausesWhereAWindowHasNoRoomForWhatItExecutes) {
+TEST_P(AdmissionPerOrder, ChargesEnginePausesWhenExecutionExceedsReservation) {
   Board board = board_of();
   board.compute_core = 2;
   board.service_core = 3;
@@ -270,7 +270,7 @@ TEST_P(BothOrders, UnderReservationsAnEnginePausesWhereAWindowHasNoRoomForWhatIt
   EXPECT_THAT(why(plan_of(set, board)), HasSubstr("give the scheduler another service_core"));
 }
 
-TEST_P(BothOrders, LongTimesDoNotWrap) {
+TEST_P(AdmissionPerOrder, AnalysesLongTimesWithoutOverflow) {
   const Duration days = hours(24 * 200);
   const Plan plan = plan_of(set_of({task_of("long", days, {days / 100, days / 2, days / 100}),
                                     task_of("two", 2 * days, {days / 100, days / 3, Duration(1)}, 1),
@@ -285,7 +285,7 @@ TEST_P(BothOrders, LongTimesDoNotWrap) {
   EXPECT_TRUE(without.proved) << test_named(without, "end-to-end").explanation;
 }
 
-TEST_P(BothOrders, TheLargestValuesAreRefusedNotWrapped) {
+TEST_P(AdmissionPerOrder, RejectsLargestTimesWithoutOverflow) {
   std::vector<Task> tasks;
   for (int i = 0; i < 1024; ++i) {
     const Duration longest{std::int64_t{1} << 55};
@@ -300,7 +300,7 @@ TEST_P(BothOrders, TheLargestValuesAreRefusedNotWrapped) {
 }
 
 /// 1 - U is below 1e-12, so too many instants must be examined. The test says so in reasonable time.
-TEST_P(BothOrders, AlmostFullUtilisationEndsSoon) {
+TEST_P(AdmissionPerOrder, RejectsAlmostFullUtilisationWithoutLongSearch) {
   const Duration second = std::chrono::seconds(1);
   const Plan plan = plan_of(set_of({task_of("a", second, device_only(second / 2)),
                                     task_of("b", second - Duration(1), device_only(second / 2 - Duration(1)), 1),
@@ -310,7 +310,7 @@ TEST_P(BothOrders, AlmostFullUtilisationEndsSoon) {
   EXPECT_FALSE(plan.proved);
 }
 
-TEST(Admission, StaticPriorityPromisesDownToTheFirstFailure) {
+TEST(Admission, PromisesStaticPriorityTasksAboveFirstFailure) {
   const Plan plan = plan_of(set_of({task_of("low", milliseconds(100), device_only(milliseconds(95)), 1),
                                     task_of("high", milliseconds(200), device_only(milliseconds(1)))},
                                    Order::static_priority))
@@ -328,7 +328,7 @@ TEST(Admission, StaticPriorityPromisesDownToTheFirstFailure) {
   EXPECT_FALSE(partly.tasks[0].promised);
 }
 
-TEST(Admission, EndToEndImpliesTheOtherTests) {
+TEST(Admission, EndToEndTestImpliesAllOtherTests) {
   int proved = 0;
   for (int i = 0; i < 3000; ++i) {
     std::vector<Task> tasks;
@@ -366,7 +366,7 @@ TEST(Admission, EndToEndImpliesTheOtherTests) {
 
 // ---- input ----
 
-TEST(Admission, AllMistakesAreNamedAtOnce) {
+TEST(Admission, ReportsAllInvalidTasksAtOnce) {
   TaskSet set = set_of({task_of("a", milliseconds(10), {}), task_of("b", Duration(0), {}),
                         task_of("c", milliseconds(10), {Duration(-1), {}, {}})});
   set.tasks[0].wcet.reset();
@@ -378,16 +378,16 @@ TEST(Admission, AllMistakesAreNamedAtOnce) {
   EXPECT_THAT(plan.error().what, HasSubstr("task 'c': its wcet"));
 }
 
-TEST(Admission, MemoryMustBeGivenForEveryTask) {
+TEST(Admission, RejectsInputWithoutMemoryDemandOfEveryTask) {
   const TaskSet set = set_of({task_of("a", milliseconds(10), {})});
   EXPECT_THAT(why(make_plan(test::resolved(set, board_of()), {})), HasSubstr("0 tasks"));
 }
 
 // ---- device memory ----
 
-class Memory : public testing::Test {
+class DeviceMemoryAdmission : public testing::Test {
  protected:
-  Memory() { set.tasks = {task_of("a", milliseconds(10), {}), task_of("b", milliseconds(10), {})}; }
+  DeviceMemoryAdmission() { set.tasks = {task_of("a", milliseconds(10), {}), task_of("b", milliseconds(10), {})}; }
   static constexpr std::uint64_t chunk = 4096;
   TaskSet set;
   Board board = board_of();
@@ -395,7 +395,7 @@ class Memory : public testing::Test {
                                    {.constant = {chunk}, .scratch = {3 * chunk + 5}, .state = {0}}};
 };
 
-TEST_F(Memory, ScratchIsSharedAndEverythingIsWholeChunks) {
+TEST_F(DeviceMemoryAdmission, SharesScratchAndRoundsUpToWholeChunks) {
   const Plan plan = make_plan(test::resolved(set, board), memory).value();
   EXPECT_EQ(plan.demand.count, chunk * (2 + 1 + 1 + 10));
   EXPECT_EQ(plan.separate.count, chunk * (2 + 10 + 1 + 1 + 4));
@@ -405,7 +405,7 @@ TEST_F(Memory, ScratchIsSharedAndEverythingIsWholeChunks) {
   EXPECT_EQ(plan.tasks[1].memory_policy, MemoryPolicy::device);
 }
 
-TEST_F(Memory, TheSetChoosesCapacityAndChunk) {
+TEST_F(DeviceMemoryAdmission, TakesCapacityAndChunkFromTaskSet) {
   set.device.chunk = Bytes{1000};
   set.device.capacity = Bytes{99'999};
   const Plan plan = make_plan(test::resolved(set, board), memory).value();
@@ -413,7 +413,7 @@ TEST_F(Memory, TheSetChoosesCapacityAndChunk) {
   EXPECT_EQ(plan.capacity.count, 99'000u);
 }
 
-TEST_F(Memory, ACapacityThatTheBoardDoesNotKnowIsTheSets) {
+TEST_F(DeviceMemoryAdmission, RequiresCapacityInTaskSetWhenBoardHasNone) {
   board.capacity = Bytes{0};
   EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
   EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)), HasSubstr("give [device] capacity"));
@@ -421,7 +421,7 @@ TEST_F(Memory, ACapacityThatTheBoardDoesNotKnowIsTheSets) {
   EXPECT_EQ(make_plan(test::resolved(set, board), memory)->capacity, Bytes{100 * chunk});
 }
 
-TEST_F(Memory, WhatDoesNotFitIsNotProved) {
+TEST_F(DeviceMemoryAdmission, RejectsDemandBeyondCapacity) {
   set.swap.policy = SwapPolicy::none;
   set.device.capacity = Bytes{13 * chunk};
   const auto plan = make_plan(test::resolved(set, board), memory);
@@ -433,7 +433,7 @@ TEST_F(Memory, WhatDoesNotFitIsNotProved) {
   EXPECT_FALSE(make_plan(test::resolved(set, board), memory));
 }
 
-TEST_F(Memory, WhatTheBoardLacksIsBadInput) {
+TEST_F(DeviceMemoryAdmission, RejectsCapacityAndMemoryPolicyThatBoardLacks) {
   set.device.capacity = board.capacity + Bytes{1};
   EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
   set.device.capacity.reset();

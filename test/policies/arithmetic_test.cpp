@@ -7,7 +7,7 @@
 namespace rtexec::policies {
 namespace {
 
-TEST(Quotient, IsThatOfIntegers) {
+TEST(Quotient, EqualsIntegerDivision) {
   std::mt19937_64 random(1);
   for (int run = 0; run < 1'000'000; ++run) {
     const Nanos b = static_cast<Nanos>(random() >> (8 + random() % 55)) + 1;
@@ -17,7 +17,7 @@ TEST(Quotient, IsThatOfIntegers) {
   }
 }
 
-TEST(LeastFixedPoint, EndsSoonWhereThereIsNone) {
+TEST(LeastFixedPoint, StopsSoonWhenNoFixedPointExists) {
   int steps = 0;
   const FixedPoint found = least_fixed_point(1, unbounded, [&](Nanos window) {
     ++steps;
@@ -28,14 +28,14 @@ TEST(LeastFixedPoint, EndsSoonWhereThereIsNone) {
   EXPECT_LT(steps, 60);
 }
 
-TEST(LeastFixedPoint, IsTheLeastOne) {
+TEST(LeastFixedPoint, ReturnsLeastOfSeveralFixedPoints) {
   const FixedPoint found =
       least_fixed_point(3, unbounded, [](Nanos window) { return jobs_in({.period = 10, .cost = 4}, window) * 4 + 3; });
   EXPECT_TRUE(found.settled);
   EXPECT_EQ(found.value, 7);
 }
 
-TEST(LeastFixedPoint, IsNotSoughtAboveTheLimit) {
+TEST(LeastFixedPoint, StopsSearchAboveLimit) {
   const FixedPoint found = least_fixed_point(3, 50, [](Nanos window) { return Wide{window} + 10; });
   EXPECT_FALSE(found.settled);
   EXPECT_EQ(found.value, 53);

@@ -33,9 +33,9 @@ Result<Plan> plan_of(const TaskSet& set, const Board& board) {
 
 /// One task on core 1 with 1000 lines in each millisecond. Another core runs the compute engine and the service
 /// threads.
-class Charge : public testing::TestWithParam<Order> {
+class BandwidthCharge : public testing::TestWithParam<Order> {
  protected:
-  Charge() {
+  BandwidthCharge() {
     board = board_of();
     board.compute_core = 3;
     board.service_core = 2;
@@ -60,14 +60,14 @@ class Charge : public testing::TestWithParam<Order> {
   TaskSet set;
   Board board;
 };
-INSTANTIATE_TEST_SUITE_P(Admission, Charge, testing::Values(Order::edf, Order::static_priority));
+INSTANTIATE_TEST_SUITE_P(Admission, BandwidthCharge, testing::Values(Order::edf, Order::static_priority));
 
 // 1000 lines take 50 us, so X = 1000 + 10 - 50. 200 lines move within the latency of 10 us. A tick takes 5 us.
 constexpr Duration stall = microseconds(960);
 constexpr Duration once = stall + microseconds(10) + Duration(50 + 1);
 constexpr Duration tick = microseconds(5);
 
-TEST_P(Charge, IsAStallAsTheWindowBeginsOneForEachBudgetAndTheTicks) {
+TEST_P(BandwidthCharge, AddsInitialStallStallPerBudgetAndTicks) {
   // First part: 1700 lines. One stall and another: 3.93 ms with 4 ticks. Last part: 2800 lines, 5.9 ms with 6.
   const Duration first = milliseconds(2) + once + stall + 4 * tick;
   const Duration last = milliseconds(3) + once + 2 * stall + 6 * tick;
@@ -77,7 +77,7 @@ TEST_P(Charge, IsAStallAsTheWindowBeginsOneForEachBudgetAndTheTicks) {
   EXPECT_EQ(bound(), GetParam() == Order::edf ? separate : std::min(separate, joint));
 }
 
-TEST_P(Charge, ForgivenOvershootIsNotCharged) {
+TEST_P(BandwidthCharge, OmitsOvershootWhenItIsForgiven) {
   set.bandwidth.overshoot = Overshoot::forgive;
   board.release_latency = Duration(0);
   set.tasks[0].traffic_before = Bytes{999 * 64};
@@ -91,7 +91,7 @@ TEST_P(Charge, ForgivenOvershootIsNotCharged) {
                          2 * Duration(51));
 }
 
-TEST_P(Charge, WithoutAKnownRateAStallLastsAPeriod) {
+TEST_P(BandwidthCharge, AssumesStallOfWholePeriodWhenRateIsUnknown) {
   set.bandwidth.overshoot = Overshoot::forgive;
   board.memory.core_bandwidth = {};
   const Duration whole = microseconds(1010);
@@ -99,7 +99,7 @@ TEST_P(Charge, WithoutAKnownRateAStallLastsAPeriod) {
   EXPECT_EQ(bound(), separate);
 }
 
-TEST_P(Charge, AStandInHasNoRateEither) {
+TEST_P(BandwidthCharge, IgnoresBoardRateWhenEventIsCycles) {
   set.bandwidth.event = "cycles";
   EXPECT_THAT(refusal(), HasSubstr("[bandwidth] overshoot = \"forgive\""));
   set.bandwidth.overshoot = Overshoot::forgive;
@@ -109,13 +109,13 @@ TEST_P(Charge, AStandInHasNoRateEither) {
   EXPECT_GT(known_by_the_board, Duration(0));
 }
 
-TEST_P(Charge, PageFaultsAreCountedInPages) {
+TEST_P(BandwidthCharge, CountsPageFaultsInPages) {
   set.bandwidth.event = "page-faults";
   set.bandwidth.overshoot = Overshoot::forgive;
   EXPECT_THAT(test_named(plan(), "core 1").explanation, HasSubstr("may move 15 lines of 4KiB in each 1ms (64MB/s)"));
 }
 
-TEST_P(Charge, IsToldWithTheTests) {
+TEST_P(BandwidthCharge, AppearsInExplanationsOfTests) {
   for (const char* test : {"core 1", "end-to-end"})
     EXPECT_THAT(test_named(plan(), test).explanation,
                 HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stands still for up to 0.96ms"));
@@ -124,7 +124,7 @@ TEST_P(Charge, IsToldWithTheTests) {
   for (const TestVerdict& verdict : plan().tests()) EXPECT_THAT(verdict.explanation, Not(HasSubstr("may move")));
 }
 
-TEST_P(Charge, OtherCoresPayNothing) {
+TEST_P(BandwidthCharge, IsZeroOnCoresWithoutBudget) {
   const Duration charged = bound();
   set.core_budgets[0].core = 0;
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11));
@@ -136,7 +136,7 @@ TEST_P(Charge, OtherCoresPayNothing) {
   EXPECT_GT(charged, bound());
 }
 
-TEST_P(Charge, BestEffortLimitsPromiseNothing) {
+TEST_P(BandwidthCharge, IsZeroWhenOnlyBestEffortTasksAreLimited) {
   set.core_budgets.clear();
   set.bandwidth.best_effort = Bandwidth{10'000'000};
   set.tasks[0].traffic_before.reset();
@@ -148,7 +148,7 @@ TEST_P(Charge, BestEffortLimitsPromiseNothing) {
   EXPECT_EQ(bound(), microseconds(10) + milliseconds(11));
 }
 
-TEST_P(Charge, HigherPrioritiesBringTheirLines) {
+TEST_P(BandwidthCharge, IncludesLinesOfHigherPriorityTasks) {
   Task quick = task_of("quick", milliseconds(10), {microseconds(100), microseconds(1), microseconds(100)}, 1);
   quick.traffic_before = Bytes{0};
   set.tasks.push_back(quick);
@@ -159,13 +159,13 @@ TEST_P(Charge, HigherPrioritiesBringTheirLines) {
 
 // ---- refusals ----
 
-TEST_P(Charge, TrafficMustBeKnown) {
+TEST_P(BandwidthCharge, RejectsTaskWithUnknownTraffic) {
   set.tasks[0].traffic_before.reset();
   EXPECT_THAT(refusal(), HasSubstr("give its traffic_before and traffic_after, in bytes"));
   EXPECT_EQ(test_named(plan(), "end-to-end").limiting_task, "front");
 }
 
-TEST_P(Charge, CoresThatFeedTheDeviceHaveNoBudget) {
+TEST_P(BandwidthCharge, RejectsBudgetOfServiceOrComputeCore) {
   set.core_budgets[0].core = 2;
   EXPECT_THAT(refusal(), HasSubstr("is the service_core of board 'host'"));
   set.core_budgets[0].core = 3;
@@ -174,12 +174,12 @@ TEST_P(Charge, CoresThatFeedTheDeviceHaveNoBudget) {
   EXPECT_TRUE(plan().proved);
 }
 
-TEST_P(Charge, OvershootThatIsCarriedNeedsARate) {
+TEST_P(BandwidthCharge, RejectsCarriedOvershootWhenRateIsUnknown) {
   board.memory.core_bandwidth = {};
   EXPECT_THAT(refusal(), HasSubstr("[memory] core_bandwidth"));
 }
 
-TEST_P(Charge, OnlyHeldCoresAreCharged) {
+TEST_P(BandwidthCharge, RejectsThreadAndPollingCounters) {
   for (const auto back_end : {CounterBackEnd::thread, CounterBackEnd::polling}) {
     set.bandwidth.counter = back_end;
     EXPECT_THAT(refusal(), HasSubstr("counter = \"core\""));
@@ -188,7 +188,7 @@ TEST_P(Charge, OnlyHeldCoresAreCharged) {
   EXPECT_TRUE(plan().proved);
 }
 
-TEST_P(Charge, AClusterIsNoCore) {
+TEST_P(BandwidthCharge, RejectsClusterCounterForCoreBudget) {
   board.counters[0].cluster = true;
   board.counters[0].cores = {0, 1};
   EXPECT_THAT(refusal(), HasSubstr("the others can use the budget up"));
@@ -201,7 +201,7 @@ TEST_P(Charge, AClusterIsNoCore) {
   EXPECT_TRUE(plan().proved);
 }
 
-TEST_P(Charge, ReservationsAreNotStoppedByWhoHoldsTheCore) {
+TEST_P(BandwidthCharge, NeedsCoreCounterAndIsZeroUnderReservations) {
   set.executive.threads = ThreadPolicy::deadline;
   for (const auto back_end : {CounterBackEnd::automatic, CounterBackEnd::thread}) {
     set.bandwidth.counter = back_end;
@@ -214,7 +214,7 @@ TEST_P(Charge, ReservationsAreNotStoppedByWhoHoldsTheCore) {
   EXPECT_EQ(stopped.tasks[0].response_bound, bound());
 }
 
-TEST_P(Charge, ABudgetThatIsTooSmallIsNotProved) {
+TEST_P(BandwidthCharge, RejectsBudgetTooSmallForTraffic) {
   set.core_budgets[0].budget = {640'000}; // 10 lines
   const Plan made = plan();
   EXPECT_FALSE(made.proved);
@@ -222,7 +222,7 @@ TEST_P(Charge, ABudgetThatIsTooSmallIsNotProved) {
   EXPECT_THAT(test_named(made, "core 1").explanation, HasSubstr("may move 10 lines"));
 }
 
-TEST_P(Charge, OutOfRangeIsBadInput) {
+TEST_P(BandwidthCharge, ReportsBadInputForValuesOutOfRange) {
   set.tasks[0].traffic_after = Bytes{UINT64_MAX};
   EXPECT_THAT(plan_of(set, board).error().what, HasSubstr("traffic of"));
   set.tasks[0].traffic_after.reset();
@@ -233,7 +233,7 @@ TEST_P(Charge, OutOfRangeIsBadInput) {
   EXPECT_THAT(plan_of(set, board).error().what, HasSubstr("[bandwidth] period"));
 }
 
-TEST_P(Charge, NothingWraps) {
+TEST_P(BandwidthCharge, DoesNotOverflowForExtremeValues) {
   const Bytes most{static_cast<std::uint64_t>(longest_time)};
   for (const Bytes traffic : {Bytes{1}, most})
     for (const Bytes line : {Bytes{1}, most})
@@ -256,7 +256,7 @@ TEST_P(Charge, NothingWraps) {
           }
 }
 
-TEST(Partition, TasksThatNameNoCoreKeepOffBudgets) {
+TEST(Partition, AssignsUnpinnedTaskToCoreWithoutBudget) {
   Board board = board_of();
   board.service_core = 2;
   board.compute_core = 3;
@@ -454,7 +454,7 @@ int scale() {
   return sets == nullptr ? rtexec::test::rounds(2'500) : std::atoi(sets);
 }
 
-TEST(SimulatedStalls, NoResponseExceedsItsBound) {
+TEST(RegulatedCoreBounds, CoverAllResponsesOfSimulatedCore) {
   const Found found = attack(Break::nothing, scale(), 3, 1);
   EXPECT_EQ(found.refuted, 0) << "of " << found.sets;
   EXPECT_GT(found.holds, found.sets);
@@ -462,7 +462,7 @@ TEST(SimulatedStalls, NoResponseExceedsItsBound) {
   RecordProperty("closest", std::to_string(found.closest));
 }
 
-TEST(SimulatedStalls, DeliberateErrorsAreRefuted) {
+TEST(RegulatedCoreBounds, AreRefutedWhenAChargeIsLeftOut) {
   for (const auto& [broken, name] :
        {std::pair(Break::held_before, "held before"), std::pair(Break::surcharge, "surcharge"),
         std::pair(Break::ticks, "tick"), std::pair(Break::overshoot, "overshoot"), std::pair(Break::latency, "latency"),

@@ -84,7 +84,7 @@ Plant noisy_plant(double sensitivity = 0.1) { return {.jobs = {{20ms, sensitivit
 
 // ---- learning ----
 
-TEST(BandwidthLoop, LearnsUnderTheFloorAndStartsThen) {
+TEST(BandwidthLoop, LearnsUndisturbedTimeUnderFloorThenAppliesStartLimit) {
   BandwidthLoop loop(usual);
   EXPECT_EQ(loop.limit(), usual.floor);
   for (unsigned n = 1; n < BandwidthLoop::learnt_from; ++n) {
@@ -97,14 +97,14 @@ TEST(BandwidthLoop, LearnsUnderTheFloorAndStartsThen) {
   EXPECT_FALSE(loop.learning());
 }
 
-TEST(BandwidthLoop, OneOutlierIsNotLearnt) {
+TEST(BandwidthLoop, IgnoresSingleOutlierWhileLearning) {
   BandwidthLoop loop(usual);
   static_cast<void>(loop.executed(0, 1ns));
   for (unsigned n = 1; n < BandwidthLoop::learnt_from; ++n) static_cast<void>(loop.executed(0, n == 3 ? 900ms : 20ms));
   EXPECT_EQ(loop.undisturbed(0), 20ms);
 }
 
-TEST(BandwidthLoop, KindsThatDoNotExecuteAreNotWaitedFor) {
+TEST(BandwidthLoop, StartsWithoutWaitingForJobKindsThatNeverExecute) {
   BandwidthLoop::Settings settings = usual;
   settings.kinds = 100;
   BandwidthLoop loop(settings);
@@ -112,7 +112,7 @@ TEST(BandwidthLoop, KindsThatDoNotExecuteAreNotWaitedFor) {
   EXPECT_EQ(loop.limit(), usual.start);
 }
 
-TEST(BandwidthLoop, ANewKindIsLearntUnderTheFloorToo) {
+TEST(BandwidthLoop, ReturnsToFloorToLearnNewJobKind) {
   BandwidthLoop loop(usual);
   for (int n = 0; n < 40; ++n) static_cast<void>(loop.executed(0, 20ms));
   const Bandwidth before = loop.limit();
@@ -124,7 +124,7 @@ TEST(BandwidthLoop, ANewKindIsLearntUnderTheFloorToo) {
   EXPECT_EQ(loop.undisturbed(1), 5ms);
 }
 
-TEST(BandwidthLoop, ARareKindDoesNotKeepTheLimitAtTheFloor) {
+TEST(BandwidthLoop, DoesNotStayAtFloorToLearnRareJobKind) {
   BandwidthLoop loop(usual);
   unsigned at_floor = 0;
   for (int n = 0; n < 5000; ++n) {
@@ -176,7 +176,7 @@ TEST(BandwidthLoop, LearnsAnewWhenExecutionsBecomeLonger) {
 
 // ---- control ----
 
-TEST(BandwidthLoop, ComesCloseToWhatIsWantedAndStaysBelow) {
+TEST(BandwidthLoop, ApproachesTargetSlowdownFromBelow) {
   for (const double sensitivity : {0.02, 0.05, 0.1, 0.3, 1.0}) {
     BandwidthLoop loop(usual);
     Plant plant = quiet_plant(sensitivity);
@@ -187,7 +187,7 @@ TEST(BandwidthLoop, ComesCloseToWhatIsWantedAndStaysBelow) {
   }
 }
 
-TEST(BandwidthLoop, KeepsTheSlowdownInNoise) {
+TEST(BandwidthLoop, KeepsTargetSlowdownUnderNoise) {
   Outcome worst{.limit = 1};
   for (const double noise : {0.002, 0.01, 0.03})
     for (const double sensitivity : {0.05, 0.1, 0.3}) {
@@ -212,7 +212,7 @@ TEST(BandwidthLoop, KeepsTheSlowdownInNoise) {
       worst.mean, worst.worst, 100 * worst.above, worst.longest, 100 * worst.limit);
 }
 
-TEST(BandwidthLoop, TheKindThatSuffersMostDecides) {
+TEST(BandwidthLoop, LimitsForMostSensitiveJobKind) {
   for (const std::size_t sensitive : {0U, 1U}) {
     BandwidthLoop loop(usual);
     Plant plant{.jobs = {{20ms, 0.01}, {35ms, 0.01}}};
@@ -234,7 +234,7 @@ TEST(BandwidthLoop, TheKindThatSuffersMostDecides) {
   }
 }
 
-TEST(BandwidthLoop, RaisesInSmallSteps) {
+TEST(BandwidthLoop, RaisesLimitInSmallSteps) {
   BandwidthLoop loop(usual);
   for (int n = 0; n < 400; ++n) {
     const bool learning = loop.learning();
@@ -246,7 +246,7 @@ TEST(BandwidthLoop, RaisesInSmallSteps) {
   EXPECT_EQ(loop.limit(), usual.ceiling);
 }
 
-TEST(BandwidthLoop, AKindThatIsGoneDoesNotDecideForEver) {
+TEST(BandwidthLoop, RaisesLimitAfterMostSensitiveJobKindEnds) {
   BandwidthLoop loop(usual);
   Plant plant{.jobs = {{20ms, 0.01}, {35ms, 0.5}}};
   drive(loop, plant, 600);
@@ -256,7 +256,7 @@ TEST(BandwidthLoop, AKindThatIsGoneDoesNotDecideForEver) {
   EXPECT_GT(loop.limit().bytes_per_second, 4 * before.bytes_per_second);
 }
 
-TEST(BandwidthLoop, AStepInLoadIsAnsweredAtOnce) {
+TEST(BandwidthLoop, RespondsToStepInLoadWithinSixExecutions) {
   BandwidthLoop loop(usual);
   Plant plant = noisy_plant();
   drive(loop, plant, 500);
@@ -269,14 +269,14 @@ TEST(BandwidthLoop, AStepInLoadIsAnsweredAtOnce) {
   EXPECT_GT(drive(loop, plant, 500).limit, 0.6 * plant.ideal(0, 1.1)) << "it does not come back";
 }
 
-TEST(BandwidthLoop, GoesToTheCeilingWhereNothingIsSlowedDown) {
+TEST(BandwidthLoop, ReachesCeilingWhenNothingIsSlowedDown) {
   BandwidthLoop loop(usual);
   Plant plant = quiet_plant(0);
   drive(loop, plant, 400);
   EXPECT_EQ(loop.limit(), usual.ceiling);
 }
 
-TEST(BandwidthLoop, GoesToTheFloorWhereEverythingIs) {
+TEST(BandwidthLoop, FallsToFloorWhenAnySlowdownExceedsTarget) {
   BandwidthLoop::Settings settings = usual;
   settings.slowdown = 1;
   BandwidthLoop loop(settings);
@@ -285,7 +285,7 @@ TEST(BandwidthLoop, GoesToTheFloorWhereEverythingIs) {
   EXPECT_LE(drive(loop, plant, 400, settings.slowdown).limit, 3e7);
 }
 
-TEST(BandwidthLoop, ALateLimitOnlyCostsDepth) {
+TEST(BandwidthLoop, KeepsTargetWhenLimitTakesEffectOneExecutionLate) {
   BandwidthLoop loop(usual); // the first execution still runs under the previous limit
   Plant plant = noisy_plant();
   Bandwidth before = loop.limit();
@@ -303,7 +303,7 @@ TEST(BandwidthLoop, ALateLimitOnlyCostsDepth) {
 
 // ---- rules ----
 
-TEST(BandwidthLoop, StaysWithinItsBoundsWhateverItIsTold) {
+TEST(BandwidthLoop, StaysBetweenFloorAndCeilingForRandomInput) {
   std::mt19937_64 random(11);
   for (int trial = 0; trial < 200; ++trial) {
     const std::uint64_t floor = random() >> (random() % 64), width = random() >> (1 + random() % 63);

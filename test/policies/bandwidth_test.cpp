@@ -28,7 +28,7 @@ constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
 // ---- Eq. (14) ----
 
-TEST(BandwidthLines, AreThoseOfTheThesis) {
+TEST(BandwidthLines, MatchEquation14ForKnownBandwidths) {
   EXPECT_EQ(lines_of({100'000'000}, {64}, 1ms), 1562u);
   EXPECT_EQ(lines_of({1'048'576}, {64}, 1ms), 16u); // MemGuard: 1 MB/s is 16.4 lines
   EXPECT_EQ(lines_of({100'000'000}, {4096}, 1s), 24414u);
@@ -36,7 +36,7 @@ TEST(BandwidthLines, AreThoseOfTheThesis) {
   EXPECT_EQ(bandwidth_of(1, {1}, 3s), Bandwidth{0});
 }
 
-TEST(BandwidthLines, NeverWrap) {
+TEST(BandwidthLines, SaturateAtExtremeValues) {
   EXPECT_EQ(lines_of({0}, {64}, 1ms), 1u);
   EXPECT_EQ(lines_of({1}, {largest}, 1ns), 1u);
   EXPECT_EQ(lines_of({largest}, {1}, Duration::max()), unlimited - 1);
@@ -48,7 +48,7 @@ TEST(BandwidthLines, NeverWrap) {
   EXPECT_EQ(bandwidth_of(0, {64}, 1ns), Bandwidth{0});
 }
 
-TEST(BandwidthLines, GoThereAndBackAndLoseLessThanALine) {
+TEST(BandwidthLines, RoundTripThroughBandwidthLosesOnlyRounding) {
   std::mt19937_64 random(1);
   const auto up_to = [&](int bits) { return random() >> (64 - std::uniform_int_distribution(1, bits)(random)); };
   for (int i = 0; i < 100'000; ++i) {
@@ -97,7 +97,7 @@ BandwidthRegulator regulator(std::initializer_list<Lines> budgets, const Bandwid
 constexpr Answer hold{Kind::hold, 0};
 constexpr Answer more(Lines lines) { return {Kind::more, lines}; }
 
-TEST(BandwidthRegulator, HoldsADomainThatHasUsedItsBudgetUp) {
+TEST(BandwidthRegulator, HoldsDomainWhenBudgetIsUsedUp) {
   BandwidthRegulator r = regulator({100});
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_FALSE(r.state(0).held);
@@ -108,14 +108,14 @@ TEST(BandwidthRegulator, HoldsADomainThatHasUsedItsBudgetUp) {
   EXPECT_FALSE(r.state(0).held);
 }
 
-TEST(BandwidthRegulator, TellsTheRestToADomainThatAskedTooEarly) {
+TEST(BandwidthRegulator, ReturnsRemainingLinesWhenAskedTooEarly) {
   BandwidthRegulator r = regulator({100});
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.used_up(0, 99, false), more(1));
   EXPECT_FALSE(r.state(0).held);
 }
 
-TEST(BandwidthRegulator, CarriesADebtOverAsManyPeriodsAsItTakes) {
+TEST(BandwidthRegulator, CarriesDebtOverSeveralPeriods) {
   BandwidthRegulator r = regulator({100});
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.used_up(0, 330, false), hold);
@@ -128,7 +128,7 @@ TEST(BandwidthRegulator, CarriesADebtOverAsManyPeriodsAsItTakes) {
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
 }
 
-TEST(BandwidthRegulator, ForgivesWhereAskedTo) {
+TEST(BandwidthRegulator, ForgivesOvershootWhenConfigured) {
   BandwidthRegulator r = regulator({100}, Rules().forgiving());
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.used_up(0, 330, false), hold);
@@ -136,7 +136,7 @@ TEST(BandwidthRegulator, ForgivesWhereAskedTo) {
   EXPECT_EQ(r.state(0).debt, 0u);
 }
 
-TEST(BandwidthRegulator, LimitsOnlyWhileTheDeviceWorks) {
+TEST(BandwidthRegulator, LimitsOnlyWhileDeviceIsBusy) {
   const std::array<BandwidthDomain, 1> domain{{{.budget = 100}}};
   BandwidthRegulator r(domain, {});
   EXPECT_EQ(r.begin_period(0, 0, false), unlimited);
@@ -151,7 +151,7 @@ TEST(BandwidthRegulator, LimitsOnlyWhileTheDeviceWorks) {
   EXPECT_EQ(r.begin_period(0, 9000, true), 100u);
 }
 
-TEST(BandwidthRegulator, CountsMissedPeriods) {
+TEST(BandwidthRegulator, GrantsBudgetsOfMissedPeriods) {
   BandwidthRegulator r = regulator({100, 100});
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.begin_period(1, 0, false), 100u);
@@ -160,7 +160,7 @@ TEST(BandwidthRegulator, CountsMissedPeriods) {
   EXPECT_EQ(r.begin_period(0, 0, false, 0), 100u); // the same as 1 period
 }
 
-TEST(BandwidthRegulator, TakesANewBudgetFromTheNextPeriodOn) {
+TEST(BandwidthRegulator, AppliesNewBudgetFromNextPeriod) {
   BandwidthRegulator r = regulator({100});
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   r.set_budget(0, 40);
@@ -173,7 +173,7 @@ TEST(BandwidthRegulator, TakesANewBudgetFromTheNextPeriodOn) {
   EXPECT_EQ(r.begin_period(0, 1'000'000, false), 1u);
 }
 
-TEST(BandwidthRegulator, DonatesWhatIsPredictedNotToBeUsed) {
+TEST(BandwidthRegulator, DonatesLinesPredictedToStayUnused) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   EXPECT_EQ(r.begin_period(0, 0, false), 100u); // nothing is predicted yet: nothing is donated
   EXPECT_EQ(r.begin_period(1, 0, false), 100u);
@@ -189,7 +189,7 @@ TEST(BandwidthRegulator, DonatesWhatIsPredictedNotToBeUsed) {
   EXPECT_FALSE(r.state(1).mispredicted);
 }
 
-TEST(BandwidthRegulator, GivesADonorItsOwnBackAtOnce) {
+TEST(BandwidthRegulator, ReturnsDonatedLinesToDonorOnDemand) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 20, false), 60u);
@@ -200,7 +200,7 @@ TEST(BandwidthRegulator, GivesADonorItsOwnBackAtOnce) {
   EXPECT_FALSE(r.state(0).mispredicted);
 }
 
-TEST(BandwidthRegulator, HoldsADonorWhoseLinesOthersTookAndDonatesLessAfterwards) {
+TEST(BandwidthRegulator, HoldsMispredictedDonorAndRaisesItsPrediction) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 20, false), 60u);
@@ -213,7 +213,7 @@ TEST(BandwidthRegulator, HoldsADonorWhoseLinesOthersTookAndDonatesLessAfterwards
   EXPECT_EQ(r.state(0).predicted, 125u); // its budget, plus the request that was not met
 }
 
-TEST(BandwidthRegulator, TakesNothingFromThePoolThatWouldNotLetItGoOn) {
+TEST(BandwidthRegulator, LeavesPoolUntouchedWhenItCannotCoverOvershoot) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 20, false), 60u);
@@ -222,7 +222,7 @@ TEST(BandwidthRegulator, TakesNothingFromThePoolThatWouldNotLetItGoOn) {
   EXPECT_EQ(r.pool(), 40u);
 }
 
-TEST(BandwidthRegulator, DomainsWithRealTimeWorkOnlyReceive) {
+TEST(BandwidthRegulator, RealTimeDomainsReceiveButNeverDonate) {
   const std::array<BandwidthDomain, 2> domains{
       {{.budget = 100, .always = true, .donates = false}, {.budget = 100, .always = true, .donates = true}}};
   BandwidthRegulator r(domains, Rules().with_reclaim());
@@ -232,7 +232,7 @@ TEST(BandwidthRegulator, DomainsWithRealTimeWorkOnlyReceive) {
   EXPECT_EQ(r.used_up(0, 100, false), more(25));
 }
 
-TEST(BandwidthRegulator, APoolEndsWithItsPeriod) {
+TEST(BandwidthRegulator, EmptiesPoolWhenPeriodEnds) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 0, false), 50u);
@@ -244,7 +244,7 @@ TEST(BandwidthRegulator, APoolEndsWithItsPeriod) {
   EXPECT_FALSE(r.state(0).mispredicted);
 }
 
-TEST(BandwidthRegulator, ADomainThatFellBehindJoinsTheOthers) {
+TEST(BandwidthRegulator, LetsLateDomainShareCurrentPool) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   for (int n = 0; n < 3; ++n) EXPECT_GE(r.begin_period(0, 0, false), 13u);
@@ -253,7 +253,7 @@ TEST(BandwidthRegulator, ADomainThatFellBehindJoinsTheOthers) {
   EXPECT_EQ(r.used_up(1, 0, false), more(25));
 }
 
-TEST(BandwidthRegulator, ADonorKeepsALineToAskFor) {
+TEST(BandwidthRegulator, LeavesDonorAtLeastOneLine) {
   BandwidthRegulator r = regulator({unlimited, 100}, Rules().with_reclaim());
   EXPECT_EQ(r.begin_period(0, 0, false), unlimited);
   r.set_budget(0, 100);
@@ -262,7 +262,7 @@ TEST(BandwidthRegulator, ADonorKeepsALineToAskFor) {
   EXPECT_EQ(r.pool(), 99u);
 }
 
-TEST(BandwidthRegulator, ADebtorStandsStillButMayAskForWhatOthersLeave) {
+TEST(BandwidthRegulator, HoldsDebtorButGrantsItPoolLinesOnRequest) {
   BandwidthRegulator r = regulator({100, 100}, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.used_up(1, 250, false), hold);
@@ -273,7 +273,7 @@ TEST(BandwidthRegulator, ADebtorStandsStillButMayAskForWhatOthersLeave) {
   EXPECT_FALSE(r.state(1).held);
 }
 
-TEST(BandwidthRegulator, SparesTheLimitOnceAllBudgetsAreUsedUp) {
+TEST(BandwidthRegulator, LiftsLimitWhenAllBudgetsAreUsedUp) {
   BandwidthRegulator r = regulator({100, unlimited, 50}, Rules().sharing_by(BandwidthSharing::spare));
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.begin_period(1, 0, false), unlimited);
@@ -299,7 +299,7 @@ TEST(BandwidthRegulator, DoesNotShareBeforeEveryDomainHasBegunThePeriod) {
   EXPECT_EQ(r.used_up(0, 100, false), (Answer{Kind::go_on, unlimited}));
 }
 
-TEST(BandwidthRegulator, SharesInProportionByANewPeriod) {
+TEST(BandwidthRegulator, BeginsNewPeriodEarlyUnderProportionalSharing) {
   BandwidthRegulator r = regulator({100, 50}, Rules().sharing_by(BandwidthSharing::proportional));
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
   EXPECT_EQ(r.begin_period(1, 0, false), 50u);
@@ -309,7 +309,7 @@ TEST(BandwidthRegulator, SharesInProportionByANewPeriod) {
   EXPECT_EQ(r.begin_period(0, 103, false), 97u);
 }
 
-TEST(BandwidthRegulator, NeverWraps) {
+TEST(BandwidthRegulator, DoesNotOverflowForLargestBudgets) {
   BandwidthRegulator r = regulator({unlimited - 1, unlimited - 1, unlimited - 1}, Rules().with_reclaim());
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(r.begin_period(i, 0, false), unlimited - 1);
   for (int n = 0; n < 100; ++n)
@@ -330,7 +330,7 @@ BandwidthRegulator quiet(BandwidthDomain domain, const BandwidthRules& rules = {
   return r;
 }
 
-TEST(BandwidthRegulator, LeavesADomainAloneThatMovesLittle) {
+TEST(BandwidthRegulator, PausesRegulationOfDomainWithLittleTraffic) {
   BandwidthRegulator r = quiet({.budget = 1000});
   EXPECT_EQ(r.pause(0, 16), 500u);
   static_cast<void>(r.begin_period(0, 499, true, 16)); // 32 in each period
@@ -339,7 +339,7 @@ TEST(BandwidthRegulator, LeavesADomainAloneThatMovesLittle) {
   EXPECT_EQ(r.pause(0, 16), 0u) << "16 such periods would be more than half a budget";
 }
 
-TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
+TEST(BandwidthRegulator, DoesNotPauseRealTimeSharingOrUnlimitedDomains) {
   EXPECT_EQ(quiet({.budget = 1000}, {}, 0).pause(0, 16), 0u) << "nothing is known of it";
   EXPECT_EQ(quiet({.budget = unlimited}).pause(0, 16), 0u);
   EXPECT_EQ(quiet({.budget = 1}).pause(0, 16), 0u);
@@ -353,7 +353,7 @@ TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
   EXPECT_EQ(debtor.pause(0, 16), 0u);
 }
 
-TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
+TEST(BandwidthRegulator, DoesNotPauseInPeriodThatPaysDebt) {
   BandwidthRegulator r = quiet({.budget = 1000});
   static_cast<void>(r.begin_period(0, 1600, false));
   // The debt waits while no limit is in force.
@@ -366,7 +366,7 @@ TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
 }
 
 /// Moves traffic in bursts, one line at a time, through a domain that is left unlimited whenever possible.
-TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
+TEST(BandwidthRegulator, PauseLetsNoPeriodExceedItsBudget) {
   constexpr Lines budget = 400;
   constexpr std::uint64_t most = 16;
   std::mt19937_64 random(7);
@@ -771,7 +771,7 @@ BandwidthRules rules_of(std::uint64_t seed) {
           .overshoot = seed / 6 % 3 == 0 ? Overshoot::forgive : Overshoot::carry};
 }
 
-TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
+TEST(BandwidthHistories, MatchReferenceImplementationAndKeepRules) {
   History::Counts all;
   for (std::uint64_t seed = 0; seed < rtexec::test::rounds(10'000U) && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -787,7 +787,7 @@ TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
     EXPECT_GT(count, rtexec::test::rounds(1000U));
 }
 
-TEST(BandwidthHistories, GiveTheSameAnswersAgain) {
+TEST(BandwidthHistories, ReplayWithSameAnswers) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     History first(seed, rules_of(seed)), again(seed, rules_of(seed));
     first.play(30);
@@ -798,7 +798,7 @@ TEST(BandwidthHistories, GiveTheSameAnswersAgain) {
 
 // ---- guarantees ----
 
-TEST(BandwidthGuarantees, ATaskThatNeverHasEnoughGetsItsBudgetInTheLongRun) {
+TEST(BandwidthGuarantees, GreedyDomainGetsItsBudgetInTheLongRun) {
   std::mt19937_64 random(3);
   const auto up_to = [&](Lines most) { return std::uniform_int_distribution<Lines>(0, most)(random); };
   for (int trial = 0; trial < 2000; ++trial) {
@@ -862,19 +862,19 @@ std::uint64_t modest_domains_held(const BandwidthRules& rules, std::uint64_t& mi
   return held;
 }
 
-TEST(BandwidthGuarantees, ADomainThatAsksForNoMoreThanItsBudgetIsNotHeld) {
+TEST(BandwidthGuarantees, DomainWithinItsBudgetIsNeverHeld) {
   std::uint64_t mispredicted = 0;
   EXPECT_EQ(modest_domains_held({}, mispredicted), 0u);
 }
 
-TEST(BandwidthGuarantees, WithReclaimItIsHeldOnlyAfterAMisprediction) {
+TEST(BandwidthGuarantees, DomainWithinItsBudgetIsHeldUnderReclaimOnlyAfterMisprediction) {
   std::uint64_t mispredicted = 0;
   const std::uint64_t held = modest_domains_held(Rules().with_reclaim(), mispredicted);
   EXPECT_GT(held, 0u);
   EXPECT_EQ(held, mispredicted);
 }
 
-TEST(BandwidthGuarantees, AGreedyDomainIsHeldLessWithReclaim) {
+TEST(BandwidthGuarantees, GreedyDomainMovesMoreLinesUnderReclaim) {
   const auto moved_by = [](const BandwidthRules& rules) {
     BandwidthRegulator r = regulator({100, 100, 100, 100}, rules);
     Lines moved = 0, sum = 0;
@@ -889,7 +889,7 @@ TEST(BandwidthGuarantees, AGreedyDomainIsHeldLessWithReclaim) {
   EXPECT_GT(moved_by(Rules().with_reclaim()), 35'000u); // 100 + 3 x 90 at most
 }
 
-TEST(BandwidthGuarantees, NothingIsAllocatedAfterConstruction) {
+TEST(BandwidthGuarantees, RegulatorAllocatesNothingAfterConstruction) {
   BandwidthRegulator r = regulator({100, 50, 20}, Rules().with_reclaim().sharing_by(BandwidthSharing::spare));
   const std::uint64_t before = rtexec::test::allocations();
   for (int n = 0; n < 100; ++n)

@@ -31,14 +31,14 @@ ChainTask sporadic(Nanos period, Nanos output) {
   return {.release = Release::sporadic, .period = period, .output = output};
 }
 
-TEST(ChainBounds, OfOneTaskAreAPeriodAndAResponse) {
+TEST(ChainBounds, EqualPeriodPlusResponseForOneTask) {
   const ChainBounds bounds = chain_bounds({{timer(100, 30)}});
   EXPECT_EQ(bounds.reaction, 130);
   EXPECT_EQ(bounds.age, 130);
   EXPECT_EQ(bounds.reduced_age, 30);
 }
 
-TEST(ChainBounds, OfSampledTimersUseTheirGrids) {
+TEST(ChainBounds, UseReleaseGridsOfSampledTimers) {
   // The output comes 30 after the release; the next grid point is at 40.
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(100, 20, 40)}}).reaction, 100 + 30 + 10 + 20);
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(100, 20)}}).reaction, 100 + 100 + 20);
@@ -47,14 +47,14 @@ TEST(ChainBounds, OfSampledTimersUseTheirGrids) {
   EXPECT_EQ(chain_bounds({{timer(100, 30), timer(101, 20)}}).reaction, 100 + 30 + 100 + 20);
 }
 
-TEST(ChainBounds, OfTasksThatOutputsReleaseWaitForNoPeriod) {
+TEST(ChainBounds, AddNoPeriodForTasksReleasedByOutputs) {
   const ChainBounds bounds = chain_bounds({{timer(100, 30), after(100, 20), after(50, 10)}});
   EXPECT_EQ(bounds.reaction, 160);
   EXPECT_EQ(bounds.reduced_age, 60);
   EXPECT_EQ(davare_bound({{timer(100, 30), after(100, 20), after(50, 10)}}), 310);
 }
 
-TEST(ChainBounds, AreMissingWhereNothingSaysWhenTheNextJobComes) {
+TEST(ChainBounds, AreAbsentWhenNextReleaseIsUnbounded) {
   const ChainBounds head = chain_bounds({{sporadic(100, 30), after(100, 20)}});
   EXPECT_EQ(head.reaction, 150);
   EXPECT_EQ(head.age, std::nullopt);
@@ -70,7 +70,7 @@ TEST(ChainBounds, AreMissingWhereNothingSaysWhenTheNextJobComes) {
   EXPECT_EQ(samples.reduced_age, 150);
 }
 
-TEST(ChainBounds, ThatCannotBeComputedAreMissing) {
+TEST(ChainBounds, AreAbsentWhenSumOverflows) {
   const std::vector<ChainTask> chain(max_tasks, timer(longest_time, longest_time));
   EXPECT_EQ(chain_bounds(chain).reaction, std::nullopt);
   EXPECT_EQ(davare_bound(chain), std::nullopt);
@@ -136,7 +136,7 @@ TEST(ChainBounds, HoldInEveryHistoryOfTwoTimersAndAreReached) {
   EXPECT_GT(immediate.reached, immediate.chains / 2);
 }
 
-TEST(ChainBounds, HoldInEveryHistoryOfTwoTasksOfOtherKinds) {
+TEST(ChainBounds, HoldInEveryHistoryOfSporadicOrTriggeredTasks) {
   Tightness guarded;
   for (Nanos first = 1; first <= 4; ++first)
     for (Nanos second = 1; second <= first; ++second)
@@ -157,7 +157,7 @@ ChainTask delayed(ChainTask task, Nanos delay) {
   return task;
 }
 
-TEST(ChainBounds, FromTheSamplingHoldInEveryHistoryAndAreReached) {
+TEST(ChainBounds, HoldInEveryHistoryWithInputDelayAndAreReached) {
   Tightness timers, gated;
   for (Nanos period = 2; period <= 4; ++period)
     for (Nanos output = 1; output <= period; ++output)
@@ -174,7 +174,7 @@ TEST(ChainBounds, FromTheSamplingHoldInEveryHistoryAndAreReached) {
   EXPECT_GT(timers.reached, timers.chains / 2);
 }
 
-TEST(ChainBounds, FromTheSamplingCountWhatLiesBeforeTheRelease) {
+TEST(ChainBounds, AddInputDelayBeforeRelease) {
   const ChainBounds timed = chain_bounds({{delayed(timer(100, 30), 7), after(100, 20)}});
   EXPECT_EQ(timed.reaction, 7 + 100 + 50);
   EXPECT_EQ(timed.age, 7 + 100 + 50);
@@ -205,7 +205,7 @@ std::vector<ChainTask> random_chain(std::mt19937_64& random) {
   return chain;
 }
 
-TEST(ChainBounds, HoldInRandomHistoriesAndTheStampsAgreeWithTheDefinition) {
+TEST(ChainBounds, HoldInRandomHistoriesAndStampsMatchDefinition) {
   std::mt19937_64 random(1);
   int counted = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -235,7 +235,7 @@ TEST(ChainBounds, HoldInRandomHistoriesAndTheStampsAgreeWithTheDefinition) {
   EXPECT_GT(counted, 50'000);
 }
 
-TEST(ChainBounds, WithADeliberateErrorAreRefuted) {
+TEST(ChainBounds, AreRefutedWhenDeliberatelyWrong) {
   for (const ChainFault fault :
        {ChainFault::no_wait, ChainFault::no_phase, ChainFault::sampled_at_once, ChainFault::no_output,
         ChainFault::shut_out_at_once, ChainFault::no_delay, ChainFault::quick_gate, ChainFault::timer_waits}) {
@@ -280,7 +280,7 @@ TaskSet three_tasks() {
   return set;
 }
 
-TEST(PlannedChains, SumWhatTheirTasksArePromised) {
+TEST(PlannedChains, SumResponseBoundsAndWaitsOfTheirTasks) {
   TaskSet set = three_tasks();
   const Plan plan = planned(set);
   ASSERT_TRUE(plan.proved);
@@ -299,7 +299,7 @@ TEST(PlannedChains, SumWhatTheirTasksArePromised) {
   EXPECT_EQ(sum, *chain.reaction);
 }
 
-TEST(PlannedChains, CountFromTheSamplingWhereTheFirstTaskHasAnInputDelay) {
+TEST(PlannedChains, AddInputDelayOfFirstTask) {
   TaskSet set = three_tasks();
   const PlannedChain without = planned(set).chains[0];
   EXPECT_EQ(without.input_delay, std::nullopt);
@@ -320,7 +320,7 @@ TEST(PlannedChains, CountFromTheSamplingWhereTheFirstTaskHasAnInputDelay) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(plan.tasks[i].response_bound, from_release.tasks[i].response_bound);
 }
 
-TEST(PlannedChains, ThatExceedALimitLeaveTheSetUnproved) {
+TEST(PlannedChains, LeaveTaskSetUnprovedWhenTheyExceedALimit) {
   TaskSet set = three_tasks();
   set.chains[0].max_reaction = 50ms;
   set.chains[0].max_age = 10s;
@@ -337,13 +337,13 @@ TEST(PlannedChains, ThatExceedALimitLeaveTheSetUnproved) {
   EXPECT_TRUE(planned(set).proved);
 }
 
-TEST(PlannedChains, UnderLetCountDeadlines) {
+TEST(PlannedChains, UseDeadlinesUnderLet) {
   TaskSet set = three_tasks();
   set.chains[0].communicate = Communication::let;
   EXPECT_EQ(planned(set).chains[0].reaction, Duration(20ms + 20ms + 40ms + 50ms + 10ms + 20ms));
 }
 
-TEST(PlannedChains, OfTasksReleasedByOthersWaitForNoPeriod) {
+TEST(PlannedChains, AddNoPeriodForTasksReleasedByOthers) {
   TaskSet set = three_tasks();
   for (std::size_t i = 1; i < 3; ++i) {
     set.tasks[i].trigger = Trigger::after;
@@ -356,7 +356,7 @@ TEST(PlannedChains, OfTasksReleasedByOthersWaitForNoPeriod) {
   EXPECT_THAT(planned(set).chains[0].finding, HasSubstr("task 'act' has a longer period"));
 }
 
-TEST(PlannedChains, SampledByALessUrgentTaskOfTheirCoreCountTheLatenessOfReleases) {
+TEST(PlannedChains, CountOnlyReleaseLatenessWhenLessUrgentTaskOnSameCoreSamples) {
   TaskSet set = set_of({free_task("sensor", 20ms, 6ms, 0), free_task("act", 21ms, 1ms, 0)}, Order::static_priority);
   set.chains = {drive({"sensor", "act"})};
   Board board = board_of();
@@ -369,7 +369,7 @@ TEST(PlannedChains, SampledByALessUrgentTaskOfTheirCoreCountTheLatenessOfRelease
   EXPECT_GE(planned(set, board).chains[0].terms[0].takes, 6ms);
 }
 
-TEST(PlannedChains, LackABoundWhereATaskHasNoneOrComesWhenItLikes) {
+TEST(PlannedChains, LackBoundWhenATaskHasNoneOrIsSporadic) {
   TaskSet set = three_tasks();
   set.tasks[1].criticality = Criticality::best_effort;
   Plan plan = planned(set);
@@ -398,7 +398,7 @@ TaskInput with_skip(SourceKind source, std::string from = {}, OnStale on_stale =
   return {.tensor = {}, .source = source, .from = std::move(from), .on_stale = on_stale};
 }
 
-TEST(PlannedChains, LackABoundWhereATaskHasNoJobWhileItsInputsHaveNothingNew) {
+TEST(PlannedChains, LackBoundWhenATaskSkipsJobsWithoutNewInput) {
   for (const OnStale on_stale : {OnStale::skip, OnStale::miss}) {
     TaskSet set = three_tasks();
     set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0", on_stale)};
@@ -415,7 +415,7 @@ TEST(PlannedChains, LackABoundWhereATaskHasNoJobWhileItsInputsHaveNothingNew) {
   EXPECT_EQ(planned(set).chains[0].reaction, std::nullopt);
 }
 
-TEST(PlannedChains, KeepTheirBoundsWhereOnlyJobsWithoutNewsOfTheChainAreDropped) {
+TEST(PlannedChains, KeepBoundsWhenOnlyJobsWithoutNewChainDataAreSkipped) {
   TaskSet set = three_tasks();
   const PlannedChain without = planned(set).chains[0];
   set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0", OnStale::reuse)};
@@ -434,7 +434,7 @@ TEST(PlannedChains, KeepTheirBoundsWhereOnlyJobsWithoutNewsOfTheChainAreDropped)
   EXPECT_TRUE(planned(set).chains[0].reaction);
 }
 
-TEST(PlannedChains, OfTasksThatAreNotThereAreRefused) {
+TEST(PlannedChains, AreRejectedWhenATaskDoesNotExist) {
   TaskSet set = three_tasks();
   set.chains[0].tasks[1] = "plans";
   const auto plan = make_plan(resolved(set, board_of(), {0, 1, 2}), std::vector<MemoryDemand>(3));

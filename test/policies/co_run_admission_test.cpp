@@ -40,7 +40,7 @@ struct Pair {
   [[nodiscard]] Plan plan() const { return make_plan(test::resolved(set, board), memory).value(); }
 };
 
-TEST(CoRunAdmission, PartsAreChargedAsBesideOthers) {
+TEST(CoRunAdmission, ChargesCoRunningWcetOfPairedTasks) {
   const Plan plan = Pair().plan();
   EXPECT_TRUE(plan.proved);
   EXPECT_EQ(plan.tasks[0].response_bound, 40ms + 2ns) << "30 ms of its own, 10 ms of b that began before, its core";
@@ -50,14 +50,14 @@ TEST(CoRunAdmission, PartsAreChargedAsBesideOthers) {
               HasSubstr("the longer of wcet and wcet_beside"));
 }
 
-TEST(CoRunAdmission, PairsThatAreStretchedStayPairs) {
+TEST(CoRunAdmission, KeepsPairsWhenSensitivityScalesWcets) {
   const Pair pair;
   const Sensitivity room = sensitivity(test::resolved(pair.set, pair.board), pair.plan());
   ASSERT_TRUE(room.wcet && room.wcet->proved);
   EXPECT_NEAR(room.wcet->proved->value(), 2.5, 0.01) << "40 ms of 100 ms, and not the 25 ms without pairs";
 }
 
-TEST(CoRunAdmission, WithoutAPartnerNothingIsCharged) {
+TEST(CoRunAdmission, ChargesNothingWhenNoPartnerFits) {
   Pair pair;
   pair.set.tasks[0].mapping_idle = 9ms;
   const Plan plan = pair.plan();
@@ -66,13 +66,13 @@ TEST(CoRunAdmission, WithoutAPartnerNothingIsCharged) {
   EXPECT_THAT(plan.device_test.inequality, testing::Not(HasSubstr("wcet_beside")));
 }
 
-TEST(CoRunAdmission, ItIsNotDoneUnasked) {
+TEST(CoRunAdmission, ChargesNothingWhenCoRunIsDisabled) {
   Pair pair;
   pair.set.device.co_run = false;
   EXPECT_EQ(pair.plan().tasks[0].response_bound, 25ms + 2ns);
 }
 
-TEST(CoRunAdmission, APairHasScratchForTwo) {
+TEST(CoRunAdmission, ReservesScratchForBothJobsOfAPair) {
   Pair pair;
   EXPECT_EQ(pair.plan().scratch_chunks, 8U);
   EXPECT_EQ(pair.plan().demand, Bytes{4096} * 10);
@@ -81,7 +81,7 @@ TEST(CoRunAdmission, APairHasScratchForTwo) {
   EXPECT_EQ(pair.plan().demand, Bytes{4096} * 8);
 }
 
-TEST(CoRunAdmission, WhoExecutesAloneHasTheScratchOfBoth) {
+TEST(CoRunAdmission, SharesPairScratchWithJobsThatExecuteAlone) {
   Pair pair;
   pair.set.tasks.push_back(task_of("c", 1s, {.device = 1ms}));
   pair.memory.push_back({.scratch = Bytes{4096 * 7}});
@@ -90,7 +90,7 @@ TEST(CoRunAdmission, WhoExecutesAloneHasTheScratchOfBoth) {
   EXPECT_EQ(pair.plan().scratch_chunks, 9U);
 }
 
-TEST(CoRunAdmission, AllMemoryHasToFit) {
+TEST(CoRunAdmission, RejectsPairsWhoseMemoryExceedsCapacity) {
   Pair pair;
   pair.set.device.capacity = Bytes{4096 * 9};
   const auto plan = make_plan(test::resolved(pair.set, pair.board), pair.memory);
@@ -99,7 +99,7 @@ TEST(CoRunAdmission, AllMemoryHasToFit) {
   EXPECT_THAT(plan.error().what, HasSubstr("leave out [device] co_run"));
 }
 
-TEST(CoRunAdmission, ReservationsLeaveNoRoomForASecondEngine) {
+TEST(CoRunAdmission, RejectsCoRunUnderReservations) {
   Pair pair;
   pair.set.executive.threads = ThreadPolicy::deadline;
   const Plan plan = pair.plan();
@@ -107,7 +107,7 @@ TEST(CoRunAdmission, ReservationsLeaveNoRoomForASecondEngine) {
   EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("use [executive] threads = \"fifo\", or leave out co_run"));
 }
 
-TEST(CoRunAdmission, ATaskThatSwitchesNeedsBothPolicies) {
+TEST(CoRunAdmission, RejectsSwitchingTaskWhenBoardLacksOnePolicy) {
   Pair pair;
   pair.set.tasks[0].memory_policy = MemoryPolicy::switching;
   EXPECT_EQ(pair.plan().tasks[0].memory_policy, MemoryPolicy::switching);
@@ -117,7 +117,7 @@ TEST(CoRunAdmission, ATaskThatSwitchesNeedsBothPolicies) {
   EXPECT_THAT(plan.error().what, HasSubstr("memory_policy = \"D/H\": board 'host' does not have it; give D or M"));
 }
 
-TEST(CoRunAdmission, ABestEffortPairBlocksForAsLongAsItTakes) {
+TEST(CoRunAdmission, ChargesBlockingByCoRunningWcetOfBestEffortTask) {
   Pair pair;
   pair.set.tasks[0].criticality = Criticality::best_effort;
   EXPECT_EQ(pair.plan().tasks[1].response_bound, 40ms + 2ns);

@@ -55,7 +55,7 @@ List started(std::vector<Given> tasks) {
   return feed(scheduler, completion(blocker, 0));
 }
 
-TEST(CoRun, AJobThatExecutesFitsIntoTheWaitingOfTheOther) {
+TEST(CoRun, StartsPairWhenOneExecutesWithinIdleTimeOfOther) {
   EXPECT_EQ(started({{M, 30, 10}, {D, 10}}), (List{starts(0, M), starts(1, D, true)}));
   EXPECT_EQ(started({{H, 30, 10}, {D, 11}}), (List{starts(0, H)}));
   EXPECT_EQ(started({{M, 30, 10}, {M, 5, 5}}), (List{starts(0, M)})) << "two that wait";
@@ -63,24 +63,24 @@ TEST(CoRun, AJobThatExecutesFitsIntoTheWaitingOfTheOther) {
   EXPECT_EQ(started({{M, 30, 10}, {D}}), (List{starts(0, M)})) << "one that never co-runs";
 }
 
-TEST(CoRun, TheFirstThatGoesWithTheHeadIsTaken) {
+TEST(CoRun, PairsHeadWithFirstFittingWaitingJob) {
   EXPECT_EQ(started({{M, 30, 10}, {D, 20}, {M, 5, 1}, {D, 8}, {D, 2}}), (List{starts(0, M), starts(3, D, true)}));
 }
 
-TEST(CoRun, ALongerPartnerComesNextInTheQueueOrNotAtAll) {
+TEST(CoRun, PairsWithLongerJobOnlyWhenItIsNextInQueue) {
   EXPECT_EQ(started({{D, 10}, {M, 30, 10}}), (List{starts(0, D), starts(1, M, true)}));
   EXPECT_EQ(started({{D, 10}, {D, 10}, {M, 30, 10}}), (List{starts(0, D)})) << "task 1 would wait for it";
   EXPECT_EQ(started({{D, 30}, {D, 10}, {M, 30, 30}}), (List{starts(0, D), starts(2, M, true)})) << "not longer";
 }
 
-TEST(CoRun, ATaskThatSwitchesIsUnderHBesideAnother) {
+TEST(CoRun, RunsSwitchingTaskFromHostMemoryWhenPaired) {
   EXPECT_EQ(started({{DH, 30, 10}, {D, 10}}), (List{starts(0, H), starts(1, D, true)}));
   EXPECT_EQ(started({{DH, 30, 10}, {D, 11}}), (List{starts(0, D)}));
   EXPECT_EQ(started({{DH, 30, 10}, {DH, 10, 10}}), (List{starts(0, D)})) << "neither executes beside the other";
   EXPECT_EQ(started({{D, 10}, {DH, 10, 10}}), (List{starts(0, D), starts(1, H, true)}));
 }
 
-TEST(CoRun, NothingStartsUntilBothHaveEnded) {
+TEST(CoRun, StartsNothingUntilBothJobsOfAPairHaveEnded) {
   DeviceScheduler scheduler(plan_of({{D}, {M, 30, 10}, {D, 10}, {D, 10}}));
   feed(scheduler, request(0, 0, 1));
   feed(scheduler, request(1, 0, 2));
@@ -97,14 +97,14 @@ TEST(CoRun, NothingStartsUntilBothHaveEnded) {
   EXPECT_TRUE(scheduler.idle());
 }
 
-TEST(CoRun, ALoneRequestStartsAtOnceAndAlone) {
+TEST(CoRun, StartsLoneRequestAtOnceWithoutLaterPartner) {
   DeviceScheduler scheduler(plan_of({{DH, 30, 10}, {D, 10}}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 1)), List{starts(0, D)});
   EXPECT_EQ(feed(scheduler, request(1, 0, 2)), List{}) << "a partner starts with its head or not at all";
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{starts(1, D)});
 }
 
-TEST(CoRun, WhatIsWithdrawnWhileItExecutesHoldsTheDevice) {
+TEST(CoRun, KeepsDeviceBusyUntilWithdrawnJobsEnd) {
   DeviceScheduler scheduler(plan_of({{D}, {M, 30, 10}, {D, 10}}));
   feed(scheduler, request(0, 0, 1));
   feed(scheduler, request(1, 0, 2));
@@ -218,7 +218,7 @@ Event random_event(std::mt19937_64& random, const DeviceScheduler& scheduler) {
   return event;
 }
 
-TEST(CoRun, RandomEventsFollowTheModelWithoutAllocating) {
+TEST(CoRun, FollowsModelOnRandomEventsWithoutAllocating) {
   std::mt19937_64 random(11);
   std::uint64_t allocated = 0, paired = 0;
   for (int set = 0; set < 200; ++set) {
@@ -240,7 +240,7 @@ TEST(CoRun, RandomEventsFollowTheModelWithoutAllocating) {
 
 // ---- plans ----
 
-TEST(CoRun, PairsAreNamedByWhoExecutes) {
+TEST(CoRun, ListsPairsWithExecutingTaskFirst) {
   const Plan plan = plan_of({{M, 30, 10}, {D, 10}, {D, 11}, {DH, 40, 11}});
   EXPECT_THAT(pairs(plan), testing::ElementsAre(TaskPair{1, 0}, TaskPair{1, 3}, TaskPair{2, 3}));
 }
@@ -265,7 +265,7 @@ Plan planned(const TaskSet& set) {
   return plan;
 }
 
-TEST(CoRun, OnlyTasksWithAPartnerArePlannedForIt) {
+TEST(CoRun, PlansOnlyTasksWithAPartner) {
   const Plan plan = planned(asked({{M, 30, 10}, {D, 10}, {D, 11}, {H, 30, 4}, {D}}));
   EXPECT_EQ(plan.tasks[0].co_run, (CoRun{Duration(30), Duration(10)}));
   EXPECT_EQ(plan.tasks[1].co_run, (CoRun{Duration(10), std::nullopt}));
@@ -276,12 +276,12 @@ TEST(CoRun, OnlyTasksWithAPartnerArePlannedForIt) {
   EXPECT_FALSE(plan.tasks[1].scratch_at_end);
 }
 
-TEST(CoRun, BesideAnotherNoPartIsShorterThanAlone) {
+TEST(CoRun, PlansCoRunningWcetNoShorterThanAlone) {
   const Plan plan = planned(asked({{M, 30, 10}, {D, 2}}));
   EXPECT_EQ(plan.tasks[1].co_run->wcet, Duration(5));
 }
 
-TEST(CoRun, NothingIsPlannedWhereItIsNotAsked) {
+TEST(CoRun, PlansNothingWhenDisabled) {
   TaskSet set = asked({{M, 30, 10}, {D, 10}});
   set.device.co_run = false;
   EXPECT_FALSE(planned(set).co_runs());

@@ -51,7 +51,7 @@ DeviceSet second_hole() {
   return set;
 }
 
-TEST(DeviceTests, Theorem1GivesThePublishedFigure) {
+TEST(DeviceTests, Theorem1ReproducesPublishedUtilisation) {
   const DeviceVerdict verdict = test_device(hole(), DeviceTest::theorem1, Order::edf);
   EXPECT_TRUE(verdict.proved);
   EXPECT_NEAR(static_cast<double>(verdict.left) * 1e-9, 0.9757, 1e-4);
@@ -61,7 +61,7 @@ TEST(DeviceTests, Theorem1GivesThePublishedFigure) {
   EXPECT_TRUE(test_device(second_hole(), DeviceTest::theorem1, Order::edf).proved);
 }
 
-TEST(DeviceTests, RtSwapsOwnRuleIsRefusedWhereItIsLate) {
+TEST(DeviceTests, SoundTestsRejectRtSwapRuleForSetsThatMissDeadlines) {
   for (DeviceSet set : {hole(), second_hole()}) {
     set.rule = SwapRule::rt_swap;
     EXPECT_FALSE(test_device(set, DeviceTest::baker, Order::edf).proved);
@@ -70,7 +70,7 @@ TEST(DeviceTests, RtSwapsOwnRuleIsRefusedWhereItIsLate) {
   }
 }
 
-TEST(DeviceTests, TheTightestPlaceIsTold) {
+TEST(DeviceTests, ReportTightestInstantBlockingAndSlack) {
   DeviceSet set = serial_set(4);
   add(set, 100 * ms, 10 * ms, 0);
   add(set, 400 * ms, 20 * ms, 4);
@@ -123,7 +123,7 @@ Plan planned(const TaskSet& set) {
   return make_plan(test::resolved(set, test::board_of()), std::vector<MemoryDemand>(set.tasks.size())).value();
 }
 
-TEST(Comparison, NamesAndSides) {
+TEST(Comparison, ListsDeviceTestsOfEachOrderWithBounds) {
   TaskSet set = test::set_of(
       {test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
   const auto tests = compare_device_tests(planned(set), test::resolved(set, test::board_of()));
@@ -146,7 +146,7 @@ TEST(Comparison, NamesAndSides) {
   EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));
 }
 
-TEST(Comparison, NoSoundTestProvesWhatLastsLongerThanItMay) {
+TEST(Comparison, NoSoundTestProvesResponseBeyondDeadline) {
   for (const Order order : {Order::edf, Order::static_priority})
     for (const Wcet wcet : {Wcet{.device = 19'900us}, Wcet{4ms, 15ms, 2ms}}) {
       const TaskSet set = test::set_of({test::task_of("late", 20ms, wcet)}, order);
@@ -162,7 +162,7 @@ TEST(Comparison, NoSoundTestProvesWhatLastsLongerThanItMay) {
 
 // ---- searched priorities ----
 
-TEST(Audsley, FindsAnOrderWhereThereIsOne) {
+TEST(Audsley, FindsPriorityOrderWheneverOneExists) {
   std::mt19937 random(8);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   int monotonic = 0, searched = 0, none = 0;

@@ -76,7 +76,7 @@ std::vector<Task> heavy(std::size_t count) {
 
 // ---- chosen cores ----
 
-TEST(CoreAssignment, KeepsCoresThatTasksName) {
+TEST(CoreAssignment, KeepsCoresGivenByTasks) {
   TaskSet set = set_of(light(4));
   set.tasks[1].core = 3;  // the compute core
   set.tasks[3].core = 77; // a core of another machine
@@ -89,17 +89,17 @@ TEST(CoreAssignment, KeepsCoresThatTasksName) {
   EXPECT_TRUE(plan.tasks[0].core_chosen);
 }
 
-TEST(CoreAssignment, IsOneWhereAllCoresAreNamed) {
+TEST(CoreAssignment, OffersSingleAssignmentWhenAllTasksArePinned) {
   TaskSet set = set_of(heavy(4));
   for (Task& task : set.tasks) task.core = 1;
   EXPECT_THAT(assignments(set, Machine({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
 }
 
-TEST(CoreAssignment, IsTheOnlyCoreThatThereIs) {
+TEST(CoreAssignment, UsesTheOnlyCoreOfSingleCoreMachine) {
   EXPECT_THAT(assignments(set_of(heavy(3)), Machine({0})), ElementsAre(ElementsAre(0, 0, 0)));
 }
 
-TEST(CoreAssignment, FillsTheFirstCoreWhereThatIsProved) {
+TEST(CoreAssignment, FillsFirstCoreWhenThatIsProved) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), Machine({0, 1, 2, 3}, 3, 2))), ElementsAre(0, 0, 0));
 }
 
@@ -109,7 +109,7 @@ TEST(CoreAssignment, LeavesTheComputeCoreFree) {
       EXPECT_THAT(assignment, Not(Contains(1u)));
 }
 
-TEST(CoreAssignment, TakesTheComputeCoreWhereThereIsNoOther) {
+TEST(CoreAssignment, TakesComputeCoreWhenThereIsNoOther) {
   EXPECT_THAT(assignments(set_of(light(2)), Machine({5}, 5, 5)), ElementsAre(ElementsAre(5, 5)));
 }
 
@@ -135,11 +135,11 @@ TEST(CoreAssignment, TakesIsolatedCoresBeforeOthers) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), machine)), ElementsAre(0, 0, 0));
 }
 
-TEST(CoreAssignment, TakesTheServiceCoreOfASmallMachine) {
+TEST(CoreAssignment, TakesServiceCoreWhenOnlyComputeCoreRemains) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(2)), Machine({0, 1}, 1, 0))), ElementsAre(0, 0));
 }
 
-TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
+TEST(CoreAssignment, PutsBestEffortTaskOnLeastLoadedCore) {
   TaskSet set = set_of(light(3));
   set.tasks[0].criticality = Criticality::best_effort;
   set.tasks[0].wcet->before = 90ms;
@@ -148,7 +148,7 @@ TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
   EXPECT_THAT(cores_of(plan), ElementsAre(1, 0, 0));
 }
 
-TEST(CoreAssignment, ProvesWhatFitsOnlyWhenItIsBalanced) {
+TEST(CoreAssignment, SpreadsTasksWhenOnlyBalancedPlacementIsProved) {
   // On one core, each task of the pair would delay the other for too long. The core test alone does not see that.
   TaskSet set = set_of({anywhere("a", 100ms, {20ms, 30ms, 20ms}), anywhere("b", 100ms, {20ms, 30ms, 20ms})});
   const Machine machine({0, 1, 2}, 2);
@@ -159,20 +159,20 @@ TEST(CoreAssignment, ProvesWhatFitsOnlyWhenItIsBalanced) {
   EXPECT_FALSE(plan_of(set, machine).proved);
 }
 
-TEST(CoreAssignment, GivesThePlanThatComesClosest) {
+TEST(CoreAssignment, ReturnsClosestPlanWhenNoneIsProved) {
   const TaskSet set = set_of({anywhere("a", 100ms, {20ms, 40ms, 20ms}), anywhere("b", 100ms, {20ms, 40ms, 20ms})});
   const Plan plan = plan_of(set, Machine({0, 1, 2}, 2));
   EXPECT_FALSE(plan.proved);
   EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
 }
 
-TEST(CoreAssignment, IsTheSameEachTime) {
+TEST(CoreAssignment, IsDeterministic) {
   const TaskSet set = set_of(heavy(5));
   const Machine machine({0, 1, 2, 3}, 3, 2);
   EXPECT_EQ(assignments(set, machine), assignments(set, machine));
 }
 
-TEST(CoreAssignment, OfASetThatDoesNotFitIsItsError) {
+TEST(CoreAssignment, ReportsNotProvedWhenMemoryDoesNotFit) {
   const TaskSet set = set_of(light(2));
   const auto refused =
       make_plan(test::resolved(set, board_of(), {0, 1, 2}), std::vector<MemoryDemand>(2, {.state = Bytes{1 << 30}}));
@@ -192,7 +192,7 @@ bool some_placement(TaskSet set, const Machine& machine, std::span<const unsigne
   return false;
 }
 
-class TinySets : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
+class CoreAssignmentSearch : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
  protected:
   std::int64_t draw(std::int64_t from, std::int64_t to) { return std::uniform_int_distribution(from, to)(random); }
 
@@ -215,7 +215,7 @@ class TinySets : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> 
   std::mt19937 random{11};
 };
 
-TEST_P(TinySets, AreNearlyAlwaysProvedIfSomePlacementIs) {
+TEST_P(CoreAssignmentSearch, ProvesNearlyAllTinySetsThatSomePlacementProves) {
   const Machine machine({0, 1, 2, 3}, 3, 2);
   const unsigned usable[] = {0, 1, 2};
   int possible = 0, found = 0;
@@ -233,7 +233,7 @@ TEST_P(TinySets, AreNearlyAlwaysProvedIfSomePlacementIs) {
   EXPECT_GE(found * 100, possible * 90);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, TinySets,
+INSTANTIATE_TEST_SUITE_P(Of, CoreAssignmentSearch,
                          testing::Values(std::tuple(Order::edf, ThreadPolicy::fifo),
                                          std::tuple(Order::static_priority, ThreadPolicy::fifo),
                                          std::tuple(Order::edf, ThreadPolicy::deadline),

@@ -115,7 +115,7 @@ void expect_invariants(const DeviceScheduler& scheduler) {
   for (const auto& entry : waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
 }
 
-TEST(DeviceScheduler, EarliestDeadlineFirst) {
+TEST(DeviceScheduler, StartsEarliestDeadlineFirst) {
   DeviceScheduler scheduler(plan_of({0, 0, 0}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 50)), List{start(0, 0)});
   EXPECT_EQ(feed(scheduler, request(1, 0, 40)), List{});
@@ -125,7 +125,7 @@ TEST(DeviceScheduler, EarliestDeadlineFirst) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{});
 }
 
-TEST(DeviceScheduler, StaticRankBeatsDeadline) {
+TEST(DeviceScheduler, PrefersStaticRankToDeadline) {
   DeviceScheduler scheduler(plan_of({2, 1, 0}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 1)), List{start(0, 0)});
   EXPECT_EQ(feed(scheduler, request(1, 0, 2)), List{});
@@ -133,7 +133,7 @@ TEST(DeviceScheduler, StaticRankBeatsDeadline) {
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
 }
 
-TEST(DeviceScheduler, BestEffortComesLastUnderEdf) {
+TEST(DeviceScheduler, StartsBestEffortJobsLastUnderEdf) {
   DeviceScheduler scheduler(plan_of({1, 0, 0}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 90)), List{start(1, 0)});
   EXPECT_EQ(feed(scheduler, request(0, 0, 1)), List{});
@@ -141,7 +141,7 @@ TEST(DeviceScheduler, BestEffortComesLastUnderEdf) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{start(2, 0)});
 }
 
-TEST(DeviceScheduler, TiesGoToTheLowerIndex) {
+TEST(DeviceScheduler, BreaksTiesByLowerTaskIndex) {
   DeviceScheduler scheduler(plan_of({0, 0, 0}));
   feed(scheduler, request(1, 7, 10));
   feed(scheduler, request(2, 0, 10));
@@ -150,7 +150,7 @@ TEST(DeviceScheduler, TiesGoToTheLowerIndex) {
   EXPECT_EQ(feed(scheduler, completion(0, 9)), List{start(2, 0)});
 }
 
-TEST(DeviceScheduler, AWithdrawnWaitingJobIsDropped) {
+TEST(DeviceScheduler, DropsWithdrawnWaitingJob) {
   DeviceScheduler scheduler(plan_of({0, 0}));
   feed(scheduler, request(0, 0, 10));
   feed(scheduler, request(1, 0, 10));
@@ -159,7 +159,7 @@ TEST(DeviceScheduler, AWithdrawnWaitingJobIsDropped) {
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{});
 }
 
-TEST(DeviceScheduler, AWithdrawnRunningJobHoldsTheDeviceUntilItEnds) {
+TEST(DeviceScheduler, KeepsDeviceBusyUntilWithdrawnRunningJobEnds) {
   DeviceScheduler scheduler(plan_of({0, 0}));
   feed(scheduler, request(0, 0, 10));
   EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{});
@@ -171,7 +171,7 @@ TEST(DeviceScheduler, AWithdrawnRunningJobHoldsTheDeviceUntilItEnds) {
   EXPECT_EQ(scheduler.state().running_end, End::execution);
 }
 
-TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
+TEST(DeviceScheduler, RefusesInvalidEventsWithoutChangingState) {
   DeviceScheduler scheduler(plan_of({0, 0}));
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{refuse(0, 0)});
   EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{refuse(0, 0)});
@@ -190,7 +190,7 @@ TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
 
 /// Visits every state that three tasks can reach, with every event in each: the model agrees, invariants hold, refusals
 /// have no effect.
-TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
+TEST(DeviceScheduler, FollowsModelInEveryReachableStateOfThreeTasks) {
   std::vector<Event> events;
   for (std::uint32_t task = 0; task < 4; ++task)
     for (std::uint64_t number = 0; number < 2; ++number) {
@@ -227,7 +227,7 @@ TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
   }
 }
 
-TEST(DeviceScheduler, AMillionRandomEventsFollowTheModelWithoutAllocating) {
+TEST(DeviceScheduler, FollowsModelForAMillionRandomEventsWithoutAllocating) {
   std::vector<unsigned> ranks;
   for (unsigned i = 0; i < 16; ++i) ranks.push_back(i % 5 == 0 ? i : 0);
   DeviceScheduler scheduler(plan_of(ranks));

@@ -20,7 +20,7 @@ int draw(std::mt19937& random, int low, int high) { return std::uniform_int_dist
 
 /// Non-preemptive static priority on the device alone: the response bounds are the exact worst cases. A set is refused
 /// only if some schedule has a job that outlasts its period.
-TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
+TEST(DeviceAnalysis, StaticPriorityBoundsEqualExactWorstResponses) {
   std::mt19937 random(11);
   int accepted = 0;
   int refused = 0;
@@ -62,7 +62,7 @@ TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
 
 /// The example by which Davis et al. refuted the older analysis: the second job of the lowest task has a longer
 /// response than its first.
-TEST(Exact, ALaterJobOfTheBusyPeriodCanBeTheWorst) {
+TEST(DeviceAnalysis, CoversLaterJobsOfBusyPeriod) {
   const std::vector<Load> higher{{5, 2, 0}, {7, 2, 0}};
   const DeviceResponse response = device_response({7, 2, 0}, higher, 0, 7);
   const int first_job = 6;
@@ -75,7 +75,7 @@ TEST(Exact, ALaterJobOfTheBusyPeriodCanBeTheWorst) {
 
 /// Non-preemptive EDF on the device alone: a set is accepted exactly if no schedule misses a deadline, and no job ends
 /// after its bound.
-TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
+TEST(DeviceAnalysis, DemandTestAcceptsExactlySetsThatNeverMiss) {
   std::mt19937 random(12);
   int accepted = 0;
   int refused = 0;
@@ -114,7 +114,7 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
 }
 
 /// The device is never free before the last instant that the test can examine, and its demand is too large after it.
-TEST(Exact, WhatIsBusyForLongerThanCanBeLookedAtIsNotProved) {
+TEST(DeviceAnalysis, RejectsSetWhoseBusyPeriodExceedsSearchLimit) {
   const std::vector<DemandTask> tasks = {{24190129165580455, 24190129165580455, 12820768457757641},
                                          {18757939826436558, 18563453429462680, 4672602810765346},
                                          {25920046421406137, 25920046421406137, 5725738254488418}};
@@ -137,7 +137,7 @@ Nanos busy_period(const std::vector<DemandTask>& tasks, Nanos background) {
 }
 
 /// Compares the slack that the walk finds with that over all instants.
-TEST(Exact, SlackIsTheSmallestOverAllInstants) {
+TEST(DeviceAnalysis, SlackIsSmallestOverAllInstants) {
   std::mt19937 random(13);
   int settled = 0;
   for (int set = 0; set < rtexec::test::rounds(1000); ++set) {
@@ -207,9 +207,9 @@ TinySet random_staged(std::mt19937& random, Order order, int longest_first_part)
   return set;
 }
 
-class ExactEndToEnd : public testing::TestWithParam<Order> {};
+class EndToEndBounds : public testing::TestWithParam<Order> {};
 
-TEST_P(ExactEndToEnd, BoundsCoverEverySchedule) {
+TEST_P(EndToEndBounds, CoverEveryScheduleOfTinySets) {
   std::mt19937 random(14);
   int proved = 0;
   int exact = 0;
@@ -239,18 +239,18 @@ TEST_P(ExactEndToEnd, BoundsCoverEverySchedule) {
   EXPECT_GT(exact, 30) << "hardly any bound is ever reached";
 }
 
-INSTANTIATE_TEST_SUITE_P(BothOrders, ExactEndToEnd, testing::Values(Order::edf, Order::static_priority));
+INSTANTIATE_TEST_SUITE_P(BothOrders, EndToEndBounds, testing::Values(Order::edf, Order::static_priority));
 
-/// A deliberately broken analysis claims bounds that some schedule exceeds, as BoundsCoverEverySchedule must notice.
+/// A deliberately broken analysis claims bounds that some schedule exceeds, as EndToEndBounds must notice.
 struct Broken {
   const char* name;
   Order order;
   test::Faults faults;
 };
 
-class ExactSees : public testing::TestWithParam<Broken> {};
+class BrokenEndToEndAnalysis : public testing::TestWithParam<Broken> {};
 
-TEST_P(ExactSees, TheBrokenAnalysis) {
+TEST_P(BrokenEndToEndAnalysis, IsRefutedByExhaustiveSchedules) {
   const auto& [name, order, faults] = GetParam();
   std::mt19937 random(16);
   int attacked = 0;
@@ -273,7 +273,7 @@ TEST_P(ExactSees, TheBrokenAnalysis) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Deliberate, ExactSees,
+    Deliberate, BrokenEndToEndAnalysis,
     testing::Values(Broken{"static_device_blocking", Order::static_priority, {.device_blocking = true}},
                     Broken{"static_device_jitter", Order::static_priority, {.device_jitter = true}},
                     Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},

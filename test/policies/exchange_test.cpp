@@ -30,7 +30,7 @@ Plan empty_plan(SwapPolicy policy, std::uint32_t frames, std::size_t places, uns
   return plan_of(policy, frames, std::vector<SwappingTask>(places), copy_engines);
 }
 
-class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
+class TaskExchangePerPolicy : public testing::TestWithParam<SwapPolicy> {
  protected:
   void live_through(std::uint64_t seed, int events) {
     Random random(seed);
@@ -106,7 +106,7 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
   std::uint64_t deaths_ = 0, mid_load_ = 0, mid_save_ = 0, running_ = 0, staged_ = 0, waiting_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Exchange, ExchangeUnder,
+INSTANTIATE_TEST_SUITE_P(Exchange, TaskExchangePerPolicy,
                          testing::Values(SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap,
                                          SwapPolicy::lru),
                          [](const auto& each) {
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Exchange, ExchangeUnder,
                            return name;
                          });
 
-TEST_P(ExchangeUnder, RandomEventsExchangesAndDeathsKeepTheRules) {
+TEST_P(TaskExchangePerPolicy, KeepsRulesUnderRandomEventsExchangesAndClientDeaths) {
   const auto enough = rtexec::test::rounds<std::uint64_t>(100);
   auto left = static_cast<std::int64_t>(5000 * enough);
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 8) {
@@ -129,7 +129,7 @@ TEST_P(ExchangeUnder, RandomEventsExchangesAndDeathsKeepTheRules) {
 
 /// Compares a scheduler built with its tasks with one that got them by exchanges, in some order, after other clients.
 /// In the latter, idle places keep being exchanged for equal tasks.
-TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
+TEST_P(TaskExchangePerPolicy, DecidesLikeSchedulerBuiltWithSameTasks) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
     Plan plan = random_plan(GetParam(), random);
@@ -160,7 +160,7 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
   }
 }
 
-TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
+TEST(TaskExchange, RefusesToShrinkTaskWhileItsChunkIsSaved) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
   EXPECT_TRUE(scheduler.exchange(0, {.slots = 4}).empty());
   EXPECT_TRUE(scheduler.exchange(1, {.slots = 2}).empty());
@@ -179,7 +179,7 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
 }
 
 /// A job went on without a transfer that was under way for it. The transfer's failure fails no other job.
-TEST(Exchange, ANeedlessTransferFailsNobody) {
+TEST(TaskExchange, FailsNoJobWhenTransferNoLongerNeededFails) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
   for (std::uint32_t place = 0; place < 3; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
   for (std::uint32_t place = 1; place < 3; ++place) {
@@ -198,7 +198,7 @@ TEST(Exchange, ANeedlessTransferFailsNobody) {
 }
 
 /// The task's urgency changes when its job ends, regardless of transfers of its chunks.
-TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
+TEST(TaskExchange, ReplacesTaskWithSameSlotsWhileItsChunksMove) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
   for (std::uint32_t place = 0; place < 2; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
   feed(scheduler, request(0, 1, 100));
@@ -213,7 +213,7 @@ TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
   EXPECT_EQ(scheduler.exchange(1, {.rank = 1, .slots = 2}).size(), 1u) << "its job is staged";
 }
 
-TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {
+TEST(TaskExchange, FreesFramesOfDepartedClientForOthers) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
   EXPECT_TRUE(scheduler.exchange(0, {.slots = 2}).empty());
   EXPECT_TRUE(scheduler.exchange(1, {.slots = 1}).empty());
@@ -228,7 +228,7 @@ TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {
 }
 
 /// If everything fits, the most urgent job goes first, regardless of which job was staged.
-TEST(Exchange, WhatStaysIsNotOvertakenBecauseItIsNotStaged) {
+TEST(TaskExchange, StartsMostUrgentJobFirstWhenTasksStayResident) {
   for (const bool stays : {false, true}) {
     DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 3, 3), 3);
     for (std::uint32_t place = 0; place < 3; ++place) {
@@ -245,7 +245,7 @@ TEST(Exchange, WhatStaysIsNotOvertakenBecauseItIsNotStaged) {
   }
 }
 
-TEST(Exchange, RefusesWhatHasNoRoom) {
+TEST(TaskExchange, RefusesTaskThatHasNoRoom) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 2), 3);
   EXPECT_TRUE(scheduler.exchange(0, {.slots = 3}).empty());
   EXPECT_EQ(scheduler.exchange(0, {.slots = 4}).size(), 1u);
@@ -255,7 +255,7 @@ TEST(Exchange, RefusesWhatHasNoRoom) {
   EXPECT_EQ(more_room_than_frames.exchange(0, {.slots = 5}).size(), 1u);
 }
 
-TEST(Exchange, RefusesWhereTasksCoRun) {
+TEST(TaskExchange, RefusesExchangeWhenTasksCoRun) {
   Plan plan = plan_of(SwapPolicy::pipelined, 0, {{0}, {0}});
   plan.tasks[0].co_run = CoRun{Duration(5), {}};
   DeviceScheduler scheduler(plan);

@@ -17,7 +17,7 @@ std::vector<MemoryObject> objects_of(const std::vector<std::uint64_t>& sizes) {
   return objects;
 }
 
-TEST(Fragmentation, OfNothingIsNothing) {
+TEST(Fragmentation, IsZeroWithoutObjects) {
   const auto none = fragmentation({}, granularity);
   EXPECT_EQ(none.small + none.large, 0U);
   EXPECT_EQ(none.total + none.per_object + none.arena, Bytes{0});
@@ -32,13 +32,13 @@ TEST(Fragmentation, CountsAnObjectOfOneChunkAsLarge) {
   EXPECT_EQ(found.arena, granularity * 4);
 }
 
-TEST(Fragmentation, DoesNotAliasScratch) {
+TEST(Fragmentation, CountsOverlappingScratchObjectsSeparately) {
   const std::vector<MemoryObject> overlapping(
       3, MemoryObject{.kind = MemoryClass::scratch, .offset = {0}, .size = granularity});
   EXPECT_EQ(fragmentation(overlapping, granularity).total, granularity * 3);
 }
 
-TEST(Fragmentation, OfAnArenaIsLessThanOneChunk) {
+TEST(Fragmentation, StaysBelowOneChunkForAnArena) {
   std::mt19937 engine(3);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::uint64_t> sizes(1 + engine() % 50);

@@ -50,7 +50,7 @@ std::pair<StagedSet, std::vector<std::size_t>> with_tasks_that_look(const Staged
   return result;
 }
 
-TEST(Looks, CountAsATaskAboveTheOneThatLooks) {
+TEST(EventChecks, AreChargedLikeTaskAboveThePollingTask) {
   std::mt19937_64 random(1);
   int compared = 0, longer = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -73,7 +73,7 @@ TEST(Looks, CountAsATaskAboveTheOneThatLooks) {
   EXPECT_GT(longer, 300);
 }
 
-TEST(Looks, CountUnderEdfToo) {
+TEST(EventChecks, AreChargedLikeAdditionalTaskUnderEdf) {
   std::mt19937_64 random(2);
   int compared = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -102,7 +102,7 @@ Task fed(Task task, std::vector<SourceKind> sources) {
   return task;
 }
 
-TEST(Looks, AreThoseOfTasksThatMessagesRelease) {
+TEST(EventChecks, AreChargedOnlyToTasksReleasedByMessages) {
   const Task task = task_of("t", 10ms, {1ms, 0ms, 0ms});
   const auto looks_for_messages = [](const Task& each) { return looks_of(each, board_of()).cost > 0; };
   EXPECT_TRUE(looks_for_messages(fed(task, {SourceKind::iceoryx})));
@@ -119,7 +119,7 @@ Plan planned(const TaskSet& tasks, const Board& board) {
 }
 
 /// Polling takes 25 us of every 500 us, on a core that has 4 % left.
-TEST(Looks, AreChargedToTheirCore) {
+TEST(EventChecks, AreChargedToTheirCore) {
   Board board = board_of();
   board.context_switch = 10us;
   const Wcet all_but_4_percent{9550us, 0ms, 0ms};
@@ -138,7 +138,7 @@ TEST(Looks, AreChargedToTheirCore) {
 }
 
 /// Two tasks fit on one core if polling is ignored. The plan puts each on a core of its own.
-TEST(Looks, CountWhereThePlanChoosesCores) {
+TEST(EventChecks, AreCountedWhenPlanChoosesCores) {
   Task seen = fed(task_of("seen", 10ms, {4ms, 0ms, 0ms}), {SourceKind::iceoryx});
   Task other = task_of("other", 10ms, {5950us, 0ms, 0ms});
   seen.core.reset(), other.core.reset();
@@ -150,7 +150,7 @@ TEST(Looks, CountWhereThePlanChoosesCores) {
   EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
 }
 
-TEST(Looks, UnderReservationsArePromisedNothing) {
+TEST(EventChecks, LeaveTaskUnprovedUnderReservations) {
   TaskSet set = set_of({fed(task_of("seen", 10ms, {1ms, 0ms, 0ms}), {SourceKind::iceoryx})});
   set.executive.threads = ThreadPolicy::deadline;
   const Plan plan = planned(set, board_of());

@@ -25,21 +25,21 @@ GuidelineTask guided(Duration copies, std::optional<MemoryOverhead> managed, std
   return {.device = {.copies = copies}, .managed = managed, .host = host};
 }
 
-TEST(Guideline1, IsEquation9) {
+TEST(Guideline1, ChoosesManagedMemoryByEquation9) {
   // O_M = 100 + 30 + 20, I - Ca_cpu - Ca_gpu = 50
   const MemoryOverhead managed{.mapping = 100ns, .host_flush = 30ns, .device_flush = 20ns};
   EXPECT_EQ(guideline_policy(guided(100ns, managed)), M);
   EXPECT_EQ(guideline_policy(guided(99ns, managed)), D);
 }
 
-TEST(Guideline1, IsEquation10) {
+TEST(Guideline1, ChoosesHostMemoryByEquation10) {
   // O_H = 100 + 40, I - Tc = 60
   const MemoryOverhead host{.mapping = 100ns, .uncached = 40ns};
   EXPECT_EQ(guideline_policy(guided(80ns, {}, host)), H);
   EXPECT_EQ(guideline_policy(guided(79ns, {}, host)), D);
 }
 
-TEST(Guideline1, TakesTheSmallerOfBoth) {
+TEST(Guideline1, ChoosesSmallerOverheadOfEligiblePolicies) {
   EXPECT_EQ(guideline_policy(guided(100ns, MemoryOverhead{.mapping = 50ns}, MemoryOverhead{.mapping = 49ns})), H);
   EXPECT_EQ(guideline_policy(guided(100ns, MemoryOverhead{.mapping = 50ns}, MemoryOverhead{.mapping = 50ns})), M);
   EXPECT_EQ(guideline_policy(guided(100ns, MemoryOverhead{.host_flush = 60ns}, MemoryOverhead{.mapping = 90ns})), H)
@@ -53,7 +53,7 @@ GuidelineTask convertible(std::uint64_t kernels, std::uint64_t saved, Duration m
   return task;
 }
 
-TEST(Guideline2, IsEquation11) {
+TEST(Guideline2, ConvertsTasksToManagedMemoryByEquation11) {
   const GuidelineTask two[] = {convertible(5, 1), guided(0ns, {})};
   EXPECT_THAT(guideline_policies(two), ElementsAre(D, D)) << "5 kernels to 1";
   const GuidelineTask even[] = {convertible(1, 1), guided(0ns, {})};
@@ -61,7 +61,7 @@ TEST(Guideline2, IsEquation11) {
   EXPECT_THAT(guideline_policies({}), ElementsAre());
 }
 
-TEST(Guideline2, ConvertsInTheOrderOfWhatItSaves) {
+TEST(Guideline2, ConvertsTasksInOrderOfMemorySaved) {
   const GuidelineTask by_memory[] = {convertible(1, 1), convertible(1, 3), convertible(1, 2), convertible(1, 3, 9ns)};
   EXPECT_THAT(guideline_policies(by_memory), ElementsAre(D, M, D, M));
   const GuidelineTask by_loss[] = {convertible(1, 1, 10ns), convertible(1, 1, 9ns), convertible(1, 1, 9ns)};
@@ -316,7 +316,7 @@ Nanos min_weighted(const MemoryProblem& problem) {
   return least;
 }
 
-TEST(MemoryAssignment, IsTheBestOfAllCombinations) {
+TEST(MemoryAssignment, MatchesExhaustiveSearchByWeightedTimes) {
   Problems problems(1);
   Counts counts;
   for (int round = 0; round < 600; ++round) {
@@ -332,7 +332,7 @@ TEST(MemoryAssignment, IsTheBestOfAllCombinations) {
   EXPECT_GT(counts.refused, 20);
 }
 
-TEST(MemoryAssignment, IsTheBestOfAllByResponseTimes) {
+TEST(MemoryAssignment, MatchesExhaustiveSearchByResponseTimes) {
   Problems problems(2);
   Counts counts;
   for (int round = 0; round < 200; ++round) {
@@ -352,7 +352,7 @@ TEST(MemoryAssignment, IsTheBestOfAllByResponseTimes) {
 }
 
 /// Slack may grow with longer times if an earlier way gives less.
-TEST(MemoryAssignment, IsTheBestOfAllWays) {
+TEST(MemoryAssignment, MatchesExhaustiveSearchOverSeveralAdmissionWays) {
   Problems problems(4);
   Counts counts;
   for (int round = 0; round < 600; ++round) {
@@ -372,7 +372,7 @@ TEST(MemoryAssignment, IsTheBestOfAllWays) {
   EXPECT_GT(counts.refused, 20);
 }
 
-TEST(MemoryAssignment, OptionsThatNoOneNeedsChangeNoAmount) {
+TEST(MemoryAssignment, IgnoresDominatedOptionsWithoutChangingLeastMemory) {
   Problems problems(3);
   for (int round = 0; round < 300; ++round) {
     const MemoryProblem problem = problems.equal(problems.draw(1, 5));
@@ -395,7 +395,7 @@ TEST(MemoryAssignment, OptionsThatNoOneNeedsChangeNoAmount) {
 
 MemoryOption option(std::uint64_t device, Duration time) { return {D, Bytes{device}, {}, {}, Wcet{.device = time}}; }
 
-TEST(MemoryAssignment, TiesGoToTheTaskWithMoreToGain) {
+TEST(MemoryAssignment, BreaksTiesByTaskOrderAmongLargestSavings) {
   // One task may be slow. The second saves as much as the third, and chooses first.
   const MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)},
                                           {option(5, 1ns), option(2, 2ns)},
@@ -412,7 +412,7 @@ TEST(MemoryAssignment, TiesGoToTheTaskWithMoreToGain) {
 
 std::optional<Nanos> always(std::span<const Wcet>) { return 1; }
 
-TEST(MemoryAssignment, SharedMemoryCountsOnce) {
+TEST(MemoryAssignment, CountsSharedMemoryOnce) {
   const MemoryOption shares{D, Bytes{1}, Bytes{10}, {}, Wcet{.device = 1ns}};
   const MemoryOption owns{D, Bytes{6}, {}, {}, Wcet{.device = 1ns}};
   const Admission all{.slack = always};
@@ -423,7 +423,7 @@ TEST(MemoryAssignment, SharedMemoryCountsOnce) {
   EXPECT_EQ(min_memory(three, all)->device, Bytes{13});
 }
 
-TEST(MemoryAssignment, TellsWhatIsImpossible) {
+TEST(MemoryAssignment, ReportsProblemsWithoutAdmissibleChoice) {
   MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)}}};
   const auto never = min_memory(problem, {.slack = [](auto) { return std::optional<Nanos>(); }});
   EXPECT_EQ(never.error().code, Errc::not_proved);
@@ -437,7 +437,7 @@ TEST(MemoryAssignment, TellsWhatIsImpossible) {
   EXPECT_TRUE(min_memory({}, {.slack = always})->options.empty());
 }
 
-TEST(MemoryAssignment, TellsWhereItGaveUp) {
+TEST(MemoryAssignment, MarksChoiceInexactWhenSearchGivesUp) {
   MemoryProblem problem;
   for (std::uint64_t i = 0; i < 40; ++i) problem.options.push_back({option(100 + i, 1ns), option(50 + i, 2ns)});
   const auto left = [](Nanos limit) {

@@ -60,21 +60,21 @@ MemoryTraffic traffic() {
           .device_only = Bytes{600}};
 }
 
-TEST(MemoryModel, CopiesByEquation2) {
+TEST(MemoryModel, ComputesCopiesByEquation2) {
   MemoryTraffic task = traffic();
   EXPECT_EQ(memory_overhead(MemoryPolicy::device, unified(), task), (MemoryOverhead{.copies = 300ns + 500ns + 100ns}));
   task.fresh = true;
   EXPECT_EQ(memory_overhead(MemoryPolicy::device, unified(), task).all(), 900ns + 600ns);
 }
 
-TEST(MemoryModel, ManagedByEquations3To5) {
+TEST(MemoryModel, ComputesManagedOverheadByEquations3To5) {
   const MemoryOverhead found = memory_overhead(MemoryPolicy::managed, unified(), traffic());
   EXPECT_EQ(found, (MemoryOverhead{.mapping = 125ns, .host_flush = 300ns, .device_flush = 2 * 50ns + 5 * 200ns}));
   EXPECT_EQ(found.all(), 1525ns);
   EXPECT_EQ(found.alone(), 1400ns);
 }
 
-TEST(MemoryModel, HostByEquations6To8) {
+TEST(MemoryModel, ComputesHostOverheadByEquations6To8) {
   MemoryTraffic task = traffic();
   EXPECT_EQ(memory_overhead(MemoryPolicy::host, unified(), task),
             (MemoryOverhead{.mapping = 250ns + 500ns, .uncached = 3750ns}));
@@ -85,7 +85,7 @@ TEST(MemoryModel, HostByEquations6To8) {
   EXPECT_EQ(memory_overhead(MemoryPolicy::host, swapped, traffic()).uncached, 0ns) << "a penalty is no gain";
 }
 
-TEST(MemoryModel, BehindALink) {
+TEST(MemoryModel, ComputesOverheadOfDeviceBehindALink) {
   MemoryTraffic task = traffic();
   EXPECT_EQ(memory_overhead(MemoryPolicy::device, linked(), task).all(), 900ns);
   EXPECT_EQ(memory_overhead(MemoryPolicy::managed, linked(), task),
@@ -105,7 +105,7 @@ TEST(MemoryModel, RoundsUpAndStaysInRange) {
   EXPECT_GT(memory_overhead(MemoryPolicy::device, costs, {.in = Bytes{~std::uint64_t{0}}, .kernels = {}}).all(), 0ns);
 }
 
-TEST(MemoryModel, DHoldsTwiceWhatIsExchanged) {
+TEST(MemoryModel, CountsExchangedDataTwiceUnderDevicePolicy) {
   EXPECT_EQ(memory_footprint(MemoryPolicy::device, traffic()).device, Bytes{2000});
   EXPECT_EQ(memory_footprint(MemoryPolicy::device, traffic()).host, Bytes{1400});
   EXPECT_EQ(memory_footprint(MemoryPolicy::managed, traffic()).all(), Bytes{2000});
@@ -195,7 +195,7 @@ void expect_near(const MemoryCosts& found, const MemoryCosts& right, double part
   near(found.linked_access, right.linked_access);
 }
 
-TEST(MemoryFit, FindsTheCostsThatMeasurementsWereMadeWith) {
+TEST(MemoryFit, RecoversCostsFromMeasurements) {
   for (const MemoryCosts& right : {slow_unified(), slow_linked()}) {
     MemoryCosts known = nothing_known(right);
     if (!right.unified) known.memory_access = known.cache_access = 0;
@@ -209,7 +209,7 @@ TEST(MemoryFit, FindsTheCostsThatMeasurementsWereMadeWith) {
   }
 }
 
-TEST(MemoryFit, CostsAloneAreThoseOfTheFit) {
+TEST(MemoryFit, FitOfCostsAloneMatchesFullFit) {
   const auto list = measured(slow_linked(), 20, 0.1, 5);
   const MemoryCosts known = nothing_known(slow_linked());
   const auto alone = fit_costs(known, list);
@@ -219,7 +219,7 @@ TEST(MemoryFit, CostsAloneAreThoseOfTheFit) {
   EXPECT_FALSE(fit_costs(known, std::vector{MemoryMeasurement{.policy = MemoryPolicy::device, .traffic = {}}}));
 }
 
-TEST(MemoryFit, NoiseIsTheErrorThatItTells) {
+TEST(MemoryFit, ReportsHeldOutErrorThatReflectsNoise) {
   for (const MemoryCosts& right : {slow_unified(), slow_linked()})
     for (std::uint64_t seed = 2; seed < 12; ++seed) {
       SCOPED_TRACE(seed);
@@ -241,7 +241,7 @@ TEST(MemoryFit, NoiseIsTheErrorThatItTells) {
     }
 }
 
-TEST(MemoryFit, AFewDisturbedMeasurementsBendNothing) {
+TEST(MemoryFit, ToleratesFewOutliers) {
   auto measurements = measured(slow_unified(), 60, 0.02, 3);
   for (std::size_t i = 7; i < measurements.size(); i += 30) measurements[i].measured *= 8;
   const auto found = fit(nothing_known(unified()), measurements);
@@ -257,7 +257,7 @@ TEST(MemoryFit, AFewDisturbedMeasurementsBendNothing) {
   EXPECT_LT(sum / static_cast<double>(others.size()), 0.03);
 }
 
-TEST(MemoryFit, WhatNoMeasurementDependsOnStays) {
+TEST(MemoryFit, KeepsCostsThatNoMeasurementDependsOn) {
   auto measurements = measured(slow_unified(), 20, 0.01, 5);
   std::erase_if(measurements, [](const auto& each) { return each.policy != MemoryPolicy::device; });
   MemoryCosts before = slow_unified();
@@ -271,7 +271,7 @@ TEST(MemoryFit, WhatNoMeasurementDependsOnStays) {
   EXPECT_DOUBLE_EQ(found->costs.memory_access, 9);
 }
 
-TEST(MemoryFit, IsNeverNegative) {
+TEST(MemoryFit, NeverFitsNegativeCosts) {
   // Copies that take less time the more they move, as noise may suggest.
   std::vector<MemoryMeasurement> measurements;
   for (std::uint64_t i = 1; i < 9; ++i)
@@ -286,7 +286,7 @@ TEST(MemoryFit, IsNeverNegative) {
 }
 
 /// Additions of two arrays on an H200, in milliseconds measured there.
-TEST(MemoryFit, ExplainsAnH200) {
+TEST(MemoryFit, PredictsH200MeasurementsWithinTwentyPercent) {
   struct Sum {
     std::uint64_t size; // of an array, in MB
     double device, managed, host;
@@ -309,7 +309,7 @@ TEST(MemoryFit, ExplainsAnH200) {
   EXPECT_LT(found->held_out.worst, 20);
 }
 
-TEST(MemoryFit, TellsWhatItCannotUse) {
+TEST(MemoryFit, RejectsUnusableMeasurements) {
   auto measurements = measured(unified(), 1, 0, 1);
   EXPECT_THAT(fit({}, measurements).error().what, HasSubstr("1 kinds of traffic"));
   EXPECT_THAT(fit({}, {}).error().what, HasSubstr("0 kinds of traffic"));

@@ -62,7 +62,7 @@ class MemoryPolicies : public testing::Test {
   Measured known;
 };
 
-TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
+TEST_F(MemoryPolicies, MinMemoryChoosesHostMemory) {
   EXPECT_THAT(picked(), ElementsAre(2, 2));
   EXPECT_EQ(chosen()->plan.host, chunk * 14);
   EXPECT_EQ(chosen()->plan.demand, chunk * 14);
@@ -71,9 +71,11 @@ TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
   EXPECT_EQ(chosen()->plan.tasks[0].wcet.device, 4ms);
 }
 
-TEST_F(MemoryPolicies, MostSlackIsD) { EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(0, 0)); }
+TEST_F(MemoryPolicies, MaxSlackChoosesDeviceMemory) {
+  EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(0, 0));
+}
 
-TEST_F(MemoryPolicies, ATaskIsAsSlowAsBesideAnother) {
+TEST_F(MemoryPolicies, CountCoRunningWcetWhenTasksFormAPair) {
   tasks.device.co_run = true;
   tasks.tasks[0].deadline = 7ms + 1us;
   MeasuredPolicy& waits = known[0][2];
@@ -88,7 +90,7 @@ TEST_F(MemoryPolicies, ATaskIsAsSlowAsBesideAnother) {
   EXPECT_TRUE(chosen()->plan.proved);
 }
 
-TEST_F(MemoryPolicies, OneThatIsInNoPairIsNotSlow) {
+TEST_F(MemoryPolicies, IgnoreCoRunningWcetOfTasksWithoutPair) {
   tasks.device.co_run = true;
   for (auto& task : known)
     for (MeasuredPolicy& each : task) each.wcet_beside = each.policy == H ? 4ms : 9ms;
@@ -99,7 +101,7 @@ TEST_F(MemoryPolicies, OneThatIsInNoPairIsNotSlow) {
   EXPECT_THAT(picked(), ElementsAre(2, 2));
 }
 
-TEST_F(MemoryPolicies, DeadlinesDecideWhoMayBeSlow) {
+TEST_F(MemoryPolicies, UseSlowerPoliciesOnlyWhenDeadlinesAllow) {
   // Its own time, that of one job of the other task, and a little for its parts on the core.
   tasks.tasks[0].deadline = 7ms + 1us;
   EXPECT_THAT(picked(), ElementsAre(2, 1)) << "the first saves more; M of the second saves memory of the host";
@@ -112,7 +114,7 @@ TEST_F(MemoryPolicies, DeadlinesDecideWhoMayBeSlow) {
   EXPECT_TRUE(chosen()->plan.proved);
 }
 
-TEST_F(MemoryPolicies, OneMemoryCountsBoth) {
+TEST_F(MemoryPolicies, CountHostAndDeviceDataTogetherOnUnifiedMemory) {
   board.unified_memory = true;
   EXPECT_THAT(picked(), ElementsAre(1, 1)) << "M and H take the same, and M less time";
   board.capacity = chunk * 29;
@@ -121,14 +123,14 @@ TEST_F(MemoryPolicies, OneMemoryCountsBoth) {
   EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(1, 0));
 }
 
-TEST_F(MemoryPolicies, WhatIsAskedForIsGiven) {
+TEST_F(MemoryPolicies, KeepPoliciesSetByTaskSet) {
   tasks.tasks[0].memory_policy = M;
   EXPECT_THAT(picked(), ElementsAre(1, 2));
   tasks.tasks[1].memory_policy = D;
   EXPECT_THAT(picked(), ElementsAre(1, 0));
 }
 
-TEST_F(MemoryPolicies, WhatTheBoardLacksIsNotChosen) {
+TEST_F(MemoryPolicies, OmitPoliciesThatBoardLacksOrWereNotMeasured) {
   board.memory_policies = {D, M};
   EXPECT_THAT(picked(), ElementsAre(1, 1));
   known[0].erase(known[0].begin() + 1);
@@ -143,7 +145,7 @@ TEST_F(MemoryPolicies, WhatTheBoardLacksIsNotChosen) {
   EXPECT_THAT(chosen().error().what, HasSubstr("of 1 tasks were measured for a set of 2"));
 }
 
-TEST_F(MemoryPolicies, TellsWhatMakePlanTells) {
+TEST_F(MemoryPolicies, ReportVerdictsAndErrorsOfMakePlan) {
   tasks.tasks[0].deadline = 1ms;
   EXPECT_FALSE(chosen()->plan.proved);
   EXPECT_THAT(picked(), ElementsAre(0, 0));
@@ -154,7 +156,7 @@ TEST_F(MemoryPolicies, TellsWhatMakePlanTells) {
   EXPECT_EQ(chosen().error().code, Errc::bad_input);
 }
 
-TEST_F(MemoryPolicies, ScratchIsSharedByTasksOfAllPolicies) {
+TEST_F(MemoryPolicies, ShareScratchAcrossPolicies) {
   for (auto& task : known)
     for (MeasuredPolicy& each : task) each.memory.scratch = chunk * 80;
   EXPECT_EQ(chosen()->plan.demand, chunk * 94);
@@ -324,7 +326,7 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
   EXPECT_LT(proved, rtexec::test::rounds(140));
 }
 
-TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {
+TEST(DeviceOnlyMemoryPolicy, LeavesPlansUnchanged) {
   Random random(2);
   int swapped = 0;
   for (int round = 0; round < 200; ++round) {
@@ -355,7 +357,7 @@ TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {
 }
 
 /// Compares with plans for every kind of decision: searched priorities, chosen cores, reservations, chains.
-TEST(ResidentAdmission, IsThatOfPlans) {
+TEST(ResidentAdmission, MatchesVerdictAndSlackOfPlans) {
   Random random(4);
   int proved = 0, refused = 0;
   for (int round = 0; round < 600; ++round) {
@@ -401,7 +403,7 @@ TEST(ResidentAdmission, IsThatOfPlans) {
 
 /// The times are between two limits. No bound of the deciding test is less than the slack, and what is surely proved is
 /// proved. In half of the sets the CPU parts are the same in all queries.
-TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
+TEST(ResidentAdmission, BoundsNeverFallBelowSlackOfPlans) {
   Random random(5);
   int proved = 0, tight = 0, sure = 0, unsure = 0;
   for (int round = 0; round < 6000; ++round) {
@@ -495,7 +497,7 @@ TEST(WholeChunks, AddUpToTheDemandOfAPlan) {
 }
 
 /// Counts how many proved sets are not proved any more when they take less time.
-TEST(MonotoneAdmission, OfRandomSets) {
+TEST(MonotoneAdmission, HoldsForNearlyAllRandomSetsWhenTimesShrink) {
   for (const bool swapping : {false, true})
     for (const ThreadPolicy threads : {ThreadPolicy::fifo, ThreadPolicy::deadline})
       for (const Order order : {Order::static_priority, Order::edf}) {

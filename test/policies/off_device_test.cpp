@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, OffDevice,
                          name_of);
 
 /// The task may have any priority, real-time or not.
-TEST_P(OffDevice, OneOnAnotherCoreChangesNoBoundOfTheDevice) {
+TEST_P(OffDevice, TaskOnAnotherCoreChangesNoDeviceBound) {
   std::mt19937 random(31);
   int proved = 0;
   for (int attempt = 0; attempt < 400 && proved < 60; ++attempt) {
@@ -127,11 +127,11 @@ TEST_P(OffDevice, OneOnAnotherCoreChangesNoBoundOfTheDevice) {
   EXPECT_GT(proved, 20);
 }
 
-class OffDeviceOrder : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(BothOrders, OffDeviceOrder, testing::Values(Order::edf, Order::static_priority));
+class OffDeviceTaskPerOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(BothOrders, OffDeviceTaskPerOrder, testing::Values(Order::edf, Order::static_priority));
 
 /// R = C + sum over the tasks above of ceil(R/T) C, regardless of the device.
-TEST_P(OffDeviceOrder, TheBoundIsThatOfTheCoreAlone) {
+TEST_P(OffDeviceTaskPerOrder, HasBoundOfItsCoreAlone) {
   std::mt19937 random(32);
   int proved = 0;
   for (int attempt = 0; attempt < 400; ++attempt) {
@@ -163,7 +163,7 @@ TEST_P(OffDeviceOrder, TheBoundIsThatOfTheCoreAlone) {
   EXPECT_GT(proved, 50);
 }
 
-TEST_P(OffDeviceOrder, WithoutAnyOtherTheDeviceHasNothingToProve) {
+TEST_P(OffDeviceTaskPerOrder, LeavesDeviceTestTriviallyProvedWhenAlone) {
   const TaskSet set =
       set_of({task_of("control", milliseconds(5), off_device(milliseconds(1), milliseconds(2)))}, GetParam());
   const Plan plan = make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>(1)).value();
@@ -179,7 +179,7 @@ TEST_P(OffDeviceOrder, WithoutAnyOtherTheDeviceHasNothingToProve) {
 }
 
 /// Another task's device part is longer than this task's deadline. It blocks no task that does not use the device.
-TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
+TEST_P(OffDeviceTaskPerOrder, IsNotBlockedByLongDevicePartsOfOthers) {
   TaskSet set = set_of({task_of("net", milliseconds(100), {milliseconds(1), milliseconds(80), milliseconds(1)}),
                         task_of("control", milliseconds(5), off_device(milliseconds(1), milliseconds(1)))},
                        GetParam());
@@ -189,7 +189,7 @@ TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
 }
 
 /// The memory of the task stays on the device: its jobs evict no chunks, and none of its chunks is evicted.
-TEST_P(OffDeviceOrder, ItsMemoryStays) {
+TEST_P(OffDeviceTaskPerOrder, KeepsItsMemoryOnDevice) {
   TaskSet set = set_of({task_of("net", milliseconds(100), {{}, milliseconds(1), {}}),
                         task_of("control", milliseconds(50), off_device(milliseconds(1), milliseconds(1)))},
                        GetParam());
@@ -214,7 +214,7 @@ TEST_P(OffDeviceOrder, ItsMemoryStays) {
   EXPECT_THAT(make_plan(test::resolved(set, board), memory).error().what, HasSubstr("at most 0B of its memory"));
 }
 
-TEST_P(OffDeviceOrder, OneThatIsLateOnItsCoreIsNamed) {
+TEST_P(OffDeviceTaskPerOrder, IsNamedWhenItMissesDeadlineOnItsCore) {
   TaskSet set = set_of({task_of("net", milliseconds(20), {milliseconds(3), milliseconds(2), milliseconds(3)}),
                         task_of("control", milliseconds(25), off_device(milliseconds(3), milliseconds(2)))},
                        GetParam());
@@ -226,7 +226,7 @@ TEST_P(OffDeviceOrder, OneThatIsLateOnItsCoreIsNamed) {
   EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("without a device part"));
 }
 
-TEST(OffDeviceHeadroom, IsThatOfThePartsOnTheCore) {
+TEST(OffDeviceHeadroom, CountsOnlyPartsOnTheCore) {
   const TaskSet set = set_of({task_of("control", milliseconds(10), off_device(milliseconds(1), milliseconds(1)))});
   const Plan plan = make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>(1)).value();
   const Sensitivity room = sensitivity(test::resolved(set, board_of()), plan, {});

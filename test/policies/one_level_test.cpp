@@ -137,7 +137,7 @@ struct Recorded {
   std::uint64_t digest;
 };
 
-TEST(OneLevel, DecidesAsBeforeThereWereLevels) {
+TEST(SingleLevelScheduler, MatchesRecordedDecisions) {
   for (const auto& [policy, events, digest] : {Recorded{SwapPolicy::pipelined, 3'000'000, 4511385825446851809},
                                                Recorded{SwapPolicy::serial, 500'000, 4328111967823279632},
                                                Recorded{SwapPolicy::rt_swap, 500'000, 9843072042841939412U},

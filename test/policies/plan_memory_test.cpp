@@ -82,7 +82,7 @@ MemoryDemand some_memory() {
 }
 MemoryDemand more_memory() { return {.constant = chunks(3), .scratch = {chunk / 2}, .state = {0}, .fixed = {0}}; }
 
-TEST(PlanMemory, EachClassTakesWholeChunksAndScratchIsShared) {
+TEST(PlanMemory, RoundsClassesUpToWholeChunksAndSharesScratch) {
   Case two;
   two.add(some_memory(), 10ms);
   two.add(more_memory(), 20ms);
@@ -97,7 +97,7 @@ TEST(PlanMemory, EachClassTakesWholeChunksAndScratchIsShared) {
   EXPECT_FALSE(two.plan.swap);
 }
 
-TEST(PlanMemory, TheBaselinesDoNotTellClassesApart) {
+TEST(PlanMemory, DoesNotShareScratchUnderBaselinePolicies) {
   for (const SwapPolicy policy :
        {SwapPolicy::rt_swap, SwapPolicy::pageable, SwapPolicy::lru, SwapPolicy::min, SwapPolicy::mo_vmm}) {
     Case two(policy);
@@ -110,7 +110,7 @@ TEST(PlanMemory, TheBaselinesDoNotTellClassesApart) {
   }
 }
 
-TEST(PlanMemory, ObjectsInChunksOfTheirOwnWasteTheirRest) {
+TEST(PlanMemory, AddsPaddingWhenObjectsHaveTheirOwnChunks) {
   Case one(SwapPolicy::mo_vmm);
   MemoryDemand& demand =
       one.memory.emplace_back(MemoryDemand{.constant = {3 * chunk}, .scratch = {chunk + 2}, .state = {chunk + 1}});
@@ -130,7 +130,7 @@ TEST(PlanMemory, ObjectsInChunksOfTheirOwnWasteTheirRest) {
   EXPECT_EQ(one.plan.tasks[0].arena.padding, 0u);
 }
 
-TEST(PlanMemory, MinAndMoVmmTakeTheSmallestChunks) {
+TEST(PlanMemory, UsesSmallestChunksUnderMinAndMoVmm) {
   for (const SwapPolicy policy : {SwapPolicy::min, SwapPolicy::mo_vmm, SwapPolicy::rt_swap}) {
     const bool small = policy != SwapPolicy::rt_swap;
     Case one(policy);
@@ -149,7 +149,7 @@ TEST(PlanMemory, MinAndMoVmmTakeTheSmallestChunks) {
 
 // ---- sets that do not fit ----
 
-TEST(PlanMemory, WithoutSwappingAnOverflowIsRefused) {
+TEST(PlanMemory, RejectsOverflowWithoutSwapping) {
   Case two(SwapPolicy::none);
   two.add({.constant = chunks(4), .scratch = chunks(2)}, 10ms, 100ns);
   two.add({.constant = chunks(4), .scratch = chunks(3)}, 10ms, 100ns);
@@ -164,7 +164,7 @@ TEST(PlanMemory, WithoutSwappingAnOverflowIsRefused) {
   EXPECT_EQ(two.make().value(), 1u) << "8 chunks take turns in 7: without (M) nothing is promised, but it can be run";
 }
 
-TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
+TEST(PlanMemory, NamesTaskThatExceedsCapacityAlone) {
   for (const SwapPolicy policy : {SwapPolicy::none, SwapPolicy::pipelined, SwapPolicy::lru}) {
     Case two(policy);
     two.add({.state = chunks(3)});
@@ -183,7 +183,7 @@ TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
   }
 }
 
-TEST(PlanMemory, ACapacityWithoutRoomForAChunkIsRefused) {
+TEST(PlanMemory, RejectsCapacitySmallerThanAChunk) {
   Case one(SwapPolicy::pipelined);
   one.add({.state = chunks(1)});
   one.capacity(1);
@@ -193,7 +193,7 @@ TEST(PlanMemory, ACapacityWithoutRoomForAChunkIsRefused) {
             "smaller chunk");
 }
 
-TEST(PlanMemory, MoreChunksThanCanBeCountedAreRefused) {
+TEST(PlanMemory, RejectsMoreChunksThanCanBeCounted) {
   Case many;
   many.board.capacity = Bytes{std::uint64_t{1} << 40};
   many.set.device.chunk = Bytes{256};
@@ -205,7 +205,7 @@ TEST(PlanMemory, MoreChunksThanCanBeCountedAreRefused) {
 
 // ---- buffers outside of chunks ----
 
-TEST(PlanMemory, BuffersTakeOfTheCapacityInWholeChunksOfAll) {
+TEST(PlanMemory, RoundsSumOfBuffersOutsideChunksToWholeChunks) {
   Case two;
   for (int i = 0; i < 2; ++i) two.add({.constant = chunks(3), .outside = {chunk / 4}, .host = chunks(2)});
   two.capacity(7);
@@ -220,7 +220,7 @@ TEST(PlanMemory, BuffersTakeOfTheCapacityInWholeChunksOfAll) {
   EXPECT_THAT(two.error().what, HasSubstr("shared scratch 0B, buffers of workloads 2KiB), but"));
 }
 
-TEST(PlanMemory, BuffersOfTheHostTakeOfMemoryThatIsShared) {
+TEST(PlanMemory, ChargesHostBuffersToUnifiedMemory) {
   Case two;
   two.board.unified_memory = true;
   two.board.swap_costs.front().store = StoreKind::file;
@@ -239,7 +239,7 @@ TEST(PlanMemory, BuffersOfTheHostTakeOfMemoryThatIsShared) {
   EXPECT_THAT(two.error().what, HasSubstr(", or memory_policy = \"H\", which takes less of it"));
 }
 
-TEST(PlanMemory, BuffersAreNotSwapped) {
+TEST(PlanMemory, NeverSwapsBuffersOutsideChunks) {
   Case two;
   two.add({.constant = chunks(3), .outside = chunks(3)});
   two.add({.constant = chunks(3), .outside = chunks(3)});
@@ -254,7 +254,7 @@ TEST(PlanMemory, BuffersAreNotSwapped) {
   EXPECT_THAT(two.error().what, HasSubstr("set a larger [device] chunk")) << "more than can be counted";
 }
 
-TEST(PlanMemory, WhatMayBeSwappedDecides) {
+TEST(PlanMemory, RejectsOverflowBeyondSwappableMemory) {
   Case three(SwapPolicy::rt_swap);
   for (const std::uint64_t state : {6u, 3u, 2u}) three.add({.state = chunks(state), .fixed = chunks(4)});
   three.capacity(18);
@@ -271,7 +271,7 @@ TEST(PlanMemory, WhatMayBeSwappedDecides) {
   EXPECT_THAT(three.error().what, HasSubstr("only 40KiB may be swapped"));
 }
 
-TEST(PlanMemory, AVolumeThatIsTooLargeIsBadInput) {
+TEST(PlanMemory, RejectsSwapVolumeBeyondSwappableMemory) {
   Case two;
   two.add({.constant = chunks(4), .scratch = chunks(9), .state = chunks(2), .fixed = chunks(1)}).swap_volume =
       Bytes{6 * chunk + 1};
@@ -294,7 +294,7 @@ Case overflowing(SwapPolicy policy = SwapPolicy::rt_swap) {
   return two;
 }
 
-TEST(PlanMemory, TheCostIsTheBoardsForThisChunkAndOverriddenKeyByKey) {
+TEST(PlanMemory, TakesSwapCostOfChunkFromBoardUnlessOverridden) {
   Case two = overflowing();
   two.board.copy_engines = 2;
   two.board.swap_costs = {{.chunk = {2 * chunk}, .in_per_chunk = 99ns},
@@ -323,7 +323,7 @@ TEST(PlanMemory, TheCostIsTheBoardsForThisChunkAndOverriddenKeyByKey) {
             std::tuple(10ns, 30ns, 30ns, 4ns, 50ns)); // a copy is charged at least as much as a drop
 }
 
-TEST(PlanMemory, TheCostsOfAnotherStoreDoNotCount) {
+TEST(PlanMemory, IgnoresSwapCostsOfOtherStores) {
   Case two = overflowing();
   two.set.swap.policy = SwapPolicy::pageable;
   EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"pageable\" (none is calibrated)"),
@@ -341,7 +341,7 @@ TEST(PlanMemory, TheCostsOfAnotherStoreDoNotCount) {
   EXPECT_EQ(two.plan.swap->cost.in_per_chunk, 700ns);
 }
 
-TEST(PlanMemory, WithoutACalibratedChunkBothCopiesMustBeGiven) {
+TEST(PlanMemory, RequiresBothCopyCostsWhenChunkIsNotCalibrated) {
   Case two = overflowing();
   two.board.swap_costs.clear();
   EXPECT_EQ(two.error().code, Errc::bad_input);
@@ -366,7 +366,7 @@ TEST(PlanMemory, WithoutACalibratedChunkBothCopiesMustBeGiven) {
   EXPECT_EQ(two.make().value(), 0u) << "where everything fits, no cost is needed";
 }
 
-TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
+TEST(PlanMemory, UsesFileStoreOnUnifiedMemory) {
   Case two = overflowing();
   two.board.swap_costs.push_back(two.board.swap_costs.front());
   two.board.swap_costs.back().store = StoreKind::file;
@@ -408,7 +408,7 @@ Case ordered(SwapPolicy policy, SwapCandidates candidates) {
   return two;
 }
 
-TEST(SwapVolumes, ConstantsGoFirstThenTheChunksOfTheLargestObjects) {
+TEST(SwapVolumes, TakeConstantsThenChunksOfLargestObjects) {
   Case two = ordered(SwapPolicy::pipelined, SwapCandidates::constants_first);
   const std::uint32_t overflow = two.make().value();
   ASSERT_EQ(overflow, 4u);
@@ -430,7 +430,7 @@ TEST(SwapVolumes, ConstantsGoFirstThenTheChunksOfTheLargestObjects) {
   for (const SwapSlot& each : task.swap_slots) EXPECT_EQ(each.copied_out, each.slot >= 4);
 }
 
-TEST(SwapVolumes, BaselinesSwapScratchTooAndCopyEverythingOut) {
+TEST(SwapVolumes, IncludeScratchAndCopyOutAllUnderBaselinePolicies) {
   Case two = ordered(SwapPolicy::rt_swap, SwapCandidates::constants_first);
   const std::uint32_t overflow = two.make().value();
   assign_volumes(two.plan, two.set, Volumes{13, 0}, overflow);
@@ -439,7 +439,7 @@ TEST(SwapVolumes, BaselinesSwapScratchTooAndCopyEverythingOut) {
   EXPECT_TRUE(std::ranges::all_of(two.plan.tasks[0].swap_slots, &SwapSlot::copied_out));
 }
 
-TEST(SwapVolumes, OnDemandPagingMayTakeAnyChunk) {
+TEST(SwapVolumes, IncludeEveryChunkUnderOnDemandPaging) {
   Case two = ordered(SwapPolicy::lru, SwapCandidates::largest_first);
   const std::uint32_t overflow = two.make().value();
   const auto volumes = two.volumes(overflow);
@@ -449,7 +449,7 @@ TEST(SwapVolumes, OnDemandPagingMayTakeAnyChunk) {
   EXPECT_THAT(slots(two.plan.tasks[0]), Contains(11u));
 }
 
-TEST(SwapVolumes, PaddingIsSwappedLast) {
+TEST(SwapVolumes, TakePaddingLast) {
   Case two(SwapPolicy::mo_vmm);
   two.add(
       {.state = chunks(2),
@@ -572,7 +572,7 @@ Case random_case(Random& random) {
   return result;
 }
 
-TEST(SwapVolumes, WhatIsProposedWorksAndWhereAnythingWorksSomethingIsProposed) {
+TEST(SwapVolumes, AreFeasibleAndProposedWheneverAnyAreFeasible) {
   Random random(4);
   int proposed = 0, refused = 0, by_hand = 0;
   for (int run = 0; run < 3'000; ++run) {
@@ -628,7 +628,7 @@ Case case_study(SwapPolicy policy, std::uint64_t capacity) {
   return six;
 }
 
-TEST(SwapVolumes, TheCaseStudysVolumesAreThoseOfThePaper) {
+TEST(SwapVolumes, MatchPublishedCaseStudyOfRtSwap) {
   Case six = case_study(SwapPolicy::rt_swap, 24 * 32);
   EXPECT_EQ(six.make().value(), 62u) << "(52 + 46 + 4 * 183) chunks for 768";
   EXPECT_EQ(six.volumes(62).front(), (Volumes{0, 0, 21, 20, 21, 21}));
@@ -638,7 +638,7 @@ TEST(SwapVolumes, TheCaseStudysVolumesAreThoseOfThePaper) {
   EXPECT_EQ(six.volumes(54).front(), (Volumes{0, 0, 18, 18, 18, 18})) << "Table IV: 576 MB each";
 }
 
-TEST(SwapVolumes, BesideAnExecutionTheNextJobNeedsRoomToLand) {
+TEST(SwapVolumes, LeaveRoomToLoadNextJobDuringExecution) {
   Case six = case_study(SwapPolicy::pipelined, 24 * 32);
   ASSERT_EQ(six.make().value(), 62u);
   const auto volumes = six.volumes(62);
@@ -648,7 +648,7 @@ TEST(SwapVolumes, BesideAnExecutionTheNextJobNeedsRoomToLand) {
   for (const Volumes& each : volumes) EXPECT_TRUE(works(six, each, 62));
 }
 
-TEST(SwapVolumes, LongPeriodsAndBestEffortTasksSwapFirst) {
+TEST(SwapVolumes, PreferLongPeriodAndBestEffortTasks) {
   Case four(SwapPolicy::rt_swap);
   four.add({.state = chunks(10)}, 100ms);
   four.add({.state = chunks(10)}, 400ms);
@@ -662,7 +662,7 @@ TEST(SwapVolumes, LongPeriodsAndBestEffortTasksSwapFirst) {
   EXPECT_THAT(four.volumes(overflow), Contains(Volumes{0, 4, 4, 4}));
 }
 
-TEST(SwapVolumes, ManyTasksInSmallChunks) {
+TEST(SwapVolumes, AreFoundForManyTasksInSmallChunks) {
   Case many;
   for (int i = 0; i < 100; ++i)
     many.add({.constant = chunks(600), .state = chunks(20)}, Duration(1'000'000 + i), Duration(5'000 + i));

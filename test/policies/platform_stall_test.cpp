@@ -68,7 +68,7 @@ TEST_P(PlatformStall, IsChargedOnceToEachBound) {
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_THAT(with[i] - without[i], about(2)) << i;
 }
 
-TEST_P(PlatformStall, IsToldOf) {
+TEST_P(PlatformStall, IsReportedInEndToEndVerdict) {
   const TestVerdict verdict = plan_of(set(), board_that_stops(stop)).end_to_end;
   EXPECT_THAT(verdict.inequality, HasSubstr("J = release latency + 2 S, S: platform_stall"));
   EXPECT_THAT(verdict.explanation, HasSubstr("stops of the machine of up to 0.5ms, releases are charged as 1ms later"));
@@ -77,7 +77,7 @@ TEST_P(PlatformStall, IsToldOf) {
 }
 
 /// The test of the device alone uses requests that a stall has delayed.
-TEST_P(PlatformStall, CountsOnTheDeviceAlone) {
+TEST_P(PlatformStall, DelaysRequestsInDeviceTestUnderStaticPriority) {
   const auto left = [&](Duration platform_stall) {
     const Plan plan = plan_of(set(), board_that_stops(platform_stall));
     return std::get<TimeBound>(plan.device_test.bound).left;
@@ -87,7 +87,7 @@ TEST_P(PlatformStall, CountsOnTheDeviceAlone) {
 }
 
 /// Two tasks share a core under reservations: a stall in one of them delays the other too.
-TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
+TEST(PlatformStallUnderReservations, IsChargedTwiceAsMuchWhenTasksShareACore) {
   const auto lengthened = [&](std::vector<Task> tasks, std::size_t task) {
     TaskSet set = test::set_of(std::move(tasks), Order::static_priority);
     set.executive.threads = ThreadPolicy::deadline;
@@ -100,7 +100,7 @@ TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
 }
 
 /// A `platform_stall` of 0.5 ms charges releases as one stop of 1 ms would. That is too little for the example.
-TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
+TEST(TwoPlatformStalls, AreChargedBeforeAndWithinResponse) {
   const test::TwoStops example;
   const auto bound_with = [&](Duration platform_stall) {
     return bounds_of(plan_of(example.tasks, example.board(platform_stall)))[1];
@@ -111,7 +111,7 @@ TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
 }
 
 /// Work that a stall has delayed must be done within the window that follows.
-TEST(HoldUpOfReservations, IsNoLongerThanTheWindowOfTheScheduler) {
+TEST(PlatformStallUnderReservations, WidensSchedulerWindowToStallLength) {
   const auto window = [](Duration platform_stall, const std::optional<Traffic>& traffic) {
     return scheduler_reservation(2, 10us, traffic, platform_stall).window;
   };
@@ -126,7 +126,7 @@ TEST(HoldUpOfReservations, IsNoLongerThanTheWindowOfTheScheduler) {
   EXPECT_EQ(window(200ms, too_much), 200ms);
 }
 
-TEST(HoldUpOfBudgets, IsNotCharged) {
+TEST(PlatformStallUnderBudgets, LeavesTaskSetUnproved) {
   TaskSet set = networks(Order::edf, ThreadPolicy::fifo);
   set.tasks[0].traffic_before = set.tasks[0].traffic_after = Bytes{6400};
   set.core_budgets = {{.core = 0, .budget = {100'000'000}}};
@@ -142,7 +142,7 @@ TEST(HoldUpOfBudgets, IsNotCharged) {
   EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("its machine may stop (platform_stall)"));
 }
 
-TEST(HoldUpOfAnyLength, IsCheckedAsChargesAre) {
+TEST(PlatformStallLength, IsRejectedWhenNegative) {
   const TaskSet set = networks(Order::edf, ThreadPolicy::fifo);
   const auto plan =
       make_plan(test::resolved(set, board_that_stops(Duration(-1))), std::vector<MemoryDemand>(set.tasks.size()));
@@ -151,7 +151,7 @@ TEST(HoldUpOfAnyLength, IsCheckedAsChargesAre) {
 }
 
 /// A longer stall proves no more sets and shortens no bound.
-TEST(HoldUpOfRandomSets, OnlyLengthensBounds) {
+TEST(PlatformStallOfRandomSets, OnlyLengthensBounds) {
   std::mt19937 random(3);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   int proved = 0;

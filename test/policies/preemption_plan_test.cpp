@@ -54,7 +54,7 @@ struct Mixed {
 
 class PreemptionPlans : public testing::TestWithParam<Order> {};
 
-TEST_P(PreemptionPlans, CutWhereWholeJobsAreNotProved) {
+TEST_P(PreemptionPlans, CutJobsWhenWholeJobsAreNotProved) {
   const Mixed mixed(GetParam());
   EXPECT_FALSE(mixed.whole()->proved);
   const auto plan = mixed.plan();
@@ -75,7 +75,7 @@ TEST_P(PreemptionPlans, CutWhereWholeJobsAreNotProved) {
   for (const PlannedTask& task : plan->tasks) EXPECT_LE(*task.response_bound, task.done_by);
 }
 
-TEST_P(PreemptionPlans, LeaveJobsWholeWhereThatIsProved) {
+TEST_P(PreemptionPlans, LeaveJobsWholeWhenThatIsProved) {
   Mixed mixed(GetParam());
   mixed.tasks.tasks[0].period = mixed.tasks.tasks[0].deadline = 900ms;
   const auto plan = mixed.plan();
@@ -84,7 +84,7 @@ TEST_P(PreemptionPlans, LeaveJobsWholeWhereThatIsProved) {
   EXPECT_FALSE(plan->preempts());
 }
 
-TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
+TEST_P(PreemptionPlans, KeepGivenClassesAndCuts) {
   Mixed mixed(GetParam());
   mixed.layered[1].device_class = 1;
   mixed.layered[2].device_class = 2;
@@ -121,7 +121,7 @@ TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
   EXPECT_EQ(plan->tasks[2].segments, 20U);
 }
 
-TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
+TEST(PreemptionPlan, LaunchesAheadWhenThatTakesLessDeviceTime) {
   Mixed mixed;
   mixed.layered[1] = layered_task(240ms, 96);
   mixed.layered[2] = layered_task(200ms, 80);
@@ -144,7 +144,7 @@ TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
 }
 
 /// The less urgent task's class goes first. Its requests are counted with the jitter of its CPU part.
-TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
+TEST(PreemptionPlan, AllowsClassesAgainstStaticPriorities) {
   Mixed mixed(Order::static_priority);
   mixed.tasks.tasks[0].wcet = Wcet{0ns, 1ms, 0ns};
   mixed.tasks.tasks[0].deadline = mixed.tasks.tasks[0].period = 400ms;
@@ -164,7 +164,7 @@ TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
 }
 
 /// Tasks of two levels keep the memory live between segments apart; tasks of one level share it.
-TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
+TEST(PreemptionPlan, SharesLiveStateAmongTasksOfOneLevel) {
   Mixed mixed;
   for (LayeredTask& each : mixed.layered) each.device_class = 1;
   mixed.layered[0].device_class = 0;
@@ -180,7 +180,7 @@ TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
 }
 
 /// The memory live between segments leaves less for the rest: other tasks swap more.
-TEST(PreemptionPlan, SwapsForTheCarry) {
+TEST(PreemptionPlan, SwapsMoreToMakeRoomForLiveState) {
   Mixed mixed;
   mixed.board.capacity = chunk * 20;
   mixed.board.swap_costs = {{.chunk = chunk, .in_per_chunk = 1ms, .out_per_chunk = 1ms, .drop_per_chunk = 0ns}};
@@ -195,7 +195,7 @@ TEST(PreemptionPlan, SwapsForTheCarry) {
   EXPECT_EQ(plan->swap->frames, slots - (plan->demand - plan->capacity).count / chunk.count);
 }
 
-TEST(PreemptionPlan, SaysWhatMoreUrgentClassesTake) {
+TEST(PreemptionPlan, ReportsTimeTakenByMoreUrgentClasses) {
   Mixed mixed;
   mixed.tasks.tasks[1].deadline = 300ms; // front takes a quarter of it
   const auto plan = mixed.plan();

@@ -26,7 +26,7 @@ StagedSet random_set(std::mt19937& random) {
   return set;
 }
 
-TEST(Reference, StaticPriorityBoundsAgree) {
+TEST(ReferenceAnalysis, AgreesWithStaticPriorityBounds) {
   std::mt19937 random(21);
   int proved = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -47,7 +47,7 @@ TEST(Reference, StaticPriorityBoundsAgree) {
   EXPECT_GT(proved, 2000);
 }
 
-TEST(Reference, EdfSplitsAgree) {
+TEST(ReferenceAnalysis, AgreesWithEdfSplits) {
   std::mt19937 random(22);
   int proved = 0;
   int searched = 0;

@@ -18,9 +18,9 @@ ReleaseDecision pays(std::uint64_t job, std::int64_t nominal) {
   return {Kind::skip, job, at(nominal), ReleaseReason::wcet_exceeded};
 }
 
-class Gate : public testing::TestWithParam<OnOverrun> {};
+class ReleaseGridPerPolicy : public testing::TestWithParam<OnOverrun> {};
 
-TEST_P(Gate, KeepsTheGridWhileJobsAreInTime) {
+TEST_P(ReleaseGridPerPolicy, KeepsGridWhileJobsAreOnTime) {
   ReleaseGrid grid(GetParam(), period, at(3));
   for (std::uint64_t job = 0; job < 1000; ++job) {
     const auto nominal = static_cast<std::int64_t>(3 + 10 * job);
@@ -31,7 +31,7 @@ TEST_P(Gate, KeepsTheGridWhileJobsAreInTime) {
   EXPECT_EQ(grid.skipped(), 0u);
 }
 
-TEST_P(Gate, NeverAllocates) {
+TEST_P(ReleaseGridPerPolicy, NeverAllocates) {
   ReleaseGrid grid(GetParam(), period, at(0));
   const std::uint64_t before = test::allocations();
   for (int i = 0; i < 100; ++i) {
@@ -42,13 +42,13 @@ TEST_P(Gate, NeverAllocates) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllPolicies, Gate,
+INSTANTIATE_TEST_SUITE_P(AllPolicies, ReleaseGridPerPolicy,
                          testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase,
                                          OnOverrun::abort_job, OnOverrun::stop));
 
 // In each timeline job 0 is released at 0 and ends at 35: it overruns the releases at 10, 20 and 30.
 
-TEST(ReleaseGrid, SkipDropsEveryReleaseThatTheJobReaches) {
+TEST(ReleaseGrid, SkipDropsReleasesDuringOverrun) {
   ReleaseGrid grid(OnOverrun::skip, period, at(0));
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::skip, 1, 10));
@@ -60,7 +60,7 @@ TEST(ReleaseGrid, SkipDropsEveryReleaseThatTheJobReaches) {
   EXPECT_EQ(grid.released(), 2u);
 }
 
-TEST(ReleaseGrid, CatchUpGivesEveryReleaseItsJobAndItsDeadline) {
+TEST(ReleaseGrid, CatchUpStartsAJobForEveryDelayedRelease) {
   ReleaseGrid grid(OnOverrun::catch_up, period, at(0));
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::wait, 1, 10));
@@ -76,7 +76,7 @@ TEST(ReleaseGrid, CatchUpGivesEveryReleaseItsJobAndItsDeadline) {
   EXPECT_EQ(grid.released(), 5u);
 }
 
-TEST(ReleaseGrid, RePhaseStartsTheGridAnewAtTheEndOfTheLateJob) {
+TEST(ReleaseGrid, RePhaseRestartsGridAtEndOfLateJob) {
   ReleaseGrid grid(OnOverrun::re_phase, period, at(0));
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::wait, 1, 10));
@@ -105,7 +105,7 @@ TEST(ReleaseGrid, AbortJobSkipsReleasesThatPassWhileItWaits) {
   EXPECT_EQ(grid.next(), at(40));
 }
 
-TEST(ReleaseGrid, AbortJobThatEndsOnAReleaseStartsThatOne) {
+TEST(ReleaseGrid, AbortJobStartsReleaseThatCoincidesWithItsEnd) {
   ReleaseGrid grid(OnOverrun::abort_job, period, at(0));
   static_cast<void>(grid.at_release(false));
   static_cast<void>(grid.at_release(true));
@@ -113,7 +113,7 @@ TEST(ReleaseGrid, AbortJobThatEndsOnAReleaseStartsThatOne) {
   EXPECT_EQ(grid.skipped(), 1u);
 }
 
-TEST(ReleaseGrid, StopStopsAndStaysStopped) {
+TEST(ReleaseGrid, StopEndsReleasesForGood) {
   ReleaseGrid grid(OnOverrun::stop, period, at(0));
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::stop, 1, 10));
@@ -121,7 +121,7 @@ TEST(ReleaseGrid, StopStopsAndStaysStopped) {
   EXPECT_EQ(grid.released(), 1u);
 }
 
-TEST(ReleaseGrid, ASporadicReleaseMovesTheGrid) {
+TEST(ReleaseGrid, PostponedReleaseShiftsTheGrid) {
   ReleaseGrid grid(OnOverrun::skip, period, at(0));
   static_cast<void>(grid.at_release(false));
   grid.postpone(at(17));
@@ -131,7 +131,7 @@ TEST(ReleaseGrid, ASporadicReleaseMovesTheGrid) {
 
 // ---- parts above their WCETs ----
 
-TEST(WcetExceeded, SkipNextDropsOneReleaseForEachJobThatExceeded) {
+TEST(WcetExceeded, SkipNextDropsOneReleasePerExceedingJob) {
   ReleaseGrid grid(OnOverrun::skip, period, at(0), OnWcetExceeded::skip_next);
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(false, true), pays(1, 10));
@@ -143,14 +143,14 @@ TEST(WcetExceeded, SkipNextDropsOneReleaseForEachJobThatExceeded) {
   EXPECT_EQ(grid.released(), 4u);
 }
 
-TEST(WcetExceeded, AReleaseThatTheLateJobReachedHasPaid) {
+TEST(WcetExceeded, SkipNextCountsReleaseAlreadySkippedByOverrun) {
   ReleaseGrid grid(OnOverrun::skip, period, at(0), OnWcetExceeded::skip_next);
   EXPECT_EQ(grid.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(grid.at_release(true), decision(Kind::skip, 1, 10));
   EXPECT_EQ(grid.at_release(false, true), decision(Kind::start, 1, 20));
 }
 
-TEST(WcetExceeded, AReleaseThatWaitedForTheLateJobPays) {
+TEST(WcetExceeded, SkipNextDropsReleaseThatWaitedForLateJob) {
   ReleaseGrid catching_up(OnOverrun::catch_up, period, at(0), OnWcetExceeded::skip_next);
   static_cast<void>(catching_up.at_release(false));
   EXPECT_EQ(catching_up.at_release(true), decision(Kind::wait, 1, 10));
@@ -204,12 +204,12 @@ struct RandomJobs {
   }
 };
 
-class AfterAnExcess : public testing::TestWithParam<OnOverrun> {};
-INSTANTIATE_TEST_SUITE_P(ThatGoOn, AfterAnExcess,
+class WcetExceededPolicy : public testing::TestWithParam<OnOverrun> {};
+INSTANTIATE_TEST_SUITE_P(ThatGoOn, WcetExceededPolicy,
                          testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase,
                                          OnOverrun::abort_job));
 
-TEST_P(AfterAnExcess, ReleasesAreTwoPeriodsApartAndTellChangesNothing) {
+TEST_P(WcetExceededPolicy, SkipNextSpacesReleasesTwoPeriodsApart) {
   RandomJobs paying{{GetParam(), period, at(0), OnWcetExceeded::skip_next}, std::mt19937(1)};
   Instant last = paying.next({}).nominal;
   for (int i = 0; i < 10'000; ++i) {

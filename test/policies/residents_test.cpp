@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr Bytes chunk{4096};
 
 /// Three tasks that swap four chunks each and share six frames.
-class Residents : public testing::Test {
+class InitialResidency : public testing::Test {
  protected:
   Result<Plan> plan(std::vector<std::optional<Bytes>> resident) {
     TaskSet set;
@@ -65,16 +65,18 @@ class Residents : public testing::Test {
   }
 };
 
-TEST_F(Residents, FramesGoToTheFirstTasksWhereNobodyAsks) { EXPECT_THAT(at_start({{}, {}, {}}), ElementsAre(4, 2, 0)); }
+TEST_F(InitialResidency, GivesFramesToFirstTasksByDefault) {
+  EXPECT_THAT(at_start({{}, {}, {}}), ElementsAre(4, 2, 0));
+}
 
-TEST_F(Residents, GetWhatTheyAskForAndOthersWhatIsLeftInTurn) {
+TEST_F(InitialResidency, GivesRequestedChunksFirstAndRestInTaskOrder) {
   EXPECT_THAT(at_start({chunk * 0, chunk * 1, chunk * 4}), ElementsAre(0, 1, 4));
   EXPECT_THAT(at_start({{}, {}, chunk * 4}), ElementsAre(2, 0, 4));
   EXPECT_THAT(at_start({chunk * 0, {}, {}}), ElementsAre(0, 4, 2));
   EXPECT_THAT(at_start({{}, chunk * 3, {}}), ElementsAre(3, 3, 0));
 }
 
-TEST_F(Residents, AreWholeChunksOfTheVolumeThatTheFramesHold) {
+TEST_F(InitialResidency, RejectsPartialChunksAndMoreThanVolumeOrFrames) {
   EXPECT_EQ(problem({chunk * 4, chunk * 2, {}}), "none");
   EXPECT_THAT(problem({Bytes{1000}, {}, {}}),
               HasSubstr("task 'a': resident = \"1kB\": not a multiple of the chunk, 4KiB"));
@@ -84,7 +86,7 @@ TEST_F(Residents, AreWholeChunksOfTheVolumeThatTheFramesHold) {
               HasSubstr("28KiB in all, but the frames that they share hold 24KiB"));
 }
 
-TEST_F(Residents, NeedSomethingThatIsSwapped) {
+TEST_F(InitialResidency, RejectsRequestOfTaskThatIsNotSwapped) {
   TaskSet set = test::set_of({task_of("a", 10ms, {.device = 1us})});
   set.tasks[0].resident = chunk;
   const auto made = make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>{{.state = chunk}});

@@ -135,7 +135,7 @@ Layers network(Random& random, std::size_t count) {
   return layers;
 }
 
-TEST(SegmentCuts, AreThoseOfTryingAll) {
+TEST(SegmentCuts, MatchExhaustiveSearch) {
   Random random(1);
   std::size_t possible = 0, impossible = 0, several = 0, networks = 0;
   std::map<Mistake, std::size_t> seen;
@@ -167,7 +167,7 @@ TEST(SegmentCuts, AreThoseOfTryingAll) {
 }
 
 /// With one overhead everywhere, the fewest cuts are as late as the tolerance allows.
-TEST(SegmentCuts, OfOneOverheadAreAsFewAsCuttingLateMakes) {
+TEST(SegmentCuts, AreAsFewAsGreedyLateCutsWhenOverheadsAreEqual) {
   Random random(2);
   for (int round = 0; round < 300; ++round) {
     Layers layers = network(random, 40);
@@ -185,7 +185,7 @@ TEST(SegmentCuts, OfOneOverheadAreAsFewAsCuttingLateMakes) {
   }
 }
 
-TEST(SegmentCuts, AreNotMadeWhereTheWholeIsTolerated) {
+TEST(SegmentCuts, AreAbsentWhenWholeJobIsTolerated) {
   const Layers layers{{3, 4, 5}, {1, 1}, {{{100}, 0, 2}}};
   const CutChoice choice = choose_cuts(layers, 12, 0);
   ASSERT_EQ(choice.ways.size(), 1U);
@@ -195,7 +195,7 @@ TEST(SegmentCuts, AreNotMadeWhereTheWholeIsTolerated) {
 }
 
 /// With a cubic search of all segments this would take minutes.
-TEST(SegmentCuts, OfThousandsOfLayersAreFoundSoon) {
+TEST(SegmentCuts, ScaleToThousandsOfLayers) {
   Random random(6);
   constexpr std::size_t count = 3000;
   Layers layers;
@@ -213,7 +213,7 @@ TEST(SegmentCuts, OfThousandsOfLayersAreFoundSoon) {
   EXPECT_EQ(cut_into(layers, 3, 0).ways.front().cuts.size(), 2U);
 }
 
-TEST(SegmentCuts, NameTheLayersThatAreTooLong) {
+TEST(SegmentCuts, ReportLayersThatAreTooLong) {
   const auto names = [](const Layers& layers, Nanos tolerance, unsigned launch_ahead = 0) {
     return choose_cuts(layers, tolerance, launch_ahead).too_long;
   };
@@ -225,7 +225,7 @@ TEST(SegmentCuts, NameTheLayersThatAreTooLong) {
 }
 
 /// No segment that is short enough contains a named layer. If each layer fits into some segment, none is named.
-TEST(SegmentCuts, NameLayersThatNoSegmentHolds) {
+TEST(SegmentCuts, ReportExactlyLayersThatFitIntoNoSegment) {
   Random random(3);
   std::size_t named = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -249,7 +249,7 @@ TEST(SegmentCuts, NameLayersThatNoSegmentHolds) {
   EXPECT_GT(named, 1000U);
 }
 
-TEST(SegmentCuts, IntoSoManySegmentsMakeTheLongestRunShortest) {
+TEST(SegmentCuts, MinimiseLongestRunForGivenNumberOfSegments) {
   Random random(4);
   for (int round = 0; round < 2000; ++round) {
     const Layers layers = network(random, static_cast<std::size_t>(draw(random, 1, 8)));
@@ -276,7 +276,7 @@ TEST(SegmentCuts, IntoSoManySegmentsMakeTheLongestRunShortest) {
   }
 }
 
-TEST(SegmentCuts, TheMostBlockingIsTheLastThatIsTolerated) {
+TEST(SegmentCuts, MaxBlockingIsLastToleratedValue) {
   for (Nanos limit = 0; limit <= 20; ++limit)
     EXPECT_EQ(max_blocking(20, [&](Nanos run) { return run <= limit; }), limit);
   EXPECT_EQ(max_blocking(20, [](Nanos) { return true; }), 20);
@@ -356,7 +356,7 @@ bool any_cuts_are_admitted(const CutProblem& problem, unsigned launch_ahead,
 
 /// Cuts by deadline, each with the least overhead that the tasks before it tolerate: if any cuts are admitted, these
 /// are.
-TEST(SegmentCuts, OfASetAreAdmittedWhereAnyAre) {
+TEST(SegmentCuts, AdmitTaskSetWheneverAnyCutsDo) {
   Random random(5);
   std::size_t yes = 0, no = 0, cut = 0;
   for (int round = 0; round < 1200; ++round) {
@@ -377,7 +377,7 @@ TEST(SegmentCuts, OfASetAreAdmittedWhereAnyAre) {
   EXPECT_GT(cut, 100U);
 }
 
-TEST(SegmentCuts, OfASetEndAtATaskThatCannotBeCut) {
+TEST(SegmentCuts, StopAtFirstTaskThatCannotBeCut) {
   const std::vector<Layers> tasks{{{5, 5}, {1}, {}}, {{5, 50, 5}, {1, 1}, {}}, {{5}, {}, {}}};
   const auto cuts = cut_set(
       tasks, [](auto) { return Nanos{20}; }, 0);

@@ -148,7 +148,7 @@ std::optional<Case> any_case(std::mt19937_64& random, std::uint32_t launch_ahead
 
 class SegmentLatency : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(SegmentLatency, NoBoundIsExceeded) {
+TEST_P(SegmentLatency, StaysWithinBoundsOnSimulatedDevice) {
   std::mt19937_64 random(GetParam());
   int sets = 0;
   for (int round = 0; sets < rtexec::test::rounds(500) && round < 10000; ++round) {
@@ -161,7 +161,7 @@ TEST_P(SegmentLatency, NoBoundIsExceeded) {
   EXPECT_GE(sets, 50);
 }
 
-TEST_P(SegmentLatency, BoundsThatChargeTooLittleAre) {
+TEST_P(SegmentLatency, ExceedsBoundsThatChargeTooLittle) {
   std::mt19937_64 random(100 + GetParam());
   int exceeded = 0;
   for (int round = 0; round < 3000 && exceeded == 0; ++round)

@@ -43,7 +43,7 @@ LayeredSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missing
   return set;
 }
 
-TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
+TEST(SegmentSearch, ReturnsFeasibleChoicesWithReproducibleVerdicts) {
   std::mt19937_64 random(25);
   int proved = 0, levels = 0;
   for (int round = 0; round < 200; ++round) {
@@ -69,7 +69,7 @@ TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
   EXPECT_GT(levels, 5);
 }
 
-TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
+TEST(SegmentSearch, KeepsGivenClassesAndSegments) {
   std::mt19937_64 random(26);
   for (int round = 0; round < 50; ++round) {
     LayeredSet set = mixed_rates(random, 2, 0.2);
@@ -85,7 +85,7 @@ TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
 
 /// Everything is resident: limited preemption alone decides. Nearly every set that does not overload the device is
 /// proved.
-TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
+TEST(SegmentSearch, ProvesNearlyAllResidentSetsWithoutOverload) {
   std::mt19937_64 random(27);
   int possible = 0, proved = 0;
   for (int round = 0; round < 300; ++round) {
@@ -162,7 +162,7 @@ LayeredSet tiny_set(std::mt19937_64& random) {
 
 /// In 3,000 sets for each order, the search missed 19 of 1,533 and 18 of 1,532 that some preemption proves. This test
 /// draws 300 sets for each.
-TEST(SegmentSearch, MissesLittleOfWhatAnyDivisionProves) {
+TEST(SegmentSearch, MissesFewSetsThatExhaustiveSearchProves) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     std::mt19937_64 random(28);
     int found = 0, missed = 0, none = 0;

@@ -20,11 +20,11 @@ std::uint64_t asked(const char* name, std::uint64_t otherwise) {
 
 constexpr std::size_t max_states = 20'000;
 
-class SegmentedExact : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(Orders, SegmentedExact, testing::Values(Order::edf, Order::static_priority),
+class SegmentedExactBounds : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, SegmentedExactBounds, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-TEST_P(SegmentedExact, BoundsCoverEverySchedule) {
+TEST_P(SegmentedExactBounds, CoverEverySchedule) {
   const std::uint64_t wanted = asked("RTEXEC_SEGMENTED_SETS", rtexec::test::rounds<std::uint64_t>(150));
   std::mt19937_64 random(asked("RTEXEC_SEGMENTED_SEED", 71));
   std::uint64_t sets = 0, undecided = 0, states = 0, reached = 0, bounds_in_all = 0;
@@ -58,9 +58,9 @@ struct Error {
 };
 constexpr Order edf = Order::edf, fixed = Order::static_priority;
 
-class SegmentedExactSees : public testing::TestWithParam<Error> {};
+class SegmentedExactBoundsWithFault : public testing::TestWithParam<Error> {};
 INSTANTIATE_TEST_SUITE_P(
-    Tests, SegmentedExactSees,
+    Tests, SegmentedExactBoundsWithFault,
     testing::Values(
         Error{"top_class_below", edf, {.top_class_below = true}},
         Error{"top_class_later", edf, {.top_class_later = true}}, Error{"launch_ahead", edf, {.launch_ahead = true}},
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Error{"whole_jobs", edf, {}, {.whole_jobs = true}}, Error{"commits_always", edf, {}, {.commits_always = true}}),
     [](const auto& error) { return std::string(error.param.name); });
 
-TEST_P(SegmentedExactSees, TheError) {
+TEST_P(SegmentedExactBoundsWithFault, AreExceededBySomeSchedule) {
   const CutTest broken = [](const CutSet& set) {
     return reference_segmented(set, GetParam().test).value_or(std::vector<long long>{});
   };

@@ -199,7 +199,7 @@ class History {
   std::uint64_t now_ = 0, number_ = 3;
 };
 
-TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
+TEST(SegmentedScheduler, FollowsOracleOnRandomEvents) {
   std::int64_t left = rtexec::test::rounds(4'000'000);
   std::uint64_t refused = 0;
   SegmentedOracle::Counts seen;
@@ -234,7 +234,7 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
   EXPECT_GE(std::min({seen.dropped_begun, seen.failed_begun, seen.dropped_frozen}), 10u);
 }
 
-TEST(SegmentedScheduler, EachErrorInTheRuleIsNoticed) {
+TEST(SegmentedScheduler, DiffersFromOracleWithEachDeliberateFault) {
   for (int number = 1; number < static_cast<int>(Fault::last); ++number) {
     bool noticed = false;
     for (std::uint64_t seed = 0; !noticed && seed < 2'000; ++seed) {
@@ -266,7 +266,7 @@ Plan plan_of(std::uint32_t frames, const std::vector<SegmentedTask>& tasks, std:
   return plan;
 }
 
-TEST(SegmentedScheduler, AnExpressJobGoesBetweenTwoSegments) {
+TEST(SegmentedScheduler, RunsTopClassJobBetweenTwoSegments) {
   DeviceScheduler scheduler(plan_of(0, {{0, 1}, {1, 3}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{start(1, 0, 0)});
   EXPECT_EQ(feed(scheduler, request(0, 0, 900)), List{});
@@ -278,7 +278,7 @@ TEST(SegmentedScheduler, AnExpressJobGoesBetweenTwoSegments) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{});
 }
 
-TEST(SegmentedScheduler, ExpressJobsPreemptEachOtherByUrgency) {
+TEST(SegmentedScheduler, TopClassJobsPreemptEachOtherByUrgency) {
   DeviceScheduler scheduler(plan_of(0, {{0, 2}, {0, 2}, {0, 2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 300)), List{start(2, 0, 0)});
   EXPECT_EQ(feed(scheduler, request(1, 0, 200)), List{});
@@ -290,7 +290,7 @@ TEST(SegmentedScheduler, ExpressJobsPreemptEachOtherByUrgency) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{start(2, 0, 1)});
 }
 
-TEST(SegmentedScheduler, WithinALevelNoJobPreemptsAnother) {
+TEST(SegmentedScheduler, DoesNotPreemptWithinALevel) {
   DeviceScheduler scheduler(plan_of(0, {{1, 1}, {1, 2}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 900)), List{start(1, 0, 0)});
   EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{});
@@ -321,7 +321,7 @@ DeviceScheduler with_a_job_to_restore() {
   return scheduler;
 }
 
-TEST(SegmentedScheduler, APreemptedJobGetsItsChunksBackBeforeItGoesOn) {
+TEST(SegmentedScheduler, RestoresChunksOfPreemptedJobBeforeResumingIt) {
   DeviceScheduler scheduler = with_a_job_to_restore();
   for (std::uint32_t slot = 0; slot < 2; ++slot)
     EXPECT_EQ(feed(scheduler, copied_out({0, slot, slot})), List{copy_in({1, 0}, {1, slot, slot})});
@@ -329,14 +329,14 @@ TEST(SegmentedScheduler, APreemptedJobGetsItsChunksBackBeforeItGoesOn) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{start(1, 0, 1)});
 }
 
-TEST(SegmentedScheduler, AFailedRestoreFailsThePreemptedJob) {
+TEST(SegmentedScheduler, FailsPreemptedJobWhenRestoreFails) {
   DeviceScheduler scheduler = with_a_job_to_restore();
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{}) << "the other one is under way for it";
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{fail(1, 0)});
   EXPECT_TRUE(scheduler.idle());
 }
 
-TEST(SegmentedScheduler, AWithdrawnPreemptedJobLeavesWhenNothingMovesForIt) {
+TEST(SegmentedScheduler, DropsWithdrawnPreemptedJobAfterItsTransfers) {
   DeviceScheduler frozen = with_a_preempted_job();
   EXPECT_EQ(feed(frozen, withdrawal(1, 0)), List{drop(1, 0)}) << "what moves is for the job above";
   DeviceScheduler scheduler = with_a_job_to_restore();
@@ -346,7 +346,7 @@ TEST(SegmentedScheduler, AWithdrawnPreemptedJobLeavesWhenNothingMovesForIt) {
   EXPECT_EQ(feed(scheduler, request(1, 1, 100)), (List{copy_in({1, 1}, {1, 0, 1}), copy_in({1, 1}, {1, 1, 0})}));
 }
 
-TEST(SegmentedScheduler, AWithdrawnJobLeavesTheDeviceAtTheEndOfItsSegment) {
+TEST(SegmentedScheduler, DropsWithdrawnJobAtEndOfLaunchedSegments) {
   DeviceScheduler scheduler(plan_of(0, {{1, 2}, {1, 3}}, 1));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{start(1, 0, 0, 1)});
   EXPECT_EQ(feed(scheduler, request(0, 0, 200)), List{});
@@ -358,7 +358,7 @@ TEST(SegmentedScheduler, AWithdrawnJobLeavesTheDeviceAtTheEndOfItsSegment) {
   EXPECT_TRUE(scheduler.idle());
 }
 
-TEST(SegmentedScheduler, SegmentsAreLaunchedAheadUntilAnotherJobIsToGoFirst) {
+TEST(SegmentedScheduler, LaunchesSegmentsAheadUntilMoreUrgentJobWaits) {
   DeviceScheduler scheduler(plan_of(0, {{0, 1}, {1, 5}}, 1));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{start(1, 0, 0, 1)});
   EXPECT_EQ(feed(scheduler, segment_done(1, 0, 0)), List{start(1, 0, 2)});
@@ -369,7 +369,7 @@ TEST(SegmentedScheduler, SegmentsAreLaunchedAheadUntilAnotherJobIsToGoFirst) {
   EXPECT_EQ(feed(scheduler, segment_done(1, 0, 3)), List{}) << "the last one executes";
 }
 
-TEST(SegmentedScheduler, ChunksMoveBesideExpressJobs) {
+TEST(SegmentedScheduler, MovesChunksDuringTopClassJobs) {
   DeviceScheduler scheduler(plan_of(2, {{0}, {1, 1, 2}, {1, 1, 2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 100)), (List{copy_out({2, 0}, {1, 0, 0}), copy_out({2, 0}, {1, 1, 1})}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 900)), List{start(0, 0)});
@@ -378,7 +378,7 @@ TEST(SegmentedScheduler, ChunksMoveBesideExpressJobs) {
 
 /// A chunk leaves for a job of level 2. Meanwhile a job of level 1 needs a frame and gets that one; then loading begins
 /// anew.
-TEST(SegmentedScheduler, WhatIsUnderWayForAFrozenLevelEndsForTheOneAbove) {
+TEST(SegmentedScheduler, GivesFrameOfOngoingSaveToMoreUrgentLevel) {
   DeviceScheduler scheduler(plan_of(2, {{1, 1, 1}, {2, 1, 2}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{copy_out({1, 0}, {0, 0, 0})});
   EXPECT_EQ(feed(scheduler, request(0, 0, 900)), List{});
@@ -387,14 +387,14 @@ TEST(SegmentedScheduler, WhatIsUnderWayForAFrozenLevelEndsForTheOneAbove) {
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{copy_out({1, 0}, {0, 0, 0})});
 }
 
-TEST(SegmentedScheduler, RequestsThatComeTogetherAreToldByClassFirst) {
+TEST(SegmentedScheduler, OrdersSimultaneousRequestsByClassFirst) {
   const DeviceScheduler scheduler(plan_of(0, {{2, 1}, {1, 1}, {0, 1}}));
   EXPECT_TRUE(scheduler.precedes(request(1, 0, 900), request(0, 0, 100)));
   EXPECT_TRUE(scheduler.precedes(request(2, 0, 999), request(1, 0, 100)));
   EXPECT_FALSE(scheduler.precedes(request(0, 0, 100), request(2, 0, 900)));
 }
 
-TEST(SegmentedScheduler, OtherRulesKnowNeitherClassesNorSegments) {
+TEST(SegmentedScheduler, IgnoresClassesAndSegmentsUnderOtherSwapPolicies) {
   for (const SwapPolicy policy : {SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::lru}) {
     Plan plan = plan_of(2, {{0, 2}, {3, 3, 2}}, 1);
     plan.swap->policy = policy;
@@ -406,7 +406,7 @@ TEST(SegmentedScheduler, OtherRulesKnowNeitherClassesNorSegments) {
   }
 }
 
-TEST(SegmentedScheduler, AnExpressTaskIsExchangedForOneThatSwapsNothing) {
+TEST(SegmentedScheduler, ExchangesTopClassTaskOnlyForOneThatSwapsNothing) {
   DeviceScheduler scheduler(plan_of(2, {{0, 1}, {1, 1, 2}}), 2);
   EXPECT_EQ(scheduler.exchange(0, {.slots = 1}).size(), 1u);
   EXPECT_TRUE(scheduler.exchange(0, {.rank = 7}).empty());

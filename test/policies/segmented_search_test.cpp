@@ -48,7 +48,7 @@ class SegmentedSearch : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(Orders, SegmentedSearch, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-TEST_P(SegmentedSearch, NoBoundIsExceeded) {
+TEST_P(SegmentedSearch, FindsNoResponseBeyondItsBound) {
   const Found found =
       search(bounds_of, {}, GetParam(), asked("RTEXEC_SEGMENTED_SETS", rtexec::test::rounds<std::uint64_t>(1'000)),
              asked("RTEXEC_SEGMENTED_SEED", 61));
@@ -72,9 +72,9 @@ struct Error {
   RuleFaults rule{};
 };
 
-class SegmentedSearchSees : public testing::TestWithParam<Error> {};
+class SegmentedSearchWithFault : public testing::TestWithParam<Error> {};
 INSTANTIATE_TEST_SUITE_P(
-    Tests, SegmentedSearchSees,
+    Tests, SegmentedSearchWithFault,
     testing::Values(
         Error{"top_class_below", edf, {.top_class_below = true}},
         Error{"top_class_later", edf, {.top_class_later = true}}, Error{"launch_ahead", edf, {.launch_ahead = true}},
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Error{"running_job", edf, {.running_job = true}}, Error{"pairing", edf, {.pairing = true}},
         Error{"closed", fixed, {.closed = true}}, Error{"restore_start", edf, {.restore_start = true}}),
     [](const auto& error) { return std::string(error.param.name); });
-INSTANTIATE_TEST_SUITE_P(Rules, SegmentedSearchSees,
+INSTANTIATE_TEST_SUITE_P(Rules, SegmentedSearchWithFault,
                          testing::Values(Error{"back_fill", edf, {}, {.back_fill = true}},
                                          Error{"loads_go_on", edf, {}, {.loads_go_on = true}},
                                          Error{"whole_jobs", edf, {}, {.whole_jobs = true}},
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, SegmentedSearchSees,
                                          Error{"within_level", fixed, {}, {.within_level = true}}),
                          [](const auto& error) { return std::string(error.param.name); });
 
-TEST_P(SegmentedSearchSees, TheError) {
+TEST_P(SegmentedSearchWithFault, FindsResponseBeyondItsBound) {
   const CutTest broken = [](const CutSet& set) {
     return reference_segmented(set, GetParam().test).value_or(std::vector<long long>{});
   };
@@ -108,7 +108,7 @@ TEST_P(SegmentedSearchSees, TheError) {
 
 /// A due job may be executing although several tasks are due. Job 0 has waited for two others; when it begins, one more
 /// is staged before 1 and 2 come. Both and its next job are due 150 later, when 46 + 25 + 2 x 25 + 46 are not done.
-TEST(SegmentedSearch, SeesThatAJobThatIsDueExecutes) {
+TEST(SegmentedSearch, RefutesTestThatIgnoresExecutingDueJob) {
   const auto task = [](long long period, long long execution) {
     return CutTask{.period = period, .deadline = period, .device_class = 1, .chunks = 1, .segments = {execution}};
   };

@@ -62,11 +62,11 @@ CutSet random_set(Draw& draw, Order order) {
   return set;
 }
 
-class SegmentedOrders : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(Segmented, SegmentedOrders, testing::Values(Order::edf, Order::static_priority),
+class SegmentedAnalysisPerOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Segmented, SegmentedAnalysisPerOrder, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-TEST_P(SegmentedOrders, ASecondWritingAgrees) {
+TEST_P(SegmentedAnalysisPerOrder, MatchesReferenceImplementation) {
   Draw draw(51);
   int proved = 0;
   int refused = 0;
@@ -87,9 +87,9 @@ struct Broken {
   Faults faults;
 };
 
-class SegmentedReferenceSees : public testing::TestWithParam<Broken> {};
+class SegmentedReferenceWithFault : public testing::TestWithParam<Broken> {};
 INSTANTIATE_TEST_SUITE_P(
-    Deliberate, SegmentedReferenceSees,
+    Deliberate, SegmentedReferenceWithFault,
     testing::Values(Broken{"top_class_below", {.top_class_below = true}},
                     Broken{"top_class_later", {.top_class_later = true}},
                     Broken{"launch_ahead", {.launch_ahead = true}}, Broken{"committed_tail", {.committed_tail = true}},
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"bypass", {.bypass = true}}, Broken{"closed", {.closed = true}}),
     [](const auto& broken) { return std::string(broken.param.name); });
 
-TEST_P(SegmentedReferenceSees, TheBrokenTest) {
+TEST_P(SegmentedReferenceWithFault, DiffersFromAnalysis) {
   int different = 0;
   for (const Order order : {Order::edf, Order::static_priority}) {
     Draw draw(52);
@@ -161,7 +161,7 @@ std::vector<long long> pipelined_bounds(const CutSet& set) {
   return {verdict.responses.begin(), verdict.responses.end()};
 }
 
-TEST_P(SegmentedOrders, OneLevelIsPipelined) {
+TEST_P(SegmentedAnalysisPerOrder, EqualsPipelinedTestForOneLevel) {
   Draw draw(53);
   int proved = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -189,7 +189,7 @@ CutSet by_hand(Order order) {
           .in_fixed = 1};
 }
 
-TEST(Segmented, HoldsByHand) {
+TEST(SegmentedAnalysis, ComputesHoldTimesOfExample) {
   const SegmentedAnalysis analysis(charged(by_hand(Order::edf)));
   EXPECT_EQ(analysis.hold(0, 1), 1);
   EXPECT_EQ(analysis.hold(0, 2), 1);
@@ -197,7 +197,7 @@ TEST(Segmented, HoldsByHand) {
   EXPECT_EQ(analysis.hold(1, 2), 6 + 7 + 10 + 3 + 8);
 }
 
-TEST(Segmented, ResponsesByHand) {
+TEST(SegmentedAnalysis, ComputesResponseTimesOfExample) {
   const SegmentedAnalysis analysis(charged(by_hand(Order::static_priority)));
   EXPECT_EQ(analysis.response(0).from_release, 10 + 1);
   // The segment and the chunk, its load and execution, and top-class jobs at 0 until its last segment begins.
@@ -208,7 +208,7 @@ TEST(Segmented, ResponsesByHand) {
 
 /// A task that leaves no free frames for a load delays that load, but is not refused. The busy period of the level
 /// below is 105 + 142, and its end is 54 later. By then a second job above has come.
-TEST(Segmented, JobsAboveComeWhileTheLastOneBelowEnds) {
+TEST(SegmentedAnalysis, CountsHigherLevelJobsUntilLastLowerJobEnds) {
   SegmentedSet set;
   set.tasks.push_back({.part = {.period = 250, .deadline = 249, .cost = 97, .load = 12},
                        .device_class = 1,
@@ -228,7 +228,7 @@ TEST(Segmented, JobsAboveComeWhileTheLastOneBelowEnds) {
   EXPECT_EQ(found.slack[1], 397 - 159 - 2 * 142);
 }
 
-TEST(Segmented, LoadsWaitForTheEndOfAJobWithoutRoom) {
+TEST(SegmentedAnalysis, DelaysLoadsUntilJobWithoutFreeFramesEnds) {
   EXPECT_EQ(load_delay(40, 3, 2, 5, 3), 0);
   EXPECT_EQ(load_delay(40, 3, 3, 5, 3), 40 - 3 * 2);
   EXPECT_EQ(load_delay(5, 3, 3, 5, 3), 0);

@@ -127,7 +127,7 @@ void expect_edges(const Scene& scene) {
 
 // ---- values computed by hand ----
 
-TEST(Sensitivity, OfOneTaskIsWhatItsDeadlineLeaves) {
+TEST(Sensitivity, EqualsDeadlineSlackForOneTask) {
   const Sensitivity room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
   ASSERT_EQ(room.tasks.size(), 1u);
   EXPECT_EQ(room.tasks[0].name, "a");
@@ -143,7 +143,7 @@ TEST(Sensitivity, OfOneTaskIsWhatItsDeadlineLeaves) {
   EXPECT_FALSE(room.wcet_to_prove);
 }
 
-TEST(Sensitivity, ADeadlineBelowThePeriodStaysUntilThePeriodReachesIt) {
+TEST(Sensitivity, KeepsDeadlineUntilPeriodShrinksToIt) {
   Scene scene = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})});
   scene.tasks.tasks[0].deadline = 5ms;
   const Sensitivity room = scene.room();
@@ -153,7 +153,7 @@ TEST(Sensitivity, ADeadlineBelowThePeriodStaysUntilThePeriodReachesIt) {
   EXPECT_NEAR(scene.room().tasks[0].period.proved->value(), 0.4, 0.0004);
 }
 
-TEST(Sensitivity, OfATightSetIsOne) {
+TEST(Sensitivity, IsOneForTightTaskSet) {
   const Sensitivity room = scene_of({task_of("a", 4ms, {1ms, 2ms, 1ms})}).room();
   for (const Edge<Factor>& edge : {room.tasks[0].wcet, room.tasks[0].period, *room.wcet, *room.period})
     EXPECT_EQ(edge.proved, Factor{});
@@ -161,7 +161,7 @@ TEST(Sensitivity, OfATightSetIsOne) {
   EXPECT_NEAR(room.period->not_proved->value(), 0.999, 1e-9);
 }
 
-TEST(Sensitivity, EndsAtAHundred) {
+TEST(Sensitivity, StopsAtFactorOneHundred) {
   const Sensitivity room = scene_of({task_of("a", 1s, {0ms, 1us, 0ms})}).room();
   EXPECT_NEAR(room.wcet->proved->value(), 100, 1e-9);
   EXPECT_NEAR(room.period->proved->value(), 0.01, 1e-9);
@@ -169,7 +169,7 @@ TEST(Sensitivity, EndsAtAHundred) {
   EXPECT_EQ(room.wcet->reason, "");
 }
 
-TEST(Sensitivity, SaysByHowMuchExecutionTimesMustShrink) {
+TEST(Sensitivity, ReportsNecessaryReductionOfWcets) {
   const Sensitivity room = scene_of({task_of("a", 5ms, {1ms, 8ms, 1ms})}).room();
   EXPECT_TRUE(room.tasks.empty());
   EXPECT_FALSE(room.wcet || room.period || room.bandwidth);
@@ -178,7 +178,7 @@ TEST(Sensitivity, SaysByHowMuchExecutionTimesMustShrink) {
   EXPECT_FALSE(room.capacity.proved) << "memory is not what it lacks";
 }
 
-TEST(Sensitivity, NothingMayHelp) {
+TEST(Sensitivity, ReportsNoFactorWhenNoReductionHelps) {
   Board board = board_of();
   board.context_switch = 1ms;
   Scene scene = scene_of({task_of("a", 3ms, {1ms, 1ms, 1ms})});
@@ -190,7 +190,7 @@ TEST(Sensitivity, NothingMayHelp) {
 
 // ---- memory and copies ----
 
-TEST(Sensitivity, OfMemoryEndsWhereTheSetIsNoLongerProved) {
+TEST(Sensitivity, FindsSmallestProvedCapacity) {
   for (const std::uint64_t capacity : {1024u, 12u, 9u}) {
     const Scene scene = swapping(capacity);
     ASSERT_TRUE(scene.proved());
@@ -203,7 +203,7 @@ TEST(Sensitivity, OfMemoryEndsWhereTheSetIsNoLongerProved) {
   }
 }
 
-TEST(Sensitivity, SaysHowMuchMemoryWouldProve) {
+TEST(Sensitivity, ReportsCapacityThatWouldProveTaskSet) {
   const Scene scene = swapping(6, 6ms);
   ASSERT_TRUE(scene.plan());
   ASSERT_FALSE(scene.proved());
@@ -217,7 +217,7 @@ TEST(Sensitivity, SaysHowMuchMemoryWouldProve) {
   EXPECT_EQ(small.room().capacity.proved, chunk * enough) << "also on a board that has less";
 }
 
-TEST(Sensitivity, DoesNotDependOnWhatIsResidentAtTheStart) {
+TEST(Sensitivity, IgnoresInitiallyResidentMemory) {
   Scene scene = swapping(6, 6ms);
   const Sensitivity room = scene.room();
   for (Task& task : scene.tasks.tasks) task.resident = scene.plan()->tasks[2].swap_volume > chunk ? chunk : Bytes{0};
@@ -226,7 +226,7 @@ TEST(Sensitivity, DoesNotDependOnWhatIsResidentAtTheStart) {
   EXPECT_EQ(scene.room().wcet_to_prove->proved, room.wcet_to_prove->proved);
 }
 
-TEST(Sensitivity, OfMemoryIsTheDemandWhereNothingMaySwap) {
+TEST(Sensitivity, ReportsDemandAsCapacityWithoutSwapping) {
   Scene scene = swapping(20);
   scene.tasks.swap.policy = SwapPolicy::none;
   const Sensitivity room = scene.room();
@@ -234,13 +234,13 @@ TEST(Sensitivity, OfMemoryIsTheDemandWhereNothingMaySwap) {
   EXPECT_THAT(room.capacity.reason, HasSubstr("capacity is 44KiB"));
 }
 
-TEST(Sensitivity, OfMemoryEndsAtOneChunk) {
+TEST(Sensitivity, ReducesCapacityToOneChunkAtMost) {
   const Sensitivity room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
   EXPECT_EQ(room.capacity.proved, chunk);
   EXPECT_FALSE(room.capacity.not_proved);
 }
 
-TEST(Sensitivity, TakesCostsOfTheSetForCostsOfTheBoard) {
+TEST(Sensitivity, TreatsSwapCostsOfTaskSetLikeThoseOfBoard) {
   const Scene scene = swapping(9);
   Scene own = scene;
   const SwapCost& cost = scene.board.swap_costs[0];
@@ -267,7 +267,7 @@ double scan(const Scene& scene, const Change& change, int direction) {
   return last;
 }
 
-class RandomSets : public testing::Test {
+class SensitivityOfRandomSets : public testing::Test {
  protected:
   std::int64_t draw(std::int64_t from, std::int64_t to) { return std::uniform_int_distribution(from, to)(random); }
 
@@ -287,7 +287,7 @@ class RandomSets : public testing::Test {
   std::mt19937 random{7};
 };
 
-TEST_F(RandomSets, AreScannedAlike) {
+TEST_F(SensitivityOfRandomSets, MatchesGridScan) {
   int compared = 0;
   while (compared < 8) {
     const Scene scene = draw_scene();
@@ -300,7 +300,7 @@ TEST_F(RandomSets, AreScannedAlike) {
   }
 }
 
-TEST_F(RandomSets, AreProvedWithWhatIsReportedAndNotWithMore) {
+TEST_F(SensitivityOfRandomSets, SeparatesProvedFromUnprovedFactors) {
   int unproved = 0;
   for (int round = 0; round < 100; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
@@ -312,7 +312,7 @@ TEST_F(RandomSets, AreProvedWithWhatIsReportedAndNotWithMore) {
   EXPECT_LT(unproved, 95);
 }
 
-TEST_F(RandomSets, WhichSwapToo) {
+TEST_F(SensitivityOfRandomSets, SeparatesProvedFromUnprovedFactorsWhenSwapping) {
   for (const std::uint64_t capacity : {6u, 7u, 8u, 9u, 10u})
     for (const Duration period : {6ms, 9ms, 14ms, 30ms}) {
       SCOPED_TRACE(std::to_string(capacity) + " chunks, " + to_string(period));
@@ -324,7 +324,7 @@ TEST_F(RandomSets, WhichSwapToo) {
     }
 }
 
-TEST(Sensitivity, TellsHowFarItIs) {
+TEST(Sensitivity, ReportsProgress) {
   std::vector<std::size_t> told;
   const Scene scene = swapping(9);
   static_cast<void>(sensitivity(test::resolved(scene.tasks, scene.board), scene.plan().value(),

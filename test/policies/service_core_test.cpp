@@ -189,8 +189,8 @@ Attacked attack(unsigned service_core) {
   return found;
 }
 
-TEST(ServiceCore, NoBoundIsExceededWhereDecisionsTakeTime) { EXPECT_EQ(attack(0).refuted, 0); }
-TEST(ServiceCore, WithoutTheChargeBoundsAreExceeded) { EXPECT_GT(attack(98).refuted, 50); }
+TEST(ServiceCore, KeepsBoundsWhenSchedulerDecisionsTakeTime) { EXPECT_EQ(attack(0).refuted, 0); }
+TEST(ServiceCore, ExceedsBoundsWithoutChargeForDecisions) { EXPECT_GT(attack(98).refuted, 50); }
 
 // ---- the number of jobs that need decisions ----
 
@@ -239,7 +239,7 @@ Load charged_load(const Task& task) {
   return named.set.service.front().load;
 }
 
-TEST(ServiceCore, NoMoreJobsOfALateBestEffortTaskThanCharged) {
+TEST(ServiceCore, ServesNoMoreLateBestEffortJobsThanCharged) {
   Task task = test::task_of("late", 40ns, {.device = 10ns});
   task.criticality = Criticality::best_effort;
   Random random(2);

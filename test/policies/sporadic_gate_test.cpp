@@ -11,7 +11,7 @@ namespace {
 
 constexpr Instant at(std::int64_t time) { return Instant{Duration(time)}; }
 
-TEST(SporadicGate, LetsThroughWhatComesAPeriodAfterTheLast) {
+TEST(SporadicGate, PassesTriggersAPeriodApartWithoutDelay) {
   SporadicGate gate(Duration(10));
   EXPECT_EQ(gate.next(), std::nullopt);
   gate.trigger(at(3));
@@ -23,7 +23,7 @@ TEST(SporadicGate, LetsThroughWhatComesAPeriodAfterTheLast) {
   EXPECT_EQ(gate.dropped(), 0u);
 }
 
-TEST(SporadicGate, DelaysWhatComesTooEarlyAndKeepsOne) {
+TEST(SporadicGate, DelaysEarlyTriggerAndKeepsOnlyOne) {
   SporadicGate gate(Duration(10));
   gate.trigger(at(3));
   gate.release(at(3));
@@ -39,7 +39,7 @@ TEST(SporadicGate, DelaysWhatComesTooEarlyAndKeepsOne) {
 
 /// Jobs of the head come at least a period apart and end within their response bound. Then each end of the `k`-th task
 /// releases one job, within the sum of the bounds before it, and no trigger is dropped.
-TEST(SporadicGate, HasNoReleaseLaterThanTheResponsesBeforeIt) {
+TEST(SporadicGate, ReleasesFollowersWithinPrecedingResponseBounds) {
   std::mt19937_64 random(1);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
@@ -73,7 +73,7 @@ TEST(SporadicGate, HasNoReleaseLaterThanTheResponsesBeforeIt) {
 
 /// A source samples at least a period apart, and samples are seen with delays from `least` to `most`. Each sample
 /// releases a job, or is replaced by a newer one, within `most` of its sampling, and waits no longer than the jitter.
-TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
+TEST(SporadicGate, DelaysSamplesByNoMoreThanTheirJitter) {
   std::mt19937_64 random(3);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
@@ -105,7 +105,7 @@ TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
 }
 
 /// Any triggers may come, and jobs may be late by any amount. Each overrun policy follows the gate.
-TEST(SporadicGate, KeepsReleasesAPeriodApartBehindAnReleaseGrid) {
+TEST(SporadicGate, KeepsReleasesAPeriodApartTogetherWithReleaseGrid) {
   std::mt19937_64 random(2);
   for (const OnOverrun policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase}) {
     for (int run = 0; run < 500; ++run) {

@@ -17,21 +17,21 @@ using testing::HasSubstr;
 using Random = std::mt19937_64;
 using Reads = std::vector<SlotRange>;
 
-TEST(StreamPlan, WhatLayersReadIsPutInOrder) {
+TEST(StreamPlan, OrdersReadsOfLayers) {
   EXPECT_EQ(in_order({{0, 2}, {1, 3}, {3, 4}}, 4), (Reads{{0, 2}, {1, 3}, {3, 4}}));
   EXPECT_EQ(in_order({{0, 2}, {2, 3}, {1, 4}}, 4), (Reads{{0, 2}, {1, 3}, {1, 4}})) << "an early one is read again";
   EXPECT_EQ(in_order({{0, 1}, {0, 0}, {1, 2}}, 2), (Reads{{0, 1}, {1, 1}, {1, 2}})) << "one layer reads none";
   EXPECT_EQ(in_order({{0, 1}, {2, 3}}, 5), (Reads{{0, 1}, {1, 5}})) << "what nobody reads comes, too";
 }
 
-TEST(StreamPlan, EachCutIsBeforeALayerThatReadsAChunkForTheFirstTime) {
+TEST(StreamPlan, CutsBeforeEachFirstReadOfAChunk) {
   const Reads reads{{0, 1}, {0, 1}, {0, 2}, {1, 2}, {1, 3}, {3, 4}};
   const Cuts cuts = stream_cuts(reads);
   EXPECT_THAT(cuts, ElementsAre(1, 3, 4));
   EXPECT_EQ(reads_of(reads, cuts), (Reads{{0, 1}, {0, 2}, {1, 3}, {3, 4}}));
 }
 
-TEST(StreamPlan, AnyReadsMakeAStreamThatASchedulerCanServe) {
+TEST(StreamPlan, MakesServableStreamOfAnyReads) {
   Random random(3);
   for (int i = 0; i < 20'000; ++i) {
     const auto chunks = static_cast<std::uint32_t>(1 + random() % 12);
@@ -59,7 +59,7 @@ TEST(StreamPlan, AnyReadsMakeAStreamThatASchedulerCanServe) {
   }
 }
 
-TEST(StreamPlan, TheRingIsAsSmallAsExecutionsAllow) {
+TEST(StreamPlan, SizesRingByExecutionAndCopyTimes) {
   std::vector<StreamLayer> layers;
   for (std::uint32_t chunk = 0; chunk < 16; ++chunk) layers.push_back({.time = 100, .begin = chunk, .end = chunk + 1});
   EXPECT_EQ(ring_for(layers, {.copy = 50}), 2u) << "the next one comes beside each layer";
@@ -102,7 +102,7 @@ struct Streaming {
   Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, layered); }
 };
 
-TEST(StreamedPlans, HaveRoomForTheRingAlone) {
+TEST(StreamedPlans, ReserveMemoryForRingInsteadOfAllConstants) {
   const Streaming streaming;
   const auto plan = streaming.plan();
   ASSERT_TRUE(plan) << plan.error().what;
@@ -120,7 +120,7 @@ TEST(StreamedPlans, HaveRoomForTheRingAlone) {
   EXPECT_GE(*large.response_bound, large.stream->execution + 2ms * large.stream->ring);
 }
 
-TEST(StreamedPlans, KeepTheRingThatIsGiven) {
+TEST(StreamedPlans, KeepGivenRingSize) {
   Streaming streaming;
   streaming.tasks.tasks[1].stream_chunks = 5;
   const auto plan = streaming.plan();
@@ -134,7 +134,7 @@ TEST(StreamedPlans, KeepTheRingThatIsGiven) {
   EXPECT_FALSE(whole->swap);
 }
 
-TEST(StreamedPlans, AreMadeWhereNothingElseIsProved) {
+TEST(StreamedPlans, AreChosenWhenConstantsExceedTheDevice) {
   Streaming streaming;
   streaming.tasks.tasks[1].constants = Constants::automatic;
   streaming.layered[1].streams = false;
@@ -146,14 +146,14 @@ TEST(StreamedPlans, AreMadeWhereNothingElseIsProved) {
   EXPECT_FALSE(streaming.plan()->tasks[1].stream);
 }
 
-TEST(StreamedPlans, RefuseARingThatALayerDoesNotFitInto) {
+TEST(StreamedPlans, RejectRingSmallerThanReadsOfOneLayer) {
   Streaming streaming;
   for (SlotRange& each : streaming.layered[1].reads) each = {0, 16};
   streaming.tasks.tasks[1].stream_chunks = 3;
   EXPECT_THAT(streaming.plan().error().what, HasSubstr("one of its layers reads 16 chunks"));
 }
 
-TEST(StreamedPlans, AreOfTheRulePipelinedAlone) {
+TEST(StreamedPlans, RequirePipelinedSwapPolicy) {
   Streaming streaming;
   streaming.tasks.swap.policy = SwapPolicy::serial;
   EXPECT_THAT(streaming.plan().error().what, HasSubstr("[swap] policy = \"pipelined\""));

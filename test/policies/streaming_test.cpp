@@ -377,7 +377,7 @@ Bounds bounds(const Situation& s, const Outcome& outcome, Mistake mistake) {
 }
 
 /// RTEXEC_STREAMS=5000000 tries more streams than usual.
-TEST(Streaming, NeverTakesLongerThanItsBounds) {
+TEST(Streaming, NeverExceedsItsBoundsInSimulation) {
   const char* asked = std::getenv("RTEXEC_STREAMS");
   const std::uint64_t streams = asked == nullptr ? 200'000 : std::strtoull(asked, nullptr, 10);
   Random random(1);
@@ -416,7 +416,7 @@ TEST(Streaming, NeverTakesLongerThanItsBounds) {
 
 /// Four layers of 10 with a chunk each, in a ring of two. Copies take 6 and begin at most 1 + 2 after the end of a
 /// layer. Chunk 2 is there at 10 + 3 + 6 = 19, in time for layer 2; chunk 3 at 20 + 3 + 6 = 29.
-TEST(Streaming, CopiesHideBehindLayers) {
+TEST(Streaming, OverlapsCopiesWithLayers) {
   const std::vector<StreamLayer> layers{{10, 0, 1}, {10, 1, 2}, {10, 2, 3}, {10, 3, 4}};
   const StreamCosts costs{.copy = 6, .begin = 1, .resume = 4, .in_flight = 2};
   EXPECT_EQ(stream_times(layers, costs, 2), (StreamTimes{40, 2 * (6 + 1 + 4)}));
@@ -431,7 +431,7 @@ TEST(Streaming, CopiesHideBehindLayers) {
   EXPECT_EQ(min_ring(layers, costs, 39), std::nullopt);
 }
 
-TEST(Streaming, ALayerNeedsFramesForAllItsChunks) {
+TEST(Streaming, NeedsFramesForAllChunksOfALayer) {
   const std::vector<StreamLayer> layers{{10, 0, 1}, {10, 1, 4}};
   EXPECT_EQ(stream_times(layers, {}, 2), std::nullopt);
   EXPECT_EQ(stream_times(layers, {}, 0), std::nullopt);
@@ -442,7 +442,7 @@ TEST(Streaming, ALayerNeedsFramesForAllItsChunks) {
   EXPECT_EQ(stream_times(std::vector<StreamLayer>{{10, 0, 0}}, {}, 0), (StreamTimes{10, 0}));
 }
 
-TEST(Streaming, WithoutAChunkTheOthersMoveUp) {
+TEST(Streaming, RenumbersChunksWhenSomeAreRemoved) {
   const std::vector<StreamLayer> layers{{10, 0, 2}, {11, 1, 4}, {12, 4, 4}, {13, 4, 6}},
       rest = without(layers, std::vector<std::uint32_t>{1, 4});
   const std::vector<std::array<std::uint32_t, 2>> ranges{{0, 1}, {1, 3}, {3, 3}, {3, 4}};
@@ -476,7 +476,7 @@ Nanos shortest(const std::vector<StreamLayer>& layers, const StreamCosts& costs,
   return best;
 }
 
-TEST(Streaming, KeepsTheChunksThatMakeItShortest) {
+TEST(Streaming, KeepsResidentChunksThatMinimiseExecutionTime) {
   Random random(2);
   std::size_t decided = 0, impossible = 0, differs = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -507,7 +507,7 @@ TEST(Streaming, KeepsTheChunksThatMakeItShortest) {
   EXPECT_GT(differs, 300U) << "than keeping the first ones";
 }
 
-TEST(Streaming, TakesTheLeastMemory) {
+TEST(Streaming, FindsLeastMemoryForGivenExecutionTime) {
   Random random(3);
   std::size_t decided = 0;
   for (int round = 0; round < 400; ++round) {
@@ -534,7 +534,7 @@ TEST(Streaming, TakesTheLeastMemory) {
 }
 
 /// If not every choice is examined, the result says how much shorter another one could be.
-TEST(Streaming, OfManyChunksTellsHowGoodItsChoiceIs) {
+TEST(Streaming, ReportsLowerBoundWhenNotAllChoicesAreExamined) {
   Random random(4);
   double worst = 0, sum = 0;
   int exact = 0;

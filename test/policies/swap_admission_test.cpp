@@ -72,15 +72,15 @@ NamedSet charged(const Assigned& pair, const Board& board = board_of()) {
   return charged_set(pair.plan, test::resolved(pair.tasks, board), std::vector<std::size_t>{0, 1}, Lateness::any);
 }
 
-TEST(SwapCharges, OneCopyEngineCopiesInAndOutInTurn) {
+TEST(SwapCharges, ChargeCopiesInTurnWithOneCopyEngine) {
   const NamedSet named = charged(assigned(SwapPolicy::pipelined));
   EXPECT_EQ(named.set.tasks[0].device, 10 * ms);
   EXPECT_EQ(named.set.tasks[0].load, (2 + 3 + 4 * (6 + 5)) * ms);
 }
-TEST(SwapCharges, TwoCopyEnginesCopyAtOnce) {
+TEST(SwapCharges, ChargeConcurrentCopiesWithTwoCopyEngines) {
   EXPECT_EQ(charged(assigned(SwapPolicy::pipelined, 2)).set.tasks[0].load, (2 + 3 + 5 + 4 * 6) * ms);
 }
-TEST(SwapCharges, ConstantsAreDroppedUnlessSomeStateIsInTheWay) {
+TEST(SwapCharges, ChargeDropsWhenNoStateMustBeSaved) {
   Assigned pair = assigned(SwapPolicy::pipelined);
   for (PlannedTask& task : pair.plan.tasks)
     for (SwapSlot& slot : task.swap_slots) slot.copied_out = false;
@@ -91,7 +91,7 @@ TEST(SwapCharges, ConstantsAreDroppedUnlessSomeStateIsInTheWay) {
     task.swap_slots[3].copied_out = false;
   }
 }
-TEST(SwapCharges, ExchangesAreSerialAndBlock) {
+TEST(SwapCharges, ChargeSerialSwapsAndTheirBlockingUnderRtSwap) {
   Assigned pair = assigned(SwapPolicy::rt_swap, 2);
   const NamedSet named = charged(pair);
   const Nanos out = 4 * 5 + 3 * 3;
@@ -104,19 +104,19 @@ TEST(SwapCharges, ExchangesAreSerialAndBlock) {
   pair.tasks.tasks[0].wcet->device = 39ms;
   EXPECT_EQ(charged(pair).set.background, (39 + 40 + 4 * 5 + 5 * 3) * ms);
 }
-TEST(SwapCharges, OnDemandEverythingIsSerial) {
+TEST(SwapCharges, ChargeAllTransfersSeriallyUnderLru) {
   const NamedSet named = charged(assigned(SwapPolicy::lru, 2));
   EXPECT_EQ(named.set.tasks[1].device, (2 + 3 + 4 * (6 + 5) + 40) * ms);
   EXPECT_EQ(named.set.background, 0);
 }
-TEST(SwapCharges, ALoadIsDispatchedLikeAnExecution) {
+TEST(SwapCharges, AddDispatchTimeToLoads) {
   Board board = board_of();
   board.dispatch = 100us;
   const NamedSet named = charged(assigned(SwapPolicy::pipelined), board);
   EXPECT_EQ(named.set.tasks[0].load, 49 * ms + 100'000);
   EXPECT_EQ(named.set.tasks[0].device, 10 * ms + 200'000);
 }
-TEST(SwapCharges, WhatMovesForNothingIsDispatchedAllTheSame) {
+TEST(SwapCharges, AddDispatchTimeWhenCopiesCostNothing) {
   Board board = board_of();
   board.dispatch = 100us;
   for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::lru}) {
@@ -126,7 +126,7 @@ TEST(SwapCharges, WhatMovesForNothingIsDispatchedAllTheSame) {
         << "two for the execution, one for what moves";
   }
 }
-TEST(SwapCharges, ATaskWithoutSwapSlotsHasNoLoad) {
+TEST(SwapCharges, ChargeNoLoadToTaskWithoutSwapSlots) {
   for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::lru}) {
     Assigned pair = assigned(policy);
     pair.plan.tasks[0].swap_slots.clear();
@@ -135,7 +135,7 @@ TEST(SwapCharges, ATaskWithoutSwapSlotsHasNoLoad) {
     EXPECT_GT(named.set.tasks[1].on_device(), 40 * ms);
   }
 }
-TEST(SwapCharges, BestEffortTasksBlockWithTheirLoads) {
+TEST(SwapCharges, IncludeLoadsOfBestEffortTasksInBlocking) {
   Assigned pair = assigned(SwapPolicy::pipelined);
   pair.tasks.tasks[1].criticality = Criticality::best_effort;
   const NamedSet named = charged(pair);
@@ -143,7 +143,7 @@ TEST(SwapCharges, BestEffortTasksBlockWithTheirLoads) {
   EXPECT_EQ(named.set.background_load, 49 * ms);
 }
 
-TEST(SwapCharges, WithoutRoomBesideAJobLoadsAreDelayed) {
+TEST(SwapCharges, DelayLoadsWhenNoFramesAreFreeDuringAJob) {
   Assigned pair = assigned(SwapPolicy::pipelined); // three frames beyond a job's own: 33 ms
   const auto delay_of = [&](std::size_t task) { return charged(pair).set.tasks[task].delay; };
   pair.tasks.tasks[1].wcet->device = 33ms;
@@ -164,7 +164,7 @@ TEST(SwapCharges, WithoutRoomBesideAJobLoadsAreDelayed) {
 }
 
 // The compute engine is more urgent than the copy engines: it starves them if it computes or spins on their core.
-TEST(SwapCharges, CopyEnginesNeedACoreBesideAnEngineThatComputes) {
+TEST(SwapCharges, RejectCopyEnginesOnCoreOfBusyComputeEngine) {
   Assigned pair = assigned(SwapPolicy::pipelined);
   pair.plan.swap->frames = 8;
   Board board = board_of();
@@ -179,14 +179,14 @@ TEST(SwapCharges, CopyEnginesNeedACoreBesideAnEngineThatComputes) {
   EXPECT_TRUE(charged(spinning, board).obstacle);
 }
 
-TEST(Overlaps, ABestEffortLoadWithoutExecutionBlocks) {
+TEST(Overlaps, CountBlockingByBestEffortLoadWithoutExecution) {
   for (const Overlap& overlap : overlaps({{10, 4}, {6, 4}}, {.execution = 0, .load = 50}))
     EXPECT_GE(overlap.background, 50) << overlap.tasks[0].cost;
 }
 
 // ---- cores ----
 
-TEST(SwapCharges, DecidingOnChunksTakesTheServiceCore) {
+TEST(SwapCharges, ChargeChunkDecisionsToServiceCore) {
   Board board = board_of();
   board.context_switch = 10us;
   const Nanos event = 25'000;
@@ -202,7 +202,7 @@ TEST(SwapCharges, DecidingOnChunksTakesTheServiceCore) {
   EXPECT_EQ(exchanged.set.service[2].load.cost, 4 * 2 * event); // once
 }
 
-TEST(SwapCharges, CpuPartsOnTheServiceCoreStretchLoads) {
+TEST(SwapCharges, ExtendLoadsByCpuPartsOnServiceCore) {
   Assigned set = assigned(SwapPolicy::pipelined);
   Board board = board_of();
   const auto load = [&] { return charged(set, board).set.tasks.front().load; };
@@ -213,7 +213,7 @@ TEST(SwapCharges, CpuPartsOnTheServiceCoreStretchLoads) {
   EXPECT_GE(load(), apart + 7 * ms);
 }
 
-TEST(SwapCharges, ALoadThatCpuPartsStretchTooFarToTellHasNoBound) {
+TEST(SwapCharges, LeaveLoadUnboundedWhenServiceCoreIsNearlyFull) {
   Assigned set = assigned(SwapPolicy::pipelined);
   Task& busy = set.tasks.tasks[1];
   busy.period = busy.deadline = 100s;
@@ -242,7 +242,7 @@ struct Trio {
   }
 };
 
-TEST(SwapAdmission, CpuPartsOnTheServiceCoreWaitForDecisionsOnChunks) {
+TEST(SwapAdmission, ChargesChunkDecisionsToCpuPartsOnServiceCore) {
   Trio trio;
   const auto window = [&] { return times_of(test_named(trio.plan(), "core 0")).left; };
   const Duration apart = window();
@@ -254,7 +254,7 @@ TEST(SwapAdmission, CpuPartsOnTheServiceCoreWaitForDecisionsOnChunks) {
   EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("the scheduler's decisions"));
 }
 
-TEST(SwapAdmission, ABestEffortTaskThatNeverRestsLeavesNothingOfTheServiceCore) {
+TEST(SwapAdmission, RejectsSetWhenBestEffortTaskCatchesUpWithoutBound) {
   Trio trio;
   trio.board.service_core = 0;
   trio.tasks.tasks[2].criticality = Criticality::best_effort;
@@ -266,10 +266,10 @@ TEST(SwapAdmission, ABestEffortTaskThatNeverRestsLeavesNothingOfTheServiceCore) 
 
 // ---- whole plans ----
 
-class EveryOrder : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(SwapAdmission, EveryOrder, testing::Values(Order::edf, Order::static_priority));
+class SwapAdmissionPerOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(SwapAdmission, SwapAdmissionPerOrder, testing::Values(Order::edf, Order::static_priority));
 
-TEST_P(EveryOrder, APipelinedSetIsPromisedWithItsVolumes) {
+TEST_P(SwapAdmissionPerOrder, ProvesPipelinedSetAndReportsItsVolumes) {
   const Plan plan = Trio(SwapPolicy::pipelined, GetParam()).plan();
   EXPECT_TRUE(plan.proved);
   ASSERT_TRUE(plan.swap);
@@ -289,14 +289,14 @@ TEST_P(EveryOrder, APipelinedSetIsPromisedWithItsVolumes) {
 
 /// Static priority. Loads: o = 2 + 2 x 3 + 5 + 2 x 6 = 25 ms. With lambda = 25 ms: e = 25, 30, 40. Task c is staged
 /// while b executes when a is requested: B = 30 + (40 - 25). Task a's own load is hidden except lambda: 45 + 25 + 20.
-TEST(SwapAdmission, AResponseBoundByHand) {
+TEST(SwapAdmission, ComputesResponseBoundOfExample) {
   const Plan plan = Trio(SwapPolicy::pipelined, Order::static_priority).plan();
   EXPECT_EQ(test_named(plan, "end-to-end").proved, true);
   EXPECT_EQ(plan.tasks[0].response_bound, 90ms + 2ns); // 2 ns: its parts on the core
 }
 
 /// EDF. With lambda = 25 ms, a demands 25 + 20 ms, and is blocked by 45 ms.
-TEST(SwapAdmission, ADeadlineByHand) {
+TEST(SwapAdmission, AcceptsTightestDeadlineOfExample) {
   Trio trio;
   trio.tasks.tasks[0].deadline = 90ms + 2ns;
   EXPECT_TRUE(trio.plan().proved) << test_named(trio.plan(), "end-to-end").explanation;
@@ -306,14 +306,14 @@ TEST(SwapAdmission, ADeadlineByHand) {
 
 /// rt-swap: B = (40 + 30) + 2 x 5 + 7 x 3 = 101 ms. During b's swap-out (19 ms) the second job of a comes and overtakes
 /// it: 101 + 19 + 2 x 53 (a: 19 + 14 + 20), then b's swap-in and execution, 14 + 30.
-TEST(SwapAdmission, ASwapOutIsOvertaken) {
+TEST(SwapAdmission, CountsJobsThatOvertakeASwapOutUnderRtSwap) {
   Trio trio(SwapPolicy::rt_swap, Order::static_priority);
   trio.tasks.tasks[0].period = trio.tasks.tasks[0].deadline = 170ms;
   EXPECT_EQ(trio.plan().tasks[1].response_bound, 270ms + 2ns);
 }
 
 /// A task keeps its bound if only one below it has none, unless late tasks move chunks on its core.
-TEST(SwapAdmission, PromisesDownToTheFirstFailure) {
+TEST(SwapAdmission, PromisesTasksAboveFirstFailure) {
   Trio trio(SwapPolicy::pipelined, Order::static_priority);
   trio.tasks.tasks[0].period = trio.tasks.tasks[0].deadline = 5s;
   trio.tasks.tasks[1].period = trio.tasks.tasks[1].deadline = 6s;
@@ -328,7 +328,7 @@ TEST(SwapAdmission, PromisesDownToTheFirstFailure) {
   EXPECT_FALSE(trio.plan().tasks[0].promised);
 }
 
-TEST_P(EveryOrder, TheOtherPoliciesAreTestedOneByOne) {
+TEST_P(SwapAdmissionPerOrder, ChargesWholeSwapsUnderRtSwapAndLru) {
   for (const SwapPolicy policy : {SwapPolicy::rt_swap, SwapPolicy::lru}) {
     Trio trio(policy, GetParam());
     const Plan plan = trio.plan();
@@ -340,7 +340,7 @@ TEST_P(EveryOrder, TheOtherPoliciesAreTestedOneByOne) {
   }
 }
 
-TEST_P(EveryOrder, WhereEverythingFitsNothingIsCharged) {
+TEST_P(SwapAdmissionPerOrder, ChargesNothingWhenEverythingFits) {
   Trio trio(SwapPolicy::pipelined, GetParam());
   trio.tasks.device.capacity = chunk * 6;
   const Plan plan = trio.plan();
@@ -349,7 +349,7 @@ TEST_P(EveryOrder, WhereEverythingFitsNothingIsCharged) {
   EXPECT_THAT(plan.device_test.explanation, Not(HasSubstr("swapped")));
 }
 
-TEST_P(EveryOrder, TooMuchLoadingIsRefusedWithItsReason) {
+TEST_P(SwapAdmissionPerOrder, RejectsTooMuchLoadingWithReason) {
   Trio trio(SwapPolicy::pipelined, GetParam());
   for (Task& task : trio.tasks.tasks) task.period = task.deadline = 70ms;
   const Plan plan = trio.plan();
@@ -359,7 +359,7 @@ TEST_P(EveryOrder, TooMuchLoadingIsRefusedWithItsReason) {
   EXPECT_THAT(device.explanation, HasSubstr("in each second of the device"));
 }
 
-TEST_P(EveryOrder, VolumesAreChosenThatAreProved) {
+TEST_P(SwapAdmissionPerOrder, ChoosesProvableSwapVolumes) {
   Trio trio(SwapPolicy::pipelined, GetParam());
   for (Task& task : trio.tasks.tasks) task.swap_volume.reset();
   const Plan plan = trio.plan();
@@ -367,7 +367,7 @@ TEST_P(EveryOrder, VolumesAreChosenThatAreProved) {
 }
 
 /// The counter-example to RT-Swap's Eq. (3), which gives 0.976 for it.
-TEST(SwapAdmission, WhatMissesUnderRtSwapIsNotPromised) {
+TEST(SwapAdmission, RejectsCounterexampleToRtSwapTest) {
   std::vector<Task> tasks{device_only("c", 99'990us, 1ms), device_only("m1", 139'990us, 500us)};
   std::vector<std::uint64_t> chunks{1, 0};
   const auto add = [&](const std::string& name, Duration period, std::uint64_t size) {
@@ -410,7 +410,7 @@ struct Reserved3 : Trio {
   }
 };
 
-TEST_P(EveryOrder, UnderReservationsCopyEnginesHaveTheirOwn) {
+TEST_P(SwapAdmissionPerOrder, ReservesCopyEnginesUnderReservations) {
   Reserved3 trio(GetParam());
   const Plan plan = trio.plan();
   EXPECT_TRUE(plan.proved) << test_named(plan, "end-to-end").explanation;
@@ -428,7 +428,7 @@ TEST_P(EveryOrder, UnderReservationsCopyEnginesHaveTheirOwn) {
 
 /// 2 ms and twice 2 ms, and 150 us to begin and for each of two victims: 6.45 ms. The scheduler's window comes first.
 /// Its events, three for each of two jobs of each task, and CPU parts on the service core interrupt the load.
-TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
+TEST(SwapCharges, ExtendLoadsBySchedulerUnderReservations) {
   Reserved3 trio(Order::edf);
   const Plan plan = trio.plan();
   const auto load = [&] {
@@ -444,7 +444,7 @@ TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
 
 /// Two tasks of three chunks and 40 ms each, at 11 ms a chunk, in four frames: one frame is free for loads during a
 /// job.
-TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
+TEST_P(SwapAdmissionPerOrder, ChargesAndReportsDelayOfLoads) {
   const auto planned = [](Duration period, std::uint64_t frames, SwapPolicy policy) {
     TaskSet set = test::set_of({device_only("a", period, 40ms), device_only("b", period, 40ms, 1)}, GetParam());
     set.swap.policy = policy;
@@ -469,7 +469,7 @@ TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
 
 /// Under reservations, executions are charged 18 ms more. Then (M) fails for volumes that would suffice for the
 /// measured ones. The set is RT-Swap's case study.
-TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
+TEST_P(SwapAdmissionPerOrder, ChoosesVolumesForChargedExecutionTimes) {
   constexpr Bytes mebibyte{std::uint64_t{1} << 20};
   TaskSet set = test::set_of({});
   std::vector<MemoryDemand> memory;
@@ -500,7 +500,7 @@ TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
   EXPECT_TRUE(plan->proved) << test_named(*plan, "end-to-end").explanation;
 }
 
-TEST_P(EveryOrder, ReservationsOfTheServiceCoreLeaveLessForTasks) {
+TEST_P(SwapAdmissionPerOrder, CountsServiceReservationsOnTheirCore) {
   Reserved3 trio(GetParam());
   const Duration apart = times_of(test_named(trio.plan(), "core 0")).left;
   trio.board.service_core = 0;
@@ -508,7 +508,7 @@ TEST_P(EveryOrder, ReservationsOfTheServiceCoreLeaveLessForTasks) {
   EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("copy engines"));
 }
 
-TEST_P(EveryOrder, AnEngineThatUsesUpItsReservationPromisesNothing) {
+TEST_P(SwapAdmissionPerOrder, RejectsCopyEngineThatExceedsItsReservation) {
   Reserved3 trio(GetParam());
   trio.board.device = DeviceKind::host; // the host device copies with the CPU
   const Plan plan = trio.plan();
@@ -596,7 +596,7 @@ bool accepts(const Reference& set, Order order) {
   return order == Order::edf ? analyse_demand(demand_tasks(set), {}).proved() : static_bounds(set).has_value();
 }
 
-TEST(PipelinedReference, DemandAgrees) {
+TEST(PipelinedReference, AgreesWithDemandTest) {
   Draw draw(31);
   int proved = 0;
   int refused = 0;
@@ -610,7 +610,7 @@ TEST(PipelinedReference, DemandAgrees) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST(PipelinedReference, ResponseTimesAgree) {
+TEST(PipelinedReference, AgreesWithResponseTimes) {
   Draw draw(32);
   int proved = 0;
   int refused = 0;
@@ -629,8 +629,8 @@ struct Broken {
   Faults faults;
 };
 
-class PipelinedReferenceSees : public testing::TestWithParam<Broken> {};
-INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceSees,
+class PipelinedReferenceWithFault : public testing::TestWithParam<Broken> {};
+INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceWithFault,
                          testing::Values(Broken{"staged_load", {.staged_load = true}},
                                          Broken{"running_job", {.running_job = true}},
                                          Broken{"pairing", {.pairing = true}}, Broken{"bypass", {.bypass = true}},
@@ -638,7 +638,7 @@ INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceSees,
                          [](const auto& broken) { return std::string(broken.param.name); });
 
 /// If no load is delayed, verdicts and bounds equal those of the test without delays.
-TEST(PipelinedReference, WhereThereIsRoomNoDelayIsCharged) {
+TEST(PipelinedReference, NeedsNoDelayChargeWhenLoadsHaveRoom) {
   Draw draw(35);
   int with_room = 0;
   for (int i = 0; i < 8'000; ++i) {
@@ -660,7 +660,7 @@ TEST(PipelinedReference, WhereThereIsRoomNoDelayIsCharged) {
   EXPECT_GT(with_room, 2000);
 }
 
-TEST_P(PipelinedReferenceSees, TheBrokenTest) {
+TEST_P(PipelinedReferenceWithFault, DiffersFromAnalysis) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     Draw draw(33);
     int different = 0;
@@ -674,7 +674,7 @@ TEST_P(PipelinedReferenceSees, TheBrokenTest) {
 
 /// For a given number of jobs, the least sum of e over all lambda is that of as many of the largest C's and o's. This
 /// is the worst pairing of executions with loads.
-TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
+TEST(Overlap, LeastSumEqualsSumOfLargestElements) {
   Draw draw(34);
   for (int i = 0; i < 3'000; ++i) {
     std::vector<DevicePart> parts;
@@ -701,7 +701,7 @@ TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
 }
 
 /// The blocking by best-effort tasks is at most that of tasks of the set that are never due.
-TEST(Overlap, BestEffortTasksCountAsLessUrgent) {
+TEST(Overlap, TreatsBestEffortTasksAsLessUrgent) {
   const std::vector<DevicePart> parts{{10, 25}, {20, 0}};
   for (const Overlap& overlap : overlaps(parts, {30, 40})) {
     ASSERT_EQ(overlap.tasks.size(), 2u);
@@ -717,7 +717,7 @@ TEST(Overlap, BestEffortTasksCountAsLessUrgent) {
 
 /// The largest number of tasks that a GPU's memory may serve, far from the edge and beyond it: the search for volumes
 /// ends soon.
-TEST_P(EveryOrder, FortyTasksAreExamined) {
+TEST_P(SwapAdmissionPerOrder, DecidesOnFortyTasks) {
   const Board board = board_of(2, {.chunk = chunk,
                                    .in_per_chunk = 1400us,
                                    .out_per_chunk = 1400us,

@@ -15,9 +15,9 @@ struct Way {
   rtexec::test::DeviceWay way;
 };
 
-class SwapExact : public testing::TestWithParam<Way> {};
+class SwapBounds : public testing::TestWithParam<Way> {};
 
-TEST_P(SwapExact, BoundsCoverEverySchedule) {
+TEST_P(SwapBounds, CoverEveryScheduleOfTinySets) {
   constexpr int wanted = 30;
   constexpr std::size_t max_states = 8'000;
   std::mt19937_64 random(21);
@@ -41,7 +41,7 @@ TEST_P(SwapExact, BoundsCoverEverySchedule) {
 constexpr Order edf = Order::edf, fixed = Order::static_priority;
 
 INSTANTIATE_TEST_SUITE_P(
-    EveryTest, SwapExact,
+    EveryTest, SwapBounds,
     testing::Values(Way{"serial_baker", {SwapPolicy::serial, DeviceTest::baker, edf}},
                     Way{"serial_demand", {SwapPolicy::serial, DeviceTest::demand, edf}},
                     Way{"serial_rta", {SwapPolicy::serial, DeviceTest::rta, fixed}},

@@ -18,7 +18,7 @@ using Kind = Event::Kind;
 
 // ---- random histories ----
 
-class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
+class SwapSchedulerPerPolicy : public testing::TestWithParam<SwapPolicy> {
  protected:
   /// Feeds `events` random events to a random plan, then only ends until every job has left.
   void live_through(std::uint64_t seed, int events) {
@@ -58,7 +58,7 @@ class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
   std::uint64_t refused_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(SwapScheduler, EveryPolicy,
+INSTANTIATE_TEST_SUITE_P(SwapScheduler, SwapSchedulerPerPolicy,
                          testing::Values(SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap,
                                          SwapPolicy::mo_vmm, SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru,
                                          SwapPolicy::none),
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(SwapScheduler, EveryPolicy,
                            return name;
                          });
 
-TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
+TEST_P(SwapSchedulerPerPolicy, KeepsRulesUnderAMillionRandomEvents) {
   int left = rtexec::test::rounds(1'000'000);
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 8) {
     const int events = 100 << seed % 6;
@@ -92,7 +92,7 @@ TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
 constexpr SwapPolicy rt_swap = SwapPolicy::rt_swap;
 constexpr SwapPolicy pipelined = SwapPolicy::pipelined;
 
-TEST(SwapScheduler, TheFramesHoldTheFirstTasksAtFirst) {
+TEST(SwapScheduler, StartsWithChunksOfFirstTasksResident) {
   const DeviceScheduler scheduler(plan_of(pipelined, 3, {{2}, {0}, {2}, {1}}));
   using Residence = DeviceScheduler::Residence;
   const auto& slots = scheduler.state().slots;
@@ -106,7 +106,7 @@ TEST(SwapScheduler, TheFramesHoldTheFirstTasksAtFirst) {
 
 /// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken. Swapping for the next one
 /// overlaps an execution.
-TEST(SwapScheduler, RtSwapDoesNotSwapForNothing) {
+TEST(SwapScheduler, RtSwapLetsNoJobOvertakeAfterSwapIn) {
   DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {1}, {1}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
   EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), (List{copy_in({2, 0}, {2, 0, 0})}));
@@ -119,7 +119,7 @@ TEST(SwapScheduler, RtSwapDoesNotSwapForNothing) {
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(1, 0)});
 }
 
-TEST(SwapScheduler, PipelinedLetsAJobThatNeverSwapsBypassInTheSameHistory) {
+TEST(SwapScheduler, PipelinedLetsResidentJobBypassDuringSwapIn) {
   DeviceScheduler scheduler(plan_of(pipelined, 1, {{0}, {1}, {1}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
   EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), (List{copy_in({2, 0}, {2, 0, 0})}));
@@ -149,7 +149,7 @@ TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
 
 /// The hole in RT-Swap's rule: chunks are saved for a job far from the head. A more urgent job that comes then waits
 /// for all of them, with the device idle.
-TEST(SwapScheduler, RtSwapSavesForAJobThatIsNotTheHead) {
+TEST(SwapScheduler, RtSwapSavesChunksForJobThatIsNotHeadOfQueue) {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {1}, {0}, {0}, {2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
   EXPECT_EQ(feed(scheduler, request(3, 0, 210)), List{});
@@ -161,7 +161,7 @@ TEST(SwapScheduler, RtSwapSavesForAJobThatIsNotTheHead) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{start(1, 0)});
 }
 
-TEST(SwapScheduler, SerialDoesNotInTheSameHistory) {
+TEST(SwapScheduler, SerialSavesChunksOnlyForHeadOfQueue) {
   DeviceScheduler scheduler(plan_of(SwapPolicy::serial, 2, {{2}, {1}, {0}, {0}, {2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
   EXPECT_EQ(feed(scheduler, request(3, 0, 210)), List{});
@@ -174,7 +174,7 @@ TEST(SwapScheduler, SerialDoesNotInTheSameHistory) {
   EXPECT_EQ(feed(scheduler, completion(1, 0)), (List{start(3, 0), copy_out({4, 0}, {1, 0, 0})}));
 }
 
-TEST(SwapScheduler, PipelinedMovesNothingInTheSameHistory) {
+TEST(SwapScheduler, PipelinedMovesNothingWhileResidentJobIsStaged) {
   DeviceScheduler scheduler(plan_of(pipelined, 2, {{2}, {1}, {0}, {0}, {2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
   EXPECT_EQ(feed(scheduler, request(3, 0, 210)), List{});
@@ -211,7 +211,7 @@ TEST(SwapScheduler, PipelinedMovesOneChunkAtATimeWithOneEngine) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{start(1, 0)});
 }
 
-TEST(SwapScheduler, WhatExecutesIsNoVictim) {
+TEST(SwapScheduler, NeverEvictsChunksOfExecutingJob) {
   for (const SwapPolicy policy : {pipelined, rt_swap}) {
     DeviceScheduler scheduler(plan_of(policy, 1, {{1}, {1}}));
     EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{start(0, 0)});
@@ -221,7 +221,7 @@ TEST(SwapScheduler, WhatExecutesIsNoVictim) {
 }
 
 /// Task 2's job is more urgent than the staged one, but task 0's heads the queue.
-TEST(SwapScheduler, OnlyTheHeadBypasses) {
+TEST(SwapScheduler, LetsOnlyHeadOfQueueBypassStagedJob) {
   DeviceScheduler scheduler(plan_of(pipelined, 1, {{1}, {1}, {0}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 500)), (List{copy_out({1, 0}, {0, 0, 0})}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{});
@@ -238,7 +238,7 @@ void execute_three(DeviceScheduler& scheduler) {
   }
 }
 
-TEST(SwapScheduler, TheVictimIsReleasedLatestAndDoesNotWait) {
+TEST(SwapScheduler, EvictsTaskReleasedLatestThatDoesNotWait) {
   for (const SwapPolicy policy : {pipelined, rt_swap}) {
     DeviceScheduler scheduler(plan_of(policy, 3, {{1}, {1}, {1}, {1}, {0}}));
     execute_three(scheduler);
@@ -254,7 +254,7 @@ TEST(SwapScheduler, TheVictimIsReleasedLatestAndDoesNotWait) {
   }
 }
 
-TEST(SwapScheduler, LruTakesWhatExecutedLongestAgoAndMovesNothingBesideAnExecution) {
+TEST(SwapScheduler, LruEvictsLeastRecentlyUsedAndNeverDuringExecution) {
   DeviceScheduler scheduler(plan_of(SwapPolicy::lru, 3, {{1}, {1}, {1}, {2}, {0}}));
   execute_three(scheduler);
   EXPECT_EQ(feed(scheduler, request(4, 0, 9000)), List{start(4, 0)});
@@ -267,7 +267,7 @@ TEST(SwapScheduler, LruTakesWhatExecutedLongestAgoAndMovesNothingBesideAnExecuti
   EXPECT_EQ(feed(scheduler, copied_in({3, 1, 1})), List{start(3, 0)});
 }
 
-TEST(SwapScheduler, AFailedTransferFailsItsJobAndKeepsTheDataOfTheOthers) {
+TEST(SwapScheduler, FailsJobOfFailedTransferAndKeepsDataOfOthers) {
   DeviceScheduler scheduler(plan_of(pipelined, 3, {{3}, {3}}));
   feed(scheduler, request(1, 0, 100));
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{}); // other transfers are in flight for it
@@ -286,7 +286,7 @@ TEST(SwapScheduler, AFailedTransferFailsItsJobAndKeepsTheDataOfTheOthers) {
   EXPECT_EQ(scheduler.state().slots[1][1].residence, DeviceScheduler::Residence::resident);
 }
 
-TEST(SwapScheduler, AWithdrawnStagedJobLeavesWhenNothingMovesForIt) {
+TEST(SwapScheduler, DropsWithdrawnStagedJobAfterItsTransfers) {
   DeviceScheduler scheduler(plan_of(pipelined, 3, {{3}, {3}}));
   feed(scheduler, request(1, 0, 100));
   EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{});
@@ -308,20 +308,20 @@ DeviceScheduler saving_beside_a_ready_job() {
   return scheduler;
 }
 
-TEST(SwapScheduler, AWithdrawnReadyJobDoesNotWaitForAnothersChunks) {
+TEST(SwapScheduler, DropsWithdrawnReadyJobDuringTransfersForOthers) {
   auto scheduler = saving_beside_a_ready_job();
   EXPECT_EQ(feed(scheduler, withdrawal(2, 0)), List{drop(2, 0)});
   EXPECT_EQ(feed(scheduler, copied_out({1, 1, 1})), (List{copy_in({3, 0}, {3, 0, 1})}));
 }
 
-TEST(SwapScheduler, AFailedSwapOutDoesNotConcernAnotherReadyJob) {
+TEST(SwapScheduler, FailedSwapOutDoesNotAffectOtherReadyJob) {
   auto scheduler = saving_beside_a_ready_job();
   EXPECT_EQ(feed(scheduler, copied_out({1, 1, 1}, true)), List{fail(3, 0)});
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
 }
 
 /// An operation is not preempted, even if no job needs it any more.
-TEST(SwapScheduler, RtSwapEndsASwapOutWhoseJobIsWithdrawn) {
+TEST(SwapScheduler, RtSwapCompletesSwapOutOfWithdrawnJob) {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {2}}));
   EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out({1, 0}, {0, 0, 0})}));
   EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{drop(1, 0)});
@@ -403,7 +403,7 @@ std::map<std::uint32_t, Duration> lateness_in_the_hole(SwapPolicy policy, unsign
   return lateness;
 }
 
-TEST(SwapScheduler, RtSwapMissesInTheHole) {
+TEST(SwapScheduler, RtSwapMissesDeadlineInCounterexample) {
   for (const unsigned copy_engines : {1u, 2u})
     for (const auto& [task, late] : lateness_in_the_hole(rt_swap, copy_engines)) {
       if (task == 9) {
@@ -414,7 +414,7 @@ TEST(SwapScheduler, RtSwapMissesInTheHole) {
     }
 }
 
-TEST(SwapScheduler, PipelinedAndSerialDoNotMissInTheHole) {
+TEST(SwapScheduler, PipelinedAndSerialMeetDeadlinesInCounterexample) {
   for (const SwapPolicy policy : {pipelined, SwapPolicy::serial})
     for (const unsigned copy_engines : {1u, 2u})
       for (const auto& [task, late] : lateness_in_the_hole(policy, copy_engines)) EXPECT_LE(late, Duration(0)) << task;

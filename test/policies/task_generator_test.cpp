@@ -65,7 +65,7 @@ double utilisation_of(const std::vector<GeneratedTask>& tasks) {
   return sum;
 }
 
-TEST(TaskGenerator, TheSameSeedAndNumberGiveTheSameSetAndOthersDoNot) {
+TEST(TaskGenerator, ReproducesSetOnlyForSameSeedAndNumber) {
   const TaskSource source = own_source();
   const StudyPoint point{.tasks = 6, .utilisation = 0.5};
   const auto set = generate(source, point, 7, 3);
@@ -106,12 +106,12 @@ std::array<double, 4> quarters_of(Distribution distribution) {
   return counts;
 }
 
-TEST(TaskGenerator, PeriodsAreUniformOnTheirScale) {
+TEST(TaskGenerator, DrawsPeriodsUniformlyOnTheirScale) {
   for (const Distribution distribution : {Distribution::uniform, Distribution::log_uniform})
     EXPECT_THAT(quarters_of(distribution), Each(AllOf(Ge(0.235), Le(0.265)))); // within 5 standard deviations
 }
 
-TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
+TEST(TaskGenerator, MeetsRequestedTotalUtilisation) {
   for (std::uint64_t number = 0; number < 200; ++number)
     for (const double utilisation : {0.05, 0.5, 1.0})
       EXPECT_NEAR(
@@ -121,7 +121,7 @@ TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
 
 /// Shares of a total of one are uniform on the simplex: of three, each is below 1/2 in 3/4 of all cases and below 1/4
 /// in 7/16.
-TEST(TaskGenerator, UUniFastIsEvenAmongAllShares) {
+TEST(TaskGenerator, UUniFastDrawsSharesUniformly) {
   constexpr int draws = 20'000;
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> share(0, 1);
@@ -141,7 +141,7 @@ TEST(TaskGenerator, UUniFastIsEvenAmongAllShares) {
   EXPECT_THAT(below_quarter, Each(AllOf(Ge(7.0 / 16 - 0.018), Le(7.0 / 16 + 0.018))));
 }
 
-TEST(TaskGenerator, LargerSetsBeginWithTheSmallerOnes) {
+TEST(TaskGenerator, LargerSetsBeginWithSmallerSetsOfSameSeed) {
   TaskSource source = network_source();
   source.start = 3;
   source.start_footprint = {mib(2100), mib(2300)};
@@ -152,7 +152,7 @@ TEST(TaskGenerator, LargerSetsBeginWithTheSmallerOnes) {
   }
 }
 
-TEST(TaskGenerator, TheFirstTasksFillTheDevice) {
+TEST(TaskGenerator, DrawsFirstTasksWithinStartFootprint) {
   TaskSource source = network_source();
   source.start = 3;
   source.start_footprint = {mib(2100), mib(2300)};
@@ -162,7 +162,7 @@ TEST(TaskGenerator, TheFirstTasksFillTheDevice) {
   }
 }
 
-TEST(TaskGenerator, NetworksAndResolutionsAreDrawnEvenly) {
+TEST(TaskGenerator, DrawsNetworksAndResolutionsEvenly) {
   std::array<double, 4> shares{};
   constexpr int sets = 2000;
   for (std::uint64_t number = 0; number < sets; ++number)
@@ -173,7 +173,7 @@ TEST(TaskGenerator, NetworksAndResolutionsAreDrawnEvenly) {
 }
 
 /// Each row raises one more resolution and changes nothing else.
-TEST(TaskGenerator, ResolutionsAreRaisedOneByOne) {
+TEST(TaskGenerator, RaisesResolutionsOneTaskAtATime) {
   for (std::size_t high = 0; high <= 6; ++high) {
     const auto tasks = generate(network_source(), {.tasks = 6, .high = high}, 1, 5);
     const auto lowest = generate(network_source(), {.tasks = 6, .high = 0}, 1, 5);
@@ -218,7 +218,7 @@ TEST(TaskGenerator, FastTasksComeFirstAndNeedNoMemory) {
   EXPECT_THAT(counts, ElementsAre(0, Ge(70), Ge(70), Ge(70)));
 }
 
-TEST(TaskGenerator, LayersAddUpToTheExecutionAndDifferByATenfoldAtMost) {
+TEST(TaskGenerator, LayersSumToExecutionAndDifferByTenfoldAtMost) {
   for (const bool by_utilisation : {false, true}) {
     TaskSource source = mixed_source();
     if (by_utilisation) source.execution = {};
@@ -233,7 +233,7 @@ TEST(TaskGenerator, LayersAddUpToTheExecutionAndDifferByATenfoldAtMost) {
   }
 }
 
-TEST(TaskGenerator, MixedSetsAreNestedToo) {
+TEST(TaskGenerator, LargerMixedSetsBeginWithSmallerSetsOfSameSeed) {
   for (std::uint64_t number = 0; number < 50; ++number) {
     auto large = generate(mixed_source(), {.tasks = 8}, 2, number);
     const auto small = generate(mixed_source(), {.tasks = 3}, 2, number);
@@ -263,7 +263,7 @@ std::vector<std::uint32_t> max_of_each(const DeviceSet& set) {
   return most;
 }
 
-TEST(TaskGenerator, FootprintsAreRoundedUpAndSwappableMemoryDown) {
+TEST(TaskGenerator, RoundsFootprintsUpAndSwappableMemoryDown) {
   const DeviceSet set = set_with(MemoryModel::state, mib(400)); // six chunks
   EXPECT_THAT(max_of_each(set), ElementsAre(3, 4));
   EXPECT_EQ(set.overflow, 6U + 5 - 6);
@@ -273,7 +273,7 @@ TEST(TaskGenerator, FootprintsAreRoundedUpAndSwappableMemoryDown) {
   EXPECT_EQ(set_with(MemoryModel::constants, mib(400)).tasks[1].constants, 4U);
 }
 
-TEST(TaskGenerator, ClassesShareTheLargestScratch) {
+TEST(TaskGenerator, TasksShareLargestScratchUnderClassesModel) {
   const DeviceSet set = set_with(MemoryModel::classes, mib(64));
   EXPECT_THAT(max_of_each(set), ElementsAre(2, 1));
   EXPECT_EQ(set.tasks[0].constants, 2U);
@@ -282,10 +282,12 @@ TEST(TaskGenerator, ClassesShareTheLargestScratch) {
   EXPECT_EQ(set_with(MemoryModel::one_process, mib(64)).overflow, 2U + 1 + 2 + 3 - 1);
 }
 
-TEST(TaskGenerator, NothingIsMissingWhereAllFits) { EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U); }
+TEST(TaskGenerator, ReportsNoOverflowWhenEverythingFits) {
+  EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U);
+}
 
 /// The two tasks have six and five chunks.
-TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
+TEST(TaskGenerator, DerivesCapacityFromDemandWhenNoneIsGiven) {
   const auto overflow = [](double reduced) {
     return device_set_of(two_tasks(), {.reduced = reduced, .chunk = mib(64)}, MemoryModel::state, 2, Order::edf)
         .overflow;
@@ -295,7 +297,7 @@ TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
   EXPECT_EQ(overflow(33), 4U);
 }
 
-TEST(TaskGenerator, LayersGoWithTheirTasks) {
+TEST(TaskGenerator, KeepsLayersWithTheirTasksWhenSorted) {
   auto tasks = two_tasks();
   tasks[0].layers = {4ms, 5ms, 1ms};
   const LayeredSet set =
@@ -308,7 +310,7 @@ TEST(TaskGenerator, LayersGoWithTheirTasks) {
   EXPECT_EQ(set.device.tasks[1].execution, Nanos{10'000'000});
 }
 
-TEST(TaskGenerator, UnderStaticPriorityTheShortestPeriodComesFirst) {
+TEST(TaskGenerator, OrdersTasksByPeriodUnderStaticPriority) {
   const DeviceSet set = set_with(MemoryModel::state, mib(400), Order::static_priority);
   EXPECT_EQ(set.tasks[0].period, Nanos{3'000'000'000});
   EXPECT_THAT(max_of_each(set), ElementsAre(4, 3));

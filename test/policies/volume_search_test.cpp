@@ -102,7 +102,7 @@ class VolumesOfSerialTests : public testing::TestWithParam<Case> {};
 /// "The first one is proved, if any is"; for theorem1 the sum is the least. To fill the longest periods first is best
 /// if swapping costs by the chunk. A task that begins to swap may at once block for longer, pay fixed costs, or turn
 /// drops into copies: then a few volumes are missed.
-TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
+TEST_P(VolumesOfSerialTests, AreFoundForNearlyAllProvableSets) {
   const auto& [name, test, traits] = GetParam();
   Random random(31);
   int provable = 0, unprovable = 0, missed = 0;
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Serial, VolumesOfSerialTests,
                          [](const auto& each) { return std::string(each.param.name); });
 
 /// Counts sets that any volumes prove. With (M) alone many of these are missed.
-TEST(VolumesOfPipelined, TightOnesProveWhatHasNoRoomForLoads) {
+TEST(VolumesOfPipelined, TightVolumesProveSetsWithoutRoomForLoads) {
   Random random(37);
   int provable = 0, roomy = 0, found = 0, beyond = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -231,7 +231,7 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
 }
 
 /// The serial tests agree with a second implementation of their formulas, by either rule.
-TEST(SerialTests, AgreeWithAReference) {
+TEST(SerialTests, AgreeWithReferenceImplementation) {
   Random random(32);
   int agreed[2] = {0, 0};
   for (int i = 0; i < 20'000; ++i) {

@@ -41,7 +41,7 @@ TEST(ThreadCounts, CountEachAllocation) {
   EXPECT_EQ(allocations(), before + ways);
 }
 
-TEST(ThreadCounts, AreOfEachThread) {
+TEST(ThreadCounts, CountEachThreadSeparately) {
   const int here = ::gettid();
   int there = 0;
   ThreadCounts before_here, before_there;

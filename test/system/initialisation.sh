@@ -71,7 +71,7 @@ assert all(name in slices for name in (b"conv: loaded", b"conv, buffer 0: first 
 EOP
 # The same of tiles that a GPU in software made, a prefetch and a making each.
 if [ -x "$folder/test/rtexec-tests" ]; then
-  expect 0 'PASSED' env RTEXEC_TRACE="$work/tiles" "$folder/test/rtexec-tests" --gtest_brief=1 --gtest_filter=Trace.LoadingIsToldTileByTile
+  expect 0 'PASSED' env RTEXEC_TRACE="$work/tiles" "$folder/test/rtexec-tests" --gtest_brief=1 --gtest_filter=Trace.LoadingIsRecordedTileByTile
   expect '0 3 4' '^  sum in .* 2 buffers, 1.53 MiB, in .*: 14 tiles on the device, prefetched for .*, made for .*, both at once for 0 ns$' \
     "$rtexec" analyze tiles --json tiles.json --perfetto tiles.perfetto
   python3 - <<'EOP' || bad=1

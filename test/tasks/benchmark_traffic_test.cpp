@@ -287,9 +287,9 @@ std::vector<Case> cases() {
           {euclidean_clustering, {1, 300, 2048}, walk_clusters}};
 }
 
-class TrafficOf : public testing::TestWithParam<Case> {};
+class BenchmarkTraffic : public testing::TestWithParam<Case> {};
 
-TEST_P(TrafficOf, IsWhatItsThreadsDo) {
+TEST_P(BenchmarkTraffic, MatchesAccessesOfKernelThreads) {
   const auto& benchmark = benchmark_of(GetParam().kind);
   for (const unsigned size : GetParam().sizes) {
     SCOPED_TRACE(size);
@@ -338,7 +338,7 @@ TEST_P(TrafficOf, IsWhatItsThreadsDo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, TrafficOf, testing::ValuesIn(cases()), [](const auto& each) {
+INSTANTIATE_TEST_SUITE_P(Kernels, BenchmarkTraffic, testing::ValuesIn(cases()), [](const auto& each) {
   std::string text(name(each.param.kind));
   std::erase(text, '-');
   return text;

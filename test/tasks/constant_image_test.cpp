@@ -54,13 +54,13 @@ template <class Make> Bytes taken_by(Make make) {
   return after > before ? after - before : Bytes{};
 }
 
-TEST(ConstantImage, OfNoSizeIsEmpty) {
+TEST(ConstantImage, IsEmptyWhenSizeIsZero) {
   EXPECT_TRUE(ConstantImage().bytes().empty());
   EXPECT_TRUE(ConstantImage::pattern(1, Bytes{0})->bytes().empty());
   EXPECT_TRUE(ConstantImage::zeros_behind({}, Bytes{0})->bytes().empty());
 }
 
-TEST(ConstantImage, HasZerosBehindItsHead) {
+TEST(ConstantImage, FillsWithZerosBehindGivenBytes) {
   for (const std::size_t head : {std::size_t{0}, std::size_t{1}, page - 1, page, page + 1, 3 * page}) {
     const auto bytes = some_bytes(head);
     const auto image = ConstantImage::zeros_behind(bytes, Bytes{3 * page + 5});
@@ -71,7 +71,7 @@ TEST(ConstantImage, HasZerosBehindItsHead) {
   }
 }
 
-TEST(ConstantImage, OfAPatternRepeatsAfterAPrimeNumberOfPages) {
+TEST(ConstantImage, RepeatsPatternAfterFixedNumberOfPages) {
   const std::size_t period = hal::page_size().count * ConstantImage::pattern_pages;
   const auto image = ConstantImage::pattern(7, Bytes{2 * period + 100});
   ASSERT_EQ(test::problem(image), "none");
@@ -85,7 +85,7 @@ TEST(ConstantImage, OfAPatternRepeatsAfterAPrimeNumberOfPages) {
   EXPECT_EQ(std::ranges::adjacent_find(words), words.end());
 }
 
-TEST(ConstantImage, OfAPatternTellsChunksApart) {
+TEST(ConstantImage, PatternDiffersBetweenChunks) {
   for (const Bytes chunk : {mebi * 2, mebi * 64}) {
     const auto image = ConstantImage::pattern(7, mebi * 4096);
     ASSERT_EQ(test::problem(image), "none");
@@ -95,21 +95,21 @@ TEST(ConstantImage, OfAPatternTellsChunksApart) {
   }
 }
 
-TEST(ConstantImage, OfAPatternFollowsItsSeed) {
+TEST(ConstantImage, PatternDependsOnSeed) {
   const auto one = ConstantImage::pattern(1, mebi), same = ConstantImage::pattern(1, mebi),
              two = ConstantImage::pattern(2, mebi);
   EXPECT_TRUE(std::ranges::equal(one->bytes(), same->bytes()));
   EXPECT_NE(word_at(one->bytes(), 0), word_at(two->bytes(), 0));
 }
 
-TEST(ConstantImage, TakesLittleMemoryThoughItIsReadAndLocked) {
+TEST(ConstantImage, UsesLittleMemoryWhenReadAndLocked) {
   if (test::sanitized || proportional_size() == Bytes{}) GTEST_SKIP() << "memory is not counted here";
   EXPECT_LT(taken_by([] { return ConstantImage::pattern(1, mebi * 512); }), mebi * 64);
   const auto head = some_bytes(page);
   EXPECT_LT(taken_by([&] { return ConstantImage::zeros_behind(head, mebi * 512); }), mebi * 64);
 }
 
-TEST(ConstantImage, RefusesMorePatternThanCanBeMapped) {
+TEST(ConstantImage, RejectsPatternAboveSizeLimit) {
   EXPECT_TRUE(test::fails(ConstantImage::pattern(1, mebi * (std::uint64_t{1} << 22)), Errc::bad_input,
                           "4TiB of made-up constants"));
   EXPECT_TRUE(test::fails(ConstantImage::pattern(1, ConstantImage::max_pattern + Bytes{1}), Errc::bad_input, "512GiB"));
@@ -122,7 +122,7 @@ bool fails_now() {
   return --calls_left == 0;
 }
 
-TEST(ConstantImage, EveryCallThatFailsIsTold) {
+TEST(ConstantImage, ReportsEachFailingSystemCall) {
   hal::System failing = hal::linux_system();
   failing.mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
     return fails_now() ? MAP_FAILED : hal::linux_system().mmap(address, size, protection, flags, file, offset);

@@ -55,45 +55,45 @@ struct QuantisedModel {
 
 class Int8Plan : public testing::Test, protected QuantisedModel {};
 
-TEST_F(Int8Plan, ConvolutionsPassBytesOn) {
+TEST_F(Int8Plan, PassesInt8DataBetweenConvolutions) {
   const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
   m.output(conv(x, 6, 8));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
   EXPECT_EQ(kernels_of(m, Precision::fp32), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
-TEST_F(Int8Plan, StepsBetweenBytesAreOneKernel) {
+TEST_F(Int8Plan, FusesOperationsBetweenInt8TensorsIntoOneKernel) {
   const auto x = through(conv(through(image()), 8, 5)), y = through(conv(x, 8, 8));
   m.output(conv(through(m.node("Relu", {m.node("Add", {x, y})})), 6, 8));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to bytes", "rescale_bb", "bytes to floats"}));
 }
 
-TEST_F(Int8Plan, ResidualsAreReadAsBytes) {
+TEST_F(Int8Plan, ReadsResidualsAsInt8) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(m.node("Add", {conv(x, 8, 8), x}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
-TEST_F(Int8Plan, WhatFloatsReadIsComputedForThem) {
+TEST_F(Int8Plan, DequantisesTensorsReadByFloatLayers) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(conv(x, 8, 8));
   m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "rescale_bh", "bytes to floats", "pool_h"}));
 }
 
-TEST_F(Int8Plan, InputsAreRoundedToHalfPrecisionWhereFloatsReadThem) {
+TEST_F(Int8Plan, RoundsInputsToHalfPrecisionWhenFloatLayersReadThem) {
   const auto x = image();
   m.output(conv(through(x), 8, 5));
   m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to floats", "pool_h"}));
 }
 
-TEST_F(Int8Plan, WeightsThatAreNoWholeNumbersAreFloats) {
+TEST_F(Int8Plan, UsesFloatsForNonIntegerWeights) {
   m.output(m.node("Conv", {through(image()), m.constant({4, 5, 3, 3})}));
   EXPECT_EQ(kernels_of(m).back(), "floats");
 }
 
-TEST_F(Int8Plan, NormalisedWeightsAreFloats) {
+TEST_F(Int8Plan, UsesFloatsForWeightsScaledByBatchNormalisation) {
   const auto y = conv(through(image()), 8, 5);
   m.output(
       m.node("BatchNormalization", {y, m.constant({8}), m.constant({8}), m.constant({8}), m.constant({8}, {0.5, 2})}));
@@ -101,28 +101,28 @@ TEST_F(Int8Plan, NormalisedWeightsAreFloats) {
   EXPECT_EQ(std::ranges::count(kernels, "floats"), 1);
 }
 
-TEST_F(Int8Plan, IntegersOfTheNetworkAreBytesAlready) {
+TEST_F(Int8Plan, ComputesConvIntegerOnBytesWithoutRescaling) {
   const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
   const auto weights = m.integer_constant({4, 5, 3, 3}, {-127, 127}, Kind::int8);
   m.output(m.node("ConvInteger", {x, weights, zero}));
   EXPECT_EQ(kernels_of(m), (Names{"copy_bb", "bytes to int32"})); // channels last
 }
 
-TEST_F(Int8Plan, ZeroPointsMayBeComputed) {
+TEST_F(Int8Plan, AcceptsComputedZeroPoints) {
   const auto all = m.nodes("DynamicQuantizeLinear", {m.input({4, 32}, {-3, 5})}, 3);
   const auto weights = m.integer_constant({32, 16}, {-127, 127}, Kind::int8);
   m.output(m.node("MatMulInteger", {all[0], weights, all[2]}));
   EXPECT_EQ(kernels_of(m).back(), "bytes to int32");
 }
 
-TEST_F(Int8Plan, WeightsThatAreNoBytesAreMultipliedAsTheyAre) {
+TEST_F(Int8Plan, UsesIntegerConvolutionForWeightsOutsideInt8) {
   const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
   const auto weights = m.integer_constant({4, 5, 3, 3}, {0, 255}, Kind::uint8);
   m.output(m.node("ConvInteger", {x, weights, zero}));
   EXPECT_EQ(kernels_of(m).back(), "conv_i");
 }
 
-class WholeTuning : public tasks::EmulatedGpuTest, protected QuantisedModel {
+class Int8Tuning : public tasks::EmulatedGpuTest, protected QuantisedModel {
  protected:
   std::unique_ptr<tasks::CudaNetwork> build(const tasks::Graph& graph) {
     auto network = tasks::CudaNetwork::build(graph, Precision::fp16, {tasks::EmulatedGpu::launching(), true});
@@ -130,7 +130,7 @@ class WholeTuning : public tasks::EmulatedGpuTest, protected QuantisedModel {
   }
 };
 
-TEST_F(WholeTuning, EveryKernelGivesTheSameBits) {
+TEST_F(Int8Tuning, EveryKernelGivesSameBits) {
   const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
   m.output(conv(x, 6, 8));
   auto graph = parsed(m);

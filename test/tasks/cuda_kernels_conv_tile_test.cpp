@@ -71,7 +71,7 @@ void check_choice(const ConvChoice& choice, ConvArguments conv, ConvCheck check)
 
 class CudaConvTile : public ::testing::TestWithParam<ConvVariant> {};
 
-TEST_P(CudaConvTile, AgreesWithItsDefinition) {
+TEST_P(CudaConvTile, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   const auto& variant = GetParam();
   ASSERT_NE(emulation::find_kernel(variant.kernel), nullptr);

@@ -23,7 +23,7 @@ Digest digest_by_kernel(const std::byte* contents, std::size_t size, unsigned bl
   return {result.low, result.high};
 }
 
-TEST(CudaDigestKernel, ComputesWhatTheHostComputes) {
+TEST(CudaDigestKernel, MatchesDigestOfHost) {
   SKIP_WITHOUT_EMULATION();
   std::mt19937_64 random(3);
   DigestSums sums; // the same for all launches, as in a stream
@@ -44,7 +44,7 @@ TEST(CudaDigestKernel, ComputesWhatTheHostComputes) {
   emulation::set_order(emulation::Order::forward);
 }
 
-TEST(CudaDigestKernel, OfNothingIsZero) {
+TEST(CudaDigestKernel, ReturnsZeroForEmptyMemory) {
   SKIP_WITHOUT_EMULATION();
   DigestSums sums;
   EXPECT_EQ(digest_by_kernel(nullptr, 0, 1, sums), Digest());

@@ -114,14 +114,14 @@ void run(const char* kernel, unsigned blocks, unsigned threads, ProbeArguments a
   emulation::launch(launch, pointers);
 }
 
-TEST(CudaEmulation, ThreadsMeetAtBarriers) {
+TEST(CudaEmulation, SynchronisesThreadsAtBarriers) {
   SKIP_WITHOUT_EMULATION();
   std::vector<float> y(3 * 256);
   run("probe_sum", 3, 256, {y.data(), nullptr, 0});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], 255 * 128 + 256000 * static_cast<float>(i / 256));
 }
 
-TEST(CudaEmulation, AMissingBarrierIsSeen) {
+TEST(CudaEmulation, DetectsMissingBarrier) {
   SKIP_WITHOUT_EMULATION();
   for (const auto order : {emulation::Order::forward, emulation::Order::reverse}) {
     std::vector<float> y(256);
@@ -132,7 +132,7 @@ TEST(CudaEmulation, AMissingBarrierIsSeen) {
   }
 }
 
-TEST(CudaEmulation, FaultsOfAKernelAreReported) {
+TEST(CudaEmulation, ReportsKernelFaults) {
   SKIP_WITHOUT_EMULATION();
   alignas(16) std::array<float, 8> x{};
   const auto fault = [&](int mode, unsigned threads = 64) {
@@ -148,13 +148,13 @@ TEST(CudaEmulation, FaultsOfAKernelAreReported) {
   fault(7)();
 }
 
-TEST(CudaEmulation, WritesBeyondSharedMemoryFault) {
+TEST(CudaEmulation, CrashesOnWriteBeyondSharedMemory) {
   SKIP_WITHOUT_EMULATION();
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(run("probe_faults", 1, 1, {nullptr, nullptr, 6}), "");
 }
 
-TEST(CudaEmulation, CopiesArriveWhenAwaited) {
+TEST(CudaEmulation, CompletesAsyncCopiesOnlyWhenAwaited) {
   SKIP_WITHOUT_EMULATION();
   alignas(16) std::array<float, 4> x{1, 2, 3, 4};
   std::array<float, 16> y{};
@@ -167,7 +167,7 @@ TEST(CudaEmulation, CopiesArriveWhenAwaited) {
   }
 }
 
-TEST(CudaEmulation, MatrixInstructionsMultiply) {
+TEST(CudaEmulation, MatrixInstructionsGiveExactProducts) {
   SKIP_WITHOUT_EMULATION();
   Random random(3);
   for (const int mode : {0, 1}) {
@@ -188,7 +188,7 @@ TEST(CudaEmulation, MatrixInstructionsMultiply) {
   }
 }
 
-TEST(CudaEmulation, ClustersShareTheirMemory) {
+TEST(CudaEmulation, BlocksOfClusterShareMemory) {
   SKIP_WITHOUT_EMULATION();
   std::array<float, 6 * 32> y{};
   run("probe_cluster", 6, 32, {y.data(), nullptr, 0}, 512, 3);
@@ -200,7 +200,7 @@ TEST(CudaEmulation, ClustersShareTheirMemory) {
       ThrowsMessage<std::logic_error>(HasSubstr("has ended")));
 }
 
-TEST(CudaEmulation, HalvesRoundAsIeeeSays) {
+TEST(CudaEmulation, HalfConversionsFollowIeee754) {
   Buffer buffer(Storage::f16, 1); // converts without code shared with the kernels
   for (unsigned bits = 0; bits < 0x10000U; ++bits) {
     const auto half = static_cast<unsigned short>(bits);
@@ -242,7 +242,7 @@ float activate(float x, ActivationArguments::Kind kind) {
   return tasks::cuda::activated(x, ActivationArguments{kind, 0, 0});
 }
 
-TEST(CudaActivations, AreAccurate) {
+TEST(CudaActivations, StayWithinErrorBound) {
   constexpr double bound = 3e-7;
   const auto exp = [](float x) { return activate(x, ActivationArguments::exp); };
   const auto sigmoid = [](float x) { return activate(x, ActivationArguments::sigmoid); };
@@ -264,7 +264,7 @@ TEST(CudaActivations, AreAccurate) {
             bound);
 }
 
-TEST(CudaActivations, AreRightAtTheEdges) {
+TEST(CudaActivations, HandleInfinitiesNansAndSubnormals) {
   const float inf = HUGE_VALF;
   EXPECT_EQ(activate(inf, ActivationArguments::exp), inf);
   EXPECT_EQ(activate(89.0F, ActivationArguments::exp), inf);

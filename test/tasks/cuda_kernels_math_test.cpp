@@ -33,7 +33,7 @@ double slack_of(double x, double slack, const ActivationArguments& f) {
   return (std::isfinite(spread) ? spread : std::sqrt(2 * slack)) + 4e-7 * std::abs(middle) + 1e-7;
 }
 
-TEST(CudaScaleShift, AgreesWithItsDefinition) {
+TEST(CudaScaleShift, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(1);
   for (int i = 0; i < 120 && !HasFailure(); ++i)
@@ -125,7 +125,7 @@ View random_shape(Random& random) {
   return dense_view(shape);
 }
 
-TEST(CudaBinary, AgreesWithItsDefinition) {
+TEST(CudaBinary, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(2);
   for (int i = 0; i < 250 && !HasFailure(); ++i)
@@ -162,7 +162,7 @@ TEST(CudaBinary, AgreesWithItsDefinition) {
     }
 }
 
-TEST(CudaBinary, InPlace) {
+TEST(CudaBinary, WritesResultOverItsInput) {
   SKIP_WITHOUT_EMULATION();
   BinaryArguments p;
   p.a_view = p.b_view = p.y_view = dense_view({5, 16});
@@ -181,7 +181,7 @@ TEST(CudaBinary, InPlace) {
   }
 }
 
-TEST(CudaLrn, AgreesWithItsDefinition) {
+TEST(CudaLrn, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(3);
   for (int i = 0; i < 60 && !HasFailure(); ++i)
@@ -310,18 +310,18 @@ void check_little_to_reduce(bool softmax, ReductionLaunch launch) {
   for (const int reduced : {1, 12, 17}) check_dense_reduction(70000, reduced, true, softmax, launch);
 }
 
-TEST(CudaReduceMean, AgreesWithItsDefinition) {
+TEST(CudaReduceMean, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   check_reductions(false, 4, reduce_launch);
   check_little_to_reduce(false, reduce_launch);
 }
-TEST(CudaSoftmax, AgreesWithItsDefinition) {
+TEST(CudaSoftmax, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   check_reductions(true, 5, softmax_launch);
   check_little_to_reduce(true, softmax_launch);
 }
 
-TEST(CudaSoftmax, NanAndInfinitiesAreNotHidden) {
+TEST(CudaSoftmax, PropagatesNanAndInfinities) {
   SKIP_WITHOUT_EMULATION();
   for (const double special : {nan, inf, -inf})
     for (const bool columns : {false, true})
@@ -349,7 +349,7 @@ TEST(CudaSoftmax, NanAndInfinitiesAreNotHidden) {
       }
 }
 
-TEST(CudaGemm, AgreesWithItsDefinition) {
+TEST(CudaGemm, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(6);
   for (int i = 0; i < 60 && !HasFailure(); ++i)

@@ -127,7 +127,7 @@ TEST(CudaConvert, CopiesFloats) {
 }
 
 /// Covers more elements than blocks look up addresses at a time, and a partly filled block.
-TEST(CudaConvert, FindsLinkedElements) {
+TEST(CudaConvert, ReadsAndWritesThroughLinkedAddresses) {
   SKIP_WITHOUT_EMULATION();
   for (const Outside element : every_element)
     for (const int count : {3, 200'001}) {
@@ -153,7 +153,7 @@ TEST(CudaConvert, FindsLinkedElements) {
     }
 }
 
-TEST(CudaClear, ClearsNoMoreThanAsked) {
+TEST(CudaClear, ClearsExactlyTheGivenWords) {
   SKIP_WITHOUT_EMULATION();
   for (const int count : {1, 127, 128, 1000}) {
     Buffer words(Storage::f32, at(count));
@@ -188,7 +188,7 @@ View random_shape(Random& random) {
   return dense_view(shape);
 }
 
-TEST(CudaCopy, AgreesWithItsDefinition) {
+TEST(CudaCopy, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(2);
   int transposed = 0;
@@ -221,7 +221,7 @@ TEST(CudaCopy, AgreesWithItsDefinition) {
   EXPECT_GT(transposed, 30);
 }
 
-TEST(CudaCopy, MovesIntegers) {
+TEST(CudaCopy, CopiesIntegersUnchanged) {
   SKIP_WITHOUT_EMULATION();
   Random random(6);
   for (int i = 0; i < 80 && !HasFailure(); ++i)
@@ -248,7 +248,7 @@ TEST(CudaCopy, MovesIntegers) {
     }
 }
 
-TEST(CudaCopy, ReversedDimensions) { // a slice with a negative step
+TEST(CudaCopy, CopiesReversedDimensions) { // a slice with a negative step
   SKIP_WITHOUT_EMULATION();
   CopyArguments p;
   p.x_view = p.y_view = dense_view({3, 16});
@@ -269,7 +269,7 @@ TEST(CudaCopy, ReversedDimensions) { // a slice with a negative step
   }
 }
 
-TEST(CudaCopy, ConversionsRoundAndOverflowAsIeeeSays) {
+TEST(CudaCopy, RoundsAndOverflowsAsIeee754Requires) {
   SKIP_WITHOUT_EMULATION();
   const double values[] = {0.1,      65504,        65519, 65520, -1e6, 1e-8, 3e-8, 6.1e-5,
                            HUGE_VAL, std::nan(""), -0.0,  2049,  2051, 1,    2,    3};
@@ -295,7 +295,7 @@ TEST(CudaCopy, ConversionsRoundAndOverflowAsIeeeSays) {
     EXPECT_TRUE(back.get(i) == rounded.get(i) || std::isnan(values[i])) << values[i];
 }
 
-TEST(CudaGather, AgreesWithItsDefinition) {
+TEST(CudaGather, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(3);
   for (int i = 0; i < 120 && !HasFailure(); ++i)
@@ -331,7 +331,7 @@ TEST(CudaGather, AgreesWithItsDefinition) {
     }
 }
 
-TEST(CudaPad, AgreesWithItsDefinition) {
+TEST(CudaPad, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(4);
   for (int i = 0; i < 150 && !HasFailure(); ++i)
@@ -373,7 +373,7 @@ TEST(CudaPad, AgreesWithItsDefinition) {
     }
 }
 
-TEST(CudaSimplify, MergesWhatIsContiguous) {
+TEST(CudaViewSimplification, MergesContiguousDimensions) {
   BinaryArguments same;
   same.a_view = same.b_view = same.y_view = dense_view({2, 1, 13, 13, 64});
   simplify(same);
@@ -407,7 +407,7 @@ TEST(CudaSimplify, MergesWhatIsContiguous) {
   EXPECT_EQ(in_place.y_view.stride[0], 1);
 }
 
-TEST(CudaLaunches, EveryNameHasAKernelOfThatManyThreads) {
+TEST(CudaLaunches, NameExistingKernels) {
   SKIP_WITHOUT_EMULATION();
   for (const auto storage : storages)
     for (const auto& launch :

@@ -59,7 +59,7 @@ void check(const Rows& rows, const Values& values, Storage storage, bool largest
   check_kernel(launch_of(p, storage), &p, y, expected);
 }
 
-TEST(CudaTopIndices, AreThoseOfTheFirstOnesInOrder) {
+TEST(CudaTopIndices, MatchStableSort) {
   SKIP_WITHOUT_EMULATION();
   constexpr double infinite = std::numeric_limits<double>::infinity();
   const Values any = [](Random& random, int) { return random.real(-3, 3); };

@@ -62,7 +62,7 @@ void check_rescale(Random& random, Storage from, Storage to) {
   check_kernel(launch_of(p, from, to), &p, y, expected);
 }
 
-TEST(CudaWhole, RescalingAgreesWithItsDefinition) {
+TEST(CudaRescale, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(3);
   for (unsigned i = 0; i < 20 && !HasFailure(); ++i)
@@ -70,7 +70,7 @@ TEST(CudaWhole, RescalingAgreesWithItsDefinition) {
       for (const auto to : storages) check_rescale(random, from, to);
 }
 
-TEST(CudaWhole, LevelsAreRoundedToEvenAndClipped) {
+TEST(CudaRescale, RoundsLevelsToEvenAndClips) {
   SKIP_WITHOUT_EMULATION();
   const std::vector<double> values{0.5, 1.5, 2.5, -0.5, -1.5, 300, -300, 127.5, 126.5, INFINITY, -INFINITY};
   // relative to the zero point, which is 3

@@ -72,7 +72,7 @@ void check_random_convs(bool depthwise, Launch (*launch_of)(const ConvArguments&
     }
 }
 
-TEST(CudaConv, OfWholeNumbersAgreesWithItsDefinition) {
+TEST(CudaConv, IntegerConvolutionMatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(9);
   for (unsigned i = 0; i < 80 && !::testing::Test::HasFailure(); ++i) {
@@ -86,20 +86,20 @@ TEST(CudaConv, OfWholeNumbersAgreesWithItsDefinition) {
     check_conv(launch_of(conv, Storage::f32), conv, check);
   }
 }
-TEST(CudaConv, DepthwiseAgreesWithItsDefinition) {
+TEST(CudaConv, DepthwiseMatchesReference) {
   SKIP_WITHOUT_EMULATION();
   check_random_convs(true, depthwise_launch, 1, 60);
 }
-TEST(CudaConv, DirectAgreesWithItsDefinition) {
+TEST(CudaConv, DirectMatchesReference) {
   SKIP_WITHOUT_EMULATION();
   check_random_convs(false, conv_direct_launch, 2, 60);
 }
-TEST(CudaConv, RowsAgreeWithTheirDefinition) {
+TEST(CudaConv, RowKernelMatchesReference) {
   SKIP_WITHOUT_EMULATION();
   check_random_convs(false, conv_rows_launch, 3, 20);
 }
 
-TEST(CudaConv, TheDefaultFitsEveryShape) {
+TEST(CudaConv, DefaultKernelSupportsEveryShape) {
   SKIP_WITHOUT_EMULATION();
   check_random_convs(true, launch_of, 4, 20);
   check_random_convs(false, launch_of, 5, 20);
@@ -111,7 +111,7 @@ TEST(CudaConv, TheDefaultFitsEveryShape) {
   EXPECT_STREQ(launch_of(linear, Storage::f16).name, "conv_rows_h");
 }
 
-TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
+TEST(CudaConv, DepthwiseSupportsAnyKernelSize) {
   SKIP_WITHOUT_EMULATION();
   for (const int kernel : {1, 2, 5, 7, 21})
     for (const int groups : {6, 264}) {
@@ -125,7 +125,7 @@ TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
     }
 }
 
-TEST(CudaConv, DepthwiseThreadsTakePixelsInARowWhereTheseAreMany) {
+TEST(CudaConv, DepthwiseUsesStripKernelForLargeUnstridedImages) {
   SKIP_WITHOUT_EMULATION();
   for (const int kernel : {3, 5, 7}) {
     ConvArguments c;
@@ -228,7 +228,7 @@ void check_pool(PoolArguments p, Storage storage, std::size_t x_offset, std::siz
                    p, [&](int n, int h, int w, int c) { return pooled(p, x, n, h, w, c); }, p.average != 0 ? 1e-5 : 0));
 }
 
-TEST(CudaPool, AgreesWithItsDefinition) { // includes windows entirely outside of x: -inf, 0 or NaN
+TEST(CudaPool, MatchesReference) { // includes windows entirely outside of x: -inf, 0 or NaN
   SKIP_WITHOUT_EMULATION();
   Random random(10);
   for (int i = 0; i < 150 && !HasFailure(); ++i)
@@ -291,7 +291,7 @@ void check_global_average(GlobalAverageArguments p, Storage storage, unsigned se
   EXPECT_TRUE(partial.neighbours_untouched());
 }
 
-TEST(CudaGlobalAverage, AgreesWithItsDefinition) {
+TEST(CudaGlobalAverage, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(20);
   for (unsigned i = 0; i < 40 && !HasFailure(); ++i)
@@ -318,7 +318,7 @@ TEST(CudaGlobalAverage, LargePlanesAreSplit) {
   }
 }
 
-TEST(CudaResize, AgreesWithItsDefinition) {
+TEST(CudaResize, MatchesReference) {
   SKIP_WITHOUT_EMULATION();
   Random random(30);
   for (int i = 0; i < 60 && !HasFailure(); ++i)
@@ -369,7 +369,7 @@ TEST(CudaResize, AgreesWithItsDefinition) {
     }
 }
 
-TEST(CudaResize, WholeWeightsAreExact) { // an infinity next to a selected element must not turn it into NaN
+TEST(CudaResize, IgnoresInfinityWithZeroWeight) { // an infinity next to a selected element must not turn it into NaN
   SKIP_WITHOUT_EMULATION();
   ResizeArguments p;
   p.height = p.width = 2;

@@ -33,7 +33,7 @@ std::vector<std::int64_t> addresses(const Shape& shape, const Strides& strides, 
   return result;
 }
 
-TEST(CudaStrides, AReshapeThatNeedsNoCopyFindsTheSameElementsInOrder) {
+TEST(CudaStrides, ReshapeWithoutCopyKeepsElementOrder) {
   const std::vector<Shape> shapes{{24}, {2, 12}, {1, 4, 2, 3}, {4, 6}, {2, 2, 2, 3}, {1, 24, 1, 1}, {3, 8}, {2, 1, 12}};
   std::size_t free = 0;
   for (const auto& from : shapes)
@@ -49,7 +49,7 @@ TEST(CudaStrides, AReshapeThatNeedsNoCopyFindsTheSameElementsInOrder) {
       << "every dense tensor can be reshaped without a copy, and some images";
 }
 
-TEST(CudaStrides, ReshapesOfImages) {
+TEST(CudaStrides, ReshapeOfImageFailsWhenElementOrderChanges) {
   const Shape image{1, 12, 4, 4};
   const auto last = channels_last(image, 12);
   EXPECT_FALSE(reshape(image, last, {1, 192})) << "channels and pixels change places";
@@ -58,7 +58,7 @@ TEST(CudaStrides, ReshapesOfImages) {
   EXPECT_EQ(reshape(image, last, {1, 12, 16}), (Strides{0, 1, 12}));
 }
 
-TEST(CudaStrides, AViewWithoutACopyFindsTheElementsThatTheFormulaNames) {
+TEST(CudaStrides, ViewWithoutCopyAddressesRequestedElements) {
   const Shape from{2, 3, 4};
   const Strides strides{100, 1, 10};
   const auto all = addresses(from, strides);
@@ -78,7 +78,7 @@ TEST(CudaStrides, AViewWithoutACopyFindsTheElementsThatTheFormulaNames) {
   EXPECT_FALSE(view_of({2, {1}}, {3}, from, strides)) << "runs over the end of a row";
 }
 
-TEST(CudaStrides, ImagesAreRecognised) {
+TEST(CudaStrides, ChannelsLastImagesAreRecognised) {
   const auto image = image_of({2, 3, 4, 5}, channels_last({2, 3, 4, 5}, 8), 4);
   ASSERT_TRUE(image);
   EXPECT_EQ(image->pixel, 8);
@@ -90,7 +90,7 @@ TEST(CudaStrides, ImagesAreRecognised) {
 
 // ---- halves
 
-TEST(CudaHalf, EveryHalfComesBack) {
+TEST(CudaHalf, EveryHalfSurvivesRoundTripThroughFloat) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const auto value = from_half(half);
@@ -113,7 +113,7 @@ TEST(CudaHalf, RoundsToTheNearestAndTiesToEven) {
 
 // ---- concatenations
 
-TEST(CudaConcat, PartsThatAreAlignedAreWrittenInPlace) {
+TEST(CudaConcat, AlignedPartsAreWrittenInPlace) {
   TestGraph g;
   const auto x = g.input({1, 4, 2, 2});
   const auto a = conv(g, x, 8, 1), b = conv(g, x, 5, 1), c = conv(g, x, 4, 1);
@@ -128,7 +128,7 @@ TEST(CudaConcat, PartsThatAreAlignedAreWrittenInPlace) {
   EXPECT_EQ(plan.slots[x].group, ConcatPlan::Slot::none);
 }
 
-TEST(CudaConcat, ADenseChainIsOneBuffer) {
+TEST(CudaConcat, DenseNetChainSharesOneBuffer) {
   TestGraph g;
   std::vector<TensorId> features{conv(g, g.input({1, 4, 2, 2}), 8, 1)};
   std::vector<TensorId> chain;
@@ -147,7 +147,7 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
 }
 
 /// Both halves of a tensor, and a tensor computed from one of them, as in YOLO's stages.
-TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
+TEST(CudaConcat, SlicedTensorIsWrittenInPlaceWhenItsSlicesAreAdjacent) {
   for (const bool swapped : {false, true}) {
     TestGraph g;
     const auto x = conv(g, g.input({1, 4, 2, 2}), 16, 1);
@@ -168,7 +168,7 @@ TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
 
 /// A call must not overwrite a tensor that a later call reads: buffers that live at the same time never overlap in
 /// scratch.
-TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
+TEST(CudaScratch, SimultaneouslyLiveBuffersNeverOverlap) {
   for (const auto& each : gpu_cases()) {
     TestGraph g;
     each.build(g);
@@ -216,14 +216,14 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
   }
 }
 
-TEST(CudaLowering, AScaleThatTheNetworkComputesIsRefusedByName) {
+TEST(CudaLowering, RejectsComputedScaleAndNamesNode) {
   TestGraph g;
   const auto scale = g.relu(g.input({4}));
   g.output(g.node(ScaleShift{}, {g.input({1, 4, 2, 2}), scale, scale}, {1, 4, 2, 2}));
   EXPECT_TRUE(test::fails(lower(g.graph, Precision::fp32), Errc::unsupported, "node1"));
 }
 
-TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
+TEST(CudaLowering, ConcatenationsSlicesAndReshapesNeedNoKernel) {
   TestGraph g;
   const auto x = conv(g, g.input({1, 4, 4, 4}), 16, 1);
   const auto both = g.concat({conv(g, x, 16, 1), conv(g, slice(g, x, 8, 8), 8, 1)});
@@ -235,7 +235,7 @@ TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
   EXPECT_EQ(program->calls.size(), 6U) << "those, and one for the input";
 }
 
-TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
+TEST(CudaLowering, MergesProductsOfSameInput) {
   TestGraph g;
   const auto x = g.input({6, 12});
   const auto product = [&](std::int64_t columns) { return g.node(Gemm{}, {x, g.random({12, columns})}, {6, columns}); };
@@ -247,7 +247,7 @@ TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
   EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node2", "node4", "node5"}));
 }
 
-TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
+TEST(CudaLowering, StoresConstantsInKernelLayout) {
   TestGraph g;
   g.output(g.node(Recurrent{}, {g.input({3, 1, 9}), g.random({9, 9}), g.random({1, 9})}, {3, 1, 9}));
   const auto program = lower(g.graph, Precision::fp32);
@@ -255,7 +255,7 @@ TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
   EXPECT_EQ(program->calls.size(), 1U) << "none moves them";
 }
 
-TEST(CudaLowering, LayersOfARecurrentNetworkAreOneCallWhereTheyFitIntoBlocks) {
+TEST(CudaLowering, MergesRecurrentLayersIntoOneCallWhenTheyFitIntoBlocks) {
   const auto calls = [](const std::vector<std::int64_t>& widths, std::int64_t inputs = 8, std::int64_t steps = 40) {
     TestGraph g;
     g.output(fused_lstm(g, g.input({steps, 2, inputs}), widths));
@@ -274,7 +274,7 @@ TEST(CudaLowering, LayersOfARecurrentNetworkAreOneCallWhereTheyFitIntoBlocks) {
   EXPECT_EQ(calls({32, 32}, 80), 1U);
 }
 
-TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
+TEST(CudaLowering, DoesNotPadRowsShorterThanOneVector) {
   const auto calls = [](std::int64_t terms) {
     TestGraph g;
     g.output(g.node(Gemm{},
@@ -288,7 +288,7 @@ TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
   EXPECT_EQ(calls(5), calls(4) + 1);
 }
 
-TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
+TEST(CudaLowering, MergesConvolutionsOfSameInput) {
   TestGraph g;
   const auto x = conv(g, g.input({1, 4, 8, 8}), 8, 1);
   const auto a = conv(g, x, 8, 3), b = conv(g, x, 16, 3);
@@ -312,7 +312,7 @@ TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
 }
 
 /// The last convolution of the first branch adds the sum, as in stages with a short second branch.
-TEST(CudaLowering, BothWaysOfAStageBeginInOneConvolution) {
+TEST(CudaLowering, MergesFirstConvolutionsOfBothBranches) {
   for (const bool short_first : {false, true}) {
     TestGraph g;
     const auto x = conv(g, g.input({1, 4, 8, 8}), 8, 1);
@@ -331,7 +331,7 @@ TEST(CudaLowering, BothWaysOfAStageBeginInOneConvolution) {
   }
 }
 
-TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {
+TEST(CudaLowering, GridSamplesReadRowsAndWriteConcatenationInPlace) {
   TestGraph g;
   const auto rows = g.node(Gemm{}, {g.input({20, 12}), g.random({12, 16})}, {20, 16});
   const auto sample = [&](std::int64_t offset, std::int64_t size) {
@@ -364,7 +364,7 @@ ConvMethod own(const ConvVariant& variant, int splits = 1) {
   return method;
 }
 
-TEST(CudaMethod, TextAndBack) {
+TEST(CudaConvMethod, RoundTripsThroughText) {
   std::vector<ConvMethod> methods{{}};
   for (const auto& variant : conv_variants())
     for (const int splits : {1, 3}) methods.push_back(own(variant, splits));
@@ -382,7 +382,7 @@ TEST(CudaMethod, TextAndBack) {
   EXPECT_EQ(texts.size(), methods.size());
 }
 
-TEST(CudaMethod, OtherTextIsRefused) {
+TEST(CudaConvMethod, RejectsMalformedText) {
   for (const auto* splits : {" splits 0", " splits -1", " splits", ""})
     EXPECT_TRUE(test::fails(parse_conv_method(std::string("own ") + conv_variants()[0].kernel + splits),
                             Errc::bad_input, conv_variants()[0].kernel))
@@ -393,7 +393,7 @@ TEST(CudaMethod, OtherTextIsRefused) {
     EXPECT_TRUE(test::fails(parse_conv_method(text), Errc::bad_input, "'")) << text;
 }
 
-TEST(CudaMethod, ComputesOnlyWhatItsArithmeticAndShapesAllow) {
+TEST(CudaConvMethod, SupportsOnlyMatchingPrecisionAndShape) {
   const auto call = small_conv();
   auto of_bytes = call;
   of_bytes.arguments.whole = 1;

@@ -104,7 +104,7 @@ static_assert(CublasFunctions::default_algorithm == CUBLAS_GEMM_DEFAULT);
 
 // ---- libraries
 
-TEST(CudaLibrary, TheFirstThatIsThereIsTaken) {
+TEST(CudaLibrary, OpensFirstAvailableLibrary) {
   constexpr std::array names{"libnone-of-ours.so.1", "libm.so.6"};
   const auto library = Library::open(names, "");
   ASSERT_TRUE(library) << test::problem(library);
@@ -116,7 +116,7 @@ TEST(CudaLibrary, TheFirstThatIsThereIsTaken) {
                           "libm.so.6 has no function no_such_function"));
 }
 
-TEST(CudaLibrary, WhatIsMissingIsNamedWithTheAdvice) {
+TEST(CudaLibrary, NamesMissingLibrariesAndGivesAdvice) {
   constexpr std::array names{"libnone-of-ours.so.2", "libnone-of-ours.so.1"};
   const auto library = Library::open(names, "Install it.");
   EXPECT_TRUE(test::fails(library, Errc::unsupported, "libnone-of-ours.so.2, libnone-of-ours.so.1"));
@@ -219,7 +219,7 @@ TEST_F(CudaCudnn, DescribesSlicesByTheirPixelStride) {
   EXPECT_EQ(asked.groups, 3);
 }
 
-TEST_F(CudaCudnn, ChoosesItsArithmeticByPrecisionAndVersion) {
+TEST_F(CudaCudnn, ChoosesMathTypeByPrecisionAndVersion) {
   const auto math = [](Precision precision, std::size_t version) {
     asked.version = version;
     const auto cudnn = Cudnn::open(noting_cudnn(), nullptr);
@@ -252,7 +252,7 @@ TEST_F(CudaCudnn, FusesReluAndResidual) {
   EXPECT_EQ(asked.tensors.back()[8], 64);
 }
 
-TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
+TEST_F(CudaCudnn, ReportsEachFailingCallWithoutLeaks) {
   int failures = 0;
   for (int nth = 1; nth < 40; ++nth) {
     asked = {};
@@ -271,7 +271,7 @@ TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
   EXPECT_GT(failures, 15);
 }
 
-TEST_F(CudaCudnn, WhatItDoesNotSupportIsUnsupported) {
+TEST_F(CudaCudnn, MapsLibraryStatusToUnsupportedOrDeviceFault) {
   for (const auto& [version, status, code] : {std::tuple<std::size_t, int, Errc>{91900, 3000, Errc::unsupported},
                                               {91900, 3011, Errc::unsupported},
                                               {91900, 5000, Errc::device_fault},
@@ -344,7 +344,7 @@ TEST(CudaCublas, MultipliesPixelsByWeights) {
   EXPECT_TRUE(test::fails((*cublas)->multiply(conv, Precision::fp32, nullptr, 0), Errc::device_fault, "status 13"));
 }
 
-TEST(CudaCublas, Version10KnowsTypesInsteadOfArithmetics) {
+TEST(CudaCublas, UsesDataTypeAsComputeTypeInVersion10) {
   product = {};
   product.version = 10202;
   auto functions = noting_cublas();

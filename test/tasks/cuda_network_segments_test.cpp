@@ -40,7 +40,7 @@ Graph chain(int layers = 4) {
 
 // ---- outputs
 
-TEST_F(CudaSegments, EveryOperationIsTheSameWhereverItIsCut) {
+TEST_F(CudaSegments, EveryOperationGivesSameResultAtAnyCutPoint) {
   unsigned number = 0;
   for (const auto& each : gpu_cases()) {
     TestGraph g;
@@ -52,7 +52,7 @@ TEST_F(CudaSegments, EveryOperationIsTheSameWhereverItIsCut) {
   }
 }
 
-TEST_F(CudaSegments, RandomNetworksAreTheSameWhereverTheyAreCut) {
+TEST_F(CudaSegments, RandomNetworksGiveSameResultAtAnyCutPoint) {
   for (unsigned seed = 0; seed < 18; ++seed) {
     RandomNetwork random(seed);
     if (seed % 2 == 0) optimise(random.graph());
@@ -63,7 +63,7 @@ TEST_F(CudaSegments, RandomNetworksAreTheSameWhereverTheyAreCut) {
 
 /// These convolutions write their sums in parts and count to find the last block. They need workspaces, and counters
 /// that start at zero.
-TEST_F(CudaSegments, SplitConvolutionsAreTheSameWhereverTheyAreCut) {
+TEST_F(CudaSegments, SplitConvolutionsGiveSameResultAtAnyCutPoint) {
   unsigned split = 0;
   for (unsigned seed = 0; split < 5; ++seed) {
     ASSERT_LT(seed, 100U);
@@ -79,7 +79,7 @@ TEST_F(CudaSegments, SplitConvolutionsAreTheSameWhereverTheyAreCut) {
   }
 }
 
-TEST_F(CudaSegments, WhatIsLostOfTheCarryIsMissed) {
+TEST_F(CudaSegments, ResultChangesWhenLiveStateIsLost) {
   CutNetwork network(device(), on_gpu(chain(), Precision::fp32));
   const auto expected = network.run();
   for (const std::uint32_t layer : {0U, 1U, 2U}) {
@@ -88,7 +88,7 @@ TEST_F(CudaSegments, WhatIsLostOfTheCarryIsMissed) {
   }
 }
 
-TEST_F(CudaSegments, ATunedNetworkThatIsCutStaysSo) {
+TEST_F(CudaSegments, CutPointsSurviveTuningAndInvalidCuts) {
   const auto network = on_gpu(chain(), Precision::fp32);
   ASSERT_TRUE(network->cut(Cuts{1}));
   const Bytes carry = network->carry();
@@ -101,7 +101,7 @@ TEST_F(CudaSegments, ATunedNetworkThatIsCutStaysSo) {
 
 // ---- launching
 
-TEST_F(CudaSegments, HaveOneGraphEachAndLeaveNothingBehind) {
+TEST_F(CudaSegments, UseOneGraphEachAndReleaseAllObjects) {
   const auto before = driver().objects();
   {
     CutNetwork network(device(), on_gpu(chain(), Precision::fp32));
@@ -117,7 +117,7 @@ TEST_F(CudaSegments, HaveOneGraphEachAndLeaveNothingBehind) {
   EXPECT_EQ(driver().objects(), before);
 }
 
-TEST_F(CudaSegments, WhatWasLaunchedHasEndedAfterAnError) {
+TEST_F(CudaSegments, LaunchedSegmentsEndAfterLaunchError) {
   CutNetwork network(device(), on_gpu(chain(), Precision::fp32));
   const auto expected = network.run();
   network.cut({0, 1, 2});
@@ -131,7 +131,7 @@ TEST_F(CudaSegments, WhatWasLaunchedHasEndedAfterAnError) {
 }
 
 /// The limit is the number that the device keeps apart: the executing one, and three behind it.
-TEST_F(CudaSegments, NoMoreAreLaunchedThanCanBeWaitedFor) {
+TEST_F(CudaSegments, LaunchFailsAboveLimitOfPendingSegments) {
   CutNetwork network(device(), on_gpu(chain(6), Precision::fp32));
   const auto expected = network.run();
   network.cut({0, 1, 2, 3, 4});
@@ -140,7 +140,7 @@ TEST_F(CudaSegments, NoMoreAreLaunchedThanCanBeWaitedFor) {
   EXPECT_TRUE(network.run_segments(3) == expected);
 }
 
-TEST_F(CudaSegments, ALostDeviceIsTold) {
+TEST_F(CudaSegments, ReportDeviceFaultAndThenLostDevice) {
   CutNetwork network(device(), on_gpu(chain(), Precision::fp32));
   network.cut({1});
   ASSERT_TRUE(network.network().launch_segment(0));
@@ -149,7 +149,7 @@ TEST_F(CudaSegments, ALostDeviceIsTold) {
   EXPECT_TRUE(test::fails(network.network().run_segment(1), Errc::device_lost));
 }
 
-TEST_F(CudaSegments, TheObserverSeesEachLayerOnceAndInOrder) {
+TEST_F(CudaSegments, ObserverSeesEachLayerOnceInOrder) {
   struct Seen {
     std::vector<std::uint32_t> begun, ended;
     std::vector<Instant> at;

@@ -19,7 +19,7 @@ namespace {
 using hal::cuda::Code;
 using testing::HasSubstr;
 
-class OnEmulatedGpu : public EmulatedGpuTest {
+class EmulatedGpuNetwork : public EmulatedGpuTest {
  protected:
   std::unique_ptr<CudaNetwork> build(const Graph& graph, Precision precision = Precision::fp32) {
     auto network = CudaNetwork::build(graph, precision, {EmulatedGpu::launching(), true});
@@ -37,7 +37,7 @@ double bound(Precision precision) {
   return 0;
 }
 
-class EveryOperation : public OnEmulatedGpu, public testing::WithParamInterface<GpuCase> {
+class CudaOperation : public EmulatedGpuNetwork, public testing::WithParamInterface<GpuCase> {
  protected:
   void expect_agreement(const Graph& graph) {
     const auto expected = run(graph);
@@ -49,20 +49,20 @@ class EveryOperation : public OnEmulatedGpu, public testing::WithParamInterface<
   }
 };
 
-TEST_P(EveryOperation, GivesWhatTheHostGives) {
+TEST_P(CudaOperation, GivesHostResult) {
   TestGraph g;
   GetParam().build(g);
   expect_agreement(g.graph);
 }
 
-TEST_P(EveryOperation, GivesWhatTheHostGivesAfterOptimising) {
+TEST_P(CudaOperation, GivesHostResultAfterOptimisation) {
   TestGraph g;
   GetParam().build(g);
   optimise(g.graph);
   expect_agreement(g.graph);
 }
 
-TEST_P(EveryOperation, LeavesNothingOnTheDevice) {
+TEST_P(CudaOperation, ReleasesAllDriverObjects) {
   TestGraph g;
   GetParam().build(g);
   const auto before = driver().objects();
@@ -70,7 +70,7 @@ TEST_P(EveryOperation, LeavesNothingOnTheDevice) {
   EXPECT_EQ(driver().objects(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, EveryOperation, testing::ValuesIn(gpu_cases()),
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaOperation, testing::ValuesIn(gpu_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 // ---- resources of a run
@@ -86,7 +86,7 @@ Graph small_network() {
   return g.graph;
 }
 
-TEST_F(OnEmulatedGpu, RunsWithoutAllocatingAndGivesTheSameAgain) {
+TEST_F(EmulatedGpuNetwork, RepeatsItsResultInSecondRun) {
   BoundNetwork bound(device(), build(small_network(), Precision::fp16));
   ASSERT_EQ(bound.error(), "");
   const auto first = bound.run();
@@ -94,7 +94,7 @@ TEST_F(OnEmulatedGpu, RunsWithoutAllocatingAndGivesTheSameAgain) {
 }
 
 /// Another task uses a copy engine for as long as it swaps.
-TEST_F(OnEmulatedGpu, NoCopyEngineIsUsed) {
+TEST_F(EmulatedGpuNetwork, RunsWithoutCopyEngine) {
   TestGraph g;
   g.output(g.relu(g.input({1, 3, 8, 8})));
   auto network = build(g.graph);
@@ -106,7 +106,7 @@ TEST_F(OnEmulatedGpu, NoCopyEngineIsUsed) {
   EXPECT_EQ(driver().calls<&hal::cuda::Driver::copy_async>(), copies);
 }
 
-TEST_F(OnEmulatedGpu, RandomGraphsComputeWhatTheHostComputes) {
+TEST_F(EmulatedGpuNetwork, GivesHostResultForRandomGraphs) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 engine(seed);
     TestGraph g;
@@ -139,7 +139,7 @@ TEST_F(OnEmulatedGpu, RandomGraphsComputeWhatTheHostComputes) {
   }
 }
 
-TEST_F(OnEmulatedGpu, TheObserverIsToldEachLayerWithItsTime) {
+TEST_F(EmulatedGpuNetwork, ObserverSeesEachLayerWithItsTime) {
   const auto graph = small_network();
   auto network = build(graph);
   struct Seen {
@@ -168,7 +168,7 @@ TEST_F(OnEmulatedGpu, TheObserverIsToldEachLayerWithItsTime) {
   EXPECT_LE(seen.at.back(), hal::now());
 }
 
-TEST_F(OnEmulatedGpu, EveryDriverCallThatFailsInBindIsTold) {
+TEST_F(EmulatedGpuNetwork, BindReportsEachFailingDriverCall) {
   const auto graph = small_network();
   int failures = 0;
   for (int nth = 1; nth < 500; ++nth) {
@@ -193,7 +193,7 @@ TEST_F(OnEmulatedGpu, EveryDriverCallThatFailsInBindIsTold) {
   EXPECT_GT(failures, 30);
 }
 
-TEST_F(OnEmulatedGpu, ADeviceThatBreaksIsTold) {
+TEST_F(EmulatedGpuNetwork, RunReportsDeviceFaultAndThenLostDevice) {
   BoundNetwork bound(device(), build(small_network()));
   ASSERT_EQ(bound.error(), "");
   driver().break_device(Code::illegal_address);
@@ -205,7 +205,7 @@ TEST_F(OnEmulatedGpu, ADeviceThatBreaksIsTold) {
   EXPECT_EQ(second.error(), Errc::device_lost);
 }
 
-TEST_F(OnEmulatedGpu, OtherDevicesAreRefused) {
+TEST_F(EmulatedGpuNetwork, BindRejectsOtherDevices) {
   auto network = build(small_network());
   const auto host = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
   ASSERT_TRUE(host.has_value());
@@ -215,7 +215,7 @@ TEST_F(OnEmulatedGpu, OtherDevicesAreRefused) {
   EXPECT_THAT(bound.error().what, HasSubstr("'host'"));
 }
 
-TEST_F(OnEmulatedGpu, ABuildWithoutKernelsSaysSo) {
+TEST_F(EmulatedGpuNetwork, ReportsBuildWithoutMatchingKernels) {
   auto options = EmulatedGpu::launching();
   options.images = {};
   EXPECT_THAT(run_on(device(), small_network(), Precision::fp32, options).error,
@@ -227,9 +227,9 @@ TEST_F(OnEmulatedGpu, ABuildWithoutKernelsSaysSo) {
 
 // ---- tuning
 
-class Tuning : public OnEmulatedGpu, public testing::WithParamInterface<Precision> {};
+class Tuning : public EmulatedGpuNetwork, public testing::WithParamInterface<Precision> {};
 
-TEST_P(Tuning, ChoosesOnceForEachGeometryAndGivesTheSameResults) {
+TEST_P(Tuning, ChoosesOnceForEachGeometryAndRepeatsResults) {
   const auto graph = small_network();
   auto network = build(graph, GetParam());
   const auto before = driver().objects();
@@ -258,7 +258,7 @@ TEST_P(Tuning, ChoosesOnceForEachGeometryAndGivesTheSameResults) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Tuning, testing::Values(Precision::fp32, Precision::tf32, Precision::fp16));
 
-TEST_F(OnEmulatedGpu, EveryOwnKernelComputesTheSame) {
+TEST_F(EmulatedGpuNetwork, EveryConvolutionKernelGivesHostResult) {
   const auto graph = small_network();
   const auto expected = run(graph);
   for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16}) {
@@ -290,13 +290,13 @@ TEST_F(OnEmulatedGpu, EveryOwnKernelComputesTheSame) {
   }
 }
 
-TEST_F(OnEmulatedGpu, TuningCanBeStopped) {
+TEST_F(EmulatedGpuNetwork, TuningCanBeCancelled) {
   const auto lines = build(small_network())->tune(device(), [](std::size_t done, std::size_t) { return done < 1; });
   ASSERT_FALSE(lines.has_value());
   EXPECT_EQ(lines.error().code, Errc::cancelled);
 }
 
-TEST_F(OnEmulatedGpu, ForeignTuningIsRefusedAndTheDefaultsStay) {
+TEST_F(EmulatedGpuNetwork, RejectsForeignTuningAndKeepsDefaults) {
   const auto graph = small_network();
   const auto network = build(graph);
   const auto scratch = network->scratch();
@@ -315,7 +315,7 @@ TEST_F(OnEmulatedGpu, ForeignTuningIsRefusedAndTheDefaultsStay) {
   EXPECT_TRUE(network->use({}).has_value());
 }
 
-TEST_F(OnEmulatedGpu, ALibraryThatTheProfileChoseAndThatIsMissingIsTold) {
+TEST_F(EmulatedGpuNetwork, ReportsMissingLibraryThatProfileChose) {
   const auto graph = small_network();
   auto network = build(graph);
   const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) {

@@ -47,7 +47,7 @@ class OnGpu : public testing::Test {
 
 class OperationOnGpu : public OnGpu, public testing::WithParamInterface<GpuCase> {};
 
-TEST_P(OperationOnGpu, GivesWhatTheHostGives) {
+TEST_P(OperationOnGpu, GivesHostResult) {
   TestGraph g;
   GetParam().build(g);
   optimise(g.graph);
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, OperationOnGpu, testing::ValuesIn(gpu_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 /// Tries every library and every way of it: with bias, residual and activation included or separate.
-TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
+TEST_F(OnGpu, LibrariesGiveHostResult) {
   TestGraph g;
   const auto x = conv(g, g.input({1, 8, 12, 12}), 32, 1);
   const auto y = activated(g, conv(g, x, 32, 3), {Activation::Kind::leaky_relu, 0.1F, 0});
@@ -137,7 +137,7 @@ class Copying {
 };
 
 /// With copies in the graph, an execution took up to 6 s instead of 16 ms.
-TEST_F(OnGpu, AnExecutionDoesNotWaitForCopyEngines) {
+TEST_F(OnGpu, ExecutionDoesNotWaitForCopyEngines) {
   constexpr Duration timeout = std::chrono::milliseconds(100);
   TestGraph g;
   g.output(conv(g, g.input({1, 64, 64, 64}), 64, 3));
@@ -181,7 +181,7 @@ std::vector<float> picture(const Shape& shape) {
   return values;
 }
 
-TEST_P(NetworkOnGpu, GivesWhatTheHostGivesTunedAndNot) {
+TEST_P(NetworkOnGpu, GivesHostResultWithAndWithoutTuning) {
   const auto graph = small_model(GetParam());
   ASSERT_TRUE(graph.has_value()) << graph.error().what;
   const auto input = picture(graph->tensors[graph->inputs[0]].shape);

@@ -25,7 +25,7 @@ constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision:
 
 double bound(Precision precision) { return precision == Precision::fp32 ? 2e-5 : 2e-2; }
 
-class CudaProperties : public testing::Test {
+class CudaNetworkExecution : public testing::Test {
  protected:
   void SetUp() override {
     if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
@@ -77,7 +77,7 @@ class SeenNetwork {
 
 // ---- random networks
 
-TEST_F(CudaProperties, RandomNetworksByRandomMethodsGiveWhatTheHostGives) {
+TEST_F(CudaNetworkExecution, RandomNetworksWithRandomKernelsGiveHostResult) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     RandomNetwork random(seed);
     if (seed % 3 != 0) optimise(random.graph());
@@ -99,7 +99,7 @@ TEST_F(CudaProperties, RandomNetworksByRandomMethodsGiveWhatTheHostGives) {
 }
 
 /// Kernels may start before the previous one has ended. Until they wait for it, they must not depend on its results.
-TEST_F(CudaProperties, KernelsTouchNothingOfOthersBeforeTheyHaveWaited) {
+TEST_F(CudaNetworkExecution, KernelsOfRandomNetworksWaitForPreviousKernel) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     RandomNetwork random(seed + 1000);
     if (seed % 2 != 0) optimise(random.graph());
@@ -113,7 +113,7 @@ TEST_F(CudaProperties, KernelsTouchNothingOfOthersBeforeTheyHaveWaited) {
   }
 }
 
-TEST_F(CudaProperties, EveryOperationWaitsForTheKernelBefore) {
+TEST_F(CudaNetworkExecution, KernelsOfEveryOperationWaitForPreviousKernel) {
   for (const auto& each : gpu_cases()) {
     TestGraph g;
     each.build(g);
@@ -127,7 +127,7 @@ TEST_F(CudaProperties, EveryOperationWaitsForTheKernelBefore) {
 
 // ---- several networks
 
-TEST_F(CudaProperties, NetworksOfOneGraphDoNotMeet) {
+TEST_F(CudaNetworkExecution, NetworksOfSameGraphAreIndependent) {
   RandomNetwork random(7);
   const auto expected = run(random.graph());
   BoundNetwork one(device(), build(random.graph())), other(device(), build(random.graph(), Precision::fp16));
@@ -138,7 +138,7 @@ TEST_F(CudaProperties, NetworksOfOneGraphDoNotMeet) {
   EXPECT_LT(relative_error(first, expected), bound(Precision::fp32));
 }
 
-TEST_F(CudaProperties, BindingAgainMovesTheNetwork) {
+TEST_F(CudaNetworkExecution, RebindingMovesNetworkToNewMemory) {
   RandomNetwork random(8);
   const auto expected = run(random.graph());
   auto network = build(random.graph());
@@ -170,7 +170,7 @@ TEST_F(CudaProperties, BindingAgainMovesTheNetwork) {
   EXPECT_EQ(driver().objects(), before);
 }
 
-TEST_F(CudaProperties, ALostDeviceIsLeftInPeace) {
+TEST_F(CudaNetworkExecution, BindFailsOnLostDevice) {
   RandomNetwork random(9);
   auto network = build(random.graph());
   auto bound = std::make_unique<BoundNetwork>(device(), std::move(network));
@@ -196,7 +196,7 @@ Graph oddly_placed() {
   return g.graph;
 }
 
-TEST_F(CudaProperties, AGeometrySaysWhichOperandIsOddlyPlaced) {
+TEST_F(CudaNetworkExecution, GeometryDistinguishesMisalignedOperands) {
   const auto graph = oddly_placed();
   auto network = build(graph);
   std::set<std::string> geometries;
@@ -212,7 +212,7 @@ TEST_F(CudaProperties, AGeometrySaysWhichOperandIsOddlyPlaced) {
   EXPECT_LT(relative_error(tuned.run(), run(graph)), 1e-5);
 }
 
-TEST_F(CudaProperties, ChoicesForANewerDeviceAreRefused) {
+TEST_F(CudaNetworkExecution, RejectsTuningForNewerDevice) {
   TestGraph g;
   g.output(conv(g, g.input({1, 16, 8, 8}), 64, 3));
   gpu_.reset();
@@ -228,7 +228,7 @@ TEST_F(CudaProperties, ChoicesForANewerDeviceAreRefused) {
   }
 }
 
-TEST_F(CudaProperties, WithoutClustersTheLayersOfARecurrentNetworkComeOneAfterTheOther) {
+TEST_F(CudaNetworkExecution, RecurrentNetworkGivesHostResultWithAndWithoutClusters) {
   TestGraph g;
   g.output(fused_lstm(g, g.input({200, 2, 5}), {6, 9, 3}));
   const auto expected = run(g.graph);
@@ -243,7 +243,7 @@ TEST_F(CudaProperties, WithoutClustersTheLayersOfARecurrentNetworkComeOneAfterTh
   }
 }
 
-TEST_F(CudaProperties, TuningLinesThatAreCutOffOrContinuedAreRefused) {
+TEST_F(CudaNetworkExecution, RejectsTruncatedOrExtendedTuningLines) {
   const auto graph = oddly_placed();
   auto network = build(graph, Precision::fp32);
   for (const auto& line : random_choices(network->program(), 3)) {
@@ -260,7 +260,7 @@ TEST_F(CudaProperties, TuningLinesThatAreCutOffOrContinuedAreRefused) {
 }
 
 /// A pure computation: networks of this size are not run here.
-TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
+TEST(CudaGrids, StayWithinBlockLimitOfDevice) {
   cuda::ConvArguments conv;
   conv.height = conv.out_height = 64;
   conv.channels = conv.x_stride = 4;
@@ -300,7 +300,7 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
 
 // ---- robustness of tuning
 
-class HarmfulKernels : public CudaProperties {
+class TuningSafety : public CudaNetworkExecution {
  protected:
   using Also = std::function<void(const cuda::ConvArguments&)>;
 
@@ -338,16 +338,16 @@ class HarmfulKernels : public CudaProperties {
   }
 };
 
-TEST_F(HarmfulKernels, WhatIsHarmlessIsTaken) {
+TEST_F(TuningSafety, AcceptsCorrectKernel) {
   EXPECT_FALSE(keeps_the_default([](const cuda::ConvArguments&) {}));
 }
 
-TEST_F(HarmfulKernels, AWrongSumIsNotTaken) {
+TEST_F(TuningSafety, RejectsKernelWithWrongSum) {
   EXPECT_TRUE(keeps_the_default(
       [](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[35 * conv.y_stride + 15] += 1; }));
 }
 
-TEST_F(HarmfulKernels, WhatWritesIntoTheNeighbouringSliceIsNotTaken) {
+TEST_F(TuningSafety, RejectsKernelThatWritesIntoAdjacentSlice) {
   EXPECT_TRUE(keeps_the_default(
       [](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[12 * conv.y_stride + 16] = 0; }));
 }
@@ -375,7 +375,7 @@ class TuningFailures : public testing::Test {
   std::unique_ptr<hal::CudaDevice> device_;
 };
 
-TEST_F(TuningFailures, LeaveNothingBehindAndTheNetworkAsItWas) {
+TEST_F(TuningFailures, LeaveNoDriverObjectsAndKeepNetworkUnchanged) {
   int failures = 0, nth = 1;
   for (;; nth += nth < 100 ? 1 : 37) {
     auto network = build();
@@ -411,7 +411,7 @@ TEST_F(TuningFailures, LeaveNothingBehindAndTheNetworkAsItWas) {
   EXPECT_GT(nth, 500);
 }
 
-TEST_F(TuningFailures, ALostDeviceEndsTuningWhereverItHappens) {
+TEST_F(TuningFailures, LostDeviceEndsTuningAtAnyDriverCall) {
   int failures = 0;
   for (int nth = 1;; nth += nth < 40 ? 1 : 97) {
     start();

@@ -54,7 +54,7 @@ std::string fingerprint(const rtexec_workload& workload, std::string_view code =
   return CustomWorkload::adopt(&workload, code).value()->fingerprint();
 }
 
-TEST(CustomWorkload, CallsTheFunctionsItWasGiven) {
+TEST(CustomWorkload, CallsFunctionsOfUser) {
   Log log;
   const rtexec_workload given = logging(log);
   {
@@ -74,7 +74,7 @@ TEST(CustomWorkload, CallsTheFunctionsItWasGiven) {
   EXPECT_EQ(log.calls, "before 7 execute after 7 before 8 destroy");
 }
 
-TEST(CustomWorkload, TensorsAreThoseThatItGives) {
+TEST(CustomWorkload, ExposesDeclaredTensors) {
   Log log;
   rtexec_workload given = logging(log);
   const std::int64_t shape[] = {1, 2, 3};
@@ -103,7 +103,7 @@ TEST(CustomWorkload, TensorsAreThoseThatItGives) {
   EXPECT_TRUE(workload->detections().empty());
 }
 
-TEST(CustomWorkload, ArraysOfALaterVersionAreReadByTheirSize) {
+TEST(CustomWorkload, ReadsTensorArraysOfLaterVersionByElementSize) {
   struct Later {
     rtexec_tensor tensor;
     std::uint64_t added;
@@ -119,7 +119,7 @@ TEST(CustomWorkload, ArraysOfALaterVersionAreReadByTheirSize) {
   EXPECT_EQ(workload->inputs()[1].name, "b");
 }
 
-TEST(CustomWorkload, OfTheFirstVersionHasNoTensors) {
+TEST(CustomWorkload, HasNoTensorsInFirstVersion) {
   Log log;
   rtexec_workload given = logging(log);
   given.size = offsetof(rtexec_workload, inputs);
@@ -127,7 +127,7 @@ TEST(CustomWorkload, OfTheFirstVersionHasNoTensors) {
   EXPECT_TRUE(CustomWorkload::adopt(&given).value()->inputs().empty());
 }
 
-TEST(CustomWorkload, ItsPiecesAreExecutedInSegments) {
+TEST(CustomWorkload, ExecutesItsPiecesInSegments) {
   Log log;
   rtexec_workload given = logging(log);
   given.carry = 40;
@@ -158,7 +158,7 @@ TEST(CustomWorkload, ItsPiecesAreExecutedInSegments) {
   EXPECT_EQ(log.calls, "0 ");
 }
 
-TEST(CustomWorkload, OfAnEarlierVersionCannotBeCut) {
+TEST(CustomWorkload, RejectsCutPointsInEarlierVersion) {
   Log log;
   rtexec_workload given = logging(log);
   given.size = offsetof(rtexec_workload, segments);
@@ -171,7 +171,7 @@ TEST(CustomWorkload, OfAnEarlierVersionCannotBeCut) {
   EXPECT_EQ(log.calls, "execute ");
 }
 
-TEST(CustomWorkload, TensorsThatContradictThemselvesAreRefused) {
+TEST(CustomWorkload, RejectsInconsistentTensors) {
   alignas(8) std::uint8_t data[64] = {};
   const std::int64_t shape[] = {2, 3}, empty[] = {2, 0}, vast[] = {INT64_MAX, INT64_MAX};
   const rtexec_tensor whole{sizeof(rtexec_tensor), "x", RTEXEC_INT32, 2, shape, data, 24};
@@ -199,7 +199,7 @@ TEST(CustomWorkload, TensorsThatContradictThemselvesAreRefused) {
   refused([](rtexec_tensor& t) { t.data = static_cast<std::uint8_t*>(t.data) + 1; }, "no data that are aligned");
 }
 
-TEST(CustomWorkload, PartsMayBeAbsent) {
+TEST(CustomWorkload, AcceptsMissingOptionalFunctions) {
   rtexec_workload given{};
   given.size = sizeof given;
   given.fingerprint = "nothing";
@@ -210,7 +210,7 @@ TEST(CustomWorkload, PartsMayBeAbsent) {
   EXPECT_TRUE(workload->after(0));
 }
 
-TEST(CustomWorkload, ItsFingerprintIsOfTextAndCode) {
+TEST(CustomWorkload, FingerprintDependsOnTextAndCode) {
   Log log;
   rtexec_workload given = logging(log);
   const std::string first = fingerprint(given, "a");
@@ -220,7 +220,7 @@ TEST(CustomWorkload, ItsFingerprintIsOfTextAndCode) {
   EXPECT_NE(fingerprint(given, "a"), first);
 }
 
-TEST(CustomWorkload, WhatIsNoneIsRefused) {
+TEST(CustomWorkload, RejectsIncompleteWorkload) {
   Log log;
   rtexec_workload given = logging(log);
   EXPECT_TRUE(fails(CustomWorkload::adopt(nullptr), Errc::bad_input, "no workload"));
@@ -239,7 +239,7 @@ TEST(CustomWorkload, WhatIsNoneIsRefused) {
   EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, "segments is 2, and execute_segment() is missing"));
 }
 
-TEST(CustomWorkload, ALibraryThatIsNoneIsNamed) {
+TEST(CustomWorkload, NamesLibraryThatCannotBeLoaded) {
   Task task;
   task.name = "control";
   task.workload = WorkloadKind::custom;
@@ -304,7 +304,7 @@ rtexec_workload reaching(Reach& reach) {
   return given;
 }
 
-TEST(CustomWorkload, HasTheReachOfOurs) {
+TEST(CustomWorkload, SupportsAllOptionalFunctions) {
   Reach reach;
   rtexec_workload given = reaching(reach);
   reach.given = &given;
@@ -332,7 +332,7 @@ TEST(CustomWorkload, HasTheReachOfOurs) {
   EXPECT_EQ(reach.calls, "link 3 link for the device link for both take give launch 1 execute 1 keep ");
 }
 
-TEST(CustomWorkload, ItsChoicesAreKeptInItsOwnWords) {
+TEST(CustomWorkload, PassesTuningChoicesUnchanged) {
   Reach reach;
   rtexec_workload given = reaching(reach);
   reach.given = &given;
@@ -348,7 +348,7 @@ TEST(CustomWorkload, ItsChoicesAreKeptInItsOwnWords) {
   EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"too much"}), Errc::bad_input, "gives no constants"));
 }
 
-TEST(CustomWorkload, HalvesOfAReachAreRefused) {
+TEST(CustomWorkload, RejectsIncompleteGroupsOfFunctions) {
   Reach reach;
   const auto refused = [&](const char* why, auto change) {
     rtexec_workload given = reaching(reach);

@@ -51,7 +51,7 @@ std::size_t largest_sum_at_once(const std::vector<Lifetime>& lifetimes) {
   return most;
 }
 
-TEST(MemoryPlan, NothingThatLivesAtOnceOverlaps) {
+TEST(MemoryPlan, SimultaneouslyLiveTensorsNeverOverlap) {
   std::mt19937 engine(7);
   for (int round = 0; round < 300; ++round) {
     const auto lifetimes = random_lifetimes(engine, 1 + engine() % 60, 1 + static_cast<std::uint32_t>(engine() % 40),
@@ -78,7 +78,7 @@ TEST(MemoryPlan, StaysNearTheLowerBound) {
   EXPECT_LT(worst, 1.5);
 }
 
-TEST(MemoryPlan, AChainNeedsItsTwoLargestNeighbours) {
+TEST(MemoryPlan, ChainNeedsItsTwoLargestAdjacentTensors) {
   // Each tensor lives until the next one is computed, as in a network without branches.
   const std::vector<Lifetime> chain{{1000, 0, 1}, {6400, 1, 2}, {3200, 2, 3}, {6400, 3, 4}};
   const auto plan = plan_memory(chain);
@@ -86,7 +86,7 @@ TEST(MemoryPlan, AChainNeedsItsTwoLargestNeighbours) {
   EXPECT_EQ(plan.size, plan.lower_bound);
 }
 
-TEST(MemoryPlan, NothingTakesNothing) {
+TEST(MemoryPlan, SizeIsZeroForNoOrEmptyTensors) {
   EXPECT_EQ(plan_memory({}).size, 0U);
   const std::vector<Lifetime> empty{{0, 0, 9}, {0, 3, 3}};
   EXPECT_EQ(plan_memory(empty).size, 0U);

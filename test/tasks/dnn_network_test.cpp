@@ -20,7 +20,7 @@ Layout layout_of(const Graph& graph) {
   return lay_out(graph, steps);
 }
 
-TEST(Layout, ReshapesShareTheirInput) {
+TEST(Layout, ReshapeSharesBufferOfItsInput) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 2, 2}), 4);
   const auto flat = g.node(Reshape{}, {x}, {1, 16});
@@ -31,7 +31,7 @@ TEST(Layout, ReshapesShareTheirInput) {
   EXPECT_EQ(layout.buffers[layout.tensors[x].buffer].last, 3U); // until after the last node
 }
 
-TEST(Layout, ElementwiseOverwritesAnInputThatDies) {
+TEST(Layout, ElementwiseOverwritesInputThatIsNotReadLater) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 2, 2}), 4);
   const auto y = g.relu(x);
@@ -40,7 +40,7 @@ TEST(Layout, ElementwiseOverwritesAnInputThatDies) {
   EXPECT_EQ(layout.tensors[y].buffer, layout.tensors[x].buffer);
 }
 
-TEST(Layout, ElementwiseSparesAnInputThatIsReadLater) {
+TEST(Layout, ElementwiseKeepsInputThatIsReadLater) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 2, 2}), 4);
   const auto y = g.relu(x);
@@ -53,7 +53,7 @@ TEST(Layout, ElementwiseSparesAnInputThatIsReadLater) {
   expect_near(run(g.graph), before);
 }
 
-TEST(Layout, AReshapedInputThatIsReadLaterIsSpared) {
+TEST(Layout, ElementwiseKeepsReshapedInputThatIsReadLater) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 2, 2}), 4);
   const auto flat = g.node(Reshape{}, {x}, {1, 16});
@@ -95,14 +95,14 @@ TEST(Layout, ChainsOfConcatenationsShareOneBuffer) { // DenseNet: each layer rea
   EXPECT_EQ(std::ranges::count(layout.elided, true), 4);
 }
 
-TEST(Layout, BatchesAreConcatenatedByCopies) {
+TEST(Layout, ConcatenatesTensorsWithSeveralBatches) {
   TestGraph g;
   const auto x = g.input({2, 1, 1, 2});
   g.output(g.concat({g.relu(x), g.node(Activation{Activation::Kind::clip, -1, 2}, {x}, {2, 1, 1, 2})}));
   EXPECT_EQ(run(g.graph, {-3, 1, 2, 5}), (std::vector<float>{0, 1, -1, 1, 2, 5, 2, 2}));
 }
 
-TEST(Layout, ATensorConcatenatedTwiceAndAConstant) {
+TEST(Layout, ConcatenatesRepeatedTensorsAndConstants) {
   TestGraph g;
   const auto x = g.relu(g.input({1, 1, 1, 2}));
   const auto twice = g.concat({x, g.constant({1, 1, 1, 2}, {7, 8}), x});
@@ -111,7 +111,7 @@ TEST(Layout, ATensorConcatenatedTwiceAndAConstant) {
   EXPECT_EQ(run(g.graph, {-1, 2}), (std::vector<float>{0, 2, 7, 8, 0, 2, 0, 2, 0, 2, 7, 8, 0, 2}));
 }
 
-TEST(Layout, AnOverwritingStepNeverTouchesAConcatenation) {
+TEST(Layout, InPlaceStepNeverOverwritesConcatenation) {
   TestGraph g;
   const auto x = g.input({1, 1, 1, 2});
   const auto a = g.node(Activation{Activation::Kind::clip, -10, 10}, {x}, {1, 1, 1, 2});
@@ -123,7 +123,7 @@ TEST(Layout, AnOverwritingStepNeverTouchesAConcatenation) {
 
 /// Draws graphs of element-wise operations, sums, concatenations and reshapes. Sharing memory must not change the
 /// results.
-TEST(Layout, RandomGraphsComputeWhatTheyComputeWithoutSharing) {
+TEST(Layout, RandomGraphsGiveSameResultWithBufferSharing) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 engine(seed);
     TestGraph g;
@@ -217,7 +217,7 @@ TEST(Network, ObserverSeesEachLayerInOrder) {
   EXPECT_LE(seen.at.back(), hal::now());
 }
 
-TEST(Network, AnOutputMayBeAnInputOrAConstant) {
+TEST(Network, AcceptsInputOrConstantAsOutput) {
   TestGraph g;
   const auto x = g.input({2});
   g.output(x);
@@ -226,7 +226,7 @@ TEST(Network, AnOutputMayBeAnInputOrAConstant) {
   EXPECT_EQ(run(g.graph, {-1, 2}), (std::vector<float>{-1, 2, 5, 6, 0, 2}));
 }
 
-TEST(Network, SmallConvolutionByHand) {
+TEST(Network, SmallConvolutionMatchesHandCalculation) {
   TestGraph g;
   const auto x = g.input({1, 1, 3, 3});
   const auto weights = g.constant({1, 1, 2, 2}, {1, 2, 3, 4});
@@ -235,7 +235,7 @@ TEST(Network, SmallConvolutionByHand) {
   EXPECT_EQ(run(g.graph, {1, 2, 3, 4, 5, 6, 7, 8, 9}), (std::vector<float>{4, 18, 36, 77}));
 }
 
-TEST(Network, TheHostHasNothingToTune) {
+TEST(Network, RejectsTuningLinesOnHost) {
   TestGraph g;
   g.output(g.relu(g.input({2})));
   auto network = make_network(g.graph, DeviceKind::host, Precision::tf32);
@@ -246,7 +246,7 @@ TEST(Network, TheHostHasNothingToTune) {
   EXPECT_EQ(foreign.error().code, Errc::bad_input);
 }
 
-TEST(Network, TooMuchScratchIsRefused) {
+TEST(Network, RejectsTooMuchScratch) {
   TestGraph g;
   // Eighty outputs of 1 GiB each: more than max_scratch in total, planned but never allocated.
   const auto x = g.input({1, 1, 1, 1});

@@ -69,7 +69,7 @@ class ExternalData : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(ExternalData, IsReadFromItsPlace) {
+TEST_F(ExternalData, IsReadFromGivenFileAndOffset) {
   expect_values(here + key("offset", "4") + key("length", "8"), {3, -5});
   expect_values(here + key("offset", "8") + key("length", "8"), {-5, 7});
   expect_values(here + key("offset", "8"), {-5, 7});
@@ -78,7 +78,7 @@ TEST_F(ExternalData, IsReadFromItsPlace) {
   expect_values(key("location", "./deep/er/w") + key("checksum", "da39a3ee"), {1, 2});
 }
 
-TEST_F(ExternalData, OfTheCurrentFolder) {
+TEST_F(ExternalData, IsReadFromCurrentFolder) {
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   const auto before = fs::current_path();
   fs::current_path(folder_ / "net");
@@ -87,7 +87,7 @@ TEST_F(ExternalData, OfTheCurrentFolder) {
   EXPECT_TRUE(graph.has_value()) << graph.error().what;
 }
 
-TEST_F(ExternalData, OfOtherTypesAndInAttributes) {
+TEST_F(ExternalData, IsReadForIntegersInAttributes) {
   test::write_text(folder_ / "net/shape", std::string("\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16));
   const auto model = onnx_bytes(onnx_value("input", "x", {"1", "2"}) +
                                 "node { op_type: \"Constant\" output: \"s\" attribute { name: \"value\" type: TENSOR t "
@@ -99,7 +99,7 @@ TEST_F(ExternalData, OfOtherTypesAndInAttributes) {
   EXPECT_EQ(graph->tensors[graph->outputs[0]].shape, (Shape{2, 1}));
 }
 
-TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
+TEST_F(ExternalData, IsRejectedOutsideModelFolder) {
   test::write_text(folder_ / "secret", bytes_of({1, 2}));
   test::write_text(folder_ / "network/secret", bytes_of({1, 2})); // a name that begins with the folder's name
   fs::create_symlink("../secret", folder_ / "net/link");
@@ -111,18 +111,18 @@ TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
     expect_refused(key("location", location), {location, "link", "model's folder"});
 }
 
-TEST_F(ExternalData, WithoutALengthIsAsLongAsItsShapeNeeds) {
+TEST_F(ExternalData, LengthDefaultsToSizeOfShape) {
   expect_values(here + key("offset", "4"), {3, -5});
   expect_values(here + key("offset", "4") + key("length", "0"), {3, -5});
   expect_refused(here + key("offset", "12"), {"8 bytes from byte 12", "has 16 bytes"});
 }
 
-TEST_F(ExternalData, UpAndDownWithinTheFolderIsRead) {
+TEST_F(ExternalData, ParentPathsWithinModelFolderAreRead) {
   expect_values(key("location", "deep/../net.onnx.data") + key("offset", "4"), {3, -5});
   expect_values(key("location", "./a/b/../../net.onnx.data") + key("offset", "8"), {-5, 7});
 }
 
-TEST_F(ExternalData, OfAModelThatIsALinkIsReadBesideItsTarget) { // Hugging Face's cache: links into one folder
+TEST_F(ExternalData, SymlinkedModelReadsDataNextToLinkOrTarget) { // Hugging Face's cache: links into one folder
   test::write_text(folder_ / "blobs/model", model_of(constant(here + key("offset", "4"))));
   test::write_text(folder_ / "blobs/data", "...." + bytes_of({3, -5}));
   test::write_text(folder_ / "secret", bytes_of({1, 2}));
@@ -144,7 +144,7 @@ TEST_F(ExternalData, OfAModelThatIsALinkIsReadBesideItsTarget) { // Hugging Face
   EXPECT_TRUE(read_it().has_value());
 }
 
-TEST_F(ExternalData, LargeTensorsAreReadInPieces) {
+TEST_F(ExternalData, LargeTensorsAreReadCompletely) {
   std::vector<float> many(700'001);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i % 1000);
   test::write_text(folder_ / "net/many", bytes_of(many));
@@ -156,7 +156,7 @@ TEST_F(ExternalData, LargeTensorsAreReadInPieces) {
   EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, many);
 }
 
-TEST_F(ExternalData, OneRangeIsReadOnceForAllInitialisers) {
+TEST_F(ExternalData, SharedRangeIsReadOnceForAllInitialisers) {
   std::string text = onnx_value("input", "x0", {"1", "2"});
   const auto range = here + key("offset", "4");
   for (int i = 0; i < 9; ++i) {
@@ -175,7 +175,7 @@ TEST_F(ExternalData, OneRangeIsReadOnceForAllInitialisers) {
   EXPECT_EQ(graph->tensors[graph->nodes[9].inputs[1]].values, (std::vector<float>{3, -5}));
 }
 
-TEST_F(ExternalData, OfBytesTakesAByteForEachElement) {
+TEST_F(ExternalData, Int8ElementsTakeOneByteEach) {
   const auto model =
       onnx_bytes("initializer { name: \"w\" data_type: 3 dims: 70000 data_location: EXTERNAL" +
                  key("location", "bytes") + " }" + onnx_node("Identity", {"w"}, {"y"}) + "output { name: \"y\" }");
@@ -188,7 +188,7 @@ TEST_F(ExternalData, OfBytesTakesAByteForEachElement) {
   EXPECT_TRUE(std::ranges::all_of(y.integers, [](auto value) { return value == -2; }));
 }
 
-TEST_F(ExternalData, ModelsThatProtobufCannotHoldAreRefusedUnread) {
+TEST_F(ExternalData, ModelAboveProtobufLimitIsRejected) {
   const auto file = folder_ / "net/vast.onnx";
   test::write_text(file, "");
   fs::resize_file(file, std::uintmax_t{3} << 30); // sparse
@@ -198,12 +198,12 @@ TEST_F(ExternalData, ModelsThatProtobufCannotHoldAreRefusedUnread) {
   EXPECT_THAT(graph.error().what, HasSubstr("save_as_external_data=True"));
 }
 
-TEST_F(ExternalData, ALinkWithinTheFolderIsFollowed) {
+TEST_F(ExternalData, SymlinkWithinModelFolderIsFollowed) {
   fs::create_symlink("net.onnx.data", folder_ / "net/link");
   expect_values(key("location", "link") + key("offset", "4") + key("length", "8"), {3, -5});
 }
 
-TEST_F(ExternalData, OfNoRegularFileIsRefused) {
+TEST_F(ExternalData, IsRejectedWhenNotRegularFile) {
   expect_refused(key("location", "missing"), {"'missing'", "cannot be found", "beside the model"});
   fs::create_directory(folder_ / "net/folder");
   expect_refused(key("location", "folder"), {"not a regular file"});
@@ -211,7 +211,7 @@ TEST_F(ExternalData, OfNoRegularFileIsRefused) {
   expect_refused(key("location", "pipe"), {"not a regular file"}); // and the reader does not wait for a writer
 }
 
-TEST_F(ExternalData, BeyondTheFileIsRefused) {
+TEST_F(ExternalData, IsRejectedWhenRangeIsOutsideFile) {
   expect_refused(here + key("offset", "12") + key("length", "8"),
                  {"net.onnx.data", "8 bytes from byte 12", "has 16 bytes"});
   expect_refused(here + key("offset", "17") + key("length", "8"), {"byte 17", "has 16 bytes"});
@@ -223,19 +223,19 @@ TEST_F(ExternalData, BeyondTheFileIsRefused) {
   expect_refused(here + key("length", "0x8"), {"'0x8'", "number"});
 }
 
-TEST_F(ExternalData, OfAnotherSizeThanItsShapeIsRefused) {
+TEST_F(ExternalData, IsRejectedWhenLengthDiffersFromShape) {
   expect_refused(here + key("offset", "4") + key("length", "12"), {"needs 8 bytes", "has 12"});
   expect_refused(here + key("length", "4"), {"needs 8 bytes", "has 4"});
 }
 
-TEST_F(ExternalData, ThatContradictsItselfIsRefused) {
+TEST_F(ExternalData, IsRejectedWhenKeysAreInconsistent) {
   expect_refused("", {"does not say in which"});
   expect_refused(here + here, {"'location'", "twice"});
   expect_refused(here + key("encryption", "none"), {"'encryption'", "supported: location"}, Errc::unsupported);
   expect_refused(here + key("length", "8") + " raw_data: \"12345678\"", {"both in the model and in another file"});
 }
 
-TEST_F(ExternalData, WithoutAFolderIsRefused) {
+TEST_F(ExternalData, IsRejectedWithoutModelFolder) {
   const auto model = model_of(constant(here + key("offset", "4") + key("length", "8")));
   const auto graph = parse_onnx(std::as_bytes(std::span(model)), "net.onnx");
   ASSERT_FALSE(graph.has_value());
@@ -243,7 +243,7 @@ TEST_F(ExternalData, WithoutAFolderIsRefused) {
   EXPECT_THAT(graph.error().what, HasSubstr("not read from a folder"));
 }
 
-TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piece repeatedly
+TEST_F(ExternalData, IsRejectedAboveTotalSizeLimit) { // a small file can name one piece repeatedly
   onnx_source::ExternalData files({folder_ / "net"}, 12, {});
   const onnx_source::ExternalData::Keys keys{{"location", "net.onnx.data"}, {"length", "8"}};
   std::size_t size = 0;
@@ -259,7 +259,7 @@ TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piec
   }
 }
 
-TEST_F(ExternalData, IsShownToTheObserver) {
+TEST_F(ExternalData, IsPassedToObserver) {
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   std::vector<std::string> seen;
   const auto graph = read_onnx(folder_ / "net/net.onnx", {}, [&](std::span<const std::byte> bytes) {
@@ -269,7 +269,7 @@ TEST_F(ExternalData, IsShownToTheObserver) {
   EXPECT_THAT(seen, testing::ElementsAre(test::read_text(folder_ / "net/net.onnx"), bytes_of({3, -5})));
 }
 
-TEST_F(ExternalData, ChangesTheFingerprint) { // a profile depends on the weights too
+TEST_F(ExternalData, ChangesFingerprintOfWorkload) { // a profile depends on the weights too
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   const auto fingerprint = [&] {
     const auto workload = DnnWorkload::load(folder_ / "net/net.onnx");

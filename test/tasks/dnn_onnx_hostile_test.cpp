@@ -49,7 +49,7 @@ void PrintTo(const Hostile& each, std::ostream* to) { *to << each.name; }
 
 class HostileNetworks : public testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileNetworks, AreRefusedOrSafe) {
+TEST_P(HostileNetworks, AreRejectedOrRunSafely) {
   const auto& each = GetParam();
   auto graph = parse_onnx(onnx_bytes(each.graph + y_out, each.opset), "net.onnx");
   EXPECT_TRUE(!each.refused || !graph) << "accepted";
@@ -249,7 +249,7 @@ std::ptrdiff_t constants_of(const Graph& graph, std::size_t elements) {
   return std::ranges::count_if(graph.tensors, [&](const Tensor& each) { return each.values.size() == elements; });
 }
 
-TEST(LoopsOfManyRounds, ComputeOnceWhatIsTheSameInAllRounds) {
+TEST(OnnxLoopUnrolling, ComputesLoopInvariantNodesOnce) {
   const auto graph =
       parse_onnx(onnx_bytes(input("x", {1}) + fill("large", {1000}) +
                             loop(50, onnx_node("Exp", {"large"}, {"e"}) +
@@ -261,7 +261,7 @@ TEST(LoopsOfManyRounds, ComputeOnceWhatIsTheSameInAllRounds) {
   EXPECT_EQ(run(*graph, {1}), std::vector<float>{50'001});
 }
 
-TEST(LoopsOfManyRounds, ReadInitialisersOfGraphsWithinTheirBodyOnce) {
+TEST(OnnxLoopUnrolling, ReadsInitialisersOfInnerGraphsOnce) {
   const std::string branch = "g { initializer { name: \"w\" data_type: 1 dims: 3 float_data: [1, 2, 3] } " +
                              onnx_node("Add", {"state", "w"}, {"sum"}) + "output { name: \"sum\" } } }";
   const auto graph =
@@ -275,7 +275,7 @@ TEST(LoopsOfManyRounds, ReadInitialisersOfGraphsWithinTheirBodyOnce) {
   EXPECT_EQ(run(*graph, {1, 1, 1}), (std::vector<float>{41, 81, 121}));
 }
 
-TEST(LoopsOfManyRounds, ShareOnePackedCopyOfWeights) {
+TEST(OnnxLoopUnrolling, SharesOnePackedCopyOfWeights) {
   const auto bytes_of_constants = [](int rounds) -> std::size_t {
     const auto graph = parse_onnx(onnx_bytes(
         input("x", {1, 64}) + constant("w", 1, {64, 64}, "0.01") +
@@ -287,7 +287,7 @@ TEST(LoopsOfManyRounds, ShareOnePackedCopyOfWeights) {
   EXPECT_EQ(bytes_of_constants(100), bytes_of_constants(1));
 }
 
-TEST(HostileInputs, RegionsOfNoNumbersAreNoUndefinedBehaviour) {
+TEST(HostileInputs, NonFiniteRegionsCauseNoUndefinedBehaviour) {
   const auto graph = parse_onnx(onnx_bytes(input("x", {1, 1, 4, 4}) + input("r", {1, 4}) + onnx_ints("i", {1}, {0}) +
                                            onnx_node("RoiAlign", {"x", "r", "i"}, {"y"}) + y_out));
   ASSERT_TRUE(graph) << graph.error().what;

@@ -32,9 +32,9 @@ struct Refused {
 };
 void PrintTo(const Refused& refused, std::ostream* to) { *to << refused.name; }
 
-class Refusals : public testing::TestWithParam<Refused> {};
+class OnnxRefusal : public testing::TestWithParam<Refused> {};
 
-TEST_P(Refusals, NamesTheNodeAndTheReason) {
+TEST_P(OnnxRefusal, NamesNodeAndReason) {
   const auto graph = parse_onnx(onnx_bytes(GetParam().graph, GetParam().opset), "net.onnx");
   ASSERT_FALSE(graph.has_value());
   EXPECT_EQ(graph.error().code, GetParam().code) << graph.error().what;
@@ -420,7 +420,7 @@ const Refused refusals[] = {
      Errc::bad_input,
      {"2x3 and 4x2"}},
 };
-INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals),
+INSTANTIATE_TEST_SUITE_P(Onnx, OnnxRefusal, testing::ValuesIn(refusals),
                          [](const auto& refused) { return refused.param.name; });
 
 // ---- dimensions without a size in the file
@@ -435,7 +435,7 @@ Result<Graph> with_shapes(const std::map<std::string, Shape>& shapes,
   return parse_onnx(bytes, "net.onnx", {}, {.shapes = shapes, .constants = {}});
 }
 
-TEST(OnnxReader, WhatAFileLeavesOpenIsNeverTakenAsAnything) {
+TEST(OnnxReader, RejectsUnspecifiedDimensions) {
   EXPECT_TRUE(
       test::fails(with_shapes({}), Errc::bad_input,
                   "net.onnx: input 'x': dimension 0 ('batch'), dimension 2 ('size'); input 'h': dimension 0 "
@@ -448,7 +448,7 @@ TEST(OnnxReader, WhatAFileLeavesOpenIsNeverTakenAsAnything) {
                           "shape = { \"a.b\" = [?] } in a task set, by --shape a.b=?"));
 }
 
-TEST(OnnxReader, GivenShapesFixIt) {
+TEST(OnnxReader, AppliesGivenShapesToUnspecifiedDimensions) {
   const auto graph = with_shapes({{"x", {2, 3, 5}}});
   ASSERT_TRUE(graph.has_value()) << graph.error().what;
   EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{2, 3, 5}));
@@ -467,7 +467,7 @@ TEST(OnnxReader, GivenShapesFixIt) {
   EXPECT_TRUE(with_shapes({{"x", {2, 3}}}, shapeless).has_value());
 }
 
-TEST(OnnxReader, WhatIsNoNameOfASizeStandsForAny) {
+TEST(OnnxReader, TreatsPlaceholderDimensionNamesAsIndependent) {
   for (const std::string no_name : {"?", "-1", "None"}) {
     const auto bytes =
         onnx_bytes(onnx_value("input", "x", {no_name, "3", no_name}) + onnx_node("Relu", {"x"}, {"y"}) + y_out);
@@ -477,7 +477,7 @@ TEST(OnnxReader, WhatIsNoNameOfASizeStandsForAny) {
   }
 }
 
-TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
+TEST(OnnxReader, RejectsMismatchedShapes) {
   const auto refused = [](const std::map<std::string, Shape>& shapes, const std::string& why) {
     EXPECT_TRUE(test::fails(with_shapes(shapes), Errc::bad_input, "net.onnx: " + why));
   };
@@ -492,7 +492,7 @@ TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
   EXPECT_TRUE(test::fails(with_shapes({{"x", {1 << 20, 3, 1 << 20}}}), Errc::unsupported, "elements"));
 }
 
-TEST(OnnxReader, AllThatIsNotSupportedIsToldAtOnce) {
+TEST(OnnxReader, ReportsAllUnsupportedOperatorsAtOnce) {
   const auto named = [](const std::string& name, const std::string& type, const std::string& from,
                         const std::string& to) {
     return "node { name: \"" + name + "\" op_type: \"" + type + "\" input: \"" + from + "\" output: \"" + to + "\" }";
@@ -511,7 +511,7 @@ TEST(OnnxReader, AllThatIsNotSupportedIsToldAtOnce) {
             "checked; `rtexec infer --list-operators` lists what is");
 }
 
-TEST(OnnxReader, ManyNodesThatAreNotSupportedAreCounted) {
+TEST(OnnxReader, CountsUnsupportedNodesInShortMessage) {
   std::string nodes;
   for (int i = 0; i < 500; ++i) {
     const auto name = std::to_string(i);
@@ -525,12 +525,12 @@ TEST(OnnxReader, ManyNodesThatAreNotSupportedAreCounted) {
   EXPECT_LT(graph.error().what.size(), 1500u);
 }
 
-TEST(OnnxReader, WhatNobodyReadsMayBeOfAnyType) {
+TEST(OnnxReader, AcceptsUnreadInitialisersOfAnyType) {
   EXPECT_TRUE(parse_onnx(onnx_bytes(with_x("initializer { name: \"w\" data_type: 8 dims: 1 string_data: \"a\" }" +
                                            onnx_node("Relu", {"x"}, {"y"})))));
 }
 
-TEST(OnnxReader, TextThatNobodyReadsIsNoObstacle) {
+TEST(OnnxReader, AcceptsTextConstantsOnlyWhenUnread) {
   const auto text = onnx_node("Constant", {}, {"t"}, onnx_text("value_string", "hi"));
   EXPECT_TRUE(parse_onnx(onnx_bytes(with_x(text + onnx_node("Relu", {"x"}, {"y"})))));
   EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(with_x(text + onnx_node("Equal", {"t", "t"}, {"y"})))),
@@ -541,7 +541,7 @@ TEST(OnnxReader, TextThatNobodyReadsIsNoObstacle) {
       parse_onnx(onnx_bytes(with_x(onnx_node("Constant", {}, {"t"}, strings) + onnx_node("Relu", {"x"}, {"y"})))));
 }
 
-TEST(OnnxReader, SparseConstantsAreMadeDense) {
+TEST(OnnxReader, ConvertsSparseConstantsToDense) {
   const auto values_of = [](const std::string& nodes) {
     const auto graph = parse_onnx(onnx_bytes(with_x(nodes)));
     EXPECT_TRUE(graph.has_value()) << graph.error().what;
@@ -576,7 +576,7 @@ TEST(OnnxReader, SparseConstantsAreMadeDense) {
                           "store it dense"));
 }
 
-TEST(OnnxReader, GemmDoesNotReadWhatItMultipliesByZero) {
+TEST(OnnxReader, GemmIgnoresBiasWhenBetaIsZero) {
   for (const std::string beta : {"0", "-0.0"}) {
     const auto graph = parse_onnx(onnx_bytes(
         onnx_value("input", "x", {"1", "3"}) + onnx_value("input", "c", {"1", "2"}) + onnx_floats("w", {3, 2}) +
@@ -586,7 +586,7 @@ TEST(OnnxReader, GemmDoesNotReadWhatItMultipliesByZero) {
   }
 }
 
-TEST(OnnxReader, NamesTheOperatorsThatItKnows) {
+TEST(OnnxReader, ListsSupportedOperators) {
   const auto all = supported_operators();
   EXPECT_TRUE(std::ranges::is_sorted(all, {}, &SupportedOperator::name));
   const auto gelu = std::ranges::find(all, "Gelu", &SupportedOperator::name);
@@ -605,7 +605,7 @@ TEST(OnnxReader, OutputsKeepTheirNames) {
   EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y");
 }
 
-TEST(OnnxReader, WhatIsKnownWhenTheModelIsLoadedMayBeAnOutput) {
+TEST(OnnxReader, AcceptsConstantOutputs) {
   const auto graph = parse_onnx(onnx_bytes(with_x(onnx_node("Shape", {"x"}, {"y"}))));
   ASSERT_TRUE(graph.has_value());
   const auto& y = graph->tensors[graph->outputs[0]];
@@ -613,7 +613,7 @@ TEST(OnnxReader, WhatIsKnownWhenTheModelIsLoadedMayBeAnOutput) {
   EXPECT_EQ(y.type, ElementType::int64);
 }
 
-TEST(OnnxReader, ArithmeticOfConstantsKeepsTheirType) {
+TEST(OnnxReader, ConstantArithmeticKeepsElementType) {
   const std::string two = "initializer { name: \"a\" data_type: 6 dims: 1 int32_data: 2 }";
   const auto graph =
       parse_onnx(onnx_bytes(with_x(two + onnx_node("Add", {"a", "a"}, {"b"}) +
@@ -623,7 +623,7 @@ TEST(OnnxReader, ArithmeticOfConstantsKeepsTheirType) {
   EXPECT_THAT(graph->tensors[graph->outputs[0]].integers, testing::ElementsAre(4));
 }
 
-TEST(OnnxReader, ArithmeticOfConstantsWrapsAround) {
+TEST(OnnxReader, ConstantArithmeticWrapsAround) {
   const auto result = [](const char* type, std::int64_t a, std::int64_t b) {
     const auto graph = parse_onnx(
         onnx_bytes(with_x(onnx_ints("a", {1}, {a}) + onnx_ints("b", {1}, {b}) + onnx_node(type, {"a", "b"}, {"y"}))));
@@ -636,7 +636,7 @@ TEST(OnnxReader, ArithmeticOfConstantsWrapsAround) {
   EXPECT_EQ(result("Sub", INT64_MIN, 1), INT64_MAX);
 }
 
-TEST(OnnxReader, BitsOfConstantsAreCombined) {
+TEST(OnnxReader, EvaluatesBitwiseOperatorsOnConstants) {
   const auto values = [](const std::string& nodes) {
     const auto graph =
         parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2, 1}, {12, -1}) + onnx_ints("b", {3}, {10, 1, 2}) + nodes), 20));
@@ -655,7 +655,7 @@ TEST(OnnxReader, BitsOfConstantsAreCombined) {
   EXPECT_THAT(values(onnx_node("BitwiseNot", {"a"}, {"y"})), ElementsAre(-13, 0));
 }
 
-TEST(OnnxReader, HugeWindowsOfIndicesAreRefused) {
+TEST(OnnxReader, RejectsHugePoolingWindowsWithIndices) {
   const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node(
       "MaxPool", {"x"}, {"z", "y"},
       onnx_attribute("kernel_shape", std::vector<std::int64_t>{32768, 32768}) + onnx_text("auto_pad", "SAME_UPPER")))));
@@ -663,11 +663,11 @@ TEST(OnnxReader, HugeWindowsOfIndicesAreRefused) {
   EXPECT_THAT(pool.error().what, HasSubstr("more than 268435456 elements"));
 }
 
-TEST(OnnxReader, OutputsThatNobodyReadAreNoObstacle) {
+TEST(OnnxReader, AcceptsUnreadNodeOutputs) {
   EXPECT_TRUE(parse_onnx(onnx_bytes(with_x(onnx_node("Dropout", {"x"}, {"y", "mask"})))).has_value());
 }
 
-TEST(OnnxReader, ShapeArithmeticIsEvaluated) {
+TEST(OnnxReader, EvaluatesShapeArithmetic) {
   // Reshape to [batch, channels * height, -1], computed as exporters do.
   const auto graph = parse_onnx(onnx_bytes(
       with_x(onnx_ints("zero", {}, {0}) + onnx_ints("one", {1}, {1}) + onnx_ints("three", {1}, {3}) +
@@ -685,7 +685,7 @@ TEST(OnnxReader, ShapeArithmeticIsEvaluated) {
   EXPECT_EQ(good->tensors[good->outputs[0]].shape, (Shape{1, 3, 8, 8}));
 }
 
-TEST(OnnxReader, ConstantSubgraphsAreRunAtLoad) {
+TEST(OnnxReader, EvaluatesConstantSubgraphsAtLoad) {
   const auto graph =
       parse_onnx(onnx_bytes(with_x(onnx_floats("a", {3, 1, 1}) + onnx_node("Mul", {"a", "a"}, {"b"}) +
                                    onnx_node("Sqrt", {"b"}, {"c"}) + onnx_node("Add", {"x", "c"}, {"y"}))));
@@ -699,7 +699,7 @@ std::string branch(std::string_view name, const std::string& graph, std::string_
          std::string(output) + "\" } } }";
 }
 
-TEST(OnnxReader, OnlyTheBranchThatIsChosenIsRead) {
+TEST(OnnxReader, ReadsOnlyChosenBranch) {
   const auto choice = branch("then_branch", onnx_node("Relu", {"x"}, {"a"}), "a") +
                       branch("else_branch", onnx_node("Det", {"x"}, {"b"}), "b");
   const auto chosen = [&](std::int64_t condition) {
@@ -713,7 +713,7 @@ TEST(OnnxReader, OnlyTheBranchThatIsChosenIsRead) {
   EXPECT_THAT(refused.error().what, HasSubstr("the_Det"));
 }
 
-TEST(OnnxReader, InputsThatAreGivenAreConstants) {
+TEST(OnnxReader, TreatsGivenInputsAsConstants) {
   const auto rate = [](const std::string& type, const std::string& shape) {
     return "input { name: 'rate' type { tensor_type { elem_type: " + type + " shape { " + shape + " } } } }";
   };
@@ -744,7 +744,7 @@ TEST(OnnxReader, InputsThatAreGivenAreConstants) {
   refused({{"rate", {1.5}}}, "input 'rate': the constant that is given is 1.5, and its type is int64");
 }
 
-TEST(OnnxReader, AConstantHasOneNumberForAllElementsOrOneForEach) {
+TEST(OnnxReader, ConstantInputTakesOneNumberOrOnePerElement) {
   using Values = std::vector<float>;
   const auto added = [](const std::string& type, const std::vector<double>& values) {
     const auto bytes = onnx_bytes(
@@ -761,7 +761,7 @@ TEST(OnnxReader, AConstantHasOneNumberForAllElementsOrOneForEach) {
   EXPECT_EQ(added("1", {1, 2, 3}), Values());
 }
 
-TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {
+TEST(OnnxReader, ReportsUnsupportedNodesInAndBehindBranches) {
   const auto choice = branch("then_branch", onnx_node("Det", {"x"}, {"a"}) + onnx_node("Relu", {"a"}, {"b"}), "b") +
                       branch("else_branch", onnx_node("Relu", {"x"}, {"c"}), "c");
   const auto graph =
@@ -773,7 +773,7 @@ TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {
 }
 
 // Names in the graph of a node have their own scope.
-TEST(OnnxReader, BranchesMayHaveNamesOfOthers) {
+TEST(OnnxReader, ScopesTensorNamesToBranches) {
   const auto choice = [](int exponent) {
     return branch("then_branch",
                   onnx_floats("c", {1, 3, 1, 1}) + onnx_node("Pow", {"c", "e" + std::to_string(exponent)}, {"d"}), "d");
@@ -817,7 +817,7 @@ const std::string doubling = onnx_node("Add", {"v", "v"}, {"w"}) +
                              onnx_node("Cast", {"i"}, {"j"}, onnx_attribute("to", 1)) +
                              onnx_node("Mul", {"v", "j"}, {"t"});
 
-TEST(OnnxReader, ALoopIsItsRoundsOneAfterTheOther) {
+TEST(OnnxReader, UnrollsLoops) {
   using testing::ElementsAre;
   const std::vector<std::string> inputs{"i", "go", "v"};
   const auto loop = [&](const std::string& count, const std::string& condition, const std::string& goes_on,
@@ -834,7 +834,7 @@ TEST(OnnxReader, ALoopIsItsRoundsOneAfterTheOther) {
   EXPECT_THAT(*loop("three", "zero", always, {"s", "all"}), ElementsAre(1, 2, 3));
 }
 
-TEST(OnnxReader, LoopsThatNobodyKnowsTheEndOfAreRefused) {
+TEST(OnnxReader, RejectsUnboundedOrMalformedLoops) {
   const auto refused = [](const std::vector<std::string>& inputs, const std::string& within,
                           const std::vector<std::string>& outputs, Errc code, const std::string& why) {
     EXPECT_TRUE(test::fails(
@@ -850,7 +850,7 @@ TEST(OnnxReader, LoopsThatNobodyKnowsTheEndOfAreRefused) {
   refused({"three", "", "a"}, always + onnx_node("Det", {"v"}, {"d"}), outputs, Errc::unsupported, "the_Det");
 }
 
-TEST(OnnxReader, AScanTakesSlicesInBothDirectionsAlongAnyAxis) {
+TEST(OnnxReader, ScanSlicesAxesInBothDirections) {
   using testing::ElementsAre;
   const auto within = onnx_node("Add", {"v", "slice"}, {"w"}) + onnx_node("Identity", {"w"}, {"t"});
   const auto scan = [&](const std::string& more, const std::vector<std::string>& outputs) {
@@ -873,7 +873,7 @@ TEST(OnnxReader, AScanTakesSlicesInBothDirectionsAlongAnyAxis) {
 }
 
 // PyTorch's newer exporter writes the former. It must not cost an additional operation.
-TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
+TEST(OnnxReader, ReadsReduceMeanOfPlaneAsGlobalAveragePool) {
   const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node("GlobalAveragePool", {"x"}, {"y"}))));
   const auto mean =
       parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2}, {-1, -2}) + onnx_node("ReduceMean", {"x", "a"}, {"y"})), 20));
@@ -885,7 +885,7 @@ TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   EXPECT_EQ(mean->tensors[mean->outputs[0]].shape, (Shape{1, 3, 1, 1}));
 }
 
-TEST(OnnxReader, NothingIsCutOffATransposedConvolutionWhosePaddingWindowsCanLeaveOut) {
+TEST(OnnxReader, CropsTransposedConvolutionOnlyWhenNeeded) {
   struct Case {
     std::int64_t kernel, stride, padding, size;
     bool cut;
@@ -908,7 +908,7 @@ TEST(OnnxReader, NothingIsCutOffATransposedConvolutionWhosePaddingWindowsCanLeav
   }
 }
 
-TEST(OnnxReader, AMeanOverNoAxisLeavesTheInputItsName) {
+TEST(OnnxReader, MeanOverNoAxisKeepsInputName) {
   const auto graph = parse_onnx(
       onnx_bytes(with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))), 18));
   ASSERT_TRUE(graph.has_value());
@@ -916,7 +916,7 @@ TEST(OnnxReader, AMeanOverNoAxisLeavesTheInputItsName) {
   EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y");
 }
 
-TEST(OnnxReader, FieldsOfNewerVersionsOfTheFormatAreNoObstacle) {
+TEST(OnnxReader, IgnoresUnknownFieldsOfNewerFormats) {
   const auto model =
       "ir_version: 11 producer_name: \"pytorch\" opset_import { domain: \"pkg.onnxscript.torch_lib\" version: 1 } "
       "opset_import { version: 20 } graph { " +
@@ -927,14 +927,14 @@ TEST(OnnxReader, FieldsOfNewerVersionsOfTheFormatAreNoObstacle) {
   EXPECT_TRUE(parse_onnx(bytes).has_value());
 }
 
-TEST(OnnxReader, NotAModelAtAll) {
+TEST(OnnxReader, RejectsFilesThatAreNoModel) {
   EXPECT_THAT(parse_onnx({}, "f").error().what, HasSubstr("empty"));
   const std::string text = "#!/bin/sh\necho this is no model\n";
   EXPECT_EQ(parse_onnx(std::as_bytes(std::span(text)), "f").error().code, Errc::bad_input);
   EXPECT_THAT(read_onnx("/nonexistent/model.onnx").error().what, HasSubstr("/nonexistent/model.onnx"));
 }
 
-TEST(OnnxReader, NamesInMessagesAreShortAndWithoutControlCharacters) {
+TEST(OnnxReader, KeepsNamesInMessagesShortAndPrintable) {
   const std::string hostile = "\\033[2J\\n" + std::string(100'000, 'x');
   const std::string graphs[] = {
       with_x(onnx_node("Relu", {hostile}, {"y"})),
@@ -998,14 +998,14 @@ bool survives(std::span<const std::byte> bytes) {
   return true;
 }
 
-TEST(DamagedOnnx, TheSoundModelIsSound) { EXPECT_TRUE(survives(sound_model())); }
+TEST(DamagedOnnx, UndamagedModelIsAccepted) { EXPECT_TRUE(survives(sound_model())); }
 
-TEST(DamagedOnnx, EveryTruncationIsSurvived) {
+TEST(DamagedOnnx, TruncationCausesNoCrash) {
   const auto bytes = sound_model();
   for (std::size_t size = 0; size < bytes.size(); ++size) (void)survives(std::span(bytes).first(size));
 }
 
-TEST(DamagedOnnx, RandomFlipsAreSurvived) {
+TEST(DamagedOnnx, RandomBitFlipsCauseNoCrash) {
   const auto sound = sound_model();
   std::mt19937 engine(3);
   std::size_t accepted = 0;
@@ -1020,7 +1020,7 @@ TEST(DamagedOnnx, RandomFlipsAreSurvived) {
   EXPECT_LT(accepted, rounds);
 }
 
-TEST(DamagedOnnx, RandomBytesInsertedAndRemovedAreSurvived) {
+TEST(DamagedOnnx, InsertedAndRemovedBytesCauseNoCrash) {
   const auto sound = sound_model();
   std::mt19937 engine(4);
   for (int round = 0; round < 2000; ++round) {

@@ -23,7 +23,7 @@ void expect_same_after_optimise(TestGraph g, std::size_t nodes) {
   EXPECT_EQ(g.graph.nodes.size(), nodes);
 }
 
-TEST(Passes, ScaleAfterConvGoesIntoItsWeights) {
+TEST(GraphOptimiser, FoldsScaleAfterConvolutionIntoWeights) {
   TestGraph g;
   const auto x = g.input({1, 2, 1, 2});
   const auto conv =
@@ -36,7 +36,7 @@ TEST(Passes, ScaleAfterConvGoesIntoItsWeights) {
   expect_near(run(g.graph, {1, 2, 3, 4}), {34.5F, 40.5F, -34, -41});
 }
 
-TEST(Passes, SharedWeightsAreScaledForOneReaderOnly) {
+TEST(GraphOptimiser, ScalesSharedWeightsForOneReaderOnly) {
   TestGraph g;
   const auto x = g.input({1, 3, 4, 4});
   const auto weights = g.random({3, 3, 1, 1});
@@ -47,7 +47,7 @@ TEST(Passes, SharedWeightsAreScaledForOneReaderOnly) {
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, ScaleAfterConvTakesItsActivationAlong) {
+TEST(GraphOptimiser, FoldsScaleWithActivationIntoConvolution) {
   TestGraph g;
   const auto conv = g.conv(g.input({1, 3, 4, 4}), 3);
   g.output(g.node(ScaleShift{}, {conv, g.random({3}), g.random({3})}, {1, 3, 4, 4}));
@@ -55,7 +55,7 @@ TEST(Passes, ScaleAfterConvTakesItsActivationAlong) {
   expect_same_after_optimise(g, 1);
 }
 
-TEST(Passes, ScaleStaysWhereTheConvIsReadElsewhere) {
+TEST(GraphOptimiser, KeepsScaleWhenConvolutionIsReadElsewhere) {
   TestGraph g;
   const auto conv = g.conv(g.input({1, 3, 4, 4}), 3);
   g.output(g.node(ScaleShift{}, {conv, g.random({3}), g.random({3})}, {1, 3, 4, 4}));
@@ -63,7 +63,7 @@ TEST(Passes, ScaleStaysWhereTheConvIsReadElsewhere) {
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, ScaleBeforeConvTakesItsActivation) { // DenseNet
+TEST(GraphOptimiser, FusesActivationIntoScaleBeforeConvolution) { // DenseNet
   TestGraph g;
   const auto x = g.input({1, 3, 4, 4});
   const auto scaled = g.node(ScaleShift{}, {x, g.random({3}), g.random({3})}, {1, 3, 4, 4});
@@ -71,7 +71,7 @@ TEST(Passes, ScaleBeforeConvTakesItsActivation) { // DenseNet
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, ResidualBlockBecomesItsConvolutions) {
+TEST(GraphOptimiser, FusesResidualBlockIntoItsConvolutions) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
   const auto branch = g.conv(g.relu(g.conv(x, 4)), 4);
@@ -79,7 +79,7 @@ TEST(Passes, ResidualBlockBecomesItsConvolutions) {
   expect_same_after_optimise(g, 3);
 }
 
-TEST(Passes, OfTwoConvolutionsTheLaterTakesTheSum) {
+TEST(GraphOptimiser, FusesSumIntoLaterOfTwoConvolutions) {
   for (const bool swapped : {false, true}) {
     TestGraph g;
     const auto x = g.relu(g.input({1, 3, 4, 4}));
@@ -89,7 +89,7 @@ TEST(Passes, OfTwoConvolutionsTheLaterTakesTheSum) {
   }
 }
 
-TEST(Passes, ASumOfSumsAndASumWithItself) {
+TEST(GraphOptimiser, HandlesNestedSumsAndSumOfTensorWithItself) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
   const auto twice = g.add(x, x);
@@ -98,21 +98,21 @@ TEST(Passes, ASumOfSumsAndASumWithItself) {
   expect_same_after_optimise(g, 5);
 }
 
-TEST(Passes, BroadcastSumIsNotAResidual) {
+TEST(GraphOptimiser, DoesNotFuseBroadcastSumAsResidual) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
   g.output(g.node(Binary{Binary::Kind::add}, {x, g.random({4, 1, 1})}, {1, 4, 4, 4}));
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, ASumBehindAnActivationComesLast) {
+TEST(GraphOptimiser, FusesSumThatFollowsActivation) {
   TestGraph g;
   const auto x = g.relu(g.input({1, 3, 4, 4}));
   g.output(g.add(g.relu(g.conv(x, 3)), x));
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, OfTwoSumsTheSecondStays) {
+TEST(GraphOptimiser, FusesFirstOfTwoSumsAndKeepsSecond) {
   TestGraph g;
   const auto x = g.relu(g.input({1, 3, 4, 4}));
   g.output(g.add(g.relu(g.add(g.conv(x, 3), x)), x));
@@ -128,7 +128,7 @@ TensorId swish(TestGraph& g, TensorId x, bool gate_first = false) {
                 g.graph.tensors[x].shape);
 }
 
-TEST(Passes, SwishGoesIntoTheConvolution) {
+TEST(GraphOptimiser, FusesSwishIntoConvolution) {
   for (const bool gate_first : {false, true}) {
     TestGraph g;
     const auto conv = g.conv(g.input({1, 3, 4, 4}), 4);
@@ -138,7 +138,7 @@ TEST(Passes, SwishGoesIntoTheConvolution) {
   }
 }
 
-TEST(Passes, AGateThatOthersReadStays) {
+TEST(GraphOptimiser, KeepsSwishGateThatIsReadElsewhere) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
   g.output(swish(g, x));
@@ -146,7 +146,7 @@ TEST(Passes, AGateThatOthersReadStays) {
   expect_same_after_optimise(g, 3);
 }
 
-TEST(Passes, AGateOfAnotherTensorIsNoSwish) {
+TEST(GraphOptimiser, DoesNotFuseGateOfOtherTensor) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
   const auto gate = g.node(Activation{Activation::Kind::sigmoid}, {g.conv(x, 4)}, {1, 4, 4, 4});
@@ -154,7 +154,7 @@ TEST(Passes, AGateOfAnotherTensorIsNoSwish) {
   expect_same_after_optimise(g, 3);
 }
 
-TEST(Passes, OutputsInTheMiddleStay) {
+TEST(GraphOptimiser, KeepsIntermediateOutputs) {
   TestGraph g;
   const auto conv = g.conv(g.input({1, 3, 4, 4}), 4);
   g.output(conv);
@@ -162,7 +162,7 @@ TEST(Passes, OutputsInTheMiddleStay) {
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, WhatNobodyReadsGoesAway) {
+TEST(GraphOptimiser, RemovesUnreadNodes) {
   TestGraph g;
   const auto x = g.input({1, 3, 4, 4});
   (void)g.relu(g.conv(x, 4));
@@ -173,7 +173,7 @@ TEST(Passes, WhatNobodyReadsGoesAway) {
 }
 
 /// A layer for one token: the permutation of its rows has no effect, and a sum follows.
-TEST(Passes, ASumBehindAReshapeIsAResidual) {
+TEST(GraphOptimiser, FusesSumBehindReshapeAsResidual) {
   TestGraph g;
   const auto x = g.input({1, 3, 4}), rows = g.node(Reshape{}, {x}, {3, 4});
   const auto gemm = g.node(Gemm{}, {rows, g.random({4, 4})}, {3, 4});
@@ -184,7 +184,7 @@ TEST(Passes, ASumBehindAReshapeIsAResidual) {
   EXPECT_EQ(count<View>(g.graph), 0U);
 }
 
-TEST(Passes, ASumBehindAReshapeThatOthersReadStays) {
+TEST(GraphOptimiser, KeepsSumBehindReshapeThatIsReadElsewhere) {
   TestGraph g;
   const auto x = g.input({3, 4});
   const auto moved = g.node(Reshape{}, {g.node(Gemm{}, {x, g.random({4, 4})}, {3, 4})}, {12});
@@ -194,7 +194,7 @@ TEST(Passes, ASumBehindAReshapeThatOthersReadStays) {
   EXPECT_EQ(count<Binary>(g.graph), 1U);
 }
 
-TEST(Passes, SlicesInAnotherOrderAreOneGather) {
+TEST(GraphOptimiser, MergesReorderedSlicesIntoOneGather) {
   TestGraph g;
   const auto x = g.input({2, 5, 3});
   const auto slice = [&](std::int64_t first, std::int64_t count) {
@@ -206,7 +206,7 @@ TEST(Passes, SlicesInAnotherOrderAreOneGather) {
   EXPECT_EQ(count<Concat>(g.graph), 0U);
 }
 
-TEST(Passes, APadOfNothingIsNone) {
+TEST(GraphOptimiser, RemovesEmptyPad) {
   TestGraph g;
   g.output(g.relu(g.node(Pad{{0, 0}, 7}, {g.input({2, 3})}, {2, 3})));
   g.output(g.relu(g.node(Pad{{0, 0}, 7}, {g.graph.inputs[0]}, {2, 4})));
@@ -218,7 +218,7 @@ TensorId scaled(TestGraph& g, TensorId x, float factor, Binary::Kind kind = Bina
   return g.node(Binary{kind}, {x, g.constant({}, {factor})}, g.graph.tensors[x].shape);
 }
 
-TEST(Passes, ANumberBehindAReshapeGoesIntoTheLayer) {
+TEST(GraphOptimiser, FoldsScalarBehindReshapeIntoLayer) {
   TestGraph g;
   const auto gemm = g.node(Gemm{}, {g.input({3, 4}), g.random({4, 6}), g.random({6})}, {3, 6});
   const auto wide = g.node(Reshape{}, {gemm}, {1, 3, 2, 3});
@@ -229,13 +229,13 @@ TEST(Passes, ANumberBehindAReshapeGoesIntoTheLayer) {
   EXPECT_EQ(count<Binary>(g.graph), 0U);
 }
 
-TEST(Passes, ANumberGoesIntoTheLayerBeforeItsActivation) {
+TEST(GraphOptimiser, FoldsScalarIntoLayerBeforeActivation) {
   TestGraph g;
   g.output(g.relu(scaled(g, g.conv(g.input({1, 3, 4, 4}), 4), -2)));
   expect_same_after_optimise(g, 1);
 }
 
-TEST(Passes, ANumberStaysWhereTheLayerOrItsWeightsAreReadElsewhere) {
+TEST(GraphOptimiser, KeepsScalarWhenLayerOrWeightsAreReadElsewhere) {
   for (const bool layer : {false, true}) {
     TestGraph g;
     const auto x = g.input({3, 4}), weights = g.random({4, 6});
@@ -246,14 +246,14 @@ TEST(Passes, ANumberStaysWhereTheLayerOrItsWeightsAreReadElsewhere) {
   }
 }
 
-TEST(Passes, AVerySmallNumberStays) {
+TEST(GraphOptimiser, KeepsVerySmallScalar) {
   TestGraph g;
   const auto gemm = g.node(Gemm{}, {g.input({3, 4}), g.random({4, 6})}, {3, 6});
   g.output(scaled(g, g.node(Reshape{}, {gemm}, {18}), 1e-6F));
   expect_same_after_optimise(g, 3);
 }
 
-TEST(Passes, DimensionsArePermutedBeforeTheyAreMerged) {
+TEST(GraphOptimiser, PermutesDimensionsBeforeMergingThem) {
   TestGraph g;
   const auto x = g.relu(g.input({4, 3, 5, 1}));
   const auto merged = g.node(Reshape{}, {x}, {1, 12, 5});
@@ -264,7 +264,7 @@ TEST(Passes, DimensionsArePermutedBeforeTheyAreMerged) {
   EXPECT_TRUE(std::holds_alternative<Reshape>(g.graph.nodes[2].operation));
 }
 
-TEST(Passes, WhatAReshapeTakesApartIsMerged) {
+TEST(GraphOptimiser, KeepsReshapeThatSplitsDimensionsBeforeTranspose) {
   TestGraph g;
   const auto x = g.relu(g.input({4, 3, 5}));
   const auto merged = g.node(Reshape{}, {x}, {6, 10});
@@ -287,7 +287,7 @@ TensorId pair(TestGraph& g, Binary::Kind kind, TensorId a, TensorId b, ElementTy
 }
 
 /// Exporters write division like this: rounded down if the signs differ and there is a remainder.
-TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
+TEST(GraphOptimiser, RemovesSignChecksFromIndexDivision) {
   using enum Binary::Kind;
   TestGraph g;
   const auto x = indices(g), by = g.integers({}, {7}), zero = g.integers({}, {0}), one = g.integers({}, {1});
@@ -310,7 +310,7 @@ TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
   EXPECT_EQ(count<Where>(g.graph), 0U);
 }
 
-TEST(Passes, WhatBoundsDoNotTellIsCompared) {
+TEST(GraphOptimiser, FoldsComparisonsOnlyWhenBoundsDecideThem) {
   using enum Binary::Kind;
   for (const auto& [kind, number, known] : {std::tuple{less, 39, false},
                                             {less, 40, true},
@@ -328,7 +328,7 @@ TEST(Passes, WhatBoundsDoNotTellIsCompared) {
   }
 }
 
-TEST(Passes, WhatIsChosenIsBroadcast) {
+TEST(GraphOptimiser, BroadcastsSelectedOperandWhenSelectIsFolded) {
   for (const std::int64_t number : {0, 40}) {
     TestGraph g;
     const auto below = pair(g, Binary::Kind::less, indices(g), g.integers({}, {number}), ElementType::boolean);
@@ -339,7 +339,7 @@ TEST(Passes, WhatIsChosenIsBroadcast) {
   }
 }
 
-TEST(Passes, AProductAndASumAreOne) {
+TEST(GraphOptimiser, FusesProductAndSum) {
   TestGraph g;
   const auto x = g.input({2, 3, 4, 5});
   const auto product = g.node(Binary{Binary::Kind::multiply}, {x, g.input({3, 1, 1})}, {2, 3, 4, 5});
@@ -348,7 +348,7 @@ TEST(Passes, AProductAndASumAreOne) {
   expect_same_after_optimise(g, 1);
 }
 
-TEST(Passes, AProductThatOthersReadOrThatIsSmallerIsNoPartOfASum) {
+TEST(GraphOptimiser, DoesNotFuseSharedOrBroadcastProductIntoSum) {
   TestGraph g;
   const auto a = g.input({3, 1}), b = g.input({3, 1}), c = g.input({3, 4});
   const auto small = g.node(Binary{Binary::Kind::multiply}, {a, b}, {3, 1});
@@ -369,7 +369,7 @@ void sum_of_samples(TestGraph& g, TensorId shares) {
   g.output(g.node(Reduce{Reduce::Kind::sum, 40, 6, 1}, {product}, {2, 4, 5, 1}));
 }
 
-TEST(Passes, SharesOfSamplesAreOneAttention) {
+TEST(GraphOptimiser, FusesWeightedSamplesIntoDeformableAttention) {
   TestGraph g;
   const auto softmax = g.node(Softmax{10, 6, 1}, {g.input({5, 2, 6})}, {5, 2, 6});
   const auto heads_first = g.node(View{0, {6, 12, 1}}, {softmax}, {2, 5, 6});
@@ -379,7 +379,7 @@ TEST(Passes, SharesOfSamplesAreOneAttention) {
   EXPECT_EQ(count<Softmax>(g.graph) + count<GridSample>(g.graph) + count<Binary>(g.graph), 0U);
 }
 
-TEST(Passes, SharesThatOthersReadAreNoAttention) {
+TEST(GraphOptimiser, KeepsSamplesWhenTheirWeightsAreReadElsewhere) {
   TestGraph g;
   const auto shares = g.node(Softmax{10, 6, 1}, {g.input({2, 1, 5, 6})}, {2, 1, 5, 6});
   g.output(shares);

@@ -31,7 +31,7 @@ std::string value(std::string_view role, std::string_view name, int type,
   return onnx_value(role, name, dimensions, type);
 }
 
-TEST(NetworkTypes, TwoInputsAreAdded) {
+TEST(NetworkTypes, FloatInputsAreAddedAndSubtracted) {
   std::mt19937 random(1);
   for (int round = 0; round < 20; ++round) {
     std::vector<std::string> shape;
@@ -60,14 +60,14 @@ TEST(NetworkTypes, TwoInputsAreAdded) {
   }
 }
 
-TEST(NetworkTypes, BytesAreCastAndScaled) {
+TEST(NetworkTypes, Uint8InputIsCastAndScaled) {
   Bound bound(value("input", "x", onnx_uint8) + cast("x", "f", onnx_float) + onnx_floats("w", {4}) +
               onnx_node("Mul", {"f", "w"}, {"y"}) + value("output", "y", onnx_float));
   bound.set<std::uint8_t>(0, {0, 1, 128, 255});
   EXPECT_THAT(bound.get<float>(), ElementsAre(0, 2, 384, 1020));
 }
 
-TEST(NetworkTypes, IntegersMovePassAndAreCast) {
+TEST(NetworkTypes, IntegersAreTransposedConcatenatedAndCast) {
   Bound bound(value("input", "x", onnx_int64, {"2", "2"}) + onnx_node("Transpose", {"x"}, {"t"}) +
               onnx_node("Concat", {"t", "x"}, {"c"}, onnx_attribute("axis", 0)) + cast("x", "i", onnx_int32) +
               cast("i", "f", onnx_float) + onnx_node("Relu", {"f"}, {"r"}) +
@@ -79,7 +79,7 @@ TEST(NetworkTypes, IntegersMovePassAndAreCast) {
   EXPECT_THAT(bound.get<float>(2), ElementsAre(1, 0, 3, 1 << 20));
 }
 
-TEST(NetworkTypes, ACastToIntegersDropsFractionsAndSaturates) {
+TEST(NetworkTypes, CastToIntegerTruncatesAndSaturates) {
   const float huge = 1e30F, none = std::numeric_limits<float>::quiet_NaN();
   const auto network = [](int type) {
     return Bound(value("input", "x", onnx_float, {"6"}) +
@@ -95,7 +95,7 @@ TEST(NetworkTypes, ACastToIntegersDropsFractionsAndSaturates) {
   EXPECT_THAT(longs.get<std::int64_t>(), ElementsAre(1, -1, INT64_MAX, INT64_MIN, 0, 254));
 }
 
-TEST(NetworkTypes, HalvesGoInAndOut) {
+TEST(NetworkTypes, HalfPrecisionIsAcceptedAsInputAndOutput) {
   // Constants in half precision: 0.5 in each element.
   Bound bound(value("input", "x", onnx_float16) +
               "initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 14336 }" +
@@ -108,7 +108,7 @@ TEST(NetworkTypes, HalvesGoInAndOut) {
   EXPECT_THAT(y, ElementsAre(0.5F, -1.5F, 0, 32752)) << "half of the least is a tie to even";
 }
 
-TEST(NetworkTypes, BrainFloatsGoInAndOutAsFloats) {
+TEST(NetworkTypes, Bfloat16IsReadAndWrittenAsFloats) {
   // Constants -2.5 and 2^-126, as numbers and as bytes: floats without their lower half.
   Bound bound(value("input", "x", onnx_bfloat16, {"2"}) +
               "initializer { name: \"w\" data_type: 16 dims: 2 int32_data: 49184 int32_data: 128 }" +
@@ -119,7 +119,7 @@ TEST(NetworkTypes, BrainFloatsGoInAndOutAsFloats) {
   EXPECT_THAT(bound.get<float>(), ElementsAre(-10.0F, 0x1p-125F));
 }
 
-TEST(NetworkTypes, TheFileSaysThePrecisionOfAnOutput) {
+TEST(NetworkTypes, OutputPrecisionFollowsModelFile) {
   const auto graph = parse_onnx(onnx_bytes(value("input", "x", onnx_float) + onnx_node("Relu", {"x"}, {"y"}) +
                                            value("output", "y", onnx_float16)));
   ASSERT_TRUE(graph);
@@ -131,7 +131,7 @@ TEST(NetworkTypes, TheFileSaysThePrecisionOfAnOutput) {
   EXPECT_THAT(noted->notes, ElementsAre(testing::HasSubstr("DOUBLE")));
 }
 
-TEST(NetworkTypes, OldOpsetsSayByAttributesWhatNewOnesSayByInputs) {
+TEST(NetworkTypes, OldOpsetAttributesMatchNewOpsetInputs) {
   const auto number = [](const char* name, const char* of) {
     return std::string("initializer { name: \"") + name + "\" data_type: 1 float_data: " + of + " }";
   };
@@ -183,7 +183,7 @@ TEST(NetworkTypes, OldOpsetsSayByAttributesWhatNewOnesSayByInputs) {
   }
 }
 
-TEST(NetworkTypes, CastsBetweenIntegersKeepTheLowestBits) {
+TEST(NetworkTypes, CastsBetweenIntegersKeepLowBits) {
   const auto network = [](int type) {
     return Bound(value("input", "x", onnx_int64) + cast("x", "y", type) + value("output", "y", type));
   };
@@ -197,14 +197,14 @@ TEST(NetworkTypes, CastsBetweenIntegersKeepTheLowestBits) {
   EXPECT_THAT(signed_words.get<std::int16_t>(), ElementsAre(300, -1, 4464, 25536));
 }
 
-TEST(NetworkTypes, ACastThereAndBackDropsFractions) {
+TEST(NetworkTypes, CastToIntegerAndBackTruncates) {
   Bound bound(value("input", "x", onnx_float) + cast("x", "i", onnx_int64) + cast("i", "y", onnx_float) +
               value("output", "y", onnx_float));
   bound.set<float>(0, {1.75F, -1.75F, 0.5F, -3});
   EXPECT_THAT(bound.get<float>(), ElementsAre(1, -1, 0, -3));
 }
 
-TEST(NetworkTypes, WideTypesGoInAndOut) {
+TEST(NetworkTypes, DoublesAndUnsignedIntegersAreAcceptedAsInputAndOutput) {
   Bound bound(value("input", "x", onnx_double) + value("input", "i", onnx_uint32) + cast("x", "l", onnx_uint64) +
               onnx_node("Identity", {"i"}, {"j"}) + onnx_node("Neg", {"x"}, {"y"}) + value("output", "y", onnx_double) +
               value("output", "j", onnx_uint32) + value("output", "l", onnx_uint64));
@@ -215,7 +215,7 @@ TEST(NetworkTypes, WideTypesGoInAndOut) {
   EXPECT_THAT(bound.get<std::uint64_t>(2), ElementsAre(1, 0, 0, 1'000'000'000));
 }
 
-TEST(NetworkTypes, BehindBoxesThatAreChosenStandMinusOnes) {
+TEST(NetworkTypes, SelectedBoxesArePaddedWithMinusOnes) {
   const auto scalar = [](const char* name, const char* number) {
     return std::string("initializer { name: \"") + name + "\" data_type: 1 dims: 1 float_data: " + number + " }";
   };
@@ -231,7 +231,7 @@ TEST(NetworkTypes, BehindBoxesThatAreChosenStandMinusOnes) {
   EXPECT_THAT(bound.get<std::int64_t>(), testing::Each(-1));
 }
 
-TEST(NetworkTypes, BoxesThatOtherNodesReadAreRefused) {
+TEST(NetworkTypes, SelectedBoxesReadByOtherNodesAreRejected) {
   EXPECT_TRUE(
       test::fails(parse_onnx(onnx_bytes(value("input", "b", onnx_float, {"1", "4", "4"}) +
                                         value("input", "s", onnx_float, {"1", "2", "4"}) + onnx_ints("n", {1}, {3}) +
@@ -240,7 +240,7 @@ TEST(NetworkTypes, BoxesThatOtherNodesReadAreRefused) {
                   Errc::unsupported, "known only when it runs"));
 }
 
-TEST(NetworkTypes, WhatCannotBeComputedInFloatsIsRefused) {
+TEST(NetworkTypes, UnsupportedOrMismatchedTypesAreRejected) {
   struct Case {
     std::string graph, part;
     Errc code = Errc::unsupported;

@@ -44,7 +44,7 @@ std::string misfit_of(const Case& each) {
 
 class Validation : public testing::TestWithParam<Case> {};
 
-TEST_P(Validation, FindsOperandsThatDoNotFit) {
+TEST_P(Validation, FindsMismatchedOperands) {
   const auto found = misfit_of(GetParam());
   EXPECT_EQ(found.empty(), GetParam().misfit.empty()) << found;
   EXPECT_THAT(found, testing::HasSubstr(GetParam().misfit));
@@ -151,7 +151,7 @@ const Case cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Cases, Validation, testing::ValuesIn(cases), [](const auto& each) { return each.param.name; });
 
-TEST(ValidationOfResiduals, NeedTheOutputsShape) {
+TEST(ValidationOfResiduals, RequiresShapeOfOutput) {
   TestGraph g;
   const auto x = g.input({2, 3}), w = g.random({3, 4});
   g.node(Gemm{}, {x, w}, {2, 4});
@@ -174,7 +174,7 @@ void PrintTo(const TypeCase& each, std::ostream* to) { *to << each.name; }
 
 class ValidationOfTypes : public testing::TestWithParam<TypeCase> {};
 
-TEST_P(ValidationOfTypes, FindsTypesThatDoNotFit) {
+TEST_P(ValidationOfTypes, FindsMismatchedTypes) {
   const auto& each = GetParam();
   TestGraph g;
   std::vector<TensorId> inputs;

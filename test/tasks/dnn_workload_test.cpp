@@ -76,7 +76,7 @@ TEST(DnnWorkload, RunsJobsWithoutAllocating) {
   EXPECT_TRUE(std::ranges::any_of(output, [](float value) { return value > 0; }));
 }
 
-TEST(DnnWorkload, FingerprintFollowsModelAndInput) {
+TEST(DnnWorkload, FingerprintDependsOnModelAndInput) {
   const test::ScratchFolder folder;
   const auto relu = write(folder, "relu.onnx", small_model());
   const auto print = [](const std::filesystem::path& model, const std::filesystem::path& input) {
@@ -96,7 +96,7 @@ TEST(DnnWorkload, FingerprintFollowsModelAndInput) {
   EXPECT_EQ(print(relu, folder / "t.npy"), "dnn-" + expected.text());
 }
 
-TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
+TEST(DnnWorkload, FingerprintDependsOnPrecisionOnGpu) {
   const test::ScratchFolder folder;
   const auto model = write(folder, "net.onnx", small_model());
   const auto print = [&](DeviceKind kind, Precision precision) {
@@ -111,7 +111,7 @@ TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
 }
 
 /// Constants, inputs and outputs are in buffers of the workload. Measurements under D are not valid for other policies.
-TEST(DnnWorkload, UnderManagedAndHostMemoryItAsksForScratchAlone) {
+TEST(DnnWorkload, RequiresOnlyScratchWithManagedOrHostMemory) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "net.onnx", small_model()));
   const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
@@ -190,7 +190,7 @@ class Step {
   AlignedBytes scratch_, state_;
 };
 
-TEST(DnnState, IsWhatTheLastJobThatSucceededLeft) {
+TEST(DnnState, KeepsResultOfLastSuccessfulJob) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "step.onnx", step_model()));
   task.state = {{"h", "hn"}};
@@ -207,7 +207,7 @@ TEST(DnnState, IsWhatTheLastJobThatSucceededLeft) {
   }
 }
 
-TEST(DnnState, IsNoInputOfTheTask) {
+TEST(DnnState, IsHiddenFromInputsOfTask) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "step.onnx", step_model()));
   const auto names = [&] {
@@ -227,7 +227,7 @@ TEST(DnnState, IsNoInputOfTheTask) {
   EXPECT_THAT(step.job(), ElementsAre(5, 50));
 }
 
-TEST(DnnState, WhatDoesNotFitIsRefused) {
+TEST(DnnState, RejectsUnknownOrMismatchedPorts) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "step.onnx", step_model()));
   const auto refused = [&](const std::string& input, const std::string& output, const std::string& why) {
@@ -240,7 +240,7 @@ TEST(DnnState, WhatDoesNotFitIsRefused) {
   refused("h", "n", "the input is float32 2, and the output float32 1: ");
 }
 
-TEST(DnnState, FingerprintFollowsStateAndShapes) {
+TEST(DnnState, FingerprintDependsOnStateAndShapes) {
   const test::ScratchFolder folder;
   auto task = dnn_task(write(folder, "step.onnx", step_model("n")));
   EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "dimension 0 ('n')"));
@@ -287,7 +287,7 @@ class Footprint : public testing::Test {
 
 constexpr Bytes mebi{1 << 20};
 
-TEST_F(Footprint, AddsOneObjectOfTheClass) {
+TEST_F(Footprint, AddsOneObjectOfGivenMemoryClass) {
   struct Case {
     MemoryClass kind;
     Bytes MemoryDemand::*size;
@@ -311,7 +311,7 @@ TEST_F(Footprint, AddsOneObjectOfTheClass) {
   }
 }
 
-TEST_F(Footprint, AddedConstantsAreZerosBehindTheNetworksOwn) {
+TEST_F(Footprint, AddsZerosBehindConstantsOfNetwork) {
   const auto plain = load({});
   const auto workload = load(asked(needed() + mebi * 4096, {}, MemoryClass::constant));
   const auto own = plain->constants(), all = workload->constants();
@@ -321,14 +321,14 @@ TEST_F(Footprint, AddedConstantsAreZerosBehindTheNetworksOwn) {
   EXPECT_EQ(all.back(), std::byte{0});
 }
 
-TEST_F(Footprint, OfWhatTheNetworkNeedsAddsNothing) {
+TEST_F(Footprint, AddsNothingWhenEqualToNetworkDemand) {
   const auto demand = load(asked(needed()))->memory();
   EXPECT_EQ(demand.fixed + demand.state, Bytes{0});
   EXPECT_EQ(demand.objects.size(), own_.objects.size());
   EXPECT_EQ(load(asked(needed() + mebi, needed()))->memory().fixed, mebi) << "all that is added";
 }
 
-TEST_F(Footprint, RefusalsGiveTheNumbers) {
+TEST_F(Footprint, RejectionsStateTheSizes) {
   const auto small = tried(asked(needed() - Bytes{1}));
   EXPECT_TRUE(test::fails(small, Errc::bad_input, "task 'front'"));
   for (const auto& number : {"footprint = " + to_string(needed() - Bytes{1}), to_string(needed()),
@@ -344,7 +344,7 @@ TEST_F(Footprint, RefusalsGiveTheNumbers) {
   EXPECT_TRUE(test::fails(tried(asked({}, mebi)), Errc::bad_input, "which is not given"));
 }
 
-TEST_F(Footprint, HoldsForTheNetworkAsItIsTuned) {
+TEST_F(Footprint, StaysUnchangedWhenNetworkIsTuned) {
   auto graph = read_onnx(model_);
   ASSERT_TRUE(graph);
   optimise(*graph);

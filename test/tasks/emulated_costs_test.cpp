@@ -56,7 +56,7 @@ Duration overhead(WorkloadKind kind, unsigned size, MemoryPolicy policy) {
   return sum;
 }
 
-TEST(EmulatedCosts, ByHand) {
+TEST(EmulatedCosts, MatchHandCalculation) {
   const auto launches = [](WorkloadKind kind, unsigned size, MemoryPolicy policy) {
     const EmulatedCosts all = emulated(kind, size, policy);
     return std::vector(all.launches().begin(), all.launches().end());
@@ -75,14 +75,14 @@ TEST(EmulatedCosts, ByHand) {
   EXPECT_EQ(launches(WorkloadKind::pathfinder, 1000, MemoryPolicy::host)[1].mapping, 2us) << "with each launch";
 }
 
-TEST(EmulatedCosts, NoneWhereNoneAreKnown) {
+TEST(EmulatedCosts, AreZeroWhenMemoryCostsAreUnknown) {
   const EmulatedCosts none = emulated(WorkloadKind::gaussian, 100, MemoryPolicy::managed, MemoryCosts());
   EXPECT_TRUE(none.launches().empty());
   EXPECT_EQ(none.copy_in(Bytes{1 << 20}), 0ns);
 }
 
 /// Observation 1 and Fig. 2 of the paper.
-TEST(EmulatedCosts, HaveTheShapeOfThePaper) {
+TEST(EmulatedCosts, OrderMemoryPoliciesAsPublished) {
   using enum MemoryPolicy;
   const auto ratio = [](WorkloadKind kind, unsigned size, MemoryPolicy of, MemoryPolicy to) {
     return static_cast<double>(overhead(kind, size, of).count()) /
@@ -97,7 +97,7 @@ TEST(EmulatedCosts, HaveTheShapeOfThePaper) {
 }
 
 /// On a shared machine only a lower bound of the time is certain.
-TEST(EmulatedCosts, PassInTheDevicePart) {
+TEST(EmulatedCosts, ExtendDevicePartOfJob) {
   for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
     const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}, costs()));
     auto workload =
@@ -116,7 +116,7 @@ TEST(EmulatedCosts, PassInTheDevicePart) {
 }
 
 /// Another thread of the core may compute meanwhile.
-TEST(EmulatedCosts, LeaveTheCoreIdleWhilePagesAreMapped) {
+TEST(EmulatedCosts, LeaveCoreIdleWhilePagesAreMapped) {
   MemoryCosts slow;
   slow.mapped = 1000;
   const EmulatedCosts all = emulated(WorkloadKind::vector_add, 2000, MemoryPolicy::managed, slow);

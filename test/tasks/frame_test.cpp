@@ -143,7 +143,7 @@ void expect_defined(const Frame& frame, const Input& input) {
       }
 }
 
-TEST(Frames, AgreeWithTheirDefinition) {
+TEST(FrameSampler, MatchesReferenceInEveryFormatTypeAndLayout) {
   std::mt19937 random(1);
   const auto side = [&] { return static_cast<int>(random() % 24) + 1; };
   for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round)
@@ -164,7 +164,7 @@ TEST(Frames, AgreeWithTheirDefinition) {
 }
 
 /// Single precision, in the order of the formula: the same in every run and in every layout.
-TEST(Frames, OfRgbAreFloatsToTheLastBit) {
+TEST(FrameSampler, RgbFramesGiveBitExactFloats) {
   std::mt19937 random(2);
   const auto side = [&] { return static_cast<int>(random() % 60) + 1; };
   for (int round = 0; round < 50; ++round) {
@@ -204,7 +204,7 @@ TEST(Frames, OfRgbAreFloatsToTheLastBit) {
   }
 }
 
-TEST(Frames, OfOneColourAgreeInAllFormats) {
+TEST(FrameSampler, UniformColourAgreesInAllFormats) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     const auto between = [&](unsigned least, unsigned most) {
@@ -283,7 +283,7 @@ void expect_preprocessed(const Frame& frame, const Input& input, const Preproces
     }
 }
 
-TEST(Preprocessing, IsItsFormulaInEveryFormatTypeLayoutAndOrder) {
+TEST(Preprocessing, MatchesFormulaInEveryFormatTypeLayoutAndOrder) {
   std::mt19937 random(6);
   for (int round = 0; round < 30 && !testing::Test::HasFailure(); ++round)
     for (const auto format : formats)
@@ -315,7 +315,7 @@ TEST(Preprocessing, IsItsFormulaInEveryFormatTypeLayoutAndOrder) {
 }
 
 /// Compares with published numbers: those of torchvision, and of Caffe.
-TEST(Preprocessing, IsWhatTheFrameworksDo) {
+TEST(Preprocessing, MatchesTorchvisionAndCaffe) {
   Picture picture(PixelFormat::rgb24, {2, 2}, 0);
   for (std::size_t i = 0; i < picture.bytes.size(); ++i)
     picture.bytes[i] = std::array<std::uint8_t, 3>{255, 51, 0}[i % 3];
@@ -336,7 +336,7 @@ TEST(Preprocessing, IsWhatTheFrameworksDo) {
   near(first_pixel({.mean = {127.5}, .deviation = {127.5}, .scale = {1}}), {1, -0.6, -1});
 }
 
-TEST(Preprocessing, ThatSaysWhatTheModelSaysChangesNoBit) {
+TEST(Preprocessing, GivesSameBitsWhenKeysRepeatModelMetadata) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
     Picture picture(PixelFormat::rgb24, {static_cast<int>(random() % 40) + 1, static_cast<int>(random() % 40) + 1}, 0);
@@ -355,7 +355,7 @@ TEST(Preprocessing, ThatSaysWhatTheModelSaysChangesNoBit) {
   }
 }
 
-TEST(Preprocessing, InTheOtherOrderHasTheSameBitsInTheOtherPlaces) {
+TEST(Preprocessing, BgrOrderOnlySwapsChannels) {
   std::mt19937 random(8);
   for (const auto format : formats)
     for (const bool planar : {true, false}) {
@@ -387,7 +387,7 @@ TEST(Preprocessing, StretchesOverTheWholeInput) {
   }
 }
 
-TEST(Preprocessing, ThatTheInputCannotTakeIsRefused) {
+TEST(Preprocessing, RejectsSettingsIncompatibleWithInput) {
   const auto refuses = [](std::vector<std::int64_t> shape, ElementType type, const Preprocessing& asked,
                           std::string_view part) {
     const rtexec::Tensor tensor{.name = "x", .type = type, .shape = std::move(shape), .bytes = {}};
@@ -402,7 +402,7 @@ TEST(Preprocessing, ThatTheInputCannotTakeIsRefused) {
   EXPECT_TRUE(refuses({1, 3, 8, 8}, ElementType::uint8, {.scale = {1}}, "need an input of floats"));
 }
 
-TEST(Frames, PaddingIsNeverReadIntoPixels) {
+TEST(FrameSampler, IgnoresRowPadding) {
   std::mt19937 random(4);
   for (const auto format : formats)
     for (int round = 0; round < 20; ++round) {
@@ -418,7 +418,7 @@ TEST(Frames, PaddingIsNeverReadIntoPixels) {
     }
 }
 
-TEST(Frames, AnInputWithBothLayoutsHasPlanes) {
+TEST(FrameSampler, TreatsAmbiguousShapeAsPlanar) {
   Picture picture(PixelFormat::rgb24, {3, 4}, 0);
   for (std::size_t i = 0; i < picture.bytes.size(); ++i) picture.bytes[i] = i % 3 == 0 ? 255 : 0;
   Input input(ElementType::uint8, true, {3, 4});
@@ -426,7 +426,7 @@ TEST(Frames, AnInputWithBothLayoutsHasPlanes) {
   for (std::size_t i = 0; i < 36; ++i) EXPECT_EQ(input.tensor.as<const std::uint8_t>()[i], i < 12 ? 255 : 0);
 }
 
-TEST(Frames, WhatDoesNotFitIsRefused) {
+TEST(FrameSampler, RejectsMismatchedFramesAndInputs) {
   Input input(ElementType::float32, true, {8, 8});
   auto sampler = sampler_for(input);
   const Status bad = Unexpected(Errc::bad_input);
@@ -458,7 +458,7 @@ TEST(Frames, WhatDoesNotFitIsRefused) {
         test::fails(FrameSampler::make(tensor({1, 3, 8, 8}, type)), Errc::bad_input, "of " + std::string(name(type))));
 }
 
-TEST(Frames, SampleDoesNotAllocate) {
+TEST(FrameSampler, SamplesWithoutAllocating) {
   std::mt19937 random(5);
   for (const auto format : formats) {
     Picture picture(format, {61, 33}, 0);

@@ -104,7 +104,7 @@ const auto fills = std::to_array<cuda::Fill>({{.kind = cuda::Fill::words, .seed 
                                               {.kind = cuda::Fill::integers, .seed = 9, .least = -10, .range = 21},
                                               {.kind = cuda::Fill::scores, .range = 100}});
 
-TEST(Initialise, TilesAreWholePagesAndNotTooMany) {
+TEST(MemoryInitialisation, RoundsTilesToPagesAndLimitsTheirNumber) {
   EXPECT_EQ(initialise::tile_size({.tile = Bytes{1}}, large), page);
   EXPECT_EQ(initialise::tile_size({.tile = page + Bytes{1}}, large), page * 2);
   const Bytes huge{std::uint64_t{1} << 30};
@@ -112,7 +112,7 @@ TEST(Initialise, TilesAreWholePagesAndNotTooMany) {
 }
 
 /// A second implementation of the fills.
-TEST(Initialise, HostFillsAsDefined) {
+TEST(MemoryInitialisation, HostFillsMatchDefinition) {
   constexpr std::size_t count = 1000;
   std::vector<unsigned> words(count);
   const auto fill = [&](const cuda::Fill& by) { benchmark::fill_words(by, words.data(), count); };
@@ -138,7 +138,7 @@ TEST(Initialise, HostFillsAsDefined) {
   }
 }
 
-TEST(Initialise, GpuFillsWithTheBitsOfTheHost) {
+TEST(MemoryInitialisation, GpuFillsMatchHostBits) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   OneBuffer one;
   auto initialiser = one.initialiser();
@@ -154,7 +154,7 @@ TEST(Initialise, GpuFillsWithTheBitsOfTheHost) {
 }
 
 /// A kernel waits only for the prefetch of its tile. The next prefetch is in the other stream.
-TEST(Initialise, ATileIsMadeWhileTheNextIsPrefetched) {
+TEST(MemoryInitialisation, FillsTileWhileNextIsPrefetched) {
   OneBuffer one;
   auto initialiser = one.initialiser();
   ASSERT_EQ(test::problem(initialiser.fill_on_gpu(one.buffer(), fills[0], {.tile = page, .blocks = 1})), "none");
@@ -176,7 +176,7 @@ TEST(Initialise, ATileIsMadeWhileTheNextIsPrefetched) {
   EXPECT_EQ(std::set(awaited.begin(), awaited.end()).size(), 3U);
 }
 
-TEST(Initialise, NothingIsPrefetchedThatNeedsNoPrefetch) {
+TEST(MemoryInitialisation, SkipsUnneededPrefetches) {
   {
     OneBuffer one;
     auto initialiser = one.initialiser();
@@ -195,7 +195,7 @@ TEST(Initialise, NothingIsPrefetchedThatNeedsNoPrefetch) {
   EXPECT_THAT(one.done(), ElementsAre("compute: benchmark_fill"));
 }
 
-TEST(Initialise, TellsTheTimesOfEachTileToWhoLooksOn) {
+TEST(MemoryInitialisation, ReportsTimesOfEachTileToObserver) {
   OneBuffer one;
   auto initialiser = one.initialiser();
   const Tiling tiling{.tile = page, .blocks = 1};
@@ -226,7 +226,7 @@ TEST(Initialise, TellsTheTimesOfEachTileToWhoLooksOn) {
   }
 }
 
-TEST(Initialise, TellsWhatTheHostMade) {
+TEST(MemoryInitialisation, ReportsContentsMadeByHost) {
   OneBuffer one;
   auto initialiser = one.initialiser({.tiling = {.tile = page}, .threshold = large + Bytes{1}});
   Onlooker onlooker;
@@ -244,7 +244,7 @@ TEST(Initialise, TellsWhatTheHostMade) {
   }
 }
 
-TEST(Initialise, GivesBackItsEvents) {
+TEST(MemoryInitialisation, ReleasesItsEvents) {
   EmulatedGpu gpu;
   accept_fills(gpu.driver());
   const auto before = gpu.driver().objects();
@@ -257,7 +257,7 @@ TEST(Initialise, GivesBackItsEvents) {
   EXPECT_EQ(gpu.driver().objects(), before);
 }
 
-TEST(Initialise, ErrorsAreGivenBackAndNothingIsUnderWay) {
+TEST(MemoryInitialisation, ReportsErrorsAfterWaitingForStreams) {
   OneBuffer one;
   auto initialiser = one.initialiser();
   Onlooker onlooker;
@@ -282,7 +282,7 @@ TEST(Initialise, ErrorsAreGivenBackAndNothingIsUnderWay) {
   EXPECT_NE(fill(), "none");
 }
 
-TEST(Initialise, LoadsConstantsTileByTile) {
+TEST(MemoryInitialisation, LoadsConstantsTileByTile) {
   OneBuffer one;
   std::vector<std::byte> constants(large.count - 10);
   for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = static_cast<std::byte>(i * 31);
@@ -296,7 +296,7 @@ TEST(Initialise, LoadsConstantsTileByTile) {
   EXPECT_TRUE(initialise::load(one.device(), one.buffer(), {}));
 }
 
-TEST(Initialise, LoadsConstantsOnEveryDeviceAndKind) {
+TEST(MemoryInitialisation, LoadsConstantsOnEveryDeviceAndBufferKind) {
   const auto host = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
   EmulatedGpu gpu;
   std::vector<std::byte> constants(1000, std::byte{42});
@@ -311,7 +311,7 @@ TEST(Initialise, LoadsConstantsOnEveryDeviceAndKind) {
 
 // ---- choice of the processor ----
 
-TEST(Initialiser, BelowTheThresholdTheHostMakesThem) {
+TEST(Initialiser, HostFillsBuffersBelowThreshold) {
   OneBuffer one;
   for (const auto& [threshold, launches] : {std::pair(large, 1), {large + Bytes{1}, 0}}) {
     auto initialiser = one.initialiser({.tiling = {.tile = large}, .threshold = threshold});
@@ -321,7 +321,7 @@ TEST(Initialiser, BelowTheThresholdTheHostMakesThem) {
   }
 }
 
-TEST(Initialiser, OnTheHostDeviceTheHostMakesThem) {
+TEST(Initialiser, HostFillsBuffersOnHostDevice) {
   const auto host = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
   auto initialiser = Initialiser::make(*host, {}, {{}, Bytes{0}}).value();
   EXPECT_FALSE(initialiser.has_gpu());
@@ -333,7 +333,7 @@ TEST(Initialiser, OnTheHostDeviceTheHostMakesThem) {
   EXPECT_EQ(initialiser.tune(buffer, {}).value(), initialiser.choice());
 }
 
-TEST(Initialiser, TheCrossoverIsWhereTheGpuStaysFaster) {
+TEST(Initialiser, CrossoverIsSizeFromWhichGpuStaysFaster) {
   const auto times = [](std::vector<std::pair<int, int>> host_and_gpu) {
     std::vector<InitialisationTimes> made;
     for (const auto& [host, gpu] : host_and_gpu)
@@ -347,7 +347,7 @@ TEST(Initialiser, TheCrossoverIsWhereTheGpuStaysFaster) {
   EXPECT_EQ(times({}), std::nullopt);
 }
 
-TEST(Initialiser, AChoiceIsALineOfTuning) {
+TEST(Initialiser, ChoiceRoundTripsThroughTuningLine) {
   const InitialiserChoice choice{{.tile = Bytes{1 << 24}, .blocks = 528}, Bytes{1 << 18}};
   EXPECT_EQ(line_of(choice), "initialise tile 16777216 blocks 528 threshold 262144");
   EXPECT_EQ(parse_initialiser(line_of(choice)).value(), choice);
@@ -356,7 +356,7 @@ TEST(Initialiser, AChoiceIsALineOfTuning) {
     EXPECT_TRUE(test::fails(parse_initialiser(bad), Errc::bad_input, "no choice")) << bad;
 }
 
-TEST(Initialiser, TunesByMeasuringAndUsesWhatItFound) {
+TEST(Initialiser, TunesByMeasuringAndUsesResult) {
   OneBuffer one;
   accept_fills(one.driver());
   auto initialiser = one.initialiser();
@@ -373,7 +373,7 @@ TEST(Initialiser, TunesByMeasuringAndUsesWhatItFound) {
 }
 
 /// Kernels take as long as the host does for a page: below that size the host is faster, above it the GPU.
-TEST(Initialiser, FindsTheThreshold) {
+TEST(Initialiser, TuningFindsThreshold) {
   OneBuffer one(page * 64);
   one.driver().add_kernel("benchmark_fill", {sizeof(cuda::FillArguments)}, [](auto, auto, void**) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
@@ -394,7 +394,7 @@ KernelWorkload::Options managed_sum() {
   return {WorkloadKind::vector_add, 100'000, MemoryPolicy::managed, EmulatedGpu::launching().images};
 }
 
-TEST(Initialiser, ManagedArraysBeginWithWhatJobZeroMakes) {
+TEST(Initialiser, ManagedArraysStartWithInputsOfJobZero) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   for (const auto kind : {WorkloadKind::vector_add, WorkloadKind::matrix_multiply, WorkloadKind::needleman_wunsch,
@@ -415,7 +415,7 @@ TEST(Initialiser, ManagedArraysBeginWithWhatJobZeroMakes) {
   }
 }
 
-TEST(Initialiser, AWorkloadTellsOfEachArrayThatItFills) {
+TEST(Initialiser, WorkloadReportsEachArrayThatItFills) {
   EmulatedGpu gpu;
   accept_fills(gpu.driver());
   const auto workload = KernelWorkload::make(managed_sum(), DeviceKind::cuda).value();
@@ -429,7 +429,7 @@ TEST(Initialiser, AWorkloadTellsOfEachArrayThatItFills) {
   EXPECT_GE(onlooker.all[1].begin, onlooker.all[0].end);
 }
 
-TEST(Initialiser, ManagedArraysLieOnTheHostAtFirst) {
+TEST(Initialiser, ManagedArraysStartOnHost) {
   EmulatedGpu gpu;
   accept_fills(gpu.driver());
   const auto workload = KernelWorkload::make(managed_sum(), DeviceKind::cuda).value();
@@ -443,7 +443,7 @@ TEST(Initialiser, ManagedArraysLieOnTheHostAtFirst) {
       << "allocated: a, b and sum; filled: a and b";
 }
 
-TEST(Initialiser, AWorkloadTunesOnlyWhatIsManaged) {
+TEST(Initialiser, WorkloadTunesOnlyManagedArrays) {
   EmulatedGpu gpu;
   accept_fills(gpu.driver());
   const auto lines = [&](MemoryPolicy policy) {
@@ -463,7 +463,7 @@ TEST(Initialiser, AWorkloadTunesOnlyWhatIsManaged) {
 
 // ---- a real GPU ----
 
-TEST(InitialiseGpu, GivesTheBitsOfTheHostWhilePagesMove) {
+TEST(GpuInitialisation, GivesHostBitsWhilePagesMove) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const auto device = std::move(*hal::CudaDevice::open({.capacity = Bytes{64 << 20}}));
   const Buffer buffer = device->allocate(BufferKind::managed, Bytes{64 << 20}).value();

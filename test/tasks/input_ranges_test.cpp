@@ -36,7 +36,7 @@ struct Indexing {
   std::optional<InputRange> range() const { return input_ranges(graph).front(); }
 };
 
-TEST(InputRanges, AreThoseOfTheTableThatIsIndexed) {
+TEST(InputRanges, MatchIndexedTable) {
   Indexing graph;
   graph.take(graph.input, 100);
   EXPECT_EQ(graph.range(), (InputRange{-100, 99, 0, 99}));
@@ -44,7 +44,7 @@ TEST(InputRanges, AreThoseOfTheTableThatIsIndexed) {
   EXPECT_EQ(graph.range(), (InputRange{-30, 29, 0, 29})) << "the smaller of two tables";
 }
 
-TEST(InputRanges, AreAbsentWhereNothingIsIndexed) {
+TEST(InputRanges, AreAbsentWithoutIndexing) {
   Indexing graph;
   EXPECT_EQ(graph.range(), std::nullopt);
   graph.node(Binary{Binary::Kind::equal}, {graph.input, graph.constant({}, {3})}, {4});
@@ -54,7 +54,7 @@ TEST(InputRanges, AreAbsentWhereNothingIsIndexed) {
   EXPECT_EQ(floats.range(), std::nullopt);
 }
 
-TEST(InputRanges, FollowShapesAndConstants) {
+TEST(InputRanges, PropagateThroughReshapesCastsAndAdditions) {
   Indexing graph;
   const TensorId reshaped = graph.node(Reshape{}, {graph.input}, {2, 2});
   const TensorId moved = graph.node(View{.offset = 0, .strides = {1, 2}}, {reshaped}, {2, 2});
@@ -66,7 +66,7 @@ TEST(InputRanges, FollowShapesAndConstants) {
   EXPECT_EQ(graph.range(), (InputRange{-52, 47, -2, 47}));
 }
 
-TEST(InputRanges, OfProductsAndDifferencesAreRoundedInwards) {
+TEST(InputRanges, ProductsAndDifferencesRoundInwards) {
   Indexing doubled;
   doubled.take(doubled.node(Activation{Activation::Kind::scale, 2, 1}, {doubled.input}, {4}), 10);
   EXPECT_EQ(doubled.range(), (InputRange{-5, 4, 0, 4}));
@@ -78,7 +78,7 @@ TEST(InputRanges, OfProductsAndDifferencesAreRoundedInwards) {
 }
 
 /// An element that the slice omits may have any value.
-TEST(InputRanges, OfSlicesLimitNoiseAlone) {
+TEST(InputRanges, SlicesLimitOnlyNoise) {
   Indexing graph;
   graph.take(graph.node(View{.offset = 1, .strides = {1}}, {graph.input}, {3}), 7);
   const auto range = graph.range();
@@ -89,7 +89,7 @@ TEST(InputRanges, OfSlicesLimitNoiseAlone) {
   EXPECT_EQ(range->noise_max, 6);
 }
 
-TEST(InputRanges, OfSeveralDimensionsSuitTheSmallestInNoise) {
+TEST(InputRanges, NoiseFitsSmallestIndexedDimension) {
   Indexing graph({4, 2});
   graph.node(GatherND{}, {graph.table({5, 8}), graph.input}, {4});
   EXPECT_EQ(graph.range(), (InputRange{-8, 7, 0, 4}));

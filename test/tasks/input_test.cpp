@@ -128,7 +128,7 @@ class Inputs : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(Inputs, NoiseOfIndicesTakesAllThatTheNetworkIndexes) {
+TEST_F(Inputs, NoiseOfIndicesCoversIndexedRange) {
   const auto shape = like({4000}, ElementType::int64);
   const auto source = make_input({}, shape, {}, InputRange{-100, 99, 0, 99}).value();
   const auto ids = fetch<std::int64_t>(*source, 3, 4000, ElementType::int64);
@@ -158,7 +158,7 @@ TEST_F(Inputs, NoiseOfBooleansAndMasksHoldsBothValues) {
   EXPECT_GT(std::ranges::max(values), 100);
 }
 
-TEST_F(Inputs, ASolidPictureIsSolidInItsPlanesAndGreyAround) {
+TEST_F(Inputs, SolidPictureFillsPlanesWithGreyLetterbox) {
   ASSERT_TRUE(write_png(solid({8, 4}, {255, 0, 51}), folder_ / "p.png"));
   const auto source = make(folder_ / "p.png", {1, 3, 16, 16});
   const auto tensor = fetch(*source, 0, 3 * 256);
@@ -182,7 +182,7 @@ TEST_F(Inputs, PicturesAreNormalised) {
   EXPECT_NEAR(tensor[32], 2, 1e-6);
 }
 
-TEST_F(Inputs, AGradientStaysOneThroughScaling) {
+TEST_F(Inputs, ScalingPreservesGradient) {
   const Extent size{64, 32};
   ASSERT_TRUE(write_png(paint(size,
                               [](int x, int y) {
@@ -217,7 +217,7 @@ TEST_F(Inputs, JpegIsDecoded) {
   EXPECT_NEAR(tensor[2 * 17 * 33], 50 / 255.0, 0.02);
 }
 
-TEST_F(Inputs, AFolderIsTakenInTheOrderOfItsNames) {
+TEST_F(Inputs, FolderIsReadInOrderOfFileNames) {
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(write_png(solid({2, 2}, {static_cast<std::uint8_t>(51 * i), 0, 0}),
                           folder_ / (std::string(1, static_cast<char>('c' - i)) + ".PNG")));
@@ -227,14 +227,14 @@ TEST_F(Inputs, AFolderIsTakenInTheOrderOfItsNames) {
     EXPECT_NEAR(fetch(*source, job, 12)[0], 0.2 * static_cast<double>(2 - job % 3), 1e-6) << job;
 }
 
-TEST_F(Inputs, ATensorIsTakenAsItIs) {
+TEST_F(Inputs, NpyTensorIsUsedUnchanged) {
   const std::vector<float> values{1, -2, 300, 4};
   ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 4}, values));
   EXPECT_EQ(fetch(*make(folder_ / "t.npy", {1, 4}), 5, 4), values);
   EXPECT_NE(error(folder_ / "t.npy", {4, 1}).find("has shape 1x4, but the network's input is 4x1"), std::string::npos);
 }
 
-TEST_F(Inputs, ATensorIsConvertedWhereNothingIsLost) {
+TEST_F(Inputs, NpyTensorIsConvertedOnlyWithoutLoss) {
   const std::vector<std::int64_t> whole{0, 1, 255};
   ASSERT_TRUE(write_npy(folder_ / "i.npy", Shape{3}, ElementType::int64, std::as_bytes(std::span(whole))));
   using Bytes = std::vector<std::uint8_t>;
@@ -261,7 +261,7 @@ TEST_F(Inputs, ATensorIsConvertedWhereNothingIsLost) {
             std::string::npos);
 }
 
-TEST_F(Inputs, NoiseOfEveryTypeIsWhatTheHeaderSays) {
+TEST_F(Inputs, NoiseOfEveryTypeFollowsDocumentedDistribution) {
   constexpr std::size_t count = 10'000;
   const auto noise = [&]<class T>(ElementType type, std::vector<T>) {
     return fetch<T>(*make({}, like({count}, type)), 3, count, type);
@@ -277,7 +277,7 @@ TEST_F(Inputs, NoiseOfEveryTypeIsWhatTheHeaderSays) {
   for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR(from_half(halves[i]), floats[i], 1.0 / 2048) << i;
 }
 
-TEST_F(Inputs, PicturesFillBytesAndHalvesAndChannelsLast) {
+TEST_F(Inputs, PicturesFillUint8Float16AndChannelsLastInputs) {
   ASSERT_TRUE(write_png(solid({4, 4}, {255, 0, 51}), folder_ / "p.png"));
   const auto bytes =
       fetch<std::uint8_t>(*make(folder_ / "p.png", like({1, 4, 4, 3}, ElementType::uint8)), 0, 48, ElementType::uint8);
@@ -293,7 +293,7 @@ TEST_F(Inputs, PicturesFillBytesAndHalvesAndChannelsLast) {
   EXPECT_NE(error(folder_ / "p.png", normalised).find("how to normalise"), std::string::npos);
 }
 
-TEST_F(Inputs, NoiseIsUniformAndTheSameForTheSameJob) {
+TEST_F(Inputs, NoiseIsUniformAndReproducibleForEachJob) {
   const auto source = make({}, {1, 10'000});
   const auto first = fetch(*source, 0, 10'000);
   EXPECT_EQ(first, fetch(*source, 0, 10'000));
@@ -307,7 +307,7 @@ TEST_F(Inputs, NoiseIsUniformAndTheSameForTheSameJob) {
   EXPECT_NEAR(sum / 10'000, 0.5, 0.02);
 }
 
-TEST_F(Inputs, ATensorOfAnotherSizeIsRefused) {
+TEST_F(Inputs, FetchRejectsTensorOfOtherSize) {
   ASSERT_TRUE(write_png(solid({2, 2}, {}), folder_ / "p.png"));
   ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 3, 2, 2}, std::vector<float>(12)));
   std::vector<float> values(11);
@@ -317,7 +317,7 @@ TEST_F(Inputs, ATensorOfAnotherSizeIsRefused) {
     EXPECT_EQ(make(path, {1, 3, 2, 2})->fetch(0, tensor), Status(Unexpected(Errc::bad_input)));
 }
 
-TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
+TEST_F(Inputs, ErrorsNameFileAndReason) {
   EXPECT_NE(error(folder_ / "none.png").find("does not exist"), std::string::npos);
   EXPECT_NE(error(folder_.path()).find("holds no .jpg, .jpeg or .png file"), std::string::npos);
   write_text(folder_ / "text.png", "no picture");
@@ -348,7 +348,7 @@ TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
   EXPECT_NE(error(folder_ / "wide.jpg").find("has 65535x8 pixels"), std::string::npos);
 }
 
-TEST_F(Inputs, AChunkLongerThanItsPngIsRefusedBeforeMemoryIsTaken) {
+TEST_F(Inputs, PngChunkLongerThanFileIsRejectedBeforeAllocation) {
   const std::string file = header(8, 8) + big_endian(0x7ffffff0) + "IDAT" + std::string(16, '\0');
   PictureDecoder decoder;
   const auto prepared = decoder.prepare(bytes_of(file), "p.png");
@@ -357,7 +357,7 @@ TEST_F(Inputs, AChunkLongerThanItsPngIsRefusedBeforeMemoryIsTaken) {
   EXPECT_EQ(decoder.memory(), Bytes{0});
 }
 
-TEST_F(Inputs, APngThatInflatesToMoreThanItsSizeIsRefusedWithLittleMemory) {
+TEST_F(Inputs, OverInflatingPngIsRejectedWithLittleMemory) {
   const std::string file =
       header(8, 8) + chunk("IDAT", compress(std::string(std::size_t{64} << 20, '\0'))) + chunk("IEND", {});
   PictureDecoder decoder;
@@ -368,7 +368,7 @@ TEST_F(Inputs, APngThatInflatesToMoreThanItsSizeIsRefusedWithLittleMemory) {
   EXPECT_LE(decoder.memory(), Bytes{4 << 20});
 }
 
-TEST_F(Inputs, ThePngThatTakesMostMemoryIsStillDecoded) {
+TEST_F(Inputs, PngWithLargestMemoryDemandIsDecoded) {
   for (const char interlaced : {'\0', '\1'}) {
     // filters: the filter bytes of every row of every pass
     constexpr std::size_t side = 1024, pixel = 8, filters = 2 * side;
@@ -379,7 +379,7 @@ TEST_F(Inputs, ThePngThatTakesMostMemoryIsStillDecoded) {
   }
 }
 
-TEST_F(Inputs, APngWithAWrongChecksumOrOrderIsRefused) {
+TEST_F(Inputs, PngWithWrongChecksumOrChunkOrderIsRejected) {
   const std::string data = chunk("IDAT", compress(std::string(4, '\0'))), end = chunk("IEND", {});
   const auto refusal = [](const std::string& file) {
     const auto prepared = PictureDecoder().prepare(bytes_of(file), "p.png");
@@ -399,7 +399,7 @@ TEST_F(Inputs, APngWithAWrongChecksumOrOrderIsRefused) {
 }
 
 // stb_image would write beyond its table of 256 codes.
-TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
+TEST_F(Inputs, JpegWithOversizedHuffmanTableIsRejected) {
   write_jpeg(solid({8, 8}, {1, 2, 3}), folder_ / "p.jpg");
   std::string jpeg = read_text(folder_ / "p.jpg");
   const auto table = jpeg.find("\xff\xc4");
@@ -410,7 +410,7 @@ TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
 }
 
 /// Webcams write such files.
-TEST_F(Inputs, AJpegWithoutHuffmanTablesIsDecodedWithTheStandardOnes) {
+TEST_F(Inputs, JpegWithoutHuffmanTablesUsesStandardOnes) {
   std::mt19937 random(3);
   const test::JpegShape bare{.width = 48, .height = 32, .tables = false}, whole{.width = 48, .height = 32};
   std::vector<std::uint8_t> pixels(std::size_t{3} * 48 * 32);
@@ -425,14 +425,14 @@ TEST_F(Inputs, AJpegWithoutHuffmanTablesIsDecodedWithTheStandardOnes) {
   EXPECT_EQ(decoded->rgb, right->rgb);
 }
 
-TEST_F(Inputs, NoPrefixOfAJpegIsTakenForAPicture) {
+TEST_F(Inputs, TruncatedJpegIsRejectedAtEveryLength) {
   write_jpeg(solid({8, 8}, {1, 2, 3}), folder_ / "p.jpg");
   const std::string jpeg = read_text(folder_ / "p.jpg");
   for (std::size_t length = 0; length < jpeg.size(); ++length)
     EXPECT_FALSE(PictureDecoder().prepare(std::as_bytes(std::span(jpeg)).first(length), "p.jpg")) << length;
 }
 
-TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
+TEST_F(Inputs, DamagedPicturesCauseNoCrash) {
   const Picture picture = paint({40, 30}, [](int x, int y) {
     return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y)};
   });
@@ -479,7 +479,7 @@ TEST_F(Inputs, FetchDoesNotAllocate) {
   }
 }
 
-TEST(DecodeArena, GivesZerosKeepsContentsAndRefusesWhatDoesNotFit) {
+TEST(DecodeArena, ReturnsZeroedBlocksAndRejectsWhatDoesNotFit) {
   DecodeArena arena;
   EXPECT_EQ(arena.allocate(1), nullptr);
   EXPECT_TRUE(arena.exhausted());

@@ -61,7 +61,7 @@ TYPED_TEST_SUITE(IntegerOperators, IntegerTypes);
 
 template <class T> T low_bits(Wide value) { return static_cast<T>(value); }
 
-TYPED_TEST(IntegerOperators, OfTwoOperandsWrapAround) {
+TYPED_TEST(IntegerOperators, BinaryOperatorsWrapAround) {
   using T = TypeParam;
   this->expect(
       "Mod", [](T a, T b) { return b == 0 ? T{0} : low_bits<T>(Wide{a} % Wide{b}); }, onnx_attribute("fmod", 1));
@@ -82,7 +82,7 @@ TYPED_TEST(IntegerOperators, PowersWrapAround) {
   }
 }
 
-TYPED_TEST(IntegerOperators, ShiftsOutOfRangeLeaveNothing) {
+TYPED_TEST(IntegerOperators, ShiftsBeyondWidthShiftOutAllBits) {
   using T = TypeParam;
   constexpr Wide bits = 8 * sizeof(T);
   const auto left = [](T a, T b) { return b < 0 || Wide{b} >= bits ? T{0} : low_bits<T>(Wide{a} << Wide{b}); };
@@ -91,7 +91,7 @@ TYPED_TEST(IntegerOperators, ShiftsOutOfRangeLeaveNothing) {
   this->expect("BitShift", right, onnx_text("direction", "RIGHT"));
 }
 
-TYPED_TEST(IntegerOperators, ClipBetweenBoundsOfTheirType) {
+TYPED_TEST(IntegerOperators, ClipToBoundsOfSameType) {
   using T = TypeParam;
   const auto a = samples<T>(count, 24);
   for (const auto& [low, high] : {std::pair<T, T>{this->lowest, this->highest}, {2, 10}, {10, 2}}) {
@@ -129,7 +129,7 @@ TYPED_TEST(IntegerOperators, ExtremesAreFoundExactly) {
       ElementsAre(this->lowest, this->lowest, 3, this->highest - 1));
 }
 
-TYPED_TEST(IntegerOperators, ScatteredOnOnePlaceWrapAround) {
+TYPED_TEST(IntegerOperators, ScatterReductionsWrapAround) {
   using T = TypeParam;
   const std::vector<T> x{this->highest, 2, this->lowest}, updates{this->highest, 2, this->highest, 7};
   const auto expect = [&](const std::string& reduction, const std::function<Wide(Wide, Wide)>& formula) {
@@ -153,7 +153,7 @@ TYPED_TEST(IntegerOperators, ScatteredOnOnePlaceWrapAround) {
   expect("max", [](Wide a, Wide b) { return std::max(a, b); });
 }
 
-TYPED_TEST(IntegerOperators, RunningSumsWrapAroundFromBothEnds) {
+TYPED_TEST(IntegerOperators, CumulativeSumsWrapAroundInBothDirections) {
   using T = TypeParam;
   const auto x = samples<T>(count, 25);
   for (const bool exclusive : {false, true})
@@ -204,7 +204,7 @@ TYPED_TEST(IntegerOperators, MovedElementsKeepTheirBits) {
   expect(list("crop", {2, 5, 2}) + onnx_node("CenterCropPad", {"x", "crop"}, {"z"}), 20, true);
 }
 
-TYPED_TEST(IntegerOperators, OneHotValuesAreOfTheirType) {
+TYPED_TEST(IntegerOperators, OneHotKeepsExtremeValues) {
   using T = TypeParam;
   const std::vector<T> values{this->lowest, this->highest};
   EXPECT_THAT(
@@ -214,7 +214,7 @@ TYPED_TEST(IntegerOperators, OneHotValuesAreOfTheirType) {
       ElementsAre(this->lowest, this->highest, this->lowest, this->highest, this->lowest, this->lowest));
 }
 
-TYPED_TEST(IntegerOperators, FloatsAreCastToTheNearestValue) {
+TYPED_TEST(IntegerOperators, FloatCastsTruncateAndSaturate) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> x{nan, infinity, -infinity, 3e38F, -3e38F, -0.0F, 1e-45F, 1.99F, 100.5F};
   HostAndGpu bound(value("input", "x", onnx_float, x.size()) +
@@ -225,7 +225,7 @@ TYPED_TEST(IntegerOperators, FloatsAreCastToTheNearestValue) {
               ElementsAre(0, this->highest, this->lowest, this->highest, this->lowest, 0, 0, 1, 100));
 }
 
-TYPED_TEST(IntegerOperators, AreCastToFloatsAndTruths) {
+TYPED_TEST(IntegerOperators, IntegersAreCastToFloatsAndBooleans) {
   const auto x = samples<TypeParam>(count, 27);
   HostAndGpu bound(value("input", "x", this->kind, count) +
                    onnx_node("Cast", {"x"}, {"f"}, onnx_attribute("to", onnx_float)) +
@@ -242,7 +242,7 @@ TYPED_TEST(IntegerOperators, AreCastToFloatsAndTruths) {
 }
 
 /// Computation while the model is loaded must equal computation while it runs.
-TYPED_TEST(IntegerOperators, OfConstantsWrapAroundToo) {
+TYPED_TEST(IntegerOperators, ConstantOperandsGiveSameResultAsInputs) {
   using T = TypeParam;
   const auto a = samples<T>(20, 28);
   auto b = samples<T>(20, 29);
@@ -257,7 +257,7 @@ TYPED_TEST(IntegerOperators, OfConstantsWrapAroundToo) {
 template <class T> class WideIntegerOperators : public IntegerOperators<T> {};
 TYPED_TEST_SUITE(WideIntegerOperators, WideIntegerTypes);
 
-TYPED_TEST(WideIntegerOperators, ProductsOfMatricesWrapAround) {
+TYPED_TEST(WideIntegerOperators, MatrixProductsWrapAround) {
   using T = TypeParam;
   const auto a = samples<T>(12, 30), b = samples<T>(12, 31), c = samples<T>(3, 32);
   const auto matrices = [&](const std::string& node, const std::vector<std::vector<T>>& inputs) {
@@ -296,7 +296,7 @@ TEST(QuantizedExtremes, SumsOfProductsWrapAround) {
   EXPECT_THAT(bound.get<std::int32_t>(1), ElementsAre(static_cast<std::int32_t>(Wide{k} * 255 * 255)));
 }
 
-TEST(QuantizedExtremes, ZeroPointsAtTheEndsOfTheRange) {
+TEST(QuantizedExtremes, ZeroPointsAtRangeLimitsGiveExactProduct) {
   HostAndGpu bound(onnx_value("input", "a", {"1", "2"}, 3) + onnx_value("input", "b", {"2", "1"}, 2) +
                    "initializer { name: \"az\" data_type: 3 int32_data: 127 }" +
                    "initializer { name: \"bz\" data_type: 2 int32_data: 255 }" +
@@ -310,7 +310,7 @@ TEST(QuantizedExtremes, ZeroPointsAtTheEndsOfTheRange) {
 template <class T> class QuantizedTypes : public IntegerOperators<T> {};
 TYPED_TEST_SUITE(QuantizedTypes, QuantizedIntegerTypes);
 
-TYPED_TEST(QuantizedTypes, InfinitiesBecomeTheEndsOfTheRange) {
+TYPED_TEST(QuantizedTypes, InfinitiesSaturateToRangeLimits) {
   using T = TypeParam;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> x{infinity, -infinity, 3e38F, -3e38F, 0};

@@ -41,7 +41,7 @@ template <class T> void expect_modular(const std::string& type, const Formula<T>
     EXPECT_EQ(y[i], static_cast<T>(formula(Wide{a[i]}, Wide{b[i]}))) << type << ' ' << +a[i] << ", " << +b[i];
 }
 
-TYPED_TEST(Integers, AreComputedModuloTheirRange) {
+TYPED_TEST(Integers, BinaryOperatorsWrapAround) {
   expect_modular<TypeParam>("Add", [](Wide a, Wide b) { return a + b; });
   expect_modular<TypeParam>("Sub", [](Wide a, Wide b) { return a - b; });
   expect_modular<TypeParam>("Mul", product);
@@ -56,7 +56,7 @@ TYPED_TEST(Integers, AreComputedModuloTheirRange) {
   expect_modular<TypeParam>("Mod", modulo, true);
 }
 
-TYPED_TEST(Integers, DividedByZeroAreZero) {
+TYPED_TEST(Integers, DivisionByZeroGivesZero) {
   const auto kind = onnx_type<TypeParam>();
   for (const std::string type : {"Div", "Mod"}) {
     HostAndGpu bound(value("input", "a", kind, 3) + value("input", "b", kind, 3) + onnx_node(type, {"a", "b"}, {"y"}) +
@@ -67,7 +67,7 @@ TYPED_TEST(Integers, DividedByZeroAreZero) {
   }
 }
 
-TYPED_TEST(Integers, HaveOneOperand) {
+TYPED_TEST(Integers, UnaryOperatorsWrapAround) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(count, 3);
   const auto expect = [&](const std::string& type, auto formula) {
@@ -115,7 +115,7 @@ template <class From, class To> void expect_cast() {
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(y[i], static_cast<To>(x[i])) << +x[i];
 }
 
-TYPED_TEST(Integers, KeepTheirLowBitsWhenCast) {
+TYPED_TEST(Integers, KeepLowBitsWhenCast) {
   expect_cast<TypeParam, std::uint8_t>();
   expect_cast<TypeParam, std::int8_t>();
   expect_cast<TypeParam, std::uint16_t>();
@@ -126,7 +126,7 @@ TYPED_TEST(Integers, KeepTheirLowBitsWhenCast) {
   expect_cast<TypeParam, std::int64_t>();
 }
 
-TYPED_TEST(Integers, AreTruncatedFloats) {
+TYPED_TEST(Integers, CastsFromFloatTruncate) {
   const auto kind = onnx_type<TypeParam>();
   constexpr float inf = std::numeric_limits<float>::infinity();
   std::vector<float> x{0, -0.9F, 0.9F, 1.5F, -1.5F, inf, -inf, std::nanf(""), 1e30F, -1e30F, 254.9F, -128.9F};
@@ -140,7 +140,7 @@ TYPED_TEST(Integers, AreTruncatedFloats) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], kernels::truncated<TypeParam>(x[i])) << x[i];
 }
 
-TYPED_TEST(Integers, AreReducedModuloTheirRange) {
+TYPED_TEST(Integers, ReductionsWrapAround) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(count, 7);
   const auto expect = [&](const std::string& type, auto fold, Wide first) {
@@ -173,7 +173,7 @@ TYPED_TEST(Integers, AreReducedModuloTheirRange) {
       "ReduceL1", [](Wide a, Wide b) { return a + (b < 0 ? -b : b); }, 0);
 }
 
-TYPED_TEST(Integers, AreSummedAlongAnAxis) {
+TYPED_TEST(Integers, CumulativeSumsWrapAround) {
   const auto kind = onnx_type<TypeParam>();
   HostAndGpu bound(value("input", "x", kind, count) + onnx_ints("axis", {}, {0}) +
                        onnx_node("CumSum", {"x", "axis"}, {"y"}) + value("output", "y", kind, count),
@@ -204,7 +204,7 @@ TYPED_TEST(Integers, AreOrderedExactly) {
   EXPECT_THAT(bound.template get<std::int64_t>(2), ElementsAre(std::ranges::min_element(x) - x.begin()));
 }
 
-TYPED_TEST(Integers, AreMovedAsTheyAre) {
+TYPED_TEST(Integers, KeepTheirValuesWhenMoved) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(24, 10);
   HostAndGpu bound(onnx_value("input", "x", {"4", "6"}, kind) + onnx_value("input", "c", {"6", "4"}, onnx_bool) +
@@ -223,7 +223,7 @@ TYPED_TEST(Integers, AreMovedAsTheyAre) {
 template <class T> class WideIntegers : public testing::Test {};
 TYPED_TEST_SUITE(WideIntegers, WideIntegerTypes);
 
-TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
+TYPED_TEST(WideIntegers, MatrixProductsWrapAround) {
   const auto kind = onnx_type<TypeParam>();
   constexpr std::size_t batch = 2, m = 5, k = 7, n = 9;
   HostAndGpu bound(onnx_value("input", "a", {"2", "5", "7"}, kind) + onnx_value("input", "b", {"7", "9"}, kind) +
@@ -242,7 +242,7 @@ TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
     }
 }
 
-TYPED_TEST(WideIntegers, AreRaisedToPowers) {
+TYPED_TEST(WideIntegers, PowersWrapAround) {
   const auto kind = onnx_type<TypeParam>();
   HostAndGpu bound(value("input", "x", kind, 4) + value("input", "p", kind, 4) + onnx_node("Pow", {"x", "p"}, {"y"}) +
                    value("output", "y", kind, 4));
@@ -255,7 +255,7 @@ TYPED_TEST(WideIntegers, AreRaisedToPowers) {
 
 // ---- beyond 2^24, where floats cannot count
 
-TEST(IntegerTensors, KeepBitsThatFloatsDoNotHold) {
+TEST(IntegerTensors, KeepBitsBeyondFloatPrecision) {
   constexpr std::int64_t big = (std::int64_t{1} << 53) + 1;
   HostAndGpu bound(value("input", "x", onnx_int64, 2) + onnx_ints("big", {1}, {big}) +
                    onnx_node("Add", {"x", "big"}, {"s"}) + onnx_node("Equal", {"s", "big"}, {"e"}) +
@@ -274,7 +274,7 @@ std::vector<std::uint8_t> beyond_floats() {
   return x;
 }
 
-TEST(IntegerTensors, IndexBeyondWhatFloatsCount) {
+TEST(IntegerTensors, IndexBeyondFloatPrecision) {
   const auto x = beyond_floats();
   const auto size = static_cast<std::int64_t>(x.size());
   HostAndGpu bound(value("input", "x", 2, x.size()) + value("input", "i", onnx_int64, 3) +
@@ -287,7 +287,7 @@ TEST(IntegerTensors, IndexBeyondWhatFloatsCount) {
 }
 
 /// Runs on the host only: the emulation takes seconds for it.
-TEST(IntegerTensors, OrderBeyondWhatFloatsCount) {
+TEST(IntegerTensors, TopKIndicesExceedFloatPrecision) {
   const auto x = beyond_floats();
   Bound bound(value("input", "x", 2, x.size()) + onnx_ints("k", {1}, {1}) + onnx_node("TopK", {"x", "k"}, {"v", "t"}) +
               value("output", "t", onnx_int64, 1));
@@ -295,7 +295,7 @@ TEST(IntegerTensors, OrderBeyondWhatFloatsCount) {
   EXPECT_THAT(bound.get<std::int64_t>(), ElementsAre(static_cast<std::int64_t>(x.size()) - 4));
 }
 
-TEST(IntegerTensors, IndexOutsideIsTheNearestInside) {
+TEST(IntegerTensors, ClampIndicesOutsideRange) {
   constexpr auto huge = std::numeric_limits<std::int64_t>::max();
   HostAndGpu bound(value("input", "x", onnx_float, 3) + value("input", "i", onnx_int64, 4) +
                    onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ScatterElements", {"x", "i4", "u"}, {"y"}) +
@@ -309,7 +309,7 @@ TEST(IntegerTensors, IndexOutsideIsTheNearestInside) {
 
 // ---- bytes with zero points: sums that floats round
 
-TEST(IntegerTensors, ProductsOfBytesAreExact) {
+TEST(IntegerTensors, ByteProductsAreExact) {
   constexpr std::size_t k = 5000;
   HostAndGpu bound(onnx_value("input", "a", {"1", std::to_string(k)}, 2) +
                    onnx_value("input", "b", {std::to_string(k), "1"}, 2) +
@@ -336,7 +336,7 @@ std::string bytes_constant(const std::string& name, int type, const std::vector<
 }
 
 /// Covers weights that bytes can represent after subtracting the zero point, and others.
-TEST(IntegerTensors, ConvolutionsOfBytesHaveZeroPointsThatAreComputed) {
+TEST(IntegerTensors, ByteConvolutionsAcceptComputedZeroPoints) {
   constexpr int uint8 = 2, channels = 3, filters = 5, side = 6;
   std::vector<int> weights(filters * channels * 9);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int>(i * 37 % 256);
@@ -365,7 +365,7 @@ TEST(IntegerTensors, ConvolutionsOfBytesHaveZeroPointsThatAreComputed) {
   }
 }
 
-TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
+TEST(IntegerTensors, ByteProductsAcceptComputedZeroPoints) {
   constexpr int int8 = 3;
   std::vector<int> weights(40 * 7);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int>(i * 53 % 256) - 128;
@@ -381,7 +381,7 @@ TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
 }
 
 /// The sums have so many terms that floats cannot represent them.
-TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
+TEST(IntegerTensors, LongSumsOfByteProductsAreExact) {
   constexpr int uint8 = 2, terms = 900, columns = 3, rows = 70;
   std::vector<int> factors(terms * columns), filters(factors.size());
   for (int p = 0; p < terms; ++p)
@@ -415,7 +415,7 @@ TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
 
 // ---- NaN is ordered after all numbers
 
-TEST(FloatOrder, NaNIsTheLargest) {
+TEST(FloatOrder, TreatsNanAsLargest) {
   const float nan = std::nanf("");
   HostAndGpu bound(value("input", "x", onnx_float, 5) + onnx_ints("k", {1}, {3}) +
                        onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
@@ -432,7 +432,7 @@ TEST(FloatOrder, NaNIsTheLargest) {
 }
 
 /// All NaNs must be treated alike: the exponent of a NaN belongs to no number.
-TEST(FloatOrder, EveryNaNStaysOneInActivations) {
+TEST(FloatOrder, ActivationsKeepEveryNan) {
   const std::vector<float> x{std::bit_cast<float>(0x7fc00000), std::bit_cast<float>(0x7fc00001),
                              std::bit_cast<float>(0x7fffffff), std::bit_cast<float>(0xffc12345),
                              std::bit_cast<float>(0xffffffff), std::bit_cast<float>(0x7fd55555)};
@@ -447,7 +447,7 @@ TEST(FloatOrder, EveryNaNStaysOneInActivations) {
   }
 }
 
-TEST(IntegerTensors, BooleansOfCallersAreAnyByte) {
+TEST(IntegerTensors, AcceptAnyNonzeroByteAsTrue) {
   HostAndGpu bound(value("input", "x", onnx_bool, 3) + onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", 6)) +
                    value("output", "y", 6, 3));
   bound.set<bool>(0, {false, true, true});

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(StoredIntegers, AreValuesModuloTheirRange) {
+TEST(StoredIntegers, WrapToElementType) {
   const std::vector<std::int64_t> values{-1, 0, 1, 300, -129};
   EXPECT_THAT(Integers(values, ElementType::uint8), ElementsAre(255, 0, 1, 44, 127));
   EXPECT_THAT(Integers(values, ElementType::int8), ElementsAre(-1, 0, 1, 44, 127));
@@ -25,7 +25,7 @@ TEST(StoredIntegers, AreValuesModuloTheirRange) {
   EXPECT_EQ(Integers(values, ElementType::int16).bytes().size(), 10U);
 }
 
-TEST(StoredIntegers, HaveRandomAccess) {
+TEST(StoredIntegers, SupportRandomAccess) {
   static_assert(std::ranges::random_access_range<Integers>);
   const Integers integers({3, -7, 5}, ElementType::int8);
   EXPECT_EQ(std::ranges::max(integers), 5);
@@ -42,7 +42,7 @@ std::string many_integers(const std::string& name) {
   return onnx_ints(name, {std::ssize(values)}, values);
 }
 
-TEST(ManyIntegers, AreComputedAsFewAre) {
+TEST(LargeIntegerTensor, GivesCorrectIndicesAfterArithmetic) {
   const auto size = std::to_string(many);
   Bound bound(onnx_value("input", "x", {"100"}) + many_integers("i") + onnx_ints("one", {1}, {1}) +
               onnx_ints("axis", {1}, {0}) + onnx_node("Sub", {"i", "one"}, {"s"}) +

@@ -57,7 +57,7 @@ class KernelImages : public testing::Test {
   }
 };
 
-TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
+TEST_F(KernelImages, MatchDeclaredFormatAndArchitecture) {
   for (const auto& image : all_images()) {
     EXPECT_GE(image.architecture, 62) << label(image);
     if (!image.ptx) {
@@ -72,7 +72,7 @@ TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
 }
 
 // The driver of JetPack 4 (CUDA 10.2) reads PTX 6.5 and older, that of JetPack 5 (CUDA 11.4) 7.4 and older.
-TEST_F(KernelImages, PtxOfOldBoardsIsReadByTheirDrivers) {
+TEST_F(KernelImages, PtxVersionFitsDriversOfOldBoards) {
   const std::map<int, double> newest{{62, 6.5}, {72, 7.4}};
   for (const auto& image : all_images()) {
     const auto limit = newest.find(image.architecture);
@@ -83,7 +83,7 @@ TEST_F(KernelImages, PtxOfOldBoardsIsReadByTheirDrivers) {
   }
 }
 
-TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
+TEST_F(KernelImages, HaveSameKernelsForEachArchitecture) {
   std::map<std::string_view, Names> first;
   for (const auto& image : all_images()) {
     const Names kernels = kernels_of(image);
@@ -92,14 +92,14 @@ TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
   }
 }
 
-TEST_F(KernelImages, OfEveryArchitectureComeFromEveryFile) {
+TEST_F(KernelImages, ExistForEveryFileAndArchitecture) {
   std::map<std::pair<int, bool>, Names> files;
   for (const auto& image : all_images()) files[{image.architecture, image.ptx}].emplace(image.name);
   for (const auto& [architecture, names] : files)
     EXPECT_EQ(names, files.begin()->second) << "sm_" << architecture.first;
 }
 
-TEST_F(KernelImages, NameAKernelOnce) {
+TEST_F(KernelImages, NameEachKernelOnce) {
   std::map<std::pair<int, bool>, Names> seen;
   for (const auto& image : all_images())
     for (const auto& kernel : kernels_of(image)) {
@@ -108,13 +108,13 @@ TEST_F(KernelImages, NameAKernelOnce) {
     }
 }
 
-TEST_F(KernelImages, OfEachRoomAreThere) {
+TEST_F(KernelImages, ExistForHalAndTasks) {
   EXPECT_FALSE(hal::cuda::kernel_images().empty());
   EXPECT_FALSE(kernel_images().empty());
   for (const auto& image : hal::cuda::kernel_images()) EXPECT_EQ(kernels_of(image), Names{"digest"}) << label(image);
 }
 
-TEST_F(KernelImages, HaveEveryConvolution) {
+TEST_F(KernelImages, ContainEveryConvolutionVariant) {
   Names all;
   for (const auto& image : all_images()) all.merge(kernels_of(image));
   for (const auto& variant : conv_variants()) EXPECT_TRUE(all.contains(variant.kernel)) << variant.kernel;

@@ -302,7 +302,7 @@ void expect(const Contents& out, const Expected& expected, bool floats) {
   }
 }
 
-class EachBenchmark : public testing::TestWithParam<Case> {
+class BenchmarkKernel : public testing::TestWithParam<Case> {
  protected:
   /// Returns the output of job 3 on `device`, after a job with other inputs.
   static Contents third_job(unsigned size, MemoryPolicy policy, Device& device,
@@ -317,7 +317,7 @@ class EachBenchmark : public testing::TestWithParam<Case> {
   static Contents on_host(unsigned size) { return third_job(size, MemoryPolicy::device, *host_device()); }
 };
 
-TEST_P(EachBenchmark, ComputesItsDefinition) {
+TEST_P(BenchmarkKernel, MatchesReference) {
   const auto device = host_device();
   for (const unsigned size : GetParam().sizes) {
     SCOPED_TRACE(size);
@@ -332,7 +332,7 @@ TEST_P(EachBenchmark, ComputesItsDefinition) {
   }
 }
 
-TEST_P(EachBenchmark, GivesTheSameUnderEveryPolicy) {
+TEST_P(BenchmarkKernel, GivesSameResultUnderEveryMemoryPolicy) {
   const auto device = host_device();
   for (const unsigned size : GetParam().sizes)
     for (const auto policy : policies) EXPECT_EQ(third_job(size, policy, *device), on_host(size)) << size;
@@ -340,7 +340,7 @@ TEST_P(EachBenchmark, GivesTheSameUnderEveryPolicy) {
 }
 
 /// D, H, D, H, ...: each job finds the inputs that the host made for it, and the host finds its outputs.
-TEST_P(EachBenchmark, GivesTheSameAsItSwitchesFromJobToJob) {
+TEST_P(BenchmarkKernel, GivesSameResultWhenPolicySwitchesBetweenJobs) {
   const auto device = host_device();
   const unsigned size = GetParam().sizes.back();
   Placed switching({GetParam().kind, size, MemoryPolicy::switching}, *device);
@@ -359,7 +359,7 @@ TEST_P(EachBenchmark, GivesTheSameAsItSwitchesFromJobToJob) {
 }
 
 /// A job under H must not read data that the previous job under D left on the device.
-TEST(KernelWorkload, UnderHItComputesInHostMemoryAndUnderDOnTheDevice) {
+TEST(KernelWorkload, UsesHostMemoryUnderPolicyHAndDeviceMemoryUnderPolicyD) {
   const auto device = host_device();
   Placed placed({WorkloadKind::vector_add, 1000, MemoryPolicy::switching}, *device);
   ASSERT_EQ(placed.bound(), "none");
@@ -375,14 +375,14 @@ TEST(KernelWorkload, UnderHItComputesInHostMemoryAndUnderDOnTheDevice) {
   EXPECT_EQ(Contents(*placed, benchmark::goes_out), in_place);
 }
 
-TEST_P(EachBenchmark, HasTheKernelsOfItsSize) {
+TEST_P(BenchmarkKernel, HasExpectedNumberOfLaunches) {
   const auto device = host_device();
   Placed placed({GetParam().kind, GetParam().sizes.back()}, *device);
   EXPECT_EQ(placed->steps().size(), GetParam().kernels);
   EXPECT_EQ(benchmark::benchmark_of(placed->kind()).traffic(placed->size()).size(), GetParam().kernels);
 }
 
-TEST_P(EachBenchmark, JobsAllocateNothing) {
+TEST_P(BenchmarkKernel, RunsJobsWithoutAllocating) {
   const auto device = host_device();
   for (const auto policy : policies) {
     Placed placed({GetParam().kind, GetParam().sizes.back(), policy}, *device);
@@ -393,7 +393,7 @@ TEST_P(EachBenchmark, JobsAllocateNothing) {
   }
 }
 
-TEST_P(EachBenchmark, TakesTwiceTheMemoryWhereItIsCopied) {
+TEST_P(BenchmarkKernel, NeedsTwiceTheMemoryWhenDataIsCopied) {
   const auto footprint = [](MemoryPolicy policy) {
     return KernelWorkload::make({GetParam().kind, GetParam().large, policy}, DeviceKind::host).value()->footprint();
   };
@@ -410,7 +410,7 @@ TEST_P(EachBenchmark, TakesTwiceTheMemoryWhereItIsCopied) {
   EXPECT_EQ(footprint(MemoryPolicy::automatic), device);
 }
 
-TEST_P(EachBenchmark, FootprintIsWhatItTakes) {
+TEST_P(BenchmarkKernel, FootprintMatchesAllocatedMemory) {
   for (const auto policy : policies) {
     const auto device = host_device();
     Placed placed({GetParam().kind, GetParam().sizes.back(), policy}, *device);
@@ -422,7 +422,7 @@ TEST_P(EachBenchmark, FootprintIsWhatItTakes) {
   }
 }
 
-TEST_P(EachBenchmark, EmulatedGpuGivesWhatTheHostGives) {
+TEST_P(BenchmarkKernel, EmulatedGpuGivesHostResult) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects().buffers;
@@ -441,7 +441,7 @@ TEST_P(EachBenchmark, EmulatedGpuGivesWhatTheHostGives) {
 }
 
 /// Threads begin in reverse order, to reveal a dependence on their order.
-TEST_P(EachBenchmark, EmulatedThreadsMayRunInAnyOrder) {
+TEST_P(BenchmarkKernel, GivesHostResultInReverseThreadOrder) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   test::emulation::set_order(test::emulation::Order::reverse);
@@ -451,9 +451,9 @@ TEST_P(EachBenchmark, EmulatedThreadsMayRunInAnyOrder) {
 }
 
 /// Tests for a machine with a GPU.
-class EachBenchmarkOnGpu : public EachBenchmark {};
+class BenchmarkKernelOnGpu : public BenchmarkKernel {};
 
-TEST_P(EachBenchmarkOnGpu, GivesWhatTheHostGives) {
+TEST_P(BenchmarkKernelOnGpu, GivesHostResult) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
   ASSERT_TRUE(device.has_value()) << device.error().what;
@@ -470,10 +470,10 @@ std::string test_name(const testing::TestParamInfo<Case>& each) {
   std::erase(text, '-');
   return text;
 }
-INSTANTIATE_TEST_SUITE_P(Kernels, EachBenchmark, testing::ValuesIn(cases()), test_name);
-INSTANTIATE_TEST_SUITE_P(Kernels, EachBenchmarkOnGpu, testing::ValuesIn(cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, BenchmarkKernel, testing::ValuesIn(cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, BenchmarkKernelOnGpu, testing::ValuesIn(cases()), test_name);
 
-TEST(KernelWorkload, IsMadeByName) {
+TEST(KernelWorkload, IsCreatedFromTask) {
   Task task;
   task.name = "sums";
   task.workload = WorkloadKind::vector_add;
@@ -488,7 +488,7 @@ TEST(KernelWorkload, IsMadeByName) {
   EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "footprint"));
 }
 
-TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
+TEST(KernelWorkload, FingerprintDependsOnSizePolicyAndDevice) {
   const auto print = [](const KernelWorkload::Options& options, DeviceKind kind = DeviceKind::host) {
     return KernelWorkload::make(options, kind).value()->fingerprint();
   };
@@ -503,7 +503,7 @@ TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
   EXPECT_NE(print(faulting, DeviceKind::cuda), prefetched);
 }
 
-TEST(KernelWorkload, TimesItsKernelsAlone) {
+TEST(KernelWorkload, MeasuresKernelTimeWithoutChangingResults) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   const auto device = host_device();
   Placed whole({WorkloadKind::bfs, 1000}, *device), timed({WorkloadKind::bfs, 1000}, *device);
@@ -523,7 +523,7 @@ TEST(KernelWorkload, TimesItsKernelsAlone) {
 }
 
 /// Otherwise labels could differ between devices.
-TEST(KernelWorkload, ChainsOfPointsAreShorterThanTheRounds) {
+TEST(KernelWorkload, ClusteringConvergesWithinItsRounds) {
   const auto device = host_device();
   constexpr unsigned points = 1 << 12;
   Placed placed({WorkloadKind::euclidean_clustering, points}, *device);
@@ -534,7 +534,7 @@ TEST(KernelWorkload, ChainsOfPointsAreShorterThanTheRounds) {
 }
 
 /// To request more memory than is free could hang a real GPU: the driver must not be called.
-TEST(KernelWorkload, AsksForNoMoreManagedMemoryThanIsFree) {
+TEST(KernelWorkload, DoesNotRequestMoreManagedMemoryThanIsFree) {
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects().buffers;
   const auto asked = [&] { return gpu.driver().calls<&hal::cuda::Driver::allocate_managed>(); };
@@ -552,7 +552,7 @@ TEST(KernelWorkload, AsksForNoMoreManagedMemoryThanIsFree) {
   EXPECT_EQ(bind(MemoryPolicy::host), "none");
 }
 
-TEST(KernelWorkload, AnErrorOfTheDriverEndsTheStart) {
+TEST(KernelWorkload, BindReportsDriverErrors) {
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
   const auto bind = [&] {
@@ -593,7 +593,7 @@ std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options
   return done;
 }
 
-TEST(KernelWorkload, ManagedArraysArePrefetchedAroundTheKernels) {
+TEST(KernelWorkload, PrefetchesManagedArraysAroundKernels) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   EXPECT_THAT(
@@ -605,7 +605,7 @@ TEST(KernelWorkload, ManagedArraysArePrefetchedAroundTheKernels) {
       << "factors are the device's alone";
 }
 
-TEST(KernelWorkload, PagesMoveByFaultsWhereNothingIsPrefetched) {
+TEST(KernelWorkload, IssuesNoPrefetchWhenPrefetchIsOff) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   KernelWorkload::Options options{WorkloadKind::vector_add, 2, MemoryPolicy::managed};
@@ -615,14 +615,14 @@ TEST(KernelWorkload, PagesMoveByFaultsWhereNothingIsPrefetched) {
               testing::ElementsAre("benchmark_add"));
 }
 
-TEST(KernelWorkload, NothingIsPrefetchedWhereTheDeviceCannot) {
+TEST(KernelWorkload, IssuesNoPrefetchWhenDeviceCannotPrefetch) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu({.concurrent_managed = false, .memory = {512 << 20}});
   EXPECT_THAT(work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::managed}),
               testing::ElementsAre("benchmark_add"));
 }
 
-TEST(KernelWorkload, APrefetchThatFailsEndsTheJob) {
+TEST(KernelWorkload, FailedPrefetchEndsJob) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   Placed placed({WorkloadKind::vector_add, 2, MemoryPolicy::managed, EmulatedGpu::launching().images}, gpu.device());
@@ -633,7 +633,7 @@ TEST(KernelWorkload, APrefetchThatFailsEndsTheJob) {
   EXPECT_TRUE(placed->execute());
 }
 
-TEST(KernelWorkload, NeedsTheDeviceThatItWasMadeFor) {
+TEST(KernelWorkload, BindRejectsOtherDevices) {
   const auto device = host_device();
   const auto made = KernelWorkload::make({WorkloadKind::vector_add, 10}, DeviceKind::cuda);
   EXPECT_TRUE(test::fails((*made)->bind(*device, {}), Errc::unsupported, "NVIDIA"));

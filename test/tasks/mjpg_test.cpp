@@ -60,7 +60,7 @@ std::vector<std::uint8_t> decoded(MjpgDecoder& decoder, std::span<const std::byt
   return {};
 }
 
-TEST(Mjpg, IsDecodedToTheLastBitWhateverItsSampling) {
+TEST(MjpgDecoder, IsBitExactForEverySampling) {
   std::mt19937 random(1);
   for (const auto& [across, down] : {std::pair{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {4, 2}})
     for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {64, 48}, {161, 99}, {1280, 16}, {16384, 8}})
@@ -77,7 +77,7 @@ TEST(Mjpg, IsDecodedToTheLastBitWhateverItsSampling) {
 }
 
 /// Compares with another decoder, on colours that no filter changes.
-TEST(Mjpg, ShowsWhatWasTaken) {
+TEST(MjpgDecoder, KeepsColourOfUniformPicture) {
   std::mt19937 random(2);
   for (int round = 0; round < 50; ++round) {
     const JpegShape shape{.width = 32, .height = 24, .quality = 100};
@@ -100,7 +100,7 @@ TEST(Mjpg, ShowsWhatWasTaken) {
 }
 
 /// Many cameras omit Huffman tables. Tables of another frame, even a damaged one, must not remain in effect.
-TEST(Mjpg, NeedsNoHuffmanTables) {
+TEST(MjpgDecoder, UsesStandardTablesWhenFrameHasNone) {
   std::mt19937 random(3);
   const JpegShape bare{.width = 48, .height = 32, .tables = false};
   const JpegShape whole{.width = 48, .height = 32};
@@ -120,7 +120,7 @@ TEST(Mjpg, NeedsNoHuffmanTables) {
   EXPECT_EQ(decoded(decoder, without), right);
 }
 
-TEST(Mjpg, ThatIsNotAsAgreedIsRefused) {
+TEST(MjpgDecoder, RejectsFramesOfOtherSizeOrCoding) {
   std::mt19937 random(4);
   const JpegShape shape{.width = 40, .height = 30};
   auto decoder = decoder_for(shape);
@@ -133,7 +133,7 @@ TEST(Mjpg, ThatIsNotAsAgreedIsRefused) {
 }
 
 /// A picture is accepted if all its lines are there. The end marker may be missing, and anything may follow.
-TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
+TEST(MjpgDecoder, RejectsTruncatedFramesAtEveryLength) {
   std::mt19937 random(5);
   const JpegShape shape{.width = 24, .height = 16, .restart = 1};
   const auto compressed = test::jpeg(noise(random, shape), shape);
@@ -152,7 +152,7 @@ TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
 }
 
 /// For any bytes the decoder returns, and the next frame is not affected.
-TEST(Mjpg, ThatIsDamagedDoesNoHarm) {
+TEST(MjpgDecoder, SurvivesDamagedFrames) {
   std::mt19937 random(6);
   for (const JpegShape& shape :
        {JpegShape{.width = 64, .height = 48},
@@ -191,7 +191,7 @@ TEST(Mjpg, ThatIsDamagedDoesNoHarm) {
   }
 }
 
-TEST(Mjpg, IsDecodedWithoutAllocationsAndLocks) {
+TEST(MjpgDecoder, DecodesWithoutAllocationsOrLocks) {
   std::mt19937 random(7);
   const JpegShape shape{.width = 640, .height = 480};
   const auto compressed = test::jpeg(noise(random, shape), shape);

@@ -97,7 +97,7 @@ double gflop(onnx::ModelProto model) {
 std::int64_t thousandths(double value) { return std::lround(value * 1e3); }
 
 // torchvision states costs in thousandths of 10^9 multiply-adds.
-TEST_F(Models, TorchvisionNetworksHaveTheirParametersAndCost) {
+TEST_F(Models, TorchvisionNetworksHavePublishedParametersAndCost) {
   const auto expect = [&](std::string_view name, std::int64_t parameters, std::int64_t multiply_adds) {
     const auto model = build(name);
     EXPECT_EQ(count(model).parameters, parameters) << name;
@@ -115,7 +115,7 @@ TEST_F(Models, TorchvisionNetworksHaveTheirParametersAndCost) {
 }
 
 // 6 (3 * 25 + 1) + 16 (6 * 25 + 1) + 120 (400 + 1) + 84 (120 + 1) + 10 (84 + 1), and 652 thousand multiply-adds.
-TEST_F(Models, LeNetHasTheParametersOfItsLayersAndTheirCost) {
+TEST_F(Models, LeNetHasExpectedParametersAndCost) {
   const auto model = build("lenet5");
   EXPECT_EQ(count(model).parameters, 62'006);
   EXPECT_NEAR(gflop(model) * 1e6 / 2, 651.72, 1e-6);
@@ -123,7 +123,7 @@ TEST_F(Models, LeNetHasTheParametersOfItsLayersAndTheirCost) {
 
 // darknet's weight files also contain the running statistics, after a header of 20 bytes, or 16 in files of YOLOv2's
 // time.
-TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
+TEST_F(Models, DarknetNetworksMatchWeightFileSizesAndCost) {
   const auto expect = [&](std::string_view name, std::int64_t header, std::int64_t file_size, std::int64_t cost) {
     const auto model = build(name, {.size = 416});
     const auto [parameters, statistics] = count(model);
@@ -138,13 +138,13 @@ TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
 
 // GoogLeNet has 6,998,552 parameters without its auxiliary classifiers, 1,025,000 of them in its last layer. Two heads
 // replace that layer.
-TEST_F(Models, DetectNetHasTheParametersOfGoogLeNetAndOfItsHeads) {
+TEST_F(Models, DetectNetHasParametersOfGoogLeNetAndItsHeads) {
   const auto model = build("detectnet");
   EXPECT_EQ(count(model).parameters, 6'998'552 - 1'025'000 + (1 + 4) * (1024 + 1));
   EXPECT_EQ(thousandths(gflop(model)), 13'437);
 }
 
-TEST_F(Models, PassTheOnnxCheckerAndHaveTheShapesThatInferenceFinds) {
+TEST_F(Models, PassOnnxCheckerAndShapeInference) {
   for (const auto& info : models()) {
     SCOPED_TRACE(info.name);
     auto model = build(info.name, {.size = info.size == 416 ? 96 : 97, .classes = 7, .seed = 3});
@@ -195,7 +195,7 @@ std::vector<float> applied_to_iota(onnx::ModelProto model, std::span<const std::
 }
 
 // darknet's reorg_cpu with forward = 0, and the input sizes with which forward_reorg_layer calls it.
-TEST_F(Models, ReorgOrdersAsDarknetDoes) {
+TEST_F(Models, ReorgMatchesDarknetOrder) {
   constexpr int c = 8, h = 6, w = 6, stride = 2;
   GraphWriter graph("reorg", 1);
   const Value out = graph.reorg(graph.input(c, h));
@@ -215,14 +215,14 @@ TEST_F(Models, ReorgOrdersAsDarknetDoes) {
       }
 }
 
-TEST_F(Models, ChannelsThatAreMissingBecomeZeros) {
+TEST_F(Models, ChannelPaddingAppendsZeros) {
   GraphWriter graph("pad", 1);
   graph.output(graph.pad_channels(graph.input(2, 2), 3));
   const auto values = applied_to_iota(graph.model(), std::array<std::int64_t, 4>{1, 2, 2, 2});
   EXPECT_EQ(values, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0}));
 }
 
-TEST_F(Models, TheSameSeedGivesTheSameBytesEverywhere) {
+TEST_F(Models, SeedDeterminesFileBytes) {
   const ModelOptions options{.size = 32, .classes = 1, .seed = 7};
   std::uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
   for (const char c : bytes("googlenet", options)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -230,7 +230,7 @@ TEST_F(Models, TheSameSeedGivesTheSameBytesEverywhere) {
   EXPECT_NE(bytes("googlenet", options), bytes("googlenet", {.size = 32, .classes = 1, .seed = 8}));
 }
 
-TEST_F(Models, RefuseWhatCannotBe) {
+TEST_F(Models, ImpossibleOptionsAreRejected) {
   const auto message = [&](std::string_view name, const ModelOptions& options) {
     const auto result = write_model(name, options, folder_ / "refused.onnx");
     EXPECT_FALSE(result);
@@ -246,7 +246,7 @@ TEST_F(Models, RefuseWhatCannotBe) {
   EXPECT_NE(message("resnet18", {.classes = -1}).find("-1 classes"), std::string::npos);
 }
 
-TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
+TEST_F(Models, WriteErrorIsReportedAndKeepsOldFile) {
   const auto missing = write_model("yolov3-tiny", {}, folder_ / "no/such/folder/m.onnx");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Errc::refused);

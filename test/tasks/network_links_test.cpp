@@ -149,7 +149,7 @@ void expect_same_state(Maker& maker, ElementType type, const Cuts& cuts) {
   EXPECT_NE(state, first);
 }
 
-class EachType : public testing::TestWithParam<std::tuple<ElementType, bool>> {
+class TypedTensorPicture : public testing::TestWithParam<std::tuple<ElementType, bool>> {
  protected:
   void expect_same_bits(Maker& maker) {
     const auto [type, on_host] = GetParam();
@@ -209,24 +209,24 @@ class OnHost final : public Maker {
   std::vector<AlignedBytes> memory_;
 };
 
-class NetworkLinks : public EachType {};
+class NetworkLinks : public TypedTensorPicture {};
 INSTANTIATE_TEST_SUITE_P(All, NetworkLinks, every_way, name_of);
 
-TEST_P(NetworkLinks, PassTheSameBits) {
+TEST_P(NetworkLinks, GiveSameBitsAsCopies) {
   for (const MemoryPolicy policy : policies) {
     OnHost host(policy);
     expect_same_bits(host);
   }
 }
 
-TEST_P(NetworkLinks, KeepTheSameState) {
+TEST_P(NetworkLinks, KeepSameStateAsManualCopies) {
   for (const MemoryPolicy policy : policies) {
     OnHost host(policy);
     expect_same_state(host);
   }
 }
 
-TEST(NetworkState, IsMemoryOfItsOwnClass) {
+TEST(NetworkState, AddsStateDemandToNetworkMemory) {
   const Graph graph = step(ElementType::float16);
   for (const MemoryPolicy policy : policies) {
     const auto network = std::move(*HostNetwork::build(graph, policy));
@@ -283,10 +283,10 @@ class OnCuda final : public Maker {
 
 constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision::fp16};
 
-class CudaNetworkLinks : public EachType {};
+class CudaNetworkLinks : public TypedTensorPicture {};
 INSTANTIATE_TEST_SUITE_P(All, CudaNetworkLinks, every_way, name_of);
 
-TEST_P(CudaNetworkLinks, PassTheSameBitsEmulated) {
+TEST_P(CudaNetworkLinks, GiveSameBitsAsCopiesInEmulation) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
@@ -298,7 +298,7 @@ TEST_P(CudaNetworkLinks, PassTheSameBitsEmulated) {
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
 }
 
-TEST_P(CudaNetworkLinks, KeepTheSameStateEmulated) {
+TEST_P(CudaNetworkLinks, KeepSameStateAsManualCopiesInEmulation) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
@@ -309,10 +309,10 @@ TEST_P(CudaNetworkLinks, KeepTheSameStateEmulated) {
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
 }
 
-class NetworkLinksOnGpu : public EachType {};
+class NetworkLinksOnGpu : public TypedTensorPicture {};
 INSTANTIATE_TEST_SUITE_P(All, NetworkLinksOnGpu, every_way, name_of);
 
-TEST_P(NetworkLinksOnGpu, PassTheSameBits) {
+TEST_P(NetworkLinksOnGpu, GiveSameBitsAsCopies) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
   ASSERT_TRUE(device) << device.error().what;
@@ -323,7 +323,7 @@ TEST_P(NetworkLinksOnGpu, PassTheSameBits) {
     }
 }
 
-TEST_P(NetworkLinksOnGpu, KeepTheSameState) {
+TEST_P(NetworkLinksOnGpu, KeepSameStateAsManualCopies) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
   ASSERT_TRUE(device) << device.error().what;

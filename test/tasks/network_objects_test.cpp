@@ -68,7 +68,7 @@ void expect_objects_of(const Graph& graph, const std::string& name) {
   for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16}) expect(DeviceKind::cuda, precision);
 }
 
-TEST(NetworkObjects, OfEveryOperation) {
+TEST(NetworkObjects, CoverMemoryOfEveryOperation) {
   for (const auto& each : gpu_cases()) {
     TestGraph g;
     each.build(g);
@@ -78,7 +78,7 @@ TEST(NetworkObjects, OfEveryOperation) {
   }
 }
 
-TEST(NetworkObjects, OfWellKnownNetworks) {
+TEST(NetworkObjects, CoverMemoryOfKnownNetworks) {
   const test::ScratchFolder folder;
   for (const std::string name : {"resnet18", "googlenet", "mobilenet_v3"}) {
     ASSERT_TRUE(write_model(name, {.size = 64}, folder / name));
@@ -90,7 +90,7 @@ TEST(NetworkObjects, OfWellKnownNetworks) {
 }
 
 /// Its objects are weights and bias, the input, and the output of the convolution, which includes the activation.
-TEST(NetworkObjects, OfOneConvolution) {
+TEST(NetworkObjects, MatchTensorsOfOneConvolution) {
   TestGraph g;
   const auto x = g.input({1, 3, 5, 5});
   g.output(g.relu(g.node(Conv{}, {x, g.random({4, 3, 1, 1}), g.random({4})}, {1, 4, 5, 5})));

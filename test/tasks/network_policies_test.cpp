@@ -141,7 +141,7 @@ void expect_same_on_gpu(const Graph& graph, hal::CudaDevice& device, const cuda:
 
 // ---- the same bits
 
-class EveryOperationUnderEachPolicy : public testing::TestWithParam<GpuCase> {
+class OperationMemoryPolicy : public testing::TestWithParam<GpuCase> {
  protected:
   static void for_each_graph(const std::function<void(const Graph&)>& expect) {
     TestGraph g;
@@ -152,9 +152,9 @@ class EveryOperationUnderEachPolicy : public testing::TestWithParam<GpuCase> {
   }
 };
 
-TEST_P(EveryOperationUnderEachPolicy, GivesTheSameBits) { for_each_graph(expect_same_on_host); }
+TEST_P(OperationMemoryPolicy, GivesSameBits) { for_each_graph(expect_same_on_host); }
 
-TEST_P(EveryOperationUnderEachPolicy, GivesTheSameBitsEmulated) {
+TEST_P(OperationMemoryPolicy, GivesSameBitsInEmulation) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
@@ -162,14 +162,14 @@ TEST_P(EveryOperationUnderEachPolicy, GivesTheSameBitsEmulated) {
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
 }
 
-TEST_P(EveryOperationUnderEachPolicy, GivesTheSameBitsOnGpu) {
+TEST_P(OperationMemoryPolicy, GivesSameBitsOnGpu) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
   ASSERT_EQ(test::problem(device), "none");
   for_each_graph([&](const Graph& graph) { expect_same_on_gpu(graph, **device, {}); });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryOperationUnderEachPolicy, testing::ValuesIn(gpu_cases()),
+INSTANTIATE_TEST_SUITE_P(All, OperationMemoryPolicy, testing::ValuesIn(gpu_cases()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST(NetworkPolicies, RandomNetworksGiveTheSameBits) {
@@ -181,7 +181,7 @@ TEST(NetworkPolicies, RandomNetworksGiveTheSameBits) {
   }
 }
 
-TEST(NetworkPolicies, RandomNetworksGiveTheSameBitsEmulated) {
+TEST(NetworkPolicies, RandomNetworksGiveTheSameBitsInEmulation) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   for (unsigned seed = 0; seed < 12; ++seed) {
@@ -193,7 +193,7 @@ TEST(NetworkPolicies, RandomNetworksGiveTheSameBitsEmulated) {
 }
 
 /// An input or output that shares memory with another one must still be copied.
-TEST(NetworkPolicies, InputsThatAreOutputsAndOutputsThatAreTheSame) {
+TEST(NetworkPolicies, SharedInputsAndOutputsGiveTheSameBits) {
   TestGraph g;
   const auto x = g.input({2, 6}), y = g.relu(x), image = g.input({1, 2, 3, 4});
   g.output(reshape(g, x, {12}));
@@ -241,7 +241,7 @@ std::vector<std::string> moved(EmulatedGpu& gpu, MemoryPolicy policy) {
   return found;
 }
 
-TEST(NetworkPolicies, FloatsAreComputedOnWhereTheyLie) {
+TEST(NetworkPolicies, FloatPortsAreUsedInPlaceInSharedMemory) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   EXPECT_THAT(moved(gpu, MemoryPolicy::device), testing::ElementsAre("from_f32", "to_f32"));
@@ -250,7 +250,7 @@ TEST(NetworkPolicies, FloatsAreComputedOnWhereTheyLie) {
       << "the input and the output, and the output back";
 }
 
-TEST(NetworkPolicies, TheImageOfConstantsIsGivenBack) {
+TEST(NetworkPolicies, ConstantImageIsReleasedWhenMemoryIsShared) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   for (const auto policy : policies) {
@@ -262,13 +262,13 @@ TEST(NetworkPolicies, TheImageOfConstantsIsGivenBack) {
   }
 }
 
-TEST(NetworkPolicies, NothingIsPrefetchedWhereTheDeviceCannot) {
+TEST(NetworkPolicies, NoPrefetchIsIssuedWhenDeviceCannotPrefetch) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu({.concurrent_managed = false, .memory = {512 << 20}});
   EXPECT_THAT(moved(gpu, MemoryPolicy::managed), testing::ElementsAre());
 }
 
-TEST(NetworkPolicies, APrefetchThatFailsEndsTheJob) {
+TEST(NetworkPolicies, FailedPrefetchEndsJob) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   Placed placed(on_gpu(heavy(), Precision::fp32, MemoryPolicy::managed), gpu.device());
@@ -280,7 +280,7 @@ TEST(NetworkPolicies, APrefetchThatFailsEndsTheJob) {
 }
 
 /// Compares constants on the device plus their image, and inputs and outputs on both sides, with a single copy of each.
-TEST(NetworkPolicies, HalfTheMemoryIsEnough) {
+TEST(NetworkPolicies, SharedMemoryHalvesMemoryUse) {
   const auto graph = heavy();
   const auto taken = [&](MemoryPolicy policy) {
     const auto device = host_device();
@@ -297,7 +297,7 @@ TEST(NetworkPolicies, HalfTheMemoryIsEnough) {
 }
 
 /// Scratch does not contain inputs and outputs.
-TEST(NetworkPolicies, OnlyScratchIsAskedOfWhoOwnsTheDevice) {
+TEST(NetworkPolicies, SharedMemoryLeavesOnlyScratchDemandOnDevice) {
   TestGraph g;
   const auto x = g.conv(g.input({1, 4, 8, 8}), 16);
   g.output(g.conv(x, 4));
@@ -318,7 +318,7 @@ TEST(NetworkPolicies, OnlyScratchIsAskedOfWhoOwnsTheDevice) {
   }
 }
 
-TEST(NetworkPolicies, JobsAllocateNothing) {
+TEST(NetworkPolicies, JobsRunWithoutAllocating) {
   const auto device = host_device();
   for (const auto policy : policies) {
     Placed placed(on_host(heavy(), policy), *device);
@@ -331,7 +331,7 @@ TEST(NetworkPolicies, JobsAllocateNothing) {
 // ---- failures
 
 /// To request more memory than is free could hang a real GPU: the driver must not be called.
-TEST(NetworkPolicies, NoMoreManagedMemoryIsAskedThanIsFree) {
+TEST(NetworkPolicies, ManagedMemoryIsNotRequestedAboveFreeMemory) {
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
   const auto asked = [&] { return gpu.driver().calls<&hal::cuda::Driver::allocate_managed>(); };
@@ -347,7 +347,7 @@ TEST(NetworkPolicies, NoMoreManagedMemoryIsAskedThanIsFree) {
   if (test::emulation::unavailable() == nullptr) { EXPECT_EQ(bind(MemoryPolicy::host), "none"); }
 }
 
-TEST(NetworkPolicies, EveryDriverCallThatFailsInBindIsTold) {
+TEST(NetworkPolicies, BindReportsEachFailingDriverCall) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   TestGraph g;
   g.output(g.relu(g.conv(g.input({1, 3, 4, 4}), 4)));

@@ -46,7 +46,7 @@ Graph model(std::string_view name, const ModelOptions& options) {
 
 // ---- outputs
 
-TEST(NetworkSegments, EveryOperationIsTheSameWhereverItIsCut) {
+TEST(NetworkSegments, EveryOperationGivesSameResultAtAnyCutPoint) {
   const auto device = host_device();
   for (const auto& each : gpu_cases()) {
     TestGraph g;
@@ -57,7 +57,7 @@ TEST(NetworkSegments, EveryOperationIsTheSameWhereverItIsCut) {
   }
 }
 
-TEST(NetworkSegments, RandomNetworksAreTheSameWhereverTheyAreCut) {
+TEST(NetworkSegments, RandomNetworksGiveSameResultAtAnyCutPoint) {
   const auto device = host_device();
   for (unsigned seed = 0; seed < 40; ++seed) {
     RandomNetwork random(seed);
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModelSegments, testing::ValuesIn(models().begin(),
 });
 
 /// RTEXEC_EVERY_CUT=1 tries every single cut of each network.
-TEST_P(ModelSegments, AreTheSameWhereverTheyAreCut) {
+TEST_P(ModelSegments, GiveSameResultAtAnyCutPoint) {
   const auto device = host_device();
   const Graph graph = model(GetParam().name, {.size = 32, .classes = 7});
   CutSets sets;
@@ -87,7 +87,7 @@ TEST_P(ModelSegments, AreTheSameWhereverTheyAreCut) {
 }
 
 /// If changes of the live state had no effect, the tests above would prove nothing.
-TEST(NetworkSegments, WhatIsLostOfTheCarryIsMissed) {
+TEST(NetworkSegments, ResultChangesWhenLiveStateIsLost) {
   const auto device = host_device();
   for (const std::string name : {"resnet18", "mobilenet_v3"}) {
     CutNetwork network(*device, on_host(model(name, {.size = 32, .classes = 7})));
@@ -116,7 +116,7 @@ Bytes min_carry(const Network& network, const Cuts& cuts) {
   return most;
 }
 
-TEST(NetworkSegments, CarryIsOfWhatLivesAcrossTheCuts) {
+TEST(NetworkSegments, LiveStateHoldsTensorsLiveAcrossCutPoints) {
   std::mt19937 engine(7);
   for (unsigned seed = 0; seed < 60; ++seed) {
     RandomNetwork random(seed);
@@ -135,7 +135,7 @@ TEST(NetworkSegments, CarryIsOfWhatLivesAcrossTheCuts) {
 }
 
 /// Tries random lifetimes, including those that begin before all layers or end after them.
-TEST(SegmentPlan, EveryBufferLiesWhereNothingDisturbsIt) {
+TEST(SegmentPlan, LiveBuffersNeverOverlap) {
   std::mt19937 engine(5);
   const auto up_to = [&](std::uint32_t most) { return static_cast<std::uint32_t>(engine() % (most + 1)); };
   unsigned carried = 0, exempt = 0;
@@ -173,7 +173,7 @@ TEST(SegmentPlan, EveryBufferLiesWhereNothingDisturbsIt) {
   EXPECT_GT(exempt, 50U);
 }
 
-TEST(NetworkSegments, AChainCarriesOneTensor) {
+TEST(NetworkSegments, LiveStateOfChainIsOneTensor) {
   TestGraph g;
   auto x = g.input({1, 4, 8, 8});
   for (const std::int64_t channels : {8, 16, 4, 2}) x = g.conv(x, channels);
@@ -189,7 +189,7 @@ TEST(NetworkSegments, AChainCarriesOneTensor) {
 }
 
 /// Checks how much more the planned memory takes than the bytes live at once.
-TEST(NetworkSegments, CarryOfWellKnownNetworksIsNearTheLeast) {
+TEST(NetworkSegments, LiveStateOfKnownNetworksIsNearLowerBound) {
   for (const std::string name : {"yolov3-tiny", "resnet50", "densenet201", "resnext50"}) {
     const auto network = on_host(model(name, {}));
     const std::size_t layers = network->layers().size();
@@ -221,7 +221,7 @@ TEST(NetworkSegments, RunWithoutAllocating) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-TEST(NetworkSegments, TheObserverSeesEachLayerOnceAndInOrder) {
+TEST(NetworkSegments, ObserverSeesEachLayerOnceInOrder) {
   const auto device = host_device();
   std::vector<std::uint32_t> begun, ended;
   struct Seen {
@@ -241,7 +241,7 @@ TEST(NetworkSegments, TheObserverSeesEachLayerOnceAndInOrder) {
   EXPECT_EQ(ended, layers);
 }
 
-TEST(NetworkSegments, CutsThatAreNoneAreRefusedAndChangeNothing) {
+TEST(NetworkSegments, InvalidCutPointsAreRejectedWithoutEffect) {
   TestGraph g;
   g.output(g.relu(g.conv(g.conv(g.input({1, 2, 4, 4}), 3), 5)));
   const auto network = on_host(g.graph);
@@ -256,7 +256,7 @@ TEST(NetworkSegments, CutsThatAreNoneAreRefusedAndChangeNothing) {
   EXPECT_EQ(network->carry(), carry);
 }
 
-TEST(NetworkSegments, ANetworkWithoutLayersCannotBeCut) {
+TEST(NetworkSegments, NetworkWithoutLayersCannotBeCut) {
   TestGraph g;
   g.output(g.input({2}));
   const auto network = on_host(g.graph);

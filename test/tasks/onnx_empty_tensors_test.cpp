@@ -41,7 +41,7 @@ Shape shape(const std::string& nodes, int opset = 18) {
 
 Values computed(const std::string& nodes, int opset = 18) { return run(read(nodes, opset), {1, 2, 3, 4, 5, 6}); }
 
-TEST(EmptyTensors, GoThroughOperatorsThatKeepOrMoveElements) {
+TEST(EmptyTensors, PassThroughElementwiseAndMovingOperators) {
   EXPECT_EQ(shape(onnx_node("Sigmoid", {"e"}, {"y"})), (Shape{2, 0}));
   EXPECT_EQ(shape(onnx_node("Transpose", {"e"}, {"y"})), (Shape{0, 2}));
   EXPECT_EQ(shape(onnx_floats("c", {1, 1}) + onnx_node("Mul", {"e", "c"}, {"y"})), (Shape{2, 0}))
@@ -55,7 +55,7 @@ TEST(EmptyTensors, GoThroughOperatorsThatKeepOrMoveElements) {
   EXPECT_EQ(shape(onnx_node("Cast", {"e"}, {"y"}, onnx_attribute("to", 7))), (Shape{2, 0}));
 }
 
-TEST(EmptyTensors, AreWhatIsLeftOfSelections) {
+TEST(EmptyTensors, ResultFromEmptySelections) {
   const std::string none = "initializer { name: 'none' data_type: 7 dims: 0 } ";
   EXPECT_EQ(shape(none + onnx_node("Gather", {"x", "none"}, {"y"}, onnx_attribute("axis", 1))), (Shape{2, 0}));
   EXPECT_EQ(shape(onnx_ints("k", {1}, {0}) + onnx_node("TopK", {"x", "k"}, {"y", "i"})), (Shape{2, 0}));
@@ -69,7 +69,7 @@ TEST(EmptyTensors, AreWhatIsLeftOfSelections) {
             (Shape{2, 0}));
 }
 
-TEST(EmptyTensors, AddNothingToOthers) {
+TEST(EmptyTensors, AddNoElementsToOtherTensors) {
   EXPECT_EQ(computed(onnx_node("Concat", {"e", "x", "e"}, {"y"}, onnx_attribute("axis", 1))),
             (Values{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(shape(onnx_node("Concat", {"e", "e"}, {"y"}, onnx_attribute("axis", 0))), (Shape{4, 0}));
@@ -80,7 +80,7 @@ TEST(EmptyTensors, AddNothingToOthers) {
   EXPECT_EQ(computed(onnx_ints("pads", {4}, {0, 1, 0, 1}) + onnx_node("Pad", {"e", "pads"}, {"y"})), Values(4, 0));
 }
 
-TEST(EmptyTensors, AreReducedToWhatChangesNothing) {
+TEST(EmptyTensors, ReduceToNeutralElements) {
   const auto reduced = [](const std::string& type) {
     return computed(onnx_node(type, {"e", "one"}, {"y"}, onnx_attribute("keepdims", 0)));
   };
@@ -100,7 +100,7 @@ TEST(EmptyTensors, AreReducedToWhatChangesNothing) {
                           Errc::bad_input, "it asks for an index in a dimension that has no elements"));
 }
 
-TEST(EmptyTensors, HaveProductsOfZeros) {
+TEST(EmptyTensors, GiveZeroMatrixProducts) {
   EXPECT_EQ(computed(onnx_node("Transpose", {"e"}, {"t"}) + onnx_node("MatMul", {"e", "t"}, {"y"})), Values(4, 0));
   EXPECT_EQ(computed(onnx_node("Transpose", {"e"}, {"t"}) + onnx_floats("c", {2}) +
                      onnx_node("Gemm", {"e", "t", "c"}, {"y"}, "attribute { name: 'beta' type: FLOAT f: 2 }")),
@@ -108,7 +108,7 @@ TEST(EmptyTensors, HaveProductsOfZeros) {
   EXPECT_EQ(shape(onnx_node("Transpose", {"e"}, {"t"}) + onnx_node("MatMul", {"t", "x"}, {"y"})), (Shape{0, 3}));
 }
 
-TEST(EmptyTensors, AreInputsAndOutputs) {
+TEST(EmptyTensors, AreAcceptedAsInputsAndOutputs) {
   const auto graph = parse_onnx(onnx_bytes(onnx_value("input", "x", {"0", "3"}) + onnx_value("input", "z", {"2", "3"}) +
                                            onnx_node("Relu", {"x"}, {"y"}) +
                                            onnx_node("Concat", {"x", "z"}, {"w"}, onnx_attribute("axis", 0)) +
@@ -124,7 +124,7 @@ TEST(EmptyTensors, AreInputsAndOutputs) {
   EXPECT_EQ(given->tensors[given->outputs[0]].shape, (Shape{0, 3}));
 }
 
-TEST(EmptyTensors, AreCollectedByLoopsOfNoRounds) {
+TEST(EmptyTensors, ResultFromLoopsWithoutIterations) {
   const std::string body = "attribute { name: 'body' type: GRAPH g { input { name: 'i' } input { name: 'go' } " +
                            onnx_node("Identity", {"go"}, {"on"}) + onnx_node("Gather", {"x", "i"}, {"row"}) +
                            "output { name: 'on' } output { name: 'row' } } }";
@@ -135,7 +135,7 @@ TEST(EmptyTensors, AreCollectedByLoopsOfNoRounds) {
   EXPECT_EQ(shape(onnx_node("Transpose", {"e"}, {"t"}) + onnx_node("Scan", {"t"}, {"y"}, step)), (Shape{0, 2}));
 }
 
-TEST(EmptyTensors, AreWhatIsLeftOfNoBoxes) {
+TEST(EmptyTensors, ResultFromNonMaxSuppressionWithoutBoxes) {
   const std::string boxes =
       "initializer { name: 'b' data_type: 1 dims: 1 dims: 0 dims: 4 } "
       "initializer { name: 's' data_type: 1 dims: 1 dims: 2 dims: 0 } ";
@@ -145,7 +145,7 @@ TEST(EmptyTensors, AreWhatIsLeftOfNoBoxes) {
   EXPECT_EQ(graph.tensors[graph.outputs.at(0)].type, ElementType::int64);
 }
 
-TEST(EmptyTensors, HaveNormalisationsAndWindowsInNoImages) {
+TEST(EmptyTensors, PassThroughConvolutionPoolingAndNormalisation) {
   const std::string images =
       onnx_ints("cut", {1}, {5}) + onnx_ints("axis", {1}, {0}) + onnx_floats("all", {2, 3, 4, 4}) +
       onnx_node("Slice", {"all", "cut", "cut", "axis"}, {"i"}) + onnx_floats("c", {3}) + onnx_floats("w", {5, 3, 3, 3});
@@ -159,7 +159,7 @@ TEST(EmptyTensors, HaveNormalisationsAndWindowsInNoImages) {
             (Shape{0, 3, 8, 8}));
 }
 
-TEST(EmptyTensors, DoNotComeOfWindowsThatAreTooLarge) {
+TEST(EmptyTensors, DoNotResultFromTooLargeWindows) {
   EXPECT_TRUE(
       test::fails(parse_onnx(onnx_bytes(onnx_value("input", "x", {"1", "1", "2", "2"}) +
                                         onnx_node("MaxPool", {"x"}, {"y"}, onnx_attribute("kernel_shape", Ints{3, 3})) +

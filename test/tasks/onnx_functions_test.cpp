@@ -55,12 +55,12 @@ std::string reference(const std::string& name, const std::string& to, const std:
 
 const std::string twice = function("twice", {"x"}, {"y"}, onnx_node("Add", {"x", "x"}, {"y"}));
 
-TEST(OnnxFunctions, AreComputedWhereTheyAreCalled) {
+TEST(OnnxFunctions, AreEvaluatedWhenCalled) {
   EXPECT_EQ(computed(model(x_to_y + call("twice", {"x"}, {"t"}) + onnx_node("Neg", {"t"}, {"y"}), twice)),
             (Values{4, -2, -6}));
 }
 
-TEST(OnnxFunctions, KeepTheirNamesApart) {
+TEST(OnnxFunctions, KeepInternalNamesSeparate) {
   const auto inner =
       function("inner", {"x"}, {"t"}, onnx_node("Add", {"x", "x"}, {"u"}) + onnx_node("Neg", {"u"}, {"t"}));
   const auto outer = function("outer", {"x"}, {"t"}, call("inner", {"x"}, {"u"}) + call("inner", {"u"}, {"t"}));
@@ -70,7 +70,7 @@ TEST(OnnxFunctions, KeepTheirNamesApart) {
 
 /// Before opset 13, Softmax covers all dimensions from the axis on. ONNX's checker considers the files of both opsets
 /// invalid. ONNX Runtime computes them in this way.
-TEST(OnnxFunctions, AreOfTheModelsOpsetIfItNamesOne) {
+TEST(OnnxFunctions, UseOpsetOfModelIfItNamesOne) {
   const auto ports = onnx_value("input", "x", {"1", "3", "1"}) + onnx_value("output", "y", {"1", "3", "1"});
   const auto called = ports + call("f", {"x"}, {"y"});
   const auto softmax = [](int opset) { return function("f", {"x"}, {"y"}, onnx_node("Softmax", {"x"}, {"y"}), opset); };
@@ -85,7 +85,7 @@ TEST(OnnxFunctions, AreOfTheModelsOpsetIfItNamesOne) {
                           "function 'local.f' is of opset 99; export or convert it to an opset from 7 to 28"));
 }
 
-TEST(OnnxFunctions, AttributesOfTheCallReachTheBody) {
+TEST(OnnxFunctions, PassAttributesOfCallToBody) {
   const auto leaky =
       function("leak", {"x"}, {"y"},
                "attribute: 'slope' " + onnx_node("LeakyRelu", {"x"}, {"y"}, reference("alpha", "slope", "FLOAT")));
@@ -104,7 +104,7 @@ TEST(OnnxFunctions, AttributesOfTheCallReachTheBody) {
       Errc::bad_input, "refers to an attribute of a function"));
 }
 
-TEST(OnnxFunctions, AttributesMayHaveDefaults) {
+TEST(OnnxFunctions, UseDefaultsOfAttributes) {
   constexpr int functions_of_model = 25, defaults_of_function = 11;
   auto bytes = model(x_to_y + call("leak", {"x"}, {"y"}), "");
   append(bytes,
@@ -116,7 +116,7 @@ TEST(OnnxFunctions, AttributesMayHaveDefaults) {
   EXPECT_EQ(computed(bytes), (Values{-1, 1, 3}));
 }
 
-TEST(OnnxFunctions, OverloadsAreToldApart) {
+TEST(OnnxFunctions, DistinguishOverloads) {
   constexpr int graph_of_model = 7, functions_of_model = 25, node_of_graph = 1, overload_of_node = 8,
                 overload_of_function = 13;
   auto bytes = model(x_to_y, "");
@@ -130,7 +130,7 @@ TEST(OnnxFunctions, OverloadsAreToldApart) {
   EXPECT_EQ(computed(bytes), (Values{2, -1, -3}));
 }
 
-TEST(OnnxFunctions, InputsAndOutputsMayBeLeftOut) {
+TEST(OnnxFunctions, AcceptOmittedInputsAndOutputs) {
   const auto clip = function("clip", {"x", "low", "high"}, {"y", "z"},
                              onnx_node("Clip", {"x", "low", "high"}, {"y"}) + onnx_node("Neg", {"x"}, {"z"}));
   const std::string zero = "initializer { name: 'zero' data_type: 1 float_data: 0 }";
@@ -140,18 +140,18 @@ TEST(OnnxFunctions, InputsAndOutputsMayBeLeftOut) {
   EXPECT_EQ(computed(model(x_to_y + call("clip", {"x"}, {"", "y"}), clip)), (Values{2, -1, -3}));
 }
 
-TEST(OnnxFunctions, AnInputMayBeAnOutput) {
+TEST(OnnxFunctions, AcceptInputAsOutput) {
   EXPECT_EQ(computed(model(x_to_y + call("same", {"x"}, {"y"}), function("same", {"x"}, {"x"}, ""))),
             (Values{-2, 1, 3}));
 }
 
-TEST(OnnxFunctions, MayHaveTheNameOfAnOperator) {
+TEST(OnnxFunctions, MayHaveNameOfStandardOperator) {
   EXPECT_EQ(computed(model(x_to_y + call("Relu", {"x"}, {"y"}),
                            function("Relu", {"x"}, {"y"}, onnx_node("Neg", {"x"}, {"y"})))),
             (Values{2, -1, -3}));
 }
 
-TEST(OnnxFunctions, AreCalledInBranchesAndLoops) {
+TEST(OnnxFunctions, CanBeCalledInBranchesAndLoops) {
   const auto graph = [](const std::string& name, const std::string& content) {
     return "attribute { name: '" + name + "' type: GRAPH g { " + content + " } } ";
   };
@@ -171,26 +171,26 @@ TEST(OnnxFunctions, AreCalledInBranchesAndLoops) {
   EXPECT_EQ(computed(model(x_to_y + call("f", {"x"}, {"y"}), twice + inside)), (Values{-4, 2, 6}));
 }
 
-TEST(OnnxFunctions, SeeNothingButTheirInputs) {
+TEST(OnnxFunctions, CannotReadTensorsOfCaller) {
   EXPECT_TRUE(test::fails(parse_onnx(model(x_to_y + onnx_node("Neg", {"x"}, {"w"}) + call("f", {"x"}, {"y"}),
                                            function("f", {"x"}, {"y"}, onnx_node("Add", {"x", "w"}, {"y"})))),
                           Errc::bad_input, "which no input, initialiser or earlier node provides"));
 }
 
-TEST(OnnxFunctions, MayBeAllThatAModelCalls) { // no opset of ONNX itself is named
+TEST(OnnxFunctions, WorkInModelsThatNameNoOnnxOpset) { // no opset of ONNX itself is named
   EXPECT_EQ(computed(onnx_model_bytes("ir_version: 9 opset_import { domain: 'local' version: 1 } graph { " + x_to_y +
                                       call("twice", {"x"}, {"y"}) + " } " + twice)),
             (Values{-4, 2, 6}));
 }
 
-TEST(OnnxFunctions, ThatCallThemselvesAreRefused) {
+TEST(OnnxFunctions, RecursionIsRejected) {
   const auto a = function("a", {"x"}, {"y"}, call("b", {"x"}, {"y"})),
              b = function("b", {"x"}, {"y"}, call("a", {"x"}, {"y"}));
   EXPECT_TRUE(test::fails(parse_onnx(model(x_to_y + call("a", {"x"}, {"y"}), a + b), "net.onnx"), Errc::bad_input,
                           "calls function 'local.a', which calls itself; export the model without recursion"));
 }
 
-TEST(OnnxFunctions, ThatGrowWithoutBoundAreRefused) {
+TEST(OnnxFunctions, ExcessiveExpansionIsRejected) {
   std::string functions = function("f0", {"x"}, {"y"}, "");
   for (int i = 1; i <= 40; ++i) {
     const auto below = "f" + std::to_string(i - 1);
@@ -205,7 +205,7 @@ TEST(OnnxFunctions, ThatGrowWithoutBoundAreRefused) {
                           "more than 64 calls inside of each other"));
 }
 
-TEST(OnnxFunctions, CallsThatDoNotFitAreRefused) {
+TEST(OnnxFunctions, MismatchedCallsAndDuplicatesAreRejected) {
   EXPECT_TRUE(test::fails(parse_onnx(model(x_to_y + call("twice", {"x", "x"}, {"y"}), twice)), Errc::bad_input,
                           "with more inputs or outputs than it has: 1 and 1"));
   EXPECT_TRUE(test::fails(parse_onnx(model(x_to_y + call("twice", {"x"}, {"y"}), twice + twice)), Errc::bad_input,

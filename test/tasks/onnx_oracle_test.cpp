@@ -190,7 +190,7 @@ std::vector<path> tests_in(const path& folder) {
   return tests;
 }
 
-TEST(OnnxOracle, AgreesWithTheTestsOfOnnx) {
+TEST(OnnxOracle, PassesOnnxNodeTests) {
   const char* const folder = std::getenv("RTEXEC_ONNX_NODE_TESTS");
   if (folder == nullptr) GTEST_SKIP() << "RTEXEC_ONNX_NODE_TESTS names no folder";
   int agree = 0;

@@ -48,7 +48,7 @@ TEST(OnnxSequences, HoldTensorsInOrder) {
   EXPECT_EQ(computed(onnx_node("Identity", {"s"}, {"e"}) + at("e", "zero")), x);
 }
 
-TEST(OnnxSequences, AreJoined) {
+TEST(OnnxSequences, AreConcatenated) {
   EXPECT_EQ(computed(joined("s", 0)), (Values{1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6}));
   EXPECT_EQ(computed(joined("s", -1)), (Values{1, 2, 3, -1, -2, -3, 4, 5, 6, -4, -5, -6}));
   const auto stacked = read(joined("s", 1, 1));
@@ -63,7 +63,7 @@ std::string mapped(const std::string& nodes, const std::string& inputs, const st
          " output: 'm' attribute { name: 'body' type: GRAPH g { " + inputs + nodes + " output { name: 'r' } } } }";
 }
 
-TEST(OnnxSequences, AreMapped) {
+TEST(OnnxSequences, MapBodyOverElements) {
   const std::string e = "input { name: 'e' } ", both = e + "input { name: 'f' } ";
   const auto doubled = mapped(onnx_node("Add", {"e", "e"}, {"r"}), e);
   EXPECT_EQ(computed(doubled + at("m", "last")), (Values{-2, -4, -6, -8, -10, -12}));
@@ -74,7 +74,7 @@ TEST(OnnxSequences, AreMapped) {
   EXPECT_THAT(test::problem(read(shorter)), testing::HasSubstr("as many elements"));
 }
 
-TEST(OnnxOptionals, AreTheirValueOrAbsent) {
+TEST(OnnxOptionals, HoldValueOrNothing) {
   const auto type = " attribute { name: 'type' type: TYPE_PROTO tp { tensor_type { elem_type: 1 } } }";
   const auto some = onnx_node("Optional", {"x"}, {"o"}), none = onnx_node("Optional", {}, {"o"}, type);
   const auto has =
@@ -89,7 +89,7 @@ TEST(OnnxOptionals, AreTheirValueOrAbsent) {
               testing::HasSubstr("without a value"));
 }
 
-TEST(OnnxSequences, AreSplitFromTensors) {
+TEST(OnnxSequences, AreCreatedBySplittingTensors) {
   const auto split = [](const std::vector<std::string>& inputs, const std::string& attributes) {
     return onnx_node("SplitToSequence", inputs, {"p"}, attributes);
   };
@@ -106,7 +106,7 @@ TEST(OnnxSequences, AreSplitFromTensors) {
                           Errc::bad_input, "its parts do not add up to its input"));
 }
 
-TEST(OnnxSequences, AreStatesOfLoops) {
+TEST(OnnxSequences, CanBeLoopState) {
   const std::string body =
       "attribute { name: 'body' type: GRAPH g { input { name: 'i' } input { name: 'go' } input { name: 'q' } " +
       onnx_node("Identity", {"go"}, {"on"}) + onnx_node("Gather", {"x", "i"}, {"row"}) +
@@ -116,7 +116,7 @@ TEST(OnnxSequences, AreStatesOfLoops) {
             x);
 }
 
-TEST(OnnxSequences, ThatDoNotFitAreRefused) {
+TEST(OnnxSequences, InvalidUsesAreRejected) {
   EXPECT_TRUE(test::fails(read(at("s", "two")), Errc::bad_input, "its position lies outside of its sequence"));
   EXPECT_TRUE(test::fails(read(at("x", "zero")), Errc::bad_input, "its input must be a sequence of tensors"));
   EXPECT_TRUE(test::fails(read(onnx_node("Relu", {"s"}, {"y"})), Errc::unsupported, "by ConcatFromSequence"));

@@ -46,7 +46,7 @@ std::optional<double> error_on_gpu(const Model& model, Precision precision) {
   return tasks::relative_error(got, right);
 }
 
-TEST_P(OnnxOperator, IsComputedLikewiseOnAGpu) {
+TEST_P(OnnxOperator, MatchesOnnxSpecificationOnGpu) {
   if (const auto* why = tasks::test_gpu().unavailable()) GTEST_SKIP() << why;
   const Model model = GetParam().make();
   const auto error = error_on_gpu(model, Precision::fp32);
@@ -63,7 +63,7 @@ bool leaves_half_precision(const std::string& name) {
          std::ranges::any_of(beginnings, [&](std::string_view each) { return name.starts_with(each); });
 }
 
-TEST_P(OnnxOperator, IsComputedInHalfPrecisionOnAGpu) {
+TEST_P(OnnxOperator, MatchesOnnxSpecificationInHalfPrecisionOnGpu) {
   if (leaves_half_precision(GetParam().name)) GTEST_SKIP() << "its values are not those of half precision";
   if (const auto* why = tasks::test_gpu().unavailable()) GTEST_SKIP() << why;
   constexpr double bound = 3e-2;

@@ -245,7 +245,7 @@ class Grower {
 
 class RandomGraph : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomGraph, ComputesWhatItsNodesCompute) { expect_agreement(Grower(GetParam()).grow(), many_operators); }
+TEST_P(RandomGraph, MatchesReferenceOfItsNodes) { expect_agreement(Grower(GetParam()).grow(), many_operators); }
 
 INSTANTIATE_TEST_SUITE_P(Seed, RandomGraph, testing::Range<std::uint64_t>(1, 1 + rounds<std::uint64_t>(500)));
 

@@ -49,7 +49,7 @@ std::string error(const std::string& file) {
   return result.error().what;
 }
 
-TEST(Npy, WhatIsWrittenIsReadBack) {
+TEST(Npy, RoundTripsFloats) {
   const test::ScratchFolder folder;
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {5}, {1, 2, 3}, {2, 0, 3}}) {
     std::vector<float> values;
@@ -66,7 +66,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
   }
 }
 
-TEST(Npy, EveryTypeIsWrittenAndReadBackInBothVersions) {
+TEST(Npy, RoundTripsEveryTypeInBothVersions) {
   const test::ScratchFolder folder;
   struct Case {
     ElementType type;
@@ -95,7 +95,7 @@ TEST(Npy, ReadsDoublesAsFloats) {
               (std::vector<float>{0, 0.1f, 255}));
 }
 
-TEST(Npy, RefusesWhatItCannotRead) {
+TEST(Npy, RejectsUnsupportedFiles) {
   const std::string data = raw<float>({1, 2, 3});
   EXPECT_EQ(error(""), "x.npy: is not a .npy file");
   EXPECT_EQ(error("\x89PNG and so on"), "x.npy: is not a .npy file");
@@ -120,7 +120,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
             std::string::npos);
 }
 
-TEST(Npy, NoPrefixAndNoMutationOfAFileIsDangerous) {
+TEST(Npy, SurvivesTruncatedAndDamagedFiles) {
   const std::string whole = npy(dictionary("<f4", "(3,)"), raw<float>({1, 2, 3}));
   for (std::size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(parse(whole.substr(0, length))) << length;
   std::mt19937 random(1);
@@ -132,7 +132,7 @@ TEST(Npy, NoPrefixAndNoMutationOfAFileIsDangerous) {
   }
 }
 
-TEST(Npy, ErrorsNameTheFile) {
+TEST(Npy, ErrorsNameFile) {
   const test::ScratchFolder folder;
   EXPECT_NE(read_npy(folder / "none.npy").error().what.find("none.npy: error: cannot read it: No such file"),
             std::string::npos);

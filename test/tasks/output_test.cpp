@@ -4,6 +4,7 @@
 #include "tasks/media/detector.hpp"
 #include "tasks/media/draw.hpp"
 #include "tasks/media/suppression.hpp"
+#include "tasks/base/shape.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/test_files.hpp"
 
@@ -65,7 +66,7 @@ void decode(OutputDecoder& decoder, std::vector<float> values) {
   decoder.decode({&output, 1});
 }
 
-TEST(Detector, KnowsTheSizeOfAnInputWithTheChannelsLast) {
+TEST(Detector, GivesSameBoxesForChannelsLastInput) {
   TinyHead head;
   head.put(1, 1, 2, 2);
   const auto boxes = [&](const Shape& input) {
@@ -80,7 +81,7 @@ TEST(Detector, KnowsTheSizeOfAnInputWithTheChannelsLast) {
   EXPECT_EQ(std::memcmp(planar.data(), interleaved.data(), sizeof(Box)), 0);
 }
 
-TEST(Detector, PutsBoxesWhereTheHeadSays) {
+TEST(Detector, DecodesBoxPositionFromHead) {
   TinyHead head;
   head.put(1, 1, 2, 2);
   head.at(1, 2, 1, 2) = std::log(2.0f); // twice the anchor's width
@@ -97,7 +98,7 @@ TEST(Detector, PutsBoxesWhereTheHeadSays) {
   EXPECT_TRUE(decoder->classes().empty());
 }
 
-TEST(Detector, KeepsTheBestOfAnOverlappingClassAndForgetsTheLastPicture) {
+TEST(Detector, KeepsBestOverlappingBoxAndForgetsLastPicture) {
   TinyHead head;
   head.put(0, 0, 0, 1, 1);
   head.put(0, 0, 2, 1, 3);
@@ -116,7 +117,7 @@ TEST(Detector, KeepsTheBestOfAnOverlappingClassAndForgetsTheLastPicture) {
   EXPECT_TRUE(decoder->boxes().empty());
 }
 
-TEST(Detector, SurvivesWhatIsNoNumber) {
+TEST(Detector, GivesValidBoxesForNonFiniteOutputs) {
   for (const float value : {std::numeric_limits<float>::quiet_NaN(), INFINITY, -INFINITY, 1e38f})
     for (std::size_t plane = 0; plane < 8; ++plane) {
       TinyHead head;
@@ -132,7 +133,7 @@ TEST(Detector, SurvivesWhatIsNoNumber) {
     }
 }
 
-TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
+TEST(Detector, LimitsBoxesWithoutAllocatingWhenEveryCellHasOne) {
   const std::vector<Shape> shapes{{1, 255, 13, 13}, {1, 255, 26, 26}};
   const Metadata metadata{{"rtexec.task", "detect"}, {"rtexec.anchors", "8,8 9,9 10,10; 4,4 5,5 6,6"}};
   const auto decoder = decoder_of(metadata, {1, 3, 416, 416}, shapes);
@@ -173,7 +174,7 @@ std::vector<float> suppressed_scores(std::vector<Box> left, double most) {
   return kept;
 }
 
-TEST(Suppression, AgreesWithItsDefinition) {
+TEST(NonMaxSuppression, MatchesReference) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> unit(0, 1);
   for (int round = 0; round < 300; ++round) {
@@ -209,7 +210,7 @@ TEST(Classifier, RanksBySoftmax) {
   EXPECT_TRUE((*decoder)->boxes().empty());
 }
 
-TEST(Classifier, OfFewClassesRanksThoseThereAre) {
+TEST(Classifier, RanksAllClassesWhenThereAreFew) {
   const auto decoder = decoder_of({{"rtexec.task", "classify"}}, {1, 4}, {{1, 2}});
   ASSERT_TRUE(decoder);
   decode(**decoder, {0, 1});
@@ -217,13 +218,13 @@ TEST(Classifier, OfFewClassesRanksThoseThereAre) {
   EXPECT_EQ((*decoder)->classes()[0].label, 1u);
 }
 
-TEST(Metadata, WithoutATaskNothingIsDecoded) {
+TEST(Metadata, GivesNoDecoderWithoutTask) {
   const auto decoder = decoder_of({}, {1, 3, 8, 8}, {{1, 7}});
   ASSERT_TRUE(decoder);
   EXPECT_EQ(*decoder, nullptr);
 }
 
-TEST(Metadata, ThatDoesNotFitIsRefused) {
+TEST(Metadata, RejectsInvalidTaskOrAnchors) {
   const auto error = [](const Metadata& metadata, const std::vector<Shape>& outputs) {
     const auto decoder = decoder_of(metadata, {1, 3, 64, 128}, outputs);
     if (decoder) return std::string("was accepted");
@@ -246,7 +247,7 @@ TEST(Metadata, ThatDoesNotFitIsRefused) {
   EXPECT_NE(anchors("1,2 1,2 1,2 1,2").find("is no head"), std::string::npos);
 }
 
-TEST(Metadata, OutputsThatAreDecodedAreFloat32) {
+TEST(Metadata, RequiresFloat32Outputs) {
   auto output = tensors({{1, 7}});
   output.front().type = ElementType::float16;
   const auto decoder = make_decoder({{"rtexec.task", "classify"}}, tensors({{1, 3, 8, 8}}), output);
@@ -255,7 +256,7 @@ TEST(Metadata, OutputsThatAreDecodedAreFloat32) {
       << decoder.error().what;
 }
 
-TEST(Metadata, SaysHowPicturesAreNormalised) {
+TEST(Metadata, GivesNormalisationOfPictures) {
   const auto plain = normalization_of({});
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->mean, (std::array<float, 3>{0, 0, 0}));
@@ -268,7 +269,7 @@ TEST(Metadata, SaysHowPicturesAreNormalised) {
   EXPECT_NE(normalization_of({{"rtexec.std", "1,1,0"}}).error().what.find("must be above zero"), std::string::npos);
 }
 
-TEST(Draw, FramesBoxesAndClipsToThePicture) {
+TEST(PictureDrawing, DrawsBoxFramesClippedToPicture) {
   Picture picture{{100, 60}, std::vector<std::uint8_t>(100 * 60 * 3, 9)};
   const std::vector<Box> boxes{{20, 30, 60, 50, 0.75f, 1}, {-50, -50, 500, 500, 0.5f, 2}};
   draw(picture, boxes);
@@ -306,7 +307,7 @@ struct Oracle {
   std::vector<bool> framed, labelled; // by pixel; empty: nothing is drawn
 };
 
-TEST(Draw, PaintsTheFrameAndTheLabelAndNothingElseNotBeyondThePictureEither) {
+TEST(PictureDrawing, PaintsOnlyFrameAndLabelWithinPicture) {
   constexpr std::size_t pixels = Oracle::width * Oracle::height, beyond = 3 * Oracle::width * 20;
   constexpr float none = std::numeric_limits<float>::quiet_NaN(), far = std::numeric_limits<float>::infinity();
   std::mt19937 random(7);
@@ -338,7 +339,7 @@ TEST(Draw, PaintsTheFrameAndTheLabelAndNothingElseNotBeyondThePictureEither) {
   }
 }
 
-TEST(Draw, JpegIsReadBackNearlyAsItWas) {
+TEST(PictureDrawing, JpegRoundTripChangesPixelsLittle) {
   const test::ScratchFolder folder;
   Picture picture{{64, 48}, std::vector<std::uint8_t>(64 * 48 * 3, 40)};
   draw(picture, std::vector<Box>{{8, 16, 40, 40, 0.5f, 2}});
@@ -353,7 +354,7 @@ TEST(Draw, JpegIsReadBackNearlyAsItWas) {
   EXPECT_LT(sum / static_cast<double>(picture.rgb.size()), 3);
 }
 
-TEST(Draw, PngIsReadBackAsItWas) {
+TEST(PictureDrawing, PngRoundTripIsLossless) {
   const test::ScratchFolder folder;
   Picture picture{{31, 7}, {}};
   std::mt19937 random(1);

@@ -12,7 +12,7 @@
 namespace rtexec::tasks {
 namespace {
 
-TEST(PatternConstants, AreExactButForRounding) {
+TEST(PatternConstants, MatchOnlyWithinRounding) {
   constexpr double root = std::numbers::sqrt2;
   for (const double given : {root, 1.4142135, 1.41421354, 1.41421356237})
     EXPECT_TRUE(stands_for(static_cast<float>(given), root)) << given;
@@ -21,7 +21,7 @@ TEST(PatternConstants, AreExactButForRounding) {
   EXPECT_FALSE(stands_for(0.5001, 0.5));
 }
 
-TEST(PatternConstants, MayBeRoundedToHalfPrecisionOrBfloat16) {
+TEST(PatternConstants, MatchWhenRoundedToHalfPrecisionOrBfloat16) {
   constexpr double root = std::numbers::sqrt2;
   EXPECT_TRUE(stands_for(1.4140625, root)) << "of both";
   EXPECT_TRUE(stands_for(0.70703125, 1 / root)) << "of both";
@@ -46,7 +46,7 @@ std::size_t nodes_of_gelu(const std::string& root) {
   return graph->nodes.size();
 }
 
-TEST(PatternConstants, DecideWhatBecomesGelu) {
+TEST(PatternConstants, DecideWhetherNodesBecomeGelu) {
   for (const std::string root : {"1.4142135", "1.4142135381698608", "1.4140625"})
     EXPECT_EQ(nodes_of_gelu(root), 1U) << root;
   for (const std::string root : {"1.414", "1.4142", "1.5"}) EXPECT_GT(nodes_of_gelu(root), 1U) << root;

@@ -11,7 +11,7 @@
 namespace rtexec::test {
 namespace {
 
-TEST(RandomOnnx, IsRefusedOrRunsWithinItsTensors) {
+TEST(RandomOnnx, IsRejectedOrRunsWithinItsTensors) {
   std::map<std::string, int> outcomes;
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -48,7 +48,7 @@ void expect_in_bounds(const Graph& graph, const Node& node) {
   EXPECT_TRUE(workspace.kept()) << "workspace for an output of " << to_string(y);
 }
 
-TEST(Steps, NarrowMatricesTakeNoMoreMemoryPacked) {
+TEST(HostStep, PacksNarrowMatricesIntoBoundedMemory) {
   for (const std::int64_t columns : {1, 2, 5, 7, 8, 11, 15, 16, 17, 31}) {
     TestGraph g;
     const auto x = g.input({3, 500});
@@ -61,7 +61,7 @@ TEST(Steps, NarrowMatricesTakeNoMoreMemoryPacked) {
   }
 }
 
-TEST(Evaluation, TakesNoLargerWorkspaceThanAllowed) {
+TEST(ConstantFolding, SkipsNodeWhoseWorkspaceExceedsLimit) {
   TestGraph g;
   const auto y = g.conv(g.random({1, 3, 9, 9}), 1);
   const auto needed = prepare(g.graph, g.graph.nodes.front())->workspace() * sizeof(float);
@@ -81,7 +81,7 @@ std::ostream& operator<<(std::ostream& out, const ConvCase& c) {
              << c.kernel << ", stride " << c.stride << ", dilation " << c.dilation;
 }
 
-TEST(Steps, ConvolutionsStayInTheirMemory) {
+TEST(HostStep, ConvolutionStaysWithinItsBuffers) {
   for (const std::int64_t size : {1, 2, 5, 7, 13, 16, 17, 33, 57, 112})
     for (const std::int64_t kernel : {1, 3, 5, 7})
       for (const std::int64_t stride : {1, 2, 3})
@@ -104,7 +104,7 @@ TEST(Steps, ConvolutionsStayInTheirMemory) {
           }
 }
 
-TEST(Steps, PoolingStaysInItsMemory) {
+TEST(HostStep, PoolingStaysWithinItsBuffers) {
   for (const auto kind : {Pool::Kind::max, Pool::Kind::average})
     for (const std::int64_t size : {1, 3, 7, 15, 16, 17, 35})
       for (const std::int64_t stride : {1, 2, 3}) {

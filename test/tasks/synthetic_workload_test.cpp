@@ -79,7 +79,7 @@ class Placed {
 
 Task state_task(const std::string& name = "load") { return task_of(MemoryClass::state, chunk * 4, {}, name); }
 
-TEST(SyntheticWorkload, TakesItsTime) {
+TEST(SyntheticWorkload, RunsForSumOfItsWcetParts) {
   Task task = state_task();
   task.wcet = Wcet{1ms, 2ms, 1ms};
   task.footprint = Bytes{0};
@@ -95,13 +95,13 @@ TEST(SyntheticWorkload, TakesItsTime) {
   EXPECT_GE(hal::now() - begin, 3800us); // 95 % of 4 ms
 }
 
-TEST(SyntheticWorkload, NeedsAWcet) {
+TEST(SyntheticWorkload, RequiresWcet) {
   Task task = state_task();
   task.wcet.reset();
   EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "wcet"));
 }
 
-TEST(SyntheticWorkload, DividesItsFootprint) {
+TEST(SyntheticWorkload, SplitsFootprintIntoSwappableAndFixedMemory) {
   struct Case {
     MemoryClass kind;
     Bytes MemoryDemand::*size;
@@ -133,7 +133,7 @@ TEST(SyntheticWorkload, DividesItsFootprint) {
                           Errc::bad_input, "swappable = 128KiB"));
 }
 
-TEST(SyntheticWorkload, FingerprintFollowsWhatItsTimeDependsOn) {
+TEST(SyntheticWorkload, FingerprintDependsOnMemoryAndWcet) {
   const auto print = [](const Task& task) { return (*make_workload(task, DeviceKind::host))->fingerprint(); };
   const Task task = state_task();
   EXPECT_EQ(print(task), print(state_task("another")));
@@ -145,7 +145,7 @@ TEST(SyntheticWorkload, FingerprintFollowsWhatItsTimeDependsOn) {
   EXPECT_NE(print(task), print(slower));
 }
 
-TEST(SyntheticState, KeepsItsCountsWhereverItsChunksLie) {
+TEST(SyntheticState, SurvivesMovingItsChunks) {
   Placed placed(state_task());
   placed.execute_until_changed(3);
   placed.put(4, placed.contents(1)); // as a swap does: out, and back into another chunk
@@ -155,7 +155,7 @@ TEST(SyntheticState, KeepsItsCountsWhereverItsChunksLie) {
   EXPECT_TRUE(placed.first_failure(100));
 }
 
-TEST(SyntheticState, ThatIsLargerThanItsTimeIsVisitedInParts) {
+TEST(SyntheticState, IsVisitedInPartsWhenWcetIsShort) {
   constexpr std::size_t chunks = 12;
   Task task = task_of(MemoryClass::state, chunk * chunks);
   task.wcet->device = 5us;
@@ -194,11 +194,13 @@ class DamagedState : public testing::Test {
   }
 };
 
-TEST_F(DamagedState, ByLoss) { expect_noticed(std::vector<std::byte>(chunk.count)); }
-TEST_F(DamagedState, ByGarbage) { expect_noticed(std::vector<std::byte>(chunk.count, std::byte{0xff})); }
-TEST_F(DamagedState, ByAnOldCopy) { expect_noticed(old_); }
-TEST_F(DamagedState, ByAnotherChunk) { expect_noticed(placed_.contents(1)); }
-TEST_F(DamagedState, ByOneWord) {
+TEST_F(DamagedState, IsDetectedWhenChunkIsZeroed) { expect_noticed(std::vector<std::byte>(chunk.count)); }
+TEST_F(DamagedState, IsDetectedWhenChunkIsGarbage) {
+  expect_noticed(std::vector<std::byte>(chunk.count, std::byte{0xff}));
+}
+TEST_F(DamagedState, IsDetectedWhenChunkIsStale) { expect_noticed(old_); }
+TEST_F(DamagedState, IsDetectedWhenChunkHoldsOtherChunk) { expect_noticed(placed_.contents(1)); }
+TEST_F(DamagedState, IsDetectedWhenOneBitFlips) {
   std::byte& byte = placed_.window(2)[5 << 12];
   byte ^= std::byte{1};
   EXPECT_TRUE(test::fails(placed_.first_failure(), Errc::corrupted));
@@ -206,7 +208,7 @@ TEST_F(DamagedState, ByOneWord) {
   byte ^= std::byte{1};
   EXPECT_TRUE(placed_.first_failure(100));
 }
-TEST_F(DamagedState, ByAnotherTask) {
+TEST_F(DamagedState, IsDetectedWhenChunkIsOfOtherTask) {
   Placed other(state_task("other"));
   for (int n = 0; n < 50; ++n) { // in one round the other task has executed equally often
     other.execute_until_changed(2);
@@ -215,7 +217,7 @@ TEST_F(DamagedState, ByAnotherTask) {
   }
 }
 
-TEST(SyntheticConstants, AreCompared) {
+TEST(SyntheticConstants, DetectWrongOrZeroedChunks) {
   Placed placed(task_of(MemoryClass::constant, chunk * 4));
   EXPECT_TRUE(placed.first_failure(100));
   for (const std::size_t other : {std::size_t{5}, std::size_t{0}}) { // zeros, and constants of another position
@@ -226,7 +228,7 @@ TEST(SyntheticConstants, AreCompared) {
   }
 }
 
-TEST(SyntheticConstants, AreThoseOfTheTask) {
+TEST(SyntheticConstants, DependOnTaskName) {
   const auto first_word = [](const std::string& name) {
     const auto workload = *make_workload(task_of(MemoryClass::constant, chunk, {}, name), DeviceKind::host);
     std::uint64_t word = 0;
@@ -237,7 +239,7 @@ TEST(SyntheticConstants, AreThoseOfTheTask) {
   EXPECT_NE(first_word("a"), first_word("b"));
 }
 
-TEST(SyntheticScratch, IsWrittenAndMayBeLost) {
+TEST(SyntheticScratch, IsWrittenByJobsAndMayBeLostBetweenThem) {
   Placed placed(task_of(MemoryClass::scratch, chunk * 4));
   for (int n = 0; n < 20; ++n) {
     for (std::size_t i = 0; i < 4; ++i)
@@ -246,7 +248,7 @@ TEST(SyntheticScratch, IsWrittenAndMayBeLost) {
   }
 }
 
-TEST(SyntheticMemory, IsNotTouchedBehindItsEnd) {
+TEST(SyntheticMemory, IsNotWrittenBeyondItsEnd) {
   for (const auto kind : {MemoryClass::state, MemoryClass::scratch}) { // a whole word only
     Placed placed(task_of(kind, Bytes{4096 + 7}), 1);
     placed.execute_until_changed(0);
@@ -257,7 +259,7 @@ TEST(SyntheticMemory, IsNotTouchedBehindItsEnd) {
 }
 
 /// On a GPU it checks one byte of each chunk.
-class SyntheticOnGpu : public testing::Test {
+class SyntheticGpuWorkload : public testing::Test {
  protected:
   hal::test::FakeCudaDriver driver_;
   std::unique_ptr<hal::CudaDevice> device_ = std::move(*hal::CudaDevice::open({.capacity = chunk * 8, .chunk = chunk}));
@@ -277,7 +279,7 @@ class SyntheticOnGpu : public testing::Test {
   }
 };
 
-TEST_F(SyntheticOnGpu, WritesToEachChunkOfStateOrScratch) {
+TEST_F(SyntheticGpuWorkload, WritesToEachChunkOfStateOrScratch) {
   for (const auto kind : {MemoryClass::state, MemoryClass::scratch}) {
     place(kind);
     for (unsigned execution = 1; execution <= 2; ++execution) {
@@ -291,13 +293,13 @@ TEST_F(SyntheticOnGpu, WritesToEachChunkOfStateOrScratch) {
   }
 }
 
-TEST_F(SyntheticOnGpu, LeavesConstantsAlone) {
+TEST_F(SyntheticGpuWorkload, LeavesConstantsUnchanged) {
   place(MemoryClass::constant);
   EXPECT_TRUE(workload_->execute());
   for (const auto each : chunks_) EXPECT_EQ(device_->window(each)[0], std::byte{0});
 }
 
-TEST_F(SyntheticOnGpu, TakesItsTimeAndHasOneWayToCompute) {
+TEST_F(SyntheticGpuWorkload, RunsForItsWcetAndHasNothingToTune) {
   place(MemoryClass::constant);
   const Instant begin = hal::now();
   EXPECT_TRUE(workload_->execute());
@@ -308,21 +310,21 @@ TEST_F(SyntheticOnGpu, TakesItsTimeAndHasOneWayToCompute) {
   EXPECT_TRUE(test::fails(workload_->use(foreign), Errc::bad_input, "conv1 own"));
 }
 
-TEST_F(SyntheticOnGpu, NeedsTheGpuThatItWasMadeFor) {
+TEST_F(SyntheticGpuWorkload, BindRejectsHostDevice) {
   const auto host = *hal::HostDevice::open(chunk, chunk);
   workload_ = *make_workload(state_task(), DeviceKind::cuda);
   EXPECT_TRUE(test::fails(workload_->bind(*host, {}), Errc::unsupported,
                           "this synthetic task was made for an NVIDIA GPU, and the device is 'host'"));
 }
 
-TEST_F(SyntheticOnGpu, TellsAFault) {
+TEST_F(SyntheticGpuWorkload, ReportsDeviceFaultAndThenLostDevice) {
   place(MemoryClass::state);
   driver_.fail<&hal::cuda::Driver::set_bytes_async>(hal::cuda::Code::illegal_address);
   EXPECT_TRUE(test::fails(workload_->execute(), Errc::device_fault));
   EXPECT_TRUE(test::fails(workload_->execute(), Errc::device_lost));
 }
 
-TEST_F(SyntheticOnGpu, WaitsForWhatItWrote) {
+TEST_F(SyntheticGpuWorkload, ReportsFaultOfPendingWrites) {
   place(MemoryClass::state);
   driver_.break_device(hal::cuda::Code::illegal_address);
   EXPECT_TRUE(test::fails(workload_->execute(), Errc::device_fault));
@@ -353,7 +355,7 @@ class SyntheticSegments : public testing::Test {
   }
 };
 
-TEST_F(SyntheticSegments, TakeTheirShareOfTheTime) {
+TEST_F(SyntheticSegments, RunForTheirShareOfWcet) {
   auto workload = make(4ms);
   ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{0}));
   ASSERT_TRUE(workload->bind(*device_, {.carry = carry_.data()}));
@@ -367,7 +369,7 @@ TEST_F(SyntheticSegments, TakeTheirShareOfTheTime) {
   EXPECT_GE(took([&] { return workload->execute(); }), 11400us);
 }
 
-TEST_F(SyntheticSegments, HaveACarryOnlyWhereThereIsACut) {
+TEST_F(SyntheticSegments, HaveLiveStateOnlyWhenCut) {
   const auto workload = make(1ms);
   EXPECT_EQ(workload->layers().size(), 3U);
   EXPECT_EQ(workload->live_ranges(), (std::vector<LiveRange>{{Bytes{live_words << 12}, 0, 2}}));
@@ -380,7 +382,7 @@ TEST_F(SyntheticSegments, HaveACarryOnlyWhereThereIsACut) {
   EXPECT_TRUE(test::fails(whole->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "behind layer 0 of 1"));
 }
 
-TEST_F(SyntheticSegments, KeepTheirCarryAcrossJobsAndFailures) {
+TEST_F(SyntheticSegments, NextJobStartsWithoutLiveStateOfPreviousJob) {
   const auto workload = bound({0, 1});
   for (int job = 0; job < 3; ++job) {
     for (std::uint32_t segment = 0; segment < 3; ++segment) ASSERT_TRUE(workload->execute_segment(segment));
@@ -392,7 +394,7 @@ TEST_F(SyntheticSegments, KeepTheirCarryAcrossJobsAndFailures) {
   EXPECT_TRUE(workload->execute()) << "the next job begins anew";
 }
 
-TEST_F(SyntheticSegments, NoticeWhatHappensToTheirCarry) {
+TEST_F(SyntheticSegments, DetectDamagedLiveState) {
   const auto expect_noticed = [&](const std::function<void()>& damage) {
     const auto workload = bound({0});
     ASSERT_TRUE(workload->execute_segment(0));
@@ -408,7 +410,7 @@ TEST_F(SyntheticSegments, NoticeWhatHappensToTheirCarry) {
   });
 }
 
-TEST_F(SyntheticSegments, TellEachLayer) {
+TEST_F(SyntheticSegments, ReportEachLayerToObserver) {
   auto workload = make(100us);
   ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{1}));
   std::vector<std::uint32_t> ended;
@@ -421,7 +423,7 @@ TEST_F(SyntheticSegments, TellEachLayer) {
   EXPECT_EQ(ended, (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
-TEST_F(SyntheticOnGpu, WritesToEachChunkOfItsCarry) {
+TEST_F(SyntheticGpuWorkload, WritesToEachChunkOfLiveState) {
   ASSERT_TRUE(device_->enter());
   for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(device_->map(range_, i, chunks_[i], hal::Access::read_write));
   Task task = task_of(MemoryClass::state, Bytes{0});

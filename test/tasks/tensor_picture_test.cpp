@@ -36,10 +36,11 @@ std::vector<std::uint8_t> read(const rtexec::Tensor& tensor, std::span<const std
   return picture.rgb;
 }
 
-class EachType : public testing::TestWithParam<std::tuple<ElementType, bool>> {};
-INSTANTIATE_TEST_SUITE_P(TensorPicture, EachType, testing::Combine(testing::ValuesIn(types), testing::Bool()));
+class TypedTensorPicture : public testing::TestWithParam<std::tuple<ElementType, bool>> {};
+INSTANTIATE_TEST_SUITE_P(TensorPicture, TypedTensorPicture,
+                         testing::Combine(testing::ValuesIn(types), testing::Bool()));
 
-TEST_P(EachType, GivesTheSampledPictureBack) {
+TEST_P(TypedTensorPicture, RestoresSampledPicture) {
   const auto [type, planar] = GetParam();
   auto tensor = tensor_of(
       type, planar ? std::vector<std::int64_t>{1, 3, height, width} : std::vector<std::int64_t>{1, height, width, 3});
@@ -56,7 +57,7 @@ TEST_P(EachType, GivesTheSampledPictureBack) {
   for (std::size_t i = 0; i < rgb.size(); ++i) EXPECT_NEAR(back[i], rgb[i], type == ElementType::float16 ? 1 : 0) << i;
 }
 
-TEST_P(EachType, UndoesWhatTheKeysOfAnInputSay) {
+TEST_P(TypedTensorPicture, RevertsPreprocessingOfInput) {
   const auto [type, planar] = GetParam();
   Preprocessing preprocessing{.channels = ChannelOrder::bgr};
   if (type != ElementType::uint8) preprocessing.mean = {104, 117, 123}, preprocessing.scale = {1};
@@ -78,7 +79,7 @@ TEST_P(EachType, UndoesWhatTheKeysOfAnInputSay) {
   EXPECT_EQ(back.rgb, rgb);
 }
 
-TEST_P(EachType, OneChannelIsGrey) {
+TEST_P(TypedTensorPicture, ShowsOneChannelAsGrey) {
   const auto [type, planar] = GetParam();
   auto tensor = tensor_of(
       type, planar ? std::vector<std::int64_t>{1, 1, height, width} : std::vector<std::int64_t>{1, height, width, 1});
@@ -98,7 +99,7 @@ TEST_P(EachType, OneChannelIsGrey) {
   for (std::size_t i = 0; i < rgb.size(); ++i) EXPECT_EQ(rgb[i], i / 3) << i;
 }
 
-TEST(TensorPicture, ClipsWhatIsNoColour) {
+TEST(TensorPicture, ClipsValuesOutsideColourRange) {
   const auto tensor = tensor_of(ElementType::float32, {1, 1, height, width});
   std::vector<float> values(width * height, 0.0f);
   values[0] = -0.1f, values[1] = 1.5f, values[2] = std::nanf(""), values[3] = std::numeric_limits<float>::infinity();
@@ -108,7 +109,7 @@ TEST(TensorPicture, ClipsWhatIsNoColour) {
             (std::vector<int>{0, 0, 0, 255, 255, 255, 0, 0, 0, 255, 255, 255, 0, 0, 0, 255, 255, 255, 255, 255, 255}));
 }
 
-TEST(TensorPicture, RefusesWhatIsNoPicture) {
+TEST(TensorPicture, RejectsTensorsThatAreNoPicture) {
   const auto refused = [](ElementType type, std::vector<std::int64_t> shape) {
     return problem(TensorPicture::of(tensor_of(type, std::move(shape))));
   };

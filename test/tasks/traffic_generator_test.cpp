@@ -44,7 +44,7 @@ std::uint32_t word(const LineGenerator& generator, std::size_t at) {
 
 // ---- lines
 
-TEST(TrafficLines, WholeUnitsAreMovedExactly) {
+TEST(TrafficLineGenerator, MovesExactlyWholeUnits) {
   for (const auto pattern : patterns) {
     const auto generator = lines_of(pattern);
     const Bytes unit = generator->unit();
@@ -56,7 +56,7 @@ TEST(TrafficLines, WholeUnitsAreMovedExactly) {
   }
 }
 
-TEST(TrafficLines, GoOnWhereTheyLeftOff) {
+TEST(TrafficLineGenerator, ContinuesAtLastPosition) {
   for (const auto pattern : {TrafficPattern::write, TrafficPattern::read}) {
     const auto generator = lines_of(pattern);
     generator->run(line * 5);
@@ -73,7 +73,7 @@ TEST(TrafficLines, GoOnWhereTheyLeftOff) {
   EXPECT_EQ(copies->position(), line * 5) << "half of the buffer is read, and half is written";
 }
 
-TEST(TrafficLines, AWriteIsOneWordOfEachLine) {
+TEST(TrafficLineGenerator, WritesOneWordOfEachLine) {
   for (const Bytes size : {Bytes{64}, Bytes{128}}) {
     const auto generator = lines_of(TrafficPattern::write, kibi * 64, size);
     constexpr std::uint64_t count = 100;
@@ -88,14 +88,14 @@ TEST(TrafficLines, AWriteIsOneWordOfEachLine) {
   }
 }
 
-TEST(TrafficLines, AReadChangesNothing) {
+TEST(TrafficLineGenerator, ReadsWithoutChangingBuffer) {
   const auto generator = lines_of(TrafficPattern::read);
   const std::vector before(generator->buffer().begin(), generator->buffer().end());
   generator->run(kibi * 100);
   EXPECT_TRUE(std::ranges::equal(before, generator->buffer()));
 }
 
-TEST(TrafficLines, ACopyIsOfWholeLines) {
+TEST(TrafficLineGenerator, CopiesWholeLines) {
   const auto generator = lines_of(TrafficPattern::copy);
   const auto half = generator->buffer().size() / 2;
   EXPECT_FALSE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)));
@@ -106,7 +106,7 @@ TEST(TrafficLines, ACopyIsOfWholeLines) {
   EXPECT_TRUE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)));
 }
 
-TEST(TrafficLines, AChaseIsOneCycleThroughAllLines) {
+TEST(TrafficLineGenerator, PointerChaseVisitsEachLineOnce) {
   const Bytes page = hal::page_size();
   for (const Bytes size : {Bytes{8}, Bytes{64}, Bytes{128}, page})
     for (const Bytes buffer : {page * 2, page * 3, page * 61}) {
@@ -123,7 +123,7 @@ TEST(TrafficLines, AChaseIsOneCycleThroughAllLines) {
     }
 }
 
-TEST(TrafficLines, AChaseIsRandomAndAlwaysTheSame) {
+TEST(TrafficLineGenerator, PointerChaseIsRandomButReproducible) {
   const auto steps = [] {
     const auto generator = lines_of(TrafficPattern::latency);
     std::vector<std::uint64_t> positions;
@@ -138,7 +138,7 @@ TEST(TrafficLines, AChaseIsRandomAndAlwaysTheSame) {
   EXPECT_LT(neighbours, positions.size() / 50) << "nothing that a prefetcher could guess";
 }
 
-TEST(TrafficLines, RunWithoutAllocation) {
+TEST(TrafficLineGenerator, RunsWithoutAllocating) {
   for (const auto pattern : patterns) {
     const auto generator = lines_of(pattern);
     const auto before = test::allocations();
@@ -147,7 +147,7 @@ TEST(TrafficLines, RunWithoutAllocation) {
   }
 }
 
-TEST(TrafficLines, ImpossibleSizesAreRefused) {
+TEST(TrafficLineGenerator, RejectsImpossibleSizes) {
   const auto make = [](Bytes buffer, Bytes size) { return LineGenerator::make(TrafficPattern::write, buffer, size); };
   for (const Bytes size : {Bytes{0}, Bytes{4}, Bytes{48}, hal::page_size() * 2})
     EXPECT_TRUE(test::fails(make(kibi * 64, size), Errc::bad_input, "power of two"));
@@ -156,13 +156,13 @@ TEST(TrafficLines, ImpossibleSizesAreRefused) {
   EXPECT_EQ(make(Bytes{1}, line).value()->buffer().size(), hal::page_size().count);
 }
 
-TEST(TrafficLines, AMachineWithoutMemoryIsTold) {
+TEST(TrafficLineGenerator, ReportsLackOfMemory) {
   const hal::test::Failing<&hal::System::mmap> none(ENOMEM);
   EXPECT_TRUE(test::fails(LineGenerator::make(TrafficPattern::write, kibi * 64, line), Errc::out_of_memory,
                           "traffic generator"));
 }
 
-TEST(TrafficLines, MemoryThatCannotBeLockedIsSweptAllTheSame) {
+TEST(TrafficLineGenerator, RunsEvenWhenMemoryCannotBeLocked) {
   const hal::test::Failing<&hal::System::mlock> refused(EPERM);
   const auto generator = lines_of(TrafficPattern::write);
   EXPECT_EQ(refused.calls(), 1);
@@ -185,7 +185,7 @@ std::pair<std::int64_t, std::int64_t> touch(PageGenerator& generator, std::int64
   return {static_cast<std::int64_t>(moved.count / generator.unit().count), minor_faults() - before};
 }
 
-TEST(TrafficPages, EachPageIsOneFault) {
+TEST(TrafficPageGenerator, CausesOneFaultPerPage) {
   const auto made = PageGenerator::make(hal::page_size() * 64);
   ASSERT_EQ(test::problem(made), "none");
   auto& generator = **made;
@@ -200,7 +200,7 @@ TEST(TrafficPages, EachPageIsOneFault) {
   EXPECT_EQ(generator.run(generator.unit() - Bytes{1}), Bytes{0});
 }
 
-TEST(TrafficPages, FaultInAProcessThatLockedItsMemory) {
+TEST(TrafficPageGenerator, CausesFaultsInProcessWithLockedMemory) {
   if (test::sanitized) GTEST_SKIP() << "a sanitizer's address space cannot be locked";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -219,7 +219,7 @@ TEST(TrafficPages, FaultInAProcessThatLockedItsMemory) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(TrafficPages, NeedOnePage) {
+TEST(TrafficPageGenerator, RequiresMemoryOfOnePage) {
   EXPECT_TRUE(test::fails(PageGenerator::make(Bytes{0}), Errc::bad_input, "one page"));
   const hal::test::Failing<&hal::System::mmap> none(ENOMEM);
   EXPECT_TRUE(test::fails(PageGenerator::make(), Errc::out_of_memory, "pages to touch"));
@@ -283,7 +283,7 @@ void expect_share(Bandwidth got, Bandwidth wanted, double tolerance) {
   EXPECT_NEAR(static_cast<double>(got.bytes_per_second) / static_cast<double>(wanted.bytes_per_second), 1.0, tolerance);
 }
 
-TEST(TrafficGreedy, RunsForItsTimeAndReportsItsBandwidth) {
+TEST(GreedyTraffic, RunsForGivenTimeAndReportsBandwidth) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
   const auto traffic = run_course(generator, {.until = time.now + 1s}, time.clock());
@@ -296,7 +296,7 @@ TEST(TrafficGreedy, RunsForItsTimeAndReportsItsBandwidth) {
   expect_share(traffic.bandwidth(), gigabyte, 1e-3);
 }
 
-TEST(TrafficGreedy, EndsWhereItCannotGoOn) {
+TEST(GreedyTraffic, EndsWhenGeneratorFails) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
   generator.left = line * 1000;
@@ -309,7 +309,7 @@ TEST(TrafficGreedy, EndsWhereItCannotGoOn) {
   EXPECT_EQ(paced.total, line * 1000);
 }
 
-TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
+TEST(PacedTraffic, KeepsRateInSmallBursts) {
   for (const Bytes unit : {Bytes{64}, Bytes{128}, Bytes{4096}})
     for (const std::uint64_t rate :
          {std::uint64_t{100'000}, std::uint64_t{1'000'001}, std::uint64_t{123'456'789}, std::uint64_t{5'000'000'000}})
@@ -331,7 +331,7 @@ TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
       }
 }
 
-TEST(TrafficPaced, SaysThatItCouldNotKeepUp) {
+TEST(PacedTraffic, ReportsDroppedBytesWhenTooSlow) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
   const auto traffic = run_course(generator, {.rate = Bandwidth{4'000'000'000}, .until = time.now + 1s}, time.clock());
@@ -339,7 +339,7 @@ TEST(TrafficPaced, SaysThatItCouldNotKeepUp) {
   EXPECT_NEAR(static_cast<double>(traffic.dropped.count), 3e9, 1e8);
 }
 
-TEST(TrafficPaced, MakesUpForAShortStallOnly) {
+TEST(PacedTraffic, CatchesUpAfterShortStallOnly) {
   for (const bool is_long : {false, true}) {
     VirtualTime time;
     VirtualGenerator generator(time, Bandwidth{10'000'000'000});
@@ -352,7 +352,7 @@ TEST(TrafficPaced, MakesUpForAShortStallOnly) {
   }
 }
 
-TEST(TrafficPacer, BurstsAddUpToTheRateAtEveryPointOfTheGrid) {
+TEST(TrafficPacer, BurstsMatchRateAtEveryGridPoint) {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
     const std::uint64_t rate = 1 + random.next() % (std::uint64_t{1} << (10 + random.next() % 26));
@@ -375,7 +375,7 @@ TEST(TrafficPacer, BurstsAddUpToTheRateAtEveryPointOfTheGrid) {
   }
 }
 
-TEST(TrafficPacer, KeepsTheGridWhereItDrops) {
+TEST(TrafficPacer, KeepsGridWhenItDropsBursts) {
   const Instant start(1s);
   Pacer pacer({64 * 10'000}, line, start); // one line in each step
   EXPECT_EQ(pacer.next(start).due, start);
@@ -391,7 +391,7 @@ TEST(TrafficPacer, KeepsTheGridWhereItDrops) {
 
 // ---- caches
 
-class TrafficCaches : public testing::Test {
+class TrafficCacheFacts : public testing::Test {
  protected:
   void cache(unsigned core, unsigned index, const char* level, const char* type, const char* size,
              const char* line_size) {
@@ -407,7 +407,7 @@ class TrafficCaches : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(TrafficCaches, LastLevelIsTheLargestOfAllCores) {
+TEST_F(TrafficCacheFacts, LastLevelIsLargestOfAllCores) {
   cores("0-1");
   cache(0, 0, "1", "Data", "32K", "64");
   cache(0, 1, "1", "Instruction", "48K", "64");
@@ -419,7 +419,7 @@ TEST_F(TrafficCaches, LastLevelIsTheLargestOfAllCores) {
   EXPECT_EQ(sweep_size(facts()), kibi * 16 * 1024) << "the least";
 }
 
-TEST_F(TrafficCaches, OfCoresThatAreOnlineAndHoldData) {
+TEST_F(TrafficCacheFacts, IgnoreOfflineCoresAndInstructionCaches) {
   cores("0");
   cache(0, 0, "1", "Data", "32K", "32");
   cache(0, 1, "2", "Instruction", "1024K", "64");
@@ -428,7 +428,7 @@ TEST_F(TrafficCaches, OfCoresThatAreOnlineAndHoldData) {
   EXPECT_EQ(facts().line, Bytes{32});
 }
 
-TEST_F(TrafficCaches, WhereTheKernelSaysNothing) {
+TEST_F(TrafficCacheFacts, UseDefaultsWhenKernelReportsNothing) {
   EXPECT_EQ(facts().last_level, Bytes{0});
   EXPECT_EQ(facts().line, Bytes{64});
   EXPECT_EQ(sweep_size(facts()), kibi * 64 * 1024);
@@ -439,7 +439,7 @@ TEST_F(TrafficCaches, WhereTheKernelSaysNothing) {
   EXPECT_EQ(facts().line, Bytes{64});
 }
 
-TEST(TrafficSweep, IsFourTimesTheCacheWithinBounds) {
+TEST(TrafficSweep, SizeIsFourTimesCacheWithinBounds) {
   const Bytes mebi{1 << 20};
   const auto of = [&](std::uint64_t size) { return sweep_size({mebi * size, line}).count >> 20; };
   EXPECT_EQ(of(2), 16U);

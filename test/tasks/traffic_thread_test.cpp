@@ -74,14 +74,14 @@ TEST(TrafficThread, DoesNotAllocateWhileItRuns) {
   EXPECT_EQ(after.locks, before.locks);
 }
 
-TEST(TrafficThread, StopsInTheMiddleOfASleep) {
+TEST(TrafficThread, StopsDuringSleep) {
   // The first line is due after a minute.
   auto thread = GeneratorThread::start(lines_of(TrafficPattern::write), settings(), Bandwidth{1});
   ASSERT_EQ(test::problem(thread), "none");
   EXPECT_EQ(thread->stop().moved, Bytes{0});
 }
 
-TEST(TrafficThread, PacedMovesNoMoreThanItsRate) {
+TEST(TrafficThread, PacedThreadStaysBelowItsRate) {
   auto thread = GeneratorThread::start(lines_of(TrafficPattern::copy), settings(), Bandwidth{2'000'000});
   ASSERT_EQ(test::problem(thread), "none");
   (void)wait_for_more(*thread, Bytes{20'000});
@@ -108,7 +108,7 @@ TEST(TrafficThread, HooksRunOnTheThread) {
   EXPECT_EQ(end, 2);
 }
 
-TEST(TrafficThread, ARefusalOfItsHookEndsIt) {
+TEST(TrafficThread, FailedBeginHookFailsStart) {
   bool ended = false;
   GeneratorHooks hooks;
   hooks.begin = []() -> Result<> { return fail(Errc::unsupported, "no counter here"); };
@@ -118,7 +118,7 @@ TEST(TrafficThread, ARefusalOfItsHookEndsIt) {
   EXPECT_FALSE(ended);
 }
 
-TEST(TrafficThread, SettingsThatAreRefusedAreTold) {
+TEST(TrafficThread, RejectsInvalidSettings) {
   auto impossible = settings();
   impossible.core = 1000;
   EXPECT_FALSE(GeneratorThread::start(lines_of(TrafficPattern::read), impossible));
@@ -126,7 +126,7 @@ TEST(TrafficThread, SettingsThatAreRefusedAreTold) {
                           Errc::bad_input, "0B/s"));
 }
 
-TEST(TrafficThread, MovesAndIsReplaced) {
+TEST(TrafficThread, SupportsMoveConstructionAndAssignment) {
   auto first = GeneratorThread::start(lines_of(TrafficPattern::write), settings());
   auto second = GeneratorThread::start(lines_of(TrafficPattern::read), settings());
   ASSERT_TRUE(first && second);

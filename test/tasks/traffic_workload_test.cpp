@@ -41,7 +41,7 @@ class TrafficTask : public testing::Test {
   test::ScratchFolder folder_;
 };
 
-TEST_F(TrafficTask, MovesItsBytesBeforeAndAfter) {
+TEST_F(TrafficTask, MovesBytesBeforeAndAfterDevicePart) {
   const auto workload = made(traffic_task());
   const auto device = hal::HostDevice::open(page, page);
   ASSERT_TRUE(device);
@@ -68,7 +68,7 @@ TEST_F(TrafficTask, TakesNoDeviceMemory) {
   EXPECT_TRUE(workload->constants().empty());
 }
 
-TEST_F(TrafficTask, FingerprintFollowsItsSettings) {
+TEST_F(TrafficTask, FingerprintDependsOnSettings) {
   std::set<std::string> prints;
   const std::function<void(Task&)> changes[]{
       [](Task&) {},
@@ -87,7 +87,7 @@ TEST_F(TrafficTask, FingerprintFollowsItsSettings) {
   EXPECT_TRUE(prints.begin()->starts_with("traffic-"));
 }
 
-TEST_F(TrafficTask, BufferAndLineAreTheMachines) {
+TEST_F(TrafficTask, TakesBufferAndLineSizeFromMachine) {
   const std::string cache = "sys/devices/system/cpu/cpu0/cache/index3/";
   for (const auto& [name, value] :
        {std::pair("level", "3"), {"type", "Unified"}, {"size", "5120K"}, {"coherency_line_size", "128"}})
@@ -99,7 +99,7 @@ TEST_F(TrafficTask, BufferAndLineAreTheMachines) {
   EXPECT_EQ(workload->generator().unit(), Bytes{128});
 }
 
-TEST_F(TrafficTask, RefusesWhatMovesNothing) {
+TEST_F(TrafficTask, RejectsSettingsThatMoveNothing) {
   Task task = traffic_task();
   task.traffic_before = Bytes{63};
   EXPECT_TRUE(test::fails(tried(task), Errc::bad_input, "traffic_before = 63B"));
@@ -112,7 +112,7 @@ TEST_F(TrafficTask, RefusesWhatMovesNothing) {
   EXPECT_TRUE(test::fails(tried(task), Errc::bad_input, "traffic_before"));
 }
 
-TEST_F(TrafficTask, IsMadeByName) {
+TEST_F(TrafficTask, IsCreatedFromTask) {
   for (const auto kind : {DeviceKind::host, DeviceKind::cuda})
     EXPECT_EQ(test::problem(make_workload(traffic_task(), kind)), "none");
   Task task = traffic_task();

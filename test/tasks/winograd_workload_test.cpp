@@ -59,7 +59,7 @@ class Placed {
   AlignedBytes constants_, scratch_;
 };
 
-TEST(WinogradWorkload, ComputesTheConvolution) {
+TEST(WinogradWorkload, MatchesReferenceConvolution) {
   for (const unsigned resolution : {16U, 17U, 40U}) {
     Placed placed(resolution);
     auto& workload = placed.workload();
@@ -78,7 +78,7 @@ TEST(WinogradWorkload, ComputesTheConvolution) {
   }
 }
 
-TEST(WinogradWorkload, IsWinogradsOnTheHostAtEveryResolution) {
+TEST(WinogradWorkload, UsesWinogradOnHostAtEveryResolution) {
   for (const unsigned resolution : {WinogradWorkload::min_resolution, 256U, 2048U}) {
     const auto graph = winograd_graph(resolution);
     EXPECT_TRUE(kernels::winograd_applies(kernels::conv_geometry(graph, graph.nodes.front()))) << resolution;
@@ -89,7 +89,7 @@ TEST(WinogradWorkload, IsWinogradsOnTheHostAtEveryResolution) {
       << "16 points of each filter, not 9";
 }
 
-TEST(WinogradWorkload, MemoryIsPictureResultAndWorkspace) {
+TEST(WinogradWorkload, ScratchHoldsPictureResultAndWorkspace) {
   const auto demand = WinogradWorkload::make(256, DeviceKind::host).value()->memory();
   const Bytes picture{static_cast<std::uint64_t>(channels) * 256 * 256 * sizeof(float)};
   EXPECT_GE(demand.scratch, picture * 2);
@@ -97,12 +97,12 @@ TEST(WinogradWorkload, MemoryIsPictureResultAndWorkspace) {
   EXPECT_EQ(demand.state + demand.fixed, Bytes{0});
 }
 
-TEST(WinogradWorkload, FlopsAreThoseOfTheDefinition) {
+TEST(WinogradWorkload, CountsFlopsOfDirectConvolution) {
   EXPECT_DOUBLE_EQ(WinogradWorkload::make(100, DeviceKind::host).value()->flops(),
                    2.0 * 9 * channels * channels * 100 * 100);
 }
 
-TEST(WinogradWorkload, FingerprintFollowsResolutionAndDevice) {
+TEST(WinogradWorkload, FingerprintDependsOnResolutionAndDevice) {
   const auto print = [](unsigned resolution, DeviceKind kind) {
     return WinogradWorkload::make(resolution, kind).value()->fingerprint();
   };
@@ -117,7 +117,7 @@ TEST(WinogradWorkload, LargestPictureFitsATensor) {
   EXPECT_GT(elements(WinogradWorkload::max_resolution + 1), max_elements);
 }
 
-TEST(WinogradWorkload, IsMadeByName) {
+TEST(WinogradWorkload, IsCreatedFromTask) {
   Task task;
   task.name = "layer";
   task.workload = WorkloadKind::winograd;
@@ -145,7 +145,7 @@ TEST(WinogradWorkload, HasNothingToTuneOnTheHost) {
 
 // ---- on a GPU
 
-TEST(WinogradOnGpu, ComputesWhatTheHostComputes) {
+TEST(WinogradOnGpu, GivesHostResult) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto graph = winograd_graph(16);
@@ -207,7 +207,7 @@ const cuda::CudnnFunctions& cudnn() {
   return functions;
 }
 
-class WinogradByCudnn : public testing::Test {
+class CudnnWinograd : public testing::Test {
  protected:
   void SetUp() override {
     if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
@@ -241,12 +241,12 @@ class WinogradByCudnn : public testing::Test {
   Memory memory_;
 };
 
-TEST_F(WinogradByCudnn, TakesWinogradBeforeItsNonFusedOne) {
+TEST_F(CudnnWinograd, PrefersFusedOverNonFusedAlgorithm) {
   EXPECT_EQ(tuned({0, 1, 6, 7}), "winograd 32 = cudnn 6 workspace 4096");
   EXPECT_EQ(tuned({0, 1, 7}), "winograd 32 = cudnn 7 workspace 4096");
 }
 
-TEST_F(WinogradByCudnn, SaysWhyThereIsNoneAndLeavesItToTheEngine) {
+TEST_F(CudnnWinograd, ExplainsFallbackToEngineConvolution) {
   const auto own = workload_->memory().scratch;
   const auto line = tuned({0, 1});
   EXPECT_TRUE(line.starts_with("# computed by the engine's own convolution")) << line;
@@ -258,7 +258,7 @@ TEST_F(WinogradByCudnn, SaysWhyThereIsNoneAndLeavesItToTheEngine) {
   EXPECT_EQ(workload_->memory().scratch, own);
 }
 
-TEST_F(WinogradByCudnn, ComputesInPlanesFromScratchToScratch) {
+TEST_F(CudnnWinograd, PassesPlanarTensorsInScratch) {
   const auto fingerprint = workload_->fingerprint();
   (void)tuned({7});
   EXPECT_EQ(workload_->fingerprint(), fingerprint);
@@ -287,7 +287,7 @@ TEST_F(WinogradByCudnn, ComputesInPlanesFromScratchToScratch) {
   EXPECT_TRUE(std::ranges::any_of(input, [](float value) { return value < 0; }));
 }
 
-TEST_F(WinogradByCudnn, TellsItsLayer) {
+TEST_F(CudnnWinograd, ReportsItsLayerToObserver) {
   struct Told {
     int begun = 0, ended = 0;
   } told;
@@ -302,7 +302,7 @@ TEST_F(WinogradByCudnn, TellsItsLayer) {
   EXPECT_EQ(workload_->layers().size(), 1U);
 }
 
-TEST_F(WinogradByCudnn, AMachineThatTakesItNoMoreRefuses) {
+TEST_F(CudnnWinograd, BindRejectsAlgorithmThatIsNoLongerAvailable) {
   const auto line = tuned({7});
   given.had = {0};
   EXPECT_TRUE(test::fails(bound(), Errc::refused, "cuDNN"));
@@ -311,7 +311,7 @@ TEST_F(WinogradByCudnn, AMachineThatTakesItNoMoreRefuses) {
   EXPECT_TRUE(test::fails(bound(), Errc::refused, "profile the task set again"));
 }
 
-TEST_F(WinogradByCudnn, UsesWhatAProfileSays) {
+TEST_F(CudnnWinograd, AppliesChoiceOfProfile) {
   const auto use = [&](const std::string& line) { return workload_->use(std::vector{line}); };
   const auto own = workload_->memory().scratch;
   EXPECT_EQ(test::problem(use("# a note")), "none");

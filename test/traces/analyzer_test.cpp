@@ -22,7 +22,7 @@ Script one(Duration deadline = 100us) {
   return Script({setup});
 }
 
-TEST(Analyzer, CountsAndStatisticsOfAStage) {
+TEST(Analyzer, ReportsJobCountsAndStageStatistics) {
   Script script = one();
   for (std::uint64_t job = 0; job < 10; ++job)
     script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10 + static_cast<std::int64_t>(job) % 5, 1);
@@ -50,7 +50,7 @@ TEST(Analyzer, CountsAndStatisticsOfAStage) {
 }
 
 /// An older recording has no execution time for any job; a newer one omits it if it is the whole time.
-TEST(Analyzer, ADevicePartTookWhatItExecutedWhereThatIsTold) {
+TEST(Analyzer, UsesRecordedExecutionTimeOfDevicePartIfPresent) {
   Script script = one();
   script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 5us};
   script.run({0, 0}, 0, 5, 14, 1);
@@ -69,7 +69,7 @@ TEST(Analyzer, ADevicePartTookWhatItExecutedWhereThatIsTold) {
   EXPECT_EQ(analysis.tasks[0].stages[3].times.max, 36us) << "responses are by the clock";
 }
 
-TEST(Analyzer, WhatADevicePartExecutedIsOfThatJobAlone) {
+TEST(Analyzer, IgnoresDeviceExecutionTimeRecordedForAnotherJob) {
   Script script = one();
   script.add(RecordKind::device_executed, {0, 0}, 1).executed = 1us; // no job executes
   script.release({0, 0}, 100, 100);
@@ -81,7 +81,7 @@ TEST(Analyzer, WhatADevicePartExecutedIsOfThatJobAlone) {
   EXPECT_EQ(script.analyze().tasks[0].stages[1].times.max, 30us);
 }
 
-TEST(Analyzer, ADevicePartThatExecutedLongerThanItTookIsContradictory) {
+TEST(Analyzer, MarksJobUnknownWhenItExecutedLongerThanItHeldTheDevice) {
   Script script = one();
   script.release({0, 0}, 0, 0);
   script.ready({0, 0}, 5, 5);
@@ -112,7 +112,7 @@ Script pair(bool co_run) {
   return script;
 }
 
-TEST(Analyzer, TwoExecutionsAtOnceAreBothThere) {
+TEST(Analyzer, MeasuresEachOfTwoConcurrentExecutions) {
   const Script script = pair(true);
   const auto analysis = script.analyze();
   EXPECT_EQ(analysis.tasks[0].stages[1].times.max, 50us);
@@ -128,14 +128,14 @@ TEST(Analyzer, TwoExecutionsAtOnceAreBothThere) {
   EXPECT_EQ(analysis.breaches[0].promised, 45us);
 }
 
-TEST(Analyzer, WhereNoTwoExecuteAtOnceTheBeginOfOneIsTheEndOfAnother) {
+TEST(Analyzer, MarksFirstOfTwoOverlappingJobsUnknownWithoutCoRun) {
   const auto analysis = pair(false).analyze();
   EXPECT_EQ(analysis.tasks[0].unknown, 1u);
   EXPECT_EQ(analysis.tasks[1].completed, 1u);
   EXPECT_TRUE(std::ranges::none_of(analysis.resources, [](const auto& each) { return each.name == "beside"; }));
 }
 
-TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
+TEST(Analyzer, PercentilesLieWithinOneHistogramClassOfExactOnes) {
   std::mt19937 random(3);
   std::lognormal_distribution<double> lengths(12, 1.5);
   DistributionBuilder builder;
@@ -164,7 +164,7 @@ TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
   EXPECT_EQ(counted, all.size());
 }
 
-TEST(Analyzer, EveryWayForAJobToEnd) {
+TEST(Analyzer, CountsEachJobOutcomeSeparately) {
   Script script = one();
   script.run({0, 0}, 0, 1, 2, 1);
   script.run({0, 1}, 100, 1, 150, 1); // late
@@ -195,7 +195,7 @@ TEST(Analyzer, EveryWayForAJobToEnd) {
   EXPECT_THAT(analysis.missed_jobs[2].blame, HasSubstr("job 3 of front was abandoned"));
 }
 
-TEST(Analyzer, DroppedReleasesByWhy) {
+TEST(Analyzer, CountsDroppedReleasesByReason) {
   using enum policies::ReleaseReason;
   Script script({task("front", 100us, 0), task("rear", 100us, 1)});
   const auto skip = [&](std::uint32_t task, std::int64_t nominal, policies::ReleaseReason reason) {
@@ -217,7 +217,7 @@ TEST(Analyzer, DroppedReleasesByWhy) {
   EXPECT_EQ(tasks[1].skipped_by.wcet_exceeded, 1u);
 }
 
-TEST(Analyzer, ARecordingThatBeginsInTheMiddleLeavesOutWhatItDidNotSeeBegin) {
+TEST(Analyzer, IgnoresJobsReleasedBeforeTheRecordingBegins) {
   Script script = one();
   script.add(RecordKind::device_end, {0, 6}, 10);
   script.finish({0, 6}, 10, 12, 2);
@@ -239,7 +239,7 @@ Script ten() {
   return script;
 }
 
-TEST(Losses, AnyRecordOfAJobThatIsMissingMakesItsTaskInvalid) {
+TEST(Losses, AnyMissingRecordOfJobInvalidatesItsTask) {
   const std::size_t records = ten().records.size() - 1;
   for (std::size_t gone = 0; gone < records; ++gone) {
     Script script = ten();
@@ -253,7 +253,7 @@ TEST(Losses, AnyRecordOfAJobThatIsMissingMakesItsTaskInvalid) {
   }
 }
 
-TEST(Losses, EventsThatContradictOneAnotherMakeTheirTaskInvalid) {
+TEST(Losses, ContradictoryRecordsMarkTheirJobUnknown) {
   Script wrong_response = ten();
   std::ranges::find(wrong_response.records, RecordKind::job_end, &Record::kind)->response += 1ns;
   EXPECT_EQ(wrong_response.analyze().tasks[0].unknown, 1u);
@@ -262,7 +262,7 @@ TEST(Losses, EventsThatContradictOneAnotherMakeTheirTaskInvalid) {
   EXPECT_EQ(wrong_order.analyze().tasks[0].unknown, 1u);
 }
 
-TEST(Losses, LostEventsMakeThoseTasksInvalidThatRanMeanwhile) {
+TEST(Losses, LostEventsInvalidateOnlyTasksThatRanMeanwhile) {
   Script script({task("front", 100us, 0), task("rear", 1000us, 1)});
   script.run({0, 0}, 0, 5, 10, 1);
   script.run({0, 1}, 100, 5, 10, 1);
@@ -273,7 +273,7 @@ TEST(Losses, LostEventsMakeThoseTasksInvalidThatRanMeanwhile) {
   EXPECT_THAT(analysis.tasks[1].invalid, IsEmpty());
 }
 
-TEST(Losses, ACutEndsTheAnalysisThere) {
+TEST(Losses, LossUntilTheEndTruncatesTheAnalysis) {
   Script script = ten();
   const auto analysis = script.analyze({}, {{.from = us(450), .to = Instant::max(), .events = 0, .packets = 0}});
   EXPECT_EQ(analysis.tasks[0].completed, 5u);
@@ -281,7 +281,7 @@ TEST(Losses, ACutEndsTheAnalysisThere) {
   EXPECT_FALSE(analysis.ended);
 }
 
-TEST(Losses, WhatANeverEndingExecutionHidesIsNotBlamedForEver) {
+TEST(Losses, ExecutionWithLostEndIsNotBlamedForLaterJobs) {
   Script script({task("front", 100us, 0), task("rear", 1000us, 1)});
   script.release({1, 0}, 0, 0);
   script.ready({1, 0}, 1, 1);
@@ -299,7 +299,7 @@ TEST(Losses, WhatANeverEndingExecutionHidesIsNotBlamedForEver) {
   EXPECT_THAT(analysis.tasks[1].invalid, Not(IsEmpty()));
 }
 
-TEST(Losses, JobsOfTasksThatAreNotThereAndTimesThatAreNoneDoNoHarm) {
+TEST(Losses, UnknownTasksAndInvalidTimesAreIgnored) {
   Script script = one(10us); // so that jobs are late, and explained
   for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10, 1);
   for (const auto kind : {RecordKind::device_begin, RecordKind::swap_in_begin, RecordKind::swap_out_begin,
@@ -312,7 +312,7 @@ TEST(Losses, JobsOfTasksThatAreNotThereAndTimesThatAreNoneDoNoHarm) {
   EXPECT_EQ(analysis.tasks[0].completed, 10u);
 }
 
-TEST(Losses, AMissingStreamKeepsTheFiguresAndMarksThem) {
+TEST(Losses, MissingStreamMarksTaskInvalidButKeepsItsCounts) {
   Script script = ten();
   const auto analysis = script.analyze({}, {{}});
   EXPECT_EQ(analysis.tasks[0].completed, 10u);
@@ -321,7 +321,7 @@ TEST(Losses, AMissingStreamKeepsTheFiguresAndMarksThem) {
 
 // ---- bounds ----
 
-TEST(Promise, EachPartAboveItsWcetAndResponsesAboveTheBound) {
+TEST(BoundBreach, ReportsPartsAboveWcetAndResponsesAboveBound) {
   Script script = one();
   script.setup.tasks[0].wcet = {.before = 5us, .device = 10us, .after = 1us};
   script.setup.tasks[0].response_bound = 20us;
@@ -337,14 +337,14 @@ TEST(Promise, EachPartAboveItsWcetAndResponsesAboveTheBound) {
   EXPECT_EQ(breaches[3].text, "job 2 of front responded in 21.0 us, above its bound of 20.0 us");
 }
 
-TEST(Promise, APartOfWhichNothingIsConfiguredBreaksNoPromise) {
+TEST(BoundBreach, IgnoresPartsWithoutConfiguredWcet) {
   Script script = one();
   script.setup.tasks[0].wcet = {.before = 0us, .device = 10us, .after = 0us};
   script.run({0, 0}, 0, 1, 10, 1);
   EXPECT_THAT(script.analyze().breaches, IsEmpty());
 }
 
-TEST(Replay, NumbersOfChunksThatCannotBeAreNotReplayed) {
+TEST(Replay, RefusesImpossibleNumbersOfFramesAndSlots) {
   Script script = one();
   script.setup.swap =
       SwapSetup{.policy = SwapPolicy::pipelined, .frames = UINT32_MAX, .copy_engines = 2, .chunk = {4096}, .store = {}};
@@ -354,7 +354,7 @@ TEST(Replay, NumbersOfChunksThatCannotBeAreNotReplayed) {
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
 }
 
-TEST(Replay, ClassesAndSegmentsThatCannotBeAreNotReplayed) {
+TEST(Replay, RefusesImpossibleDeviceClassesAndSegmentCounts) {
   Script script = one();
   TaskSetup& task = script.setup.tasks[0];
   task.device_class = UINT32_MAX;
@@ -369,7 +369,7 @@ TEST(Replay, ClassesAndSegmentsThatCannotBeAreNotReplayed) {
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more segments than there can be"));
 }
 
-TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
+TEST(BoundBreach, IgnoresDeadlineMissesOfTasksWithoutGuarantee) {
   Script script = one(10us);
   script.setup.tasks[0].wcet = {.before = 5us, .device = 10us, .after = 1us};
   script.run({0, 0}, 0, 5, 10, 1);
@@ -382,7 +382,7 @@ TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
 
 // ---- plots ----
 
-TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
+TEST(GanttWindows, ShortRecordingFitsOneWindowWithAllBars) {
   Script script = ten();
   PieceCounter counter;
   const auto analysis = script.analyze({&counter});
@@ -404,7 +404,7 @@ TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
   }
 }
 
-TEST(GanttWindows, ALongRecordingIsShownAtItsMissesAndLongestJobsAndItsBeginning) {
+TEST(GanttWindows, LongRecordingYieldsBoundedWindowsAroundMissAndBeginning) {
   Script script = one();
   for (std::uint64_t job = 0; job < 12'000; ++job)
     script.run({0, job}, static_cast<std::int64_t>(job) * 100 + (job > 7000 ? 100 : 0), 5, job == 7000 ? 120 : 10, 1);

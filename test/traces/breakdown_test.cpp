@@ -26,7 +26,7 @@ JobBreakdown only(const Script& script, JobId job) {
   return jobs.of(job);
 }
 
-TEST(Breakdown, AJobAloneIsItsParts) {
+TEST(Breakdown, SplitsUndisturbedJobIntoLatencyExecutionAndOverhead) {
   Script script(two());
   script.release(front, 0, 3);
   script.ready(front, 13, 9); // one of ten microseconds remains unexplained
@@ -42,7 +42,7 @@ TEST(Breakdown, AJobAloneIsItsParts) {
   EXPECT_EQ(job.outcome, JobOutcome::in_time);
 }
 
-TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet) {
+TEST(Breakdown, CountsIdleTimeOnDeviceAsOverheadNotAsWcetOverrun) {
   Script script(two());
   script.setup.tasks[0].wcet.device = 20us;
   script.release(front, 0, 0);
@@ -61,7 +61,7 @@ TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet
 }
 
 /// `front` is a top-class job, whatever its rank, and executes between two segments. Then a chunk is reloaded.
-TEST(Breakdown, BetweenTwoSegmentsAJobWaitsForTheDevice) {
+TEST(Breakdown, ChargesWaitBetweenSegmentsToPreemptingJobAndSwapIn) {
   Script script(two());
   script.setup.tasks[0].device_class = 0;
   script.setup.tasks[0].device_rank = 7;
@@ -91,7 +91,7 @@ TEST(Breakdown, BetweenTwoSegmentsAJobWaitsForTheDevice) {
   EXPECT_EQ(script.analyze().tasks[1].stages[1].times.max, 28us);
 }
 
-TEST(Breakdown, APreemptedPartWaitsForTheMoreUrgentOne) {
+TEST(Breakdown, ChargesPreemptionOfCpuPartToMoreUrgentJob) {
   Script script(two());
   script.release(rear, 0, 0);
   script.release(front, 4, 4);
@@ -112,7 +112,7 @@ TEST(Breakdown, APreemptedPartWaitsForTheMoreUrgentOne) {
   EXPECT_EQ(preempted->where, Share::Where::core);
 }
 
-TEST(Breakdown, AMoreUrgentPartThatSleepsIsNotBlamed) {
+TEST(Breakdown, DoesNotBlameMoreUrgentJobThatSleeps) {
   Script script(two());
   script.release(rear, 0, 0);
   script.release(front, 2, 2);
@@ -126,7 +126,7 @@ TEST(Breakdown, AMoreUrgentPartThatSleepsIsNotBlamed) {
   EXPECT_EQ(took(job, Cause::execution), 11us);
 }
 
-TEST(Breakdown, TheDeviceIsTheMoreUrgentOnesOrTheLessUrgentOnes) {
+TEST(Breakdown, ChargesDeviceWaitAsQueueingOrBlockingByUrgency) {
   Script script(two());
   script.release(rear, 0, 0);
   script.ready(rear, 1, 1);
@@ -158,7 +158,7 @@ TEST(Breakdown, TheDeviceIsTheMoreUrgentOnesOrTheLessUrgentOnes) {
   EXPECT_EQ(took(queued, Cause::overhead), 1us);
 }
 
-TEST(Breakdown, EarlierDeadlinesAreMoreUrgentAtTheSameRank) {
+TEST(Breakdown, EarlierDeadlineIsMoreUrgentAtEqualRank) {
   auto tasks = two();
   tasks[0].device_rank = tasks[1].device_rank = 0;
   Script script(tasks);
@@ -182,7 +182,7 @@ Script swapping() {
   return script;
 }
 
-TEST(Breakdown, RoomIsMadeThenChunksComeAndTheCopyEngineIsWaitedFor) {
+TEST(Breakdown, SeparatesSwapOutSwapInAndCopyEngineWait) {
   Script script = swapping();
   script.release(front, 0, 0);
   script.ready(front, 1, 1);
@@ -202,7 +202,7 @@ TEST(Breakdown, RoomIsMadeThenChunksComeAndTheCopyEngineIsWaitedFor) {
   EXPECT_EQ(sum(job), job.response);
 }
 
-TEST(Breakdown, ASwapHiddenBehindAnExecutionCostsNothing) {
+TEST(Breakdown, DoesNotChargeSwapHiddenBehindAnotherExecution) {
   Script script = swapping();
   script.release(rear, 0, 0);
   script.ready(rear, 1, 1);
@@ -222,7 +222,7 @@ TEST(Breakdown, ASwapHiddenBehindAnExecutionCostsNothing) {
   EXPECT_EQ(took(job, Cause::copy_engine), 0us);
 }
 
-TEST(Breakdown, AnothersTransferBlocksOrIsQueuedBehind) {
+TEST(Breakdown, ChargesWaitForAnotherTransferAsBlockingOrQueueing) {
   Script script = swapping();
   script.release(rear, 0, 0);
   script.ready(rear, 0, 0);
@@ -249,7 +249,7 @@ TEST(Breakdown, AnothersTransferBlocksOrIsQueuedBehind) {
   }));
 }
 
-TEST(Breakdown, AnEngineThatServesAnotherMakesTheCopyWait) {
+TEST(Breakdown, ChargesCopyEngineWaitToTheJobItServes) {
   Script script = swapping();
   script.release(rear, 0, 0);
   script.ready(rear, 0, 0);
@@ -267,7 +267,7 @@ TEST(Breakdown, AnEngineThatServesAnotherMakesTheCopyWait) {
   EXPECT_EQ(share->culprit, rear);
 }
 
-TEST(Breakdown, AThrottledCoreIsNoPreemption) {
+TEST(Breakdown, ChargesThrottledCoreAsThrottlingNotPreemption) {
   Script script(two());
   script.release(front, 0, 0);
   script.add(RecordKind::throttle_begin, 2).core = 1;
@@ -282,7 +282,7 @@ TEST(Breakdown, AThrottledCoreIsNoPreemption) {
   EXPECT_EQ(sum(job), job.response);
 }
 
-TEST(Breakdown, ThrottlingOfACoreWithoutTasksIsTold) {
+TEST(Breakdown, ReportsThrottlingOfCoreWithoutTasks) {
   Script script(two());
   script.setup.regulated_cores = {7};
   script.add(RecordKind::throttle_begin, 2).core = 7;
@@ -293,7 +293,7 @@ TEST(Breakdown, ThrottlingOfACoreWithoutTasksIsTold) {
   EXPECT_EQ(core->throttled, 6us);
 }
 
-TEST(Breakdown, ThrottlingOfAnotherCoreDoesNotMatter) {
+TEST(Breakdown, IgnoresThrottlingOfAnotherCore) {
   Script script(two());
   script.release(front, 0, 0);
   script.add(RecordKind::throttle_begin, 2).core = 2;
@@ -306,7 +306,7 @@ TEST(Breakdown, ThrottlingOfAnotherCoreDoesNotMatter) {
   EXPECT_EQ(took(only(script, front), Cause::overhead), 6us);
 }
 
-TEST(Breakdown, ALateJobDelaysItsSuccessor) {
+TEST(Breakdown, ChargesWaitForPreviousJobOfTaskAsQueueing) {
   Script script(two());
   script.run({0, 0}, 0, 10, 110, 10);
   script.release({0, 1}, 100, 131);
@@ -344,7 +344,7 @@ Analysis after_twenty(const std::function<void(Script&, JobId front, JobId rear,
   return script.analyze();
 }
 
-TEST(Blame, ALongJobOfAnother) {
+TEST(Blame, NamesWcetOverrunOfAnotherJob) {
   const auto analysis = after_twenty([](Script& script, JobId other, JobId late, std::int64_t at) {
     script.run(other, at, 1, 80, 1);
     script.release(late, at, at);
@@ -365,7 +365,7 @@ TEST(Blame, ALongJobOfAnother) {
             "us over its WCET (usually 10.0 us)");
 }
 
-TEST(Blame, ADelayedSwapThatIsShorterThanTheUsualExecution) {
+TEST(Blame, NamesOwnSwapInWhenItDelaysTheJob) {
   const auto analysis = after_twenty([](Script& script, JobId, JobId late, std::int64_t at) {
     script.release(late, at, at);
     script.ready(late, at + 1, 1);
@@ -380,7 +380,7 @@ TEST(Blame, ADelayedSwapThatIsShorterThanTheUsualExecution) {
   EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("75.0 us its own swap-in"));
 }
 
-TEST(Blame, AThrottledCore) {
+TEST(Blame, NamesThrottlingOfTheCore) {
   const auto analysis = after_twenty([](Script& script, JobId, JobId late, std::int64_t at) {
     script.release(late, at, at);
     script.add(RecordKind::throttle_begin, at).core = 1;
@@ -395,7 +395,7 @@ TEST(Blame, AThrottledCore) {
   EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("70.0 us throttled"));
 }
 
-TEST(Blame, ItsOwnLongExecution) {
+TEST(Blame, NamesOwnExecutionThatOverranItsWcet) {
   const auto analysis =
       after_twenty([](Script& script, JobId, JobId late, std::int64_t at) { script.run(late, at, 1, 120, 1); });
   ASSERT_EQ(analysis.missed_jobs.size(), 1u);
@@ -410,7 +410,7 @@ TEST(Blame, ItsOwnLongExecution) {
 // ---- all together ----
 
 /// Records are in a possible order, but at random instants: the parts always sum to the response time.
-TEST(Breakdown, PartsSumToTheResponseWhateverHappens) {
+TEST(Breakdown, PartsAndSharesSumToResponseForRandomRecords) {
   std::mt19937 random(7);
   const auto number = [&](int most) { return std::uniform_int_distribution(0, most)(random); };
   for (int round = 0; round < 300; ++round) {

@@ -37,7 +37,7 @@ void run_all(Script& script) {
   for (int i = 0; i < 10; ++i) control(script, static_cast<std::uint64_t>(i), 40 * i, 40 * i, 10);
 }
 
-TEST(Chains, AReactionGoesFromTheEventByJobsToTheOutputThatAnswersIt) {
+TEST(Chains, ReactionSpansFromEventToAnsweringOutput) {
   Script script = chained();
   run_all(script);
   const auto chains = script.analyze().chains;
@@ -69,7 +69,7 @@ TEST(Chains, AReactionGoesFromTheEventByJobsToTheOutputThatAnswersIt) {
   EXPECT_EQ(last.waited() + last.held() + last.until_read(), 0us);
 }
 
-TEST(Chains, SayWhereTheirReactionsWentAndWhatWouldShortenThem) {
+TEST(Chains, AdviceNamesLongestWaitAndHowToShortenIt) {
   Script script = chained();
   run_all(script);
   const ChainAnalysis chain = script.analyze().chains.at(0);
@@ -94,7 +94,7 @@ TEST(Chains, SayWhereTheirReactionsWentAndWhatWouldShortenThem) {
   EXPECT_THAT(script.analyze().chains.at(0).advice, HasSubstr("to shorten it: a shorter period of 'control'"));
 }
 
-TEST(Chains, UnderLogicalExecutionTimeJobsReadAtReleasesAndWriteAtDeadlines) {
+TEST(Chains, JobsReadAtReleaseAndWriteAtDeadlineUnderLet) {
   Script script = chained(Communication::let);
   run_all(script);
   const ChainAnalysis chain = script.analyze().chains.at(0);
@@ -108,7 +108,7 @@ TEST(Chains, UnderLogicalExecutionTimeJobsReadAtReleasesAndWriteAtDeadlines) {
   EXPECT_EQ(chain.worst->steps[1].held(), 30us);
 }
 
-TEST(Chains, AnEventThatReleasesIsAnsweredFromItsReleaseOn) {
+TEST(Chains, TriggeredReactionBeginsAtTheRelease) {
   Script script = chained();
   script.setup.chains[0].triggered = true;
   run_all(script);
@@ -140,7 +140,7 @@ Script sampled() {
   return script;
 }
 
-TEST(Chains, FromTheSamplingCountBeforeTheRelease) {
+TEST(Chains, ReactionIncludesTimeFromSamplingToRelease) {
   const Analysis analysis = sampled().analyze();
   const ChainAnalysis& chain = analysis.chains.at(0);
   EXPECT_EQ(chain.reaction.times.count, 3u); // outputs at 170, 250 and 370, from samples at -20, 80 and 160
@@ -158,7 +158,7 @@ TEST(Chains, FromTheSamplingCountBeforeTheRelease) {
   EXPECT_EQ(camera.inputs->delay.max, 40us);
 }
 
-TEST(Chains, ASampleThatReleasesIsAnsweredFromItsSamplingOn) {
+TEST(Chains, TriggeredReactionBeginsAtTheSampling) {
   Script script = sampled();
   script.setup.chains[0].triggered = true;
   const ChainAnalysis chain = script.analyze().chains.at(0);
@@ -170,7 +170,7 @@ TEST(Chains, ASampleThatReleasesIsAnsweredFromItsSamplingOn) {
   EXPECT_EQ(chain.worst->steps[0].until_release(), 20us);
 }
 
-TEST(Chains, DataThatWaitBehindAnotherJobAreOwedToIt) {
+TEST(Chains, DelayBehindAnotherJobIsBlamedOnIt) {
   Script script = chained();
   script.setup.tasks.push_back(task("urgent", 1ms, 0, 2));
   script.setup.tasks[1].core_rank = 1;
@@ -185,7 +185,7 @@ TEST(Chains, DataThatWaitBehindAnotherJobAreOwedToIt) {
   EXPECT_EQ(chain.worst->blame, "420 us of 510 us job 1 of control began late: behind the CPU part of urgent (job 0)");
 }
 
-TEST(Chains, JobsThatFailHandNothingOn) {
+TEST(Chains, FailedJobsPassNoDataOn) {
   Script script = chained();
   script.run({0, 0}, 0, 5, 20, 5);
   control(script, 0, 40, 40, 10);
@@ -199,7 +199,7 @@ TEST(Chains, JobsThatFailHandNothingOn) {
   EXPECT_FALSE(chain.worst);
 }
 
-TEST(Chains, WhatIsAboveABoundIsABrokenPromise) {
+TEST(Chains, ReactionsAndAgesAboveBoundsAreBreaches) {
   Script script = chained();
   run_all(script);
   script.setup.chains[0].reaction = script.setup.chains[0].age = 170us;
@@ -214,14 +214,14 @@ TEST(Chains, WhatIsAboveABoundIsABrokenPromise) {
   EXPECT_EQ(breaches[0].observed, 170us);
 }
 
-TEST(Chains, FiguresOfATaskThatMayNotBeReliedOnAreTheChains) {
+TEST(Chains, InvalidTaskInvalidatesItsChain) {
   Script script = chained();
   run_all(script);
   const Loss loss{.from = us(100), .to = us(110), .events = 3};
   EXPECT_EQ(script.analyze({}, {loss}).chains.at(0).invalid, "those of camera are");
 }
 
-TEST(Chains, OfTasksThatAreNotThereDoNoHarm) {
+TEST(Chains, UnknownTaskInChainYieldsNoReactions) {
   Script script = chained();
   script.setup.chains[0].places = {{0, {}, {}}, {77, {}, {}}};
   script.setup.chains.emplace_back();
@@ -230,7 +230,7 @@ TEST(Chains, OfTasksThatAreNotThereDoNoHarm) {
 }
 
 /// This holds as long as the analysis waits for late events.
-TEST(Chains, WhatAThreadTellsLateChangesNothing) {
+TEST(Chains, LateRecordsOfOneTaskDoNotChangeResults) {
   Script script = chained();
   std::mt19937 random(1);
   for (int i = 0; i < 40; ++i)
@@ -263,7 +263,7 @@ TEST(Chains, WhatAThreadTellsLateChangesNothing) {
   }
 }
 
-TEST(Inputs, WhatJobsReadAndWhatBecameOfTheirResults) {
+TEST(Inputs, ReportsInputAgesStaleReadsAndDroppedResults) {
   Script script({task("front", 100us, 0)});
   for (int i = 0; i < 3; ++i) {
     const policies::JobId job{0, static_cast<std::uint64_t>(i)};

@@ -54,7 +54,7 @@ std::map<std::string, Fields> of_readme() {
   return all;
 }
 
-TEST(Events, TheReadmeListsEachWithItsFieldsInTheirOrder) { EXPECT_EQ(of_readme(), of_table()); }
+TEST(Events, DocumentationListsEveryEventWithItsFieldsInOrder) { EXPECT_EQ(of_readme(), of_table()); }
 
 } // namespace
 } // namespace rtexec::traces::test

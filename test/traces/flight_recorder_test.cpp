@@ -59,7 +59,7 @@ void expect_all_up_to(const std::vector<std::int64_t>& jobs, std::int64_t last) 
   EXPECT_TRUE(std::ranges::is_sorted(jobs));
 }
 
-TEST(FlightRecorder, SnapshotHoldsTheSetupAndAllThatFits) {
+TEST(FlightRecorder, SnapshotHoldsSetupAndAllEventsThatFit) {
   const ScratchFolder folder;
   Program program({"fly", folder / "flight", "20000"});
   std::string last;
@@ -78,7 +78,7 @@ TEST(FlightRecorder, SnapshotHoldsTheSetupAndAllThatFits) {
   }
 }
 
-TEST(FlightRecorder, OlderEventsMakeRoomAndTheSetupStays) {
+TEST(FlightRecorder, DropsOldestEventsButKeepsSetupWhenFull) {
   const ScratchFolder folder;
   Program program({"fly", folder / "flight", "2000000"});
   std::string last;
@@ -106,7 +106,7 @@ TEST(FlightRecorder, BabeltraceReadsASnapshot) {
 }
 
 /// Here the interval is a minute, in case the machine stalls.
-TEST(FlightRecorder, MissesOfASecondShareASnapshot) {
+TEST(FlightRecorder, CollectsMissesWithinTheIntervalInOneSnapshot) {
   EXPECT_EQ(FlightRecorderOptions().apart, std::chrono::seconds(1));
   const ScratchFolder folder;
   Program program({"fly-burst", folder / "flight"});
@@ -118,7 +118,7 @@ TEST(FlightRecorder, MissesOfASecondShareASnapshot) {
   EXPECT_EQ(snapshots[1].reason, "miss 1, and 28 more");
 }
 
-TEST(FlightRecorder, WritesNoMoreThanAsked) {
+TEST(FlightRecorder, WritesAtMostTheConfiguredNumberOfSnapshots) {
   const ScratchFolder folder;
   Program program({"fly-most", folder / "flight"});
   std::string last;
@@ -127,7 +127,7 @@ TEST(FlightRecorder, WritesNoMoreThanAsked) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST(FlightRecorder, SignalAsksForASnapshot) {
+TEST(FlightRecorder, WritesSnapshotOnSigusr1) {
   const ScratchFolder folder;
   Program program({"fly-signal", folder / "flight"});
   ASSERT_EQ(program.read_line(), "flying");
@@ -140,7 +140,7 @@ TEST(FlightRecorder, SignalAsksForASnapshot) {
   EXPECT_EQ(contents_of(snapshots[0].folder).jobs.size(), 50U);
 }
 
-TEST(FlightRecorderWithRights, WritingASnapshotDisturbsNoPreparedThread) {
+TEST(FlightRecorderWithRights, SnapshotCausesNoFaultOrAllocationInEmittingThread) {
   if (rtexec::test::sanitized) GTEST_SKIP() << "the sanitizer's own memory faults";
   const ScratchFolder folder;
   Program program({"fly-locked", folder / "flight"});

@@ -53,7 +53,7 @@ class Bars final : public AnalysisObserver {
   std::vector<GanttLane> lanes_;
 };
 
-TEST(Loading, SumsWhatTheStreamsDidAndHowLongBothDid) {
+TEST(Loading, SumsPrefetchAndComputeTimesAndTheirOverlap) {
   const ContentsAnalysis sum = contents_of(two_buffers());
   EXPECT_EQ(sum.buffers, 2U);
   EXPECT_EQ(sum.tiles, 2U);
@@ -90,7 +90,7 @@ TEST(Loading, OverlapIsTheTimeInWhichBothStreamsWork) {
   }
 }
 
-TEST(Loading, IsShownAsBarsOfBothStreams) {
+TEST(Loading, ShowsBarsOfPrefetchAndComputeStreams) {
   Script script({two_buffers()});
   script.run({0, 0}, 100, 2, 3, 1);
   Bars bars;
@@ -105,7 +105,7 @@ TEST(Loading, IsShownAsBarsOfBothStreams) {
                           "sum: sum: loaded 10-90"));
 }
 
-TEST(Loading, OfARunThatPrefetchesNothingHasNoLaneForIt) {
+TEST(Loading, OmitsPrefetchLaneWhenNothingIsPrefetched) {
   TaskSetup setup = two_buffers();
   for (TileSetup& each : setup.contents[0].tiles) each.prefetched = {each.made.begin, each.made.begin};
   Bars bars;
@@ -116,7 +116,7 @@ TEST(Loading, OfARunThatPrefetchesNothingHasNoLaneForIt) {
   EXPECT_EQ(lanes_of(run).back().kind, GanttLane::Kind::device);
 }
 
-TEST(Loading, IsInThePerfettoTrace) {
+TEST(Loading, WritesItsBarsToThePerfettoTrace) {
   RunSetup run;
   run.tasks = {two_buffers()};
   std::ostringstream out;
@@ -137,7 +137,7 @@ TEST(Loading, IsInThePerfettoTrace) {
 
 // ---- damaged recordings ----
 
-TEST(Loading, NothingIsMadeOfTimesThatAreNone) {
+TEST(Loading, IgnoresEventsWithImpossibleTimesOrIndices) {
   RunSetup run;
   SetupDecoder decoder(run);
   decoder.take(event::task_load{.task = 0, .begin = us(5), .end = us(4)});
@@ -154,7 +154,7 @@ TEST(Loading, NothingIsMadeOfTimesThatAreNone) {
   }
 }
 
-TEST(Loading, TilesOfAStreamFollowEachOther) {
+TEST(Loading, AcceptsOnlyConsecutiveTilesUpToALimit) {
   RunSetup run;
   SetupDecoder decoder(run);
   const auto take = [&](const TileSetup& each) {

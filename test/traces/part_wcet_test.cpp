@@ -23,7 +23,7 @@ SampleSeries series(const std::vector<double>& samples, std::uint64_t block = 1)
 
 double of_longest_of(double jobs) { return -std::expm1(std::log(0.05) / jobs); }
 
-TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
+TEST(Growth, EstimatesAtLeastMeanTimesLn2ForExponentialTimes) {
   Random random(1);
   constexpr int repetitions = 200;
   double sum = 0;
@@ -39,7 +39,7 @@ TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
   EXPECT_LT(sum / repetitions, 5 * std::numbers::ln2 * 1.6);
 }
 
-TEST(Growth, IsNotCarriedOnFurtherThanItWasSeen) {
+TEST(Growth, DoesNotExtrapolateBeyondObservedHalvings) {
   std::vector<double> x(16 * min_piece);
   std::iota(x.begin(), x.end(), 1.0);
   const Growth found = growth(x);
@@ -50,7 +50,7 @@ TEST(Growth, IsNotCarriedOnFurtherThanItWasSeen) {
   EXPECT_EQ(found.after(-1), 16 * min_piece);
 }
 
-TEST(Growth, OfFewSamplesIsNotKnown) {
+TEST(Growth, AssumesNoGrowthFromFewSamples) {
   std::vector<double> x;
   for (std::size_t i = 1; i < 2 * min_piece; ++i) {
     x.push_back(static_cast<double>(i));
@@ -59,7 +59,7 @@ TEST(Growth, OfFewSamplesIsNotKnown) {
   }
 }
 
-TEST(PartWcet, IsTheMarginWhereNothingVaries) {
+TEST(PartWcet, AppliesOnlyTheMarginWhenSamplesAreConstant) {
   for (const std::size_t n : {1U, 7U, 100U, 5000U}) {
     const PartWcet found = part_wcet(series(std::vector<double>(n, 200)), {.exceedance = 1e-6, .margin = 1.25});
     EXPECT_EQ(found.value, 250) << n;
@@ -70,7 +70,7 @@ TEST(PartWcet, IsTheMarginWhereNothingVaries) {
   EXPECT_EQ(part_wcet(series(std::vector<double>(100, 0)), {}).value, 0);
 }
 
-TEST(PartWcet, IsAsFarAboveTheLongestAsTheShortestIsBelow) {
+TEST(PartWcet, AddsRangeOfSamplesToLongestUpToHalfOfIt) {
   std::vector<double> x(2000, 150);
   for (std::size_t i = 0; i < x.size(); i += 8) x[i] = i % 16 == 0 ? 100 : 200;
   const PartWcet found = part_wcet(series(x), {.margin = 1.25});
@@ -82,7 +82,7 @@ TEST(PartWcet, IsAsFarAboveTheLongestAsTheShortestIsBelow) {
   EXPECT_EQ(part_wcet(series(x), {.margin = 1.25}).value, 1.5 * 120) << "by half the longest at most";
 }
 
-TEST(PartWcet, OfOneThatStandsAloneIsHalfOfItAboveItAtMost) {
+TEST(PartWcet, LimitsAllowanceForSingleOutlierToHalfOfIt) {
   Random random(7);
   auto x = samples(2000, random, [](Random& r) { return normal(r, 100, 5); });
   x[1500] = 400;
@@ -91,7 +91,7 @@ TEST(PartWcet, OfOneThatStandsAloneIsHalfOfItAboveItAtMost) {
   EXPECT_EQ(part_wcet(series(x), {.margin = 2}).value, 800) << "a margin that is asked for is given";
 }
 
-TEST(PartWcet, FollowsTheUnitOfTime) {
+TEST(PartWcet, ScalesWithTheUnitOfTime) {
   for (const auto& process : processes()) {
     Random random(3);
     auto x = process.make(3000, random);
@@ -103,7 +103,7 @@ TEST(PartWcet, FollowsTheUnitOfTime) {
   }
 }
 
-TEST(PartWcet, OfMaximaOfBlocksIsClaimedOfTheirJobs) {
+TEST(PartWcet, ClaimsExceedancePerJobWhenGivenBlockMaxima) {
   Random random(5);
   const auto jobs = samples(64 * 512, random, [](Random& r) { return normal(r, 100, 5); });
   std::vector<double> maxima;
@@ -113,14 +113,14 @@ TEST(PartWcet, OfMaximaOfBlocksIsClaimedOfTheirJobs) {
   EXPECT_GE(found.value, 1.1 * found.longest);
 }
 
-TEST(PartWcet, NothingIsClaimedOfWhatDrifts) {
+TEST(PartWcet, ClaimsNoExceedanceProbabilityForDriftingSamples) {
   Random random(2);
   auto x = samples(2000, random, [](Random& r) { return normal(r, 100, 5); });
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.01 * static_cast<double>(i);
   EXPECT_EQ(part_wcet(series(x), {}).exceedance, 0);
 }
 
-TEST(PartWcet, DependentExecutionsSayLess) {
+TEST(PartWcet, CountsFewerIndependentSamplesWhenCorrelated) {
   Random random(4);
   const auto x = autoregressive(20'000, random, 0.9, [](double z) { return 100 + 5 * z; });
   EXPECT_NEAR(independent_samples(x), 20'000 * (1 - 0.9) / (1 + 0.9), 300);
@@ -128,7 +128,7 @@ TEST(PartWcet, DependentExecutionsSayLess) {
   EXPECT_GT(independent_samples(y), 18'000);
 }
 
-TEST(SampleSeries, AppendsWhatCameLaterInEqualBlocks) {
+TEST(SampleSeries, AppendsAnotherSeriesInBlocksOfEqualSize) {
   SampleSeries early(16), late(16);
   for (int i = 0; i < 20; ++i) early.add(Duration(i)); // blocks of 2
   for (int i = 100; i < 105; ++i) late.add(Duration(i));
@@ -143,7 +143,7 @@ TEST(SampleSeries, AppendsWhatCameLaterInEqualBlocks) {
   EXPECT_THAT(none.samples(), testing::ElementsAre(100, 101, 102, 103, 104));
 }
 
-TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
+TEST(PartWcet, ProfileAccumulatesExecutionsOfAllMeasurements) {
   Random random(6);
   ProfileEntry entry;
   double longest = 0;
@@ -164,7 +164,7 @@ TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
   EXPECT_EQ(entry.wcet.before, Duration(0));
 }
 
-TEST(PartWcet, OfAProfileIsNoShorterForMoreOfTheSame) {
+TEST(PartWcet, ProfileWcetStaysWhenSameExecutionsAreAdded) {
   ProfileEntry entry;
   SampleSeries executions; // each block of the kept ones has both values
   for (int i = 0; i < 4000; ++i) executions.add(Duration(i % 2 == 0 ? 100 : 130));
@@ -174,7 +174,7 @@ TEST(PartWcet, OfAProfileIsNoShorterForMoreOfTheSame) {
   }
 }
 
-TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
+TEST(PartWcet, ProfileCoversExecutionsThatFillNoBlock) {
   ProfileEntry entry;
   SampleSeries many, few;
   for (int i = 0; i < 1024; ++i) many.add(Duration(100));
@@ -187,7 +187,7 @@ TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
   EXPECT_EQ(entry.wcet.after, Duration(840)) << "not even the first one";
 }
 
-TEST(PartWcet, IsAtLeastTheSumOfTheLayersWhereNoModelAnswers) {
+TEST(PartWcet, IsAtLeastSumOfLayersWithoutTailModel) {
   ProfileEntry entry;
   entry.layers = {.pieces = 3, .sum = Duration(150)};
   SampleSeries executions;
@@ -203,7 +203,7 @@ TEST(PartWcet, IsAtLeastTheSumOfTheLayersWhereNoModelAnswers) {
   EXPECT_EQ(entry.device.method, WcetMethod::growth);
 }
 
-TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
+TEST(PartWcet, IgnoresSumOfLayersWhenTailModelApplies) {
   Random random(1);
   SampleSeries executions(1 << 16);
   for (int i = 0; i < 40'000; ++i) executions.add(Duration(static_cast<Duration::rep>(1000 * normal(random, 100, 1))));
@@ -224,7 +224,7 @@ void add_varied(ProfileEntry& entry, Part part, Duration usual, Duration longest
   add_executions(entry, part, executions, longest, {.margin = 1.2});
 }
 
-TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
+TEST(PartWcet, CpuPartsAllowForInterruptionsSeenInShortOnes) {
   using namespace std::chrono_literals;
   std::vector<ProfileEntry> entries(3);
   const auto& add = add_varied;
@@ -248,7 +248,7 @@ TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
   EXPECT_EQ(wcets(entries[1]), expected) << "once and for all";
 }
 
-TEST(PartWcet, OfAnyDevicePartAllowsTheInterruptionsOfShortOnes) {
+TEST(PartWcet, DevicePartsAllowForInterruptionsSeenInShortOnes) {
   using namespace std::chrono_literals;
   std::vector<ProfileEntry> entries(3);
   add_varied(entries[0], Part::device, 40us, 90us);
@@ -265,7 +265,7 @@ TEST(PartWcet, OfAnyDevicePartAllowsTheInterruptionsOfShortOnes) {
   EXPECT_EQ(entries[2].wcet.device, alone[2].wcet.device);
 }
 
-TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
+TEST(PartWcet, ChecksWcetOfFirstHalfAgainstSecondHalf) {
   const auto holds = [](const std::vector<double>& times, double margin) -> bool {
     const std::array part{MeasuredPart{.part = Part::device, .executions = series(times)}};
     return first_halves_hold(part, {.margin = margin}).front();
@@ -280,7 +280,7 @@ TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
   EXPECT_FALSE(holds(std::vector<double>(15, 100.0), 1.1)) << "too few";
 }
 
-TEST(PartWcet, OfTheFirstHalfAllowsInterruptionsThatAnotherPartMet) {
+TEST(PartWcet, CheckOfHalvesAllowsInterruptionsSeenByOtherCpuParts) {
   std::vector<double> times(64, 10'000.0);
   std::vector<MeasuredPart> parts(2, {.part = Part::after, .executions = series(times)});
   times.back() = 60'000;
@@ -293,7 +293,7 @@ TEST(PartWcet, OfTheFirstHalfAllowsInterruptionsThatAnotherPartMet) {
   EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, false)) << "not met by a device part";
 }
 
-TEST(PartWcet, OfAProfileTellsWhetherItHoldsForItsOtherHalf) {
+TEST(PartWcet, ProfileReportsWhetherFirstHalfHoldsForSecond) {
   const auto holds = [](int longer) -> bool {
     SampleSeries executions;
     for (int i = 0; i < 4000; ++i) executions.add(Duration(i < longer ? 100 : 150));
@@ -307,7 +307,7 @@ TEST(PartWcet, OfAProfileTellsWhetherItHoldsForItsOtherHalf) {
   EXPECT_FALSE(holds(2100));
 }
 
-TEST(PartWcet, IsExceededNoMoreOftenThanItClaims) {
+TEST(PartWcet, IsExceededNoMoreOftenThanClaimed) {
   const int repetitions = sanitized ? 2 : 20;
   int profiles = 0, kept = 0;
   for (const auto& process : processes())

@@ -75,7 +75,7 @@ class DeviceBars final : public AnalysisObserver {
   std::vector<Bar> all;
 };
 
-TEST(Preemption, WhatOthersExecuteInBetweenIsTheirs) {
+TEST(Preemption, ChargesGapBetweenSegmentsToPreemptingJob) {
   const Script script = preempted();
   const JobBreakdown job = only(script, rear);
   EXPECT_EQ(took(job, Cause::queueing), 10us);
@@ -95,7 +95,7 @@ TEST(Preemption, WhatOthersExecuteInBetweenIsTheirs) {
   EXPECT_EQ(std::ranges::find(analysis.resources, "device", &ResourceAnalysis::name)->busy, 31us + 10us);
 }
 
-TEST(Preemption, WhatTheDeviceExecutedIsItsExecution) {
+TEST(Preemption, UsesRecordedExecutionTimeOfPreemptedJob) {
   Script script = preempted();
   const auto end = std::ranges::find_if(
       script.records, [](const Record& r) { return r.kind == RecordKind::device_end && r.job == rear; });
@@ -110,7 +110,7 @@ TEST(Preemption, WhatTheDeviceExecutedIsItsExecution) {
   EXPECT_EQ(script.analyze().tasks[1].stages[device].times.max, 29us);
 }
 
-TEST(Preemption, TheClassIsMoreThanTheDeadline) {
+TEST(Preemption, DeviceClassOutranksDeadline) {
   Script script = two();
   script.release(rear, 0, 0);
   script.ready(rear, 1, 1);
@@ -124,7 +124,7 @@ TEST(Preemption, TheClassIsMoreThanTheDeadline) {
   EXPECT_EQ(took(only(script, front), Cause::blocking_execution), 8us);
 }
 
-TEST(Preemption, ABarForEachStretchAndALineBetweenThem) {
+TEST(Preemption, DrawsBarPerStretchAndLineWhilePreempted) {
   const Script script = preempted();
   DeviceBars bars;
   const auto analysis = script.analyze({&bars});
@@ -139,7 +139,7 @@ TEST(Preemption, ABarForEachStretchAndALineBetweenThem) {
   EXPECT_THAT(picture, HasSubstr("thin line: preempted on the device"));
 }
 
-TEST(Preemption, BetweenSegmentsThatFollowEachOtherNobodyIsBlamed) {
+TEST(Preemption, CountsNoPreemptionWhenSegmentsFollowEachOther) {
   Script script = two();
   script.setup.swap =
       SwapSetup{.policy = SwapPolicy::pipelined, .frames = 2, .copy_engines = 2, .chunk = Bytes{4096}, .store = "test"};
@@ -161,7 +161,7 @@ TEST(Preemption, BetweenSegmentsThatFollowEachOtherNobodyIsBlamed) {
 }
 
 /// `front` takes the device, and leaves it before it executes.
-TEST(Preemption, AJobThatGoesOnLaterHasLeftTheDevice) {
+TEST(Preemption, CountsPreemptionEvenIfThePreemptingJobDoesNotExecute) {
   Script script = two();
   script.setup.swap =
       SwapSetup{.policy = SwapPolicy::pipelined, .frames = 2, .copy_engines = 2, .chunk = Bytes{4096}, .store = "test"};
@@ -185,7 +185,7 @@ TEST(Preemption, AJobThatGoesOnLaterHasLeftTheDevice) {
   EXPECT_EQ(script.analyze().tasks[1].stages[device].times.max, 30us);
 }
 
-TEST(Preemption, WhoeverWaitsBesideThemWaitsForTheOneThatExecutes) {
+TEST(Preemption, ChargesWaitOfThirdJobToWhicheverJobExecutes) {
   Script script = preempted();
   script.setup.tasks.push_back(task("last", 1000us, 2, 2));
   script.setup.tasks.back().device_class = 2;
@@ -205,7 +205,7 @@ TEST(Preemption, WhoeverWaitsBesideThemWaitsForTheOneThatExecutes) {
 }
 
 /// A level above takes the device twice, and evicts chunks of `rear`.
-TEST(Preemption, BlameNamesWhoPreemptedAndWhatCameBack) {
+TEST(Preemption, BlameNamesPreemptingTaskAndReloadedChunks) {
   Script script({task("front", 100us, 0), task("rear", 100us, 1)});
   script.setup.tasks[1].device_class = 2;
   script.setup.tasks[1].segments = 3;
@@ -236,7 +236,7 @@ TEST(Preemption, BlameNamesWhoPreemptedAndWhatCameBack) {
   EXPECT_THAT(job.blame, HasSubstr("; preempted 2 times by front, 64.0 us; reload of 2 chunks, 10.0 us"));
 }
 
-TEST(Preemption, AnOverrunIsOfAllStretchesTogether) {
+TEST(Preemption, SumsAllStretchesWhenComparingWithWcet) {
   Script script = preempted();
   script.setup.tasks[1].wcet.device = 25us;
   script.setup.tasks[1].deadline = 40us;
@@ -252,7 +252,7 @@ TEST(Preemption, AnOverrunIsOfAllStretchesTogether) {
   EXPECT_EQ(analysis.above_wcet[0].begin, us(1));
 }
 
-TEST(Preemption, IsWhatSurroundsAnExecution) {
+TEST(Preemption, IsReportedAsInterferenceOfTheExecution) {
   const auto analysis = preempted().analyze();
   const auto& factors = analysis.tasks[1].stages[device].factors;
   const auto neighbour = std::ranges::find(factors, Factor::neighbour, &FactorAnalysis::factor);
@@ -262,7 +262,7 @@ TEST(Preemption, IsWhatSurroundsAnExecution) {
 }
 
 /// The executive reports this for a job that was withdrawn, or whose chunks were not reloaded.
-TEST(Preemption, AJobThatLeavesBetweenTwoSegmentsHasEndedThere) {
+TEST(Preemption, JobThatLeavesBetweenSegmentsCountsAsFailed) {
   Script script = two();
   script.release(rear, 0, 0);
   script.ready(rear, 1, 1);
@@ -284,7 +284,7 @@ TEST(Preemption, AJobThatLeavesBetweenTwoSegmentsHasEndedThere) {
   EXPECT_EQ(sum(job), job.response);
 }
 
-TEST(Preemption, WhatTheEndCutsOffHadTheDeviceInItsSegmentsThatEnded) {
+TEST(Preemption, CountsEndedSegmentsOfUnfinishedJobAsDeviceTime) {
   const auto busy = [](Script script) {
     script.add(RecordKind::run_end, 400);
     const auto analysis = script.analyze();
@@ -306,7 +306,7 @@ TEST(Preemption, WhatTheEndCutsOffHadTheDeviceInItsSegmentsThatEnded) {
   EXPECT_EQ(busy(script), 30us);
 }
 
-TEST(Preemption, AnyRecordThatIsMissingOrChangedMakesItsTaskInvalid) {
+TEST(Preemption, MissingOrChangedSegmentRecordMarksJobUnknown) {
   const auto of_segment = [](const Record& r) {
     return r.job == rear && (r.kind == RecordKind::segment_end || r.kind == RecordKind::segment_begin ||
                              r.kind == RecordKind::device_begin || r.kind == RecordKind::device_end);
@@ -404,7 +404,7 @@ Script withdrawn() {
   return script;
 }
 
-TEST(PreemptionReplay, AgreesWithSegmentsThatAreLaunchedAheadAndJobsThatLeaveBetweenTwo) {
+TEST(PreemptionReplay, AgreesWhenSegmentsAreLaunchedAheadAndAJobIsWithdrawn) {
   const auto replay = withdrawn().analyze().replay;
   EXPECT_EQ(replay.difference, "");
   EXPECT_EQ(replay.not_replayed, "");
@@ -414,7 +414,7 @@ TEST(PreemptionReplay, AgreesWithSegmentsThatAreLaunchedAheadAndJobsThatLeaveBet
 
 /// The engine reports that a segment failed before the core learns of the end of the previous one and launches one
 /// more.
-TEST(PreemptionReplay, AgreesWithAJobOfWhichMoreIsGivenThoughItHasFailed) {
+TEST(PreemptionReplay, AgreesWhenAnotherSegmentIsLaunchedAfterFailure) {
   Script script = two_ahead();
   Driver driver(script);
   driver.request(rear, 2);
@@ -432,7 +432,7 @@ TEST(PreemptionReplay, AgreesWithAJobOfWhichMoreIsGivenThoughItHasFailed) {
   EXPECT_TRUE(replay.complete);
 }
 
-TEST(PreemptionReplay, NoticesWhatIsChanged) {
+TEST(PreemptionReplay, ReportsChangedSegmentsAndSchedulerActions) {
   const auto difference = [](auto change) {
     Script script = withdrawn();
     for (Record& record : script.records)

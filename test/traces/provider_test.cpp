@@ -44,7 +44,7 @@ void expect_recorded(const std::filesystem::path& trace, const std::vector<Expec
   EXPECT_LE(previous, std::chrono::steady_clock::now());
 }
 
-TEST(Provider, EveryEventArrivesWithItsFieldsInOrder) {
+TEST(Provider, RecordsEveryEventWithItsFieldsInOrder) {
   const rtexec::test::ScratchFolder folder;
   const auto begin = std::chrono::steady_clock::now();
   Program program({"each-event", folder / "trace", "1"});
@@ -54,7 +54,7 @@ TEST(Provider, EveryEventArrivesWithItsFieldsInOrder) {
   expect_recorded(folder / "trace", each_event(), begin);
 }
 
-TEST(Provider, LayersAreOffByDefault) {
+TEST(Provider, OmitsLayerEventsUnlessEnabled) {
   const rtexec::test::ScratchFolder folder;
   const auto begin = std::chrono::steady_clock::now();
   Program program({"each-event", folder / "trace", "0"});
@@ -66,7 +66,7 @@ TEST(Provider, LayersAreOffByDefault) {
 }
 
 /// The cost is printed but not checked: the machine may be busy.
-TEST(Provider, CostOfAnEvent) {
+TEST(Provider, PrintsCostOfAnEvent) {
   const rtexec::test::ScratchFolder folder;
   Program program({"cost", folder / "trace"});
   EXPECT_EQ(program.read_line(), "recording");

@@ -63,7 +63,7 @@ Pwcet checked(const std::vector<double>& x, const PwcetOptions& options = {}) {
 
 class PwcetCoverage : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(PwcetCoverage, IntervalsHoldTheTruth) {
+TEST_P(PwcetCoverage, ConfidenceIntervalsCoverTrueQuantile) {
   const int repetitions = sanitized ? 2 : 12;
   int estimates = 0, covered_by_pot = 0, covered_by_maxima = 0, used_pot = 0, used_maxima = 0;
   for (const auto& distribution : distributions()) {
@@ -92,7 +92,7 @@ TEST_P(PwcetCoverage, IntervalsHoldTheTruth) {
 INSTANTIATE_TEST_SUITE_P(Samples, PwcetCoverage, testing::Values(5'000, 10'000),
                          [](const auto& count) { return std::to_string(count.param); });
 
-TEST(PwcetEstimate, BrokenSamplesAreRefusedForTheirReason) {
+TEST(PwcetEstimate, RefusesBrokenSamplesWithTheReason) {
   const int repetitions = sanitized ? 2 : 10;
   for (const auto& broken : broken_samples()) {
     Random random(6);
@@ -107,7 +107,7 @@ TEST(PwcetEstimate, BrokenSamplesAreRefusedForTheirReason) {
   }
 }
 
-TEST(PwcetEstimate, FewerSamplesThanNeededAreRefused) {
+TEST(PwcetEstimate, RefusesFewerSamplesThanNeeded) {
   Random random(7);
   const auto x = samples(2000, random, [](Random& r) { return gumbel(uniform(r)); });
   EXPECT_THAT(checked({x.begin(), x.end() - 1}).refused, HasSubstr("1999 samples: at least 2000 are needed"));
@@ -119,7 +119,7 @@ TEST(PwcetEstimate, FewerSamplesThanNeededAreRefused) {
     EXPECT_THAT(checked({x.begin(), x.begin() + count}).refused, HasSubstr("are needed"));
 }
 
-TEST(PwcetEstimate, WhatIsNotATimeIsRefusedAndNamed) {
+TEST(PwcetEstimate, RefusesNonFiniteOrNegativeSampleByIndex) {
   Random random(8);
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0}) {
     auto x = samples(2000, random, uniform);
@@ -130,7 +130,7 @@ TEST(PwcetEstimate, WhatIsNotATimeIsRefusedAndNamed) {
   }
 }
 
-TEST(PwcetEstimate, OptionsThatMeanNothingAreRefused) {
+TEST(PwcetEstimate, RefusesExceedancesAndBlocksOutOfRange) {
   Random random(9);
   const auto x = samples(2000, random, uniform);
   for (const double exceedance : {0.0, 1.0, -1e-3, std::numeric_limits<double>::quiet_NaN()})
@@ -138,7 +138,7 @@ TEST(PwcetEstimate, OptionsThatMeanNothingAreRefused) {
   EXPECT_THAT(checked(x, {.block = 0}).refused, HasSubstr("0 jobs"));
 }
 
-TEST(PwcetEstimate, CoarseClocksAreRefusedAndFineOnesAreNot) {
+TEST(PwcetEstimate, RefusesCoarseClocksButNotFineOnes) {
   Random random(10);
   const auto rounded = [&](double step) {
     return samples(10'000, random, [&](Random& r) { return step * std::round(normal(r, 100'000, 5'000) / step); });
@@ -152,7 +152,7 @@ TEST(PwcetEstimate, CoarseClocksAreRefusedAndFineOnesAreNot) {
   EXPECT_LE(refused, 2);
 }
 
-TEST(PwcetEstimate, HardInputsNeverGiveWhatIsNoNumber) {
+TEST(PwcetEstimate, ReportsOnlyFiniteNumbersForExtremeInputs) {
   Random random(11);
   checked(samples(3000, random, uniform));
   checked(samples(3000, random, [](Random& r) { return 1 / uniform(r); }));
@@ -170,7 +170,7 @@ TEST(PwcetEstimate, HardInputsNeverGiveWhatIsNoNumber) {
   checked(ramp);
 }
 
-TEST(PwcetEstimate, TheSameSamplesGiveTheSameFigures) {
+TEST(PwcetEstimate, IsDeterministicForTheSameSamples) {
   Random random(12);
   const auto x = samples(5000, random, [](Random& r) { return gumbel(uniform(r)); });
   const Pwcet a = checked(x), b = checked(x);
@@ -178,7 +178,7 @@ TEST(PwcetEstimate, TheSameSamplesGiveTheSameFigures) {
   EXPECT_EQ(a.maxima.quantiles.at(2).confidence.high, b.maxima.quantiles.at(2).confidence.high);
 }
 
-TEST(PwcetEstimate, AnotherUnitOnlyScales) {
+TEST(PwcetEstimate, ScalesWithTheUnitOfTime) {
   Random random(13);
   auto x = samples(5000, random, [](Random& r) { return gumbel(uniform(r)); });
   const Pwcet in_ns = checked(x);
@@ -191,7 +191,7 @@ TEST(PwcetEstimate, AnotherUnitOnlyScales) {
   }
 }
 
-TEST(PwcetEstimate, MaximaOfJobsGiveTheQuantilesOfOneJob) {
+TEST(PwcetEstimate, DerivesQuantilesOfOneJobFromBlockMaxima) {
   Random random(14);
   constexpr std::uint64_t block = 50;
   const PwcetOptions of_maxima{.exceedances = {1e-3, 1e-4, 1e-6}, .block = block};
@@ -213,7 +213,7 @@ TEST(PwcetEstimate, MaximaOfJobsGiveTheQuantilesOfOneJob) {
   EXPECT_GE(covered, 0.9 * asked);
 }
 
-TEST(PwcetEstimate, WithinTheSamplesTheyAnswerThemselves) {
+TEST(PwcetEstimate, EstimatesQuantilesWithinTheSamplesClosely) {
   Random random(15);
   const Pwcet result =
       checked(samples(20'000, random, [](Random& r) { return gumbel(uniform(r)); }), {.exceedances = {0.5, 0.1, 0.02}});
@@ -225,7 +225,7 @@ TEST(PwcetEstimate, WithinTheSamplesTheyAnswerThemselves) {
     }
 }
 
-TEST(PwcetEstimate, TheBoundWithoutAModelStandsBesideEveryRefusal) {
+TEST(PwcetEstimate, ReportsModelFreeBoundDespiteRefusal) {
   const Pwcet result = checked({3, 9, 4});
   EXPECT_THAT(result.refused, Not(IsEmpty()));
   ASSERT_TRUE(result.bound);
@@ -233,7 +233,7 @@ TEST(PwcetEstimate, TheBoundWithoutAModelStandsBesideEveryRefusal) {
   EXPECT_NEAR(result.bound->exceedance, 1 - std::pow(0.05, 1.0 / 3), 1e-12);
 }
 
-TEST(PwcetEstimate, HeavyTailsAreToldAndEstimated) {
+TEST(PwcetEstimate, DetectsAndEstimatesHeavyTails) {
   Random random(16);
   const auto light = [](const Pwcet& result) {
     const auto& fit = result.pot.fit;

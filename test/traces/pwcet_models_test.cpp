@@ -31,7 +31,7 @@ std::vector<double> maxima() {
   return y;
 }
 
-TEST(PwcetGpd, FitAndIntervalsAreThoseOfScipy) {
+TEST(PwcetGpd, FitAndIntervalsMatchScipy) {
   const auto y = peaks();
   const auto gpd = fit_gpd(y);
   ASSERT_TRUE(gpd);
@@ -47,7 +47,7 @@ TEST(PwcetGpd, FitAndIntervalsAreThoseOfScipy) {
   EXPECT_NEAR(quantile->high, 77.41803659263766, 0.1);
 }
 
-TEST(PwcetGev, FitAndIntervalsAreThoseOfScipy) {
+TEST(PwcetGev, FitAndIntervalsMatchScipy) {
   const auto y = maxima();
   const auto gev = fit_gev(y);
   ASSERT_TRUE(gev);
@@ -74,7 +74,7 @@ TEST(PwcetModels, QuantileAndSurvivalAreInverse) {
     }
 }
 
-TEST(PwcetModels, TrueParametersAreFoundInManySamples) {
+TEST(PwcetModels, FitRecoversTrueParametersFromManySamples) {
   Random random(4);
   for (const double shape : {-0.3, -0.1, 0.0, 0.2, 0.4}) {
     auto y = samples(20'000, random, [&](Random& r) { return pareto(uniform(r), shape); });
@@ -93,7 +93,7 @@ TEST(PwcetModels, TrueParametersAreFoundInManySamples) {
   }
 }
 
-TEST(PwcetModels, AnotherUnitOnlyScales) {
+TEST(PwcetModels, FitScalesWithTheUnitOfTime) {
   const auto y = peaks(), x = maxima();
   for (const double unit : {1e-9, 1e9}) {
     auto y2 = y, x2 = x;
@@ -108,7 +108,7 @@ TEST(PwcetModels, AnotherUnitOnlyScales) {
   }
 }
 
-TEST(PwcetModels, WhatHasNoMaximumIsNotFitted) {
+TEST(PwcetModels, FitOfUniformSamplesIsRefusedOrShortTailed) {
   Random random(5);
   auto y = samples(1000, random, uniform); // shape -1: the likelihood has no bound
   std::sort(y.begin(), y.end());
@@ -116,7 +116,7 @@ TEST(PwcetModels, WhatHasNoMaximumIsNotFitted) {
   EXPECT_TRUE(!gpd || gpd->shape < -0.7);
 }
 
-TEST(PwcetLikelihood, SumOfLogarithms) {
+TEST(PwcetLikelihood, SumLog1pMatchesSumOfLogarithms) {
   const std::vector<double> y{0, 0.1, 3, 1e6, 1e12, 2, 7, 8, 9, 1e-300};
   for (const double c : {1e-12, 1e-3, 1.0, 1e6}) {
     double sum = 0;

@@ -19,7 +19,7 @@ double median_of(std::vector<double> x) {
   return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
 }
 
-TEST(PwcetSampleTests, AgreeWithStatsmodels) {
+TEST(PwcetSampleTests, StatisticsMatchStatsmodels) {
   const std::vector<double> x = minimal_standard(2000);
   EXPECT_NEAR(kpss(x).statistic, 0.036337563616479315, 1e-9); // statsmodels.tsa.stattools.kpss(x, 'c', nlags=8)
   // statsmodels.stats.diagnostic.acorr_ljungbox(x, [20])
@@ -29,7 +29,7 @@ TEST(PwcetSampleTests, AgreeWithStatsmodels) {
   EXPECT_NEAR(rescaled_range(x).statistic, 0.925151651944566, 1e-9); // by definition, in numpy
 }
 
-TEST(PwcetSampleTests, LimitDistributionsAreThosePublished) {
+TEST(PwcetSampleTests, LimitDistributionsMatchPublishedTables) {
   // scipy.stats._hypotests._cdf_cvm_inf; 0.347, 0.463 and 0.739 are the critical values of Kwiatkowski et al. 1992,
   // table 1.
   for (const auto& [x, p] : {std::pair{0.1, 0.5848734384},
@@ -63,7 +63,7 @@ TEST(PwcetSampleTests, IndependentSamplesPassAtTheStatedLevel) {
   for (const int count : rejected) EXPECT_LE(count, 9);
 }
 
-TEST(PwcetSampleTests, ToleranceIsForCorrelationsThatAreSmallNotForMore) {
+TEST(PwcetSampleTests, ToleranceAcceptsSmallCorrelationsOnly) {
   Random random(2);
   for (const auto& [correlation, holds] : {std::pair{0.02, true}, {0.1, false}}) {
     const auto x = autoregressive(200'000, random, correlation, [](double z) { return 100 + z; });
@@ -72,14 +72,14 @@ TEST(PwcetSampleTests, ToleranceIsForCorrelationsThatAreSmallNotForMore) {
   }
 }
 
-TEST(PwcetFitTests, StatisticsAreThoseOfScipy) {
+TEST(PwcetFitTests, StatisticsMatchScipyAndNumpy) {
   const std::array u{0.1, 0.35, 0.4, 0.8};
   // 2 * scipy.stats.kstest(u, 'uniform').statistic
   EXPECT_NEAR(kolmogorov_smirnov_statistic(u), 0.7, 1e-12);
   EXPECT_NEAR(anderson_darling_statistic(u), 0.4072157397148626, 1e-12); // by definition, in numpy
 }
 
-TEST(PwcetFitTests, TablesGiveTheShareOfFittedSamplesBeyond) {
+TEST(PwcetFitTests, TablesRejectTheStatedShareOfFittedSamples) {
   constexpr int repetitions = 400;
   Random random(3);
   for (const Law law : {Law::gpd, Law::gev}) {
@@ -118,7 +118,7 @@ TEST(PwcetFitTests, PValuesFallWithTheStatistic) {
   }
 }
 
-TEST(PwcetSampleTests, WhatDoesNotVaryDoesNotHold) {
+TEST(PwcetSampleTests, ConstantSamplesFail) {
   const std::vector<double> same(2000, 5.0);
   for (const auto& test : {kpss(same), kpss_of_spread(same, 5), runs(same, 5), rescaled_range(same)}) {
     EXPECT_FALSE(test.holds) << test.name;

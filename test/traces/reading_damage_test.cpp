@@ -69,7 +69,7 @@ class DamagedTrace : public testing::Test {
   std::unique_ptr<Reading> reading_;
 };
 
-TEST_F(DamagedTrace, StreamCutOffAnywhereIsReadUntilThere) {
+TEST_F(DamagedTrace, TruncatedStreamIsReadUntilTheCut) {
   const std::string whole = read_text(stream("events_1"));
   const std::string index = read_text(stream("index/events_1.idx"));
   std::uint64_t last = 0;
@@ -94,7 +94,7 @@ TEST_F(DamagedTrace, StreamCutOffAnywhereIsReadUntilThere) {
   EXPECT_EQ(last, jobs / 2);
 }
 
-TEST_F(DamagedTrace, ItIsSaidUntilWhenTheStreamIsRead) {
+TEST_F(DamagedTrace, NoteStatesUntilWhenTruncatedStreamIsRead) {
   fs::resize_file(stream("events_1"), 4096 + 2000);
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
@@ -107,14 +107,14 @@ TEST_F(DamagedTrace, ItIsSaidUntilWhenTheStreamIsRead) {
   EXPECT_EQ(reading_->losses.at(0).from, until);
 }
 
-TEST_F(DamagedTrace, StreamThatEndsBeforeItsIndexDoes) {
+TEST_F(DamagedTrace, NoteReportsStreamThatEndsBeforeItsIndex) {
   fs::resize_file(stream("events_1"), 4096);
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
   EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("packets before its index does: read until")));
 }
 
-TEST_F(DamagedTrace, MissingStreamIsNamedWithAndWithoutItsIndex) {
+TEST_F(DamagedTrace, MissingStreamIsReportedWithAndWithoutItsIndex) {
   fs::remove(stream("events_1"));
   for (const bool index : {true, false}) {
     if (!index) fs::remove_all(stream("index"));
@@ -128,7 +128,7 @@ TEST_F(DamagedTrace, MissingStreamIsNamedWithAndWithoutItsIndex) {
   }
 }
 
-TEST_F(DamagedTrace, EmptyStreamIsNamed) {
+TEST_F(DamagedTrace, EmptyStreamIsReported) {
   fs::resize_file(stream("events_1"), 0);
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
@@ -136,7 +136,7 @@ TEST_F(DamagedTrace, EmptyStreamIsNamed) {
   EXPECT_THAT(reading_->summary->notes, ElementsAre("stream events_1 is empty"));
 }
 
-TEST_F(DamagedTrace, UnreadableStreamIsNamed) {
+TEST_F(DamagedTrace, UnreadableStreamIsReported) {
   fs::remove(stream("events_1"));
   fs::create_symlink("nowhere", stream("events_1"));
   read();
@@ -145,7 +145,7 @@ TEST_F(DamagedTrace, UnreadableStreamIsNamed) {
   EXPECT_THAT(reading_->summary->notes, ElementsAre("stream events_1 is a link to nothing"));
 }
 
-TEST_F(DamagedTrace, APipeInPlaceOfAnyFileIsNotWaitedFor) {
+TEST_F(DamagedTrace, PipeInPlaceOfAFileDoesNotBlockTheReader) {
   const auto put_pipe = [&](const char* name) {
     fs::create_directory(trace_ / "index");
     fs::remove(stream(name));
@@ -165,7 +165,7 @@ TEST_F(DamagedTrace, APipeInPlaceOfAnyFileIsNotWaitedFor) {
   EXPECT_THAT(reading_->summary.error().what, HasSubstr("it is no file"));
 }
 
-TEST_F(DamagedTrace, FileThatIsNoStreamIsIgnoredAndNamed) {
+TEST_F(DamagedTrace, FileThatIsNoStreamIsIgnoredAndReported) {
   write_text(stream("notes.txt"), "Tuesday");
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
@@ -174,7 +174,7 @@ TEST_F(DamagedTrace, FileThatIsNoStreamIsIgnoredAndNamed) {
   EXPECT_THAT(reading_->losses, IsEmpty());
 }
 
-TEST_F(DamagedTrace, GarbageInTheMiddleEndsItsStreamOnly) {
+TEST_F(DamagedTrace, GarbageInOneStreamLeavesOthersReadable) {
   std::string bytes = read_text(stream("events_1"));
   for (std::size_t i = 4096 + 1000; i < 4096 + 1400; ++i) bytes[i] = static_cast<char>(i * 31);
   write_text(stream("events_1"), bytes);
@@ -187,7 +187,7 @@ TEST_F(DamagedTrace, GarbageInTheMiddleEndsItsStreamOnly) {
   EXPECT_GE(others, jobs / 2);
 }
 
-TEST_F(DamagedTrace, IndexThatDoesNotFitIsNotUsed) {
+TEST_F(DamagedTrace, MismatchedIndexIsIgnoredAndReported) {
   std::string bytes = read_text(stream("index/events_1.idx"));
   bytes[40] = 'x';
   write_text(stream("index/events_1.idx"), bytes);
@@ -209,7 +209,7 @@ TEST_F(DamagedTrace, MetadataThatIsCutOffOrGarbageIsRefused) {
 }
 
 /// libbabeltrace2 aborts on such metadata.
-TEST_F(DamagedTrace, MetadataWithTwoMembersOfOneNameAreRefused) {
+TEST_F(DamagedTrace, MetadataWithDuplicateMemberNameIsRefused) {
   write_text(stream("metadata"), R"(/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
 trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint8_t stream_id; }; };
@@ -219,7 +219,7 @@ event { id = 0; name = "x"; stream_id = 0; fields := struct { string _s; uint8_t
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
 }
 
-TEST(AnswerOfChild, IsEmptyOnlyWhereTheChildAnsweredSo) {
+TEST(AnswerOfChild, ReturnsTextOfChildOrHowItEnded) {
   EXPECT_EQ(answer_of_child([] { return std::string(); }), "");
   EXPECT_EQ(answer_of_child([] { return std::string("no such file"); }), "no such file");
   EXPECT_EQ(answer_of_child([]() -> std::string { ::_exit(3); }), "libbabeltrace2 cannot read it: exit code 3");
@@ -228,7 +228,7 @@ TEST(AnswerOfChild, IsEmptyOnlyWhereTheChildAnsweredSo) {
             "libbabeltrace2 cannot read it: Killed");
 }
 
-TEST_F(DamagedTrace, NothingLeftIsRefusedWithTheReasons) {
+TEST_F(DamagedTrace, TraceWithoutReadableStreamIsRefusedWithReasons) {
   for (const char* name : {"events_0", "events_1", "setup_0", "setup_1"}) write_text(stream(name), "gone");
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "stream events_1 ends in the head of a packet"));
 }
@@ -247,7 +247,7 @@ int read_in_child(const fs::path& folder) {
   return status;
 }
 
-TEST_F(DamagedTrace, RandomBytesNeitherCrashNorHang) {
+TEST_F(DamagedTrace, RandomBytesNeitherCrashNorHangTheReader) {
   const char* rounds = std::getenv("READING_FUZZ");
   const int count = rounds ? std::atoi(rounds) : rtexec::test::sanitized ? 20 : 150;
   std::mt19937 random(static_cast<unsigned>(count));

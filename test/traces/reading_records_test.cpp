@@ -128,7 +128,7 @@ std::string shown(const Record& r) {
   return text;
 }
 
-TEST(ReadRecords, EveryFieldOfEveryKindFromManyStreamsInOrder) {
+TEST(ReadRecords, ReturnsAllFieldsOfAllRecordKindsFromManyStreamsInOrder) {
   const ScratchFolder folder;
   std::vector<Record> written;
   {
@@ -275,7 +275,7 @@ TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {
   for (std::size_t i = 0; i < 2; ++i) expect_equal(read.tasks[i], setup.tasks[i]);
 }
 
-TEST(ReadRecords, TextsOfATraceAreShortAndWithoutControlCharacters) {
+TEST(ReadRecords, ShortensTextsAndEscapesControlCharacters) {
   const ScratchFolder folder;
   RunSetup setup;
   setup.version = "1", setup.machine = "\x1b]0;owned\x07";
@@ -295,7 +295,7 @@ TEST(ReadRecords, TextsOfATraceAreShortAndWithoutControlCharacters) {
   EXPECT_LT(got.setup.degraded.at(0).size(), 5000u);
 }
 
-TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
+TEST(ReadRecords, KeepsDefaultsOfFieldsMissingInOlderTracesAndNamesThem) {
   const ScratchFolder folder;
   Record end = start_of(1, ms(2));
   end.kind = RecordKind::job_end;
@@ -311,7 +311,7 @@ TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
   EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_end.executed"));
 }
 
-TEST(ReadRecords, WhereAnOlderVersionDroppedAReleaseTheJobBeforeWasUnfinished) {
+TEST(ReadRecords, AssumesOverrunForDroppedReleasesOfOlderTraces) {
   const ScratchFolder folder;
   Record skip = start_of(0, ms(2));
   skip.kind = RecordKind::job_skip;
@@ -327,7 +327,7 @@ TEST(ReadRecords, WhereAnOlderVersionDroppedAReleaseTheJobBeforeWasUnfinished) {
   EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_skip.reason"));
 }
 
-TEST(ReadRecords, LossesAreToldWhereTheyHappened) {
+TEST(ReadRecords, ReportsLossesWithTheirTimeIntervals) {
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "trace", 2);
@@ -357,7 +357,7 @@ TEST(ReadRecords, LossesAreToldWhereTheyHappened) {
 }
 
 /// The first existing packets are not the first that were written, as with an overwriting ring buffer.
-TEST(ReadRecords, WhatWasOverwrittenBeforeTheFirstPacketIsNoLoss) {
+TEST(ReadRecords, DoesNotCountPacketsOverwrittenBeforeTheFirstAsLost) {
   const ScratchFolder folder;
   {
     TraceWriter writer(folder / "trace", 1);
@@ -375,7 +375,7 @@ TEST(ReadRecords, WhatWasOverwrittenBeforeTheFirstPacketIsNoLoss) {
   EXPECT_THAT(got.losses, IsEmpty());
 }
 
-TEST(ReadRecords, EventsAreReadByNameTooAndCounted) {
+TEST(ReadRecords, CountsEventsAndReadsTheirFieldsByName) {
   const ScratchFolder folder;
   write_small_trace(folder / "trace", 2, 100);
   const auto summary = summarize(folder / "trace");
@@ -395,7 +395,7 @@ TEST(ReadRecords, EventsAreReadByNameTooAndCounted) {
   EXPECT_EQ(next, 100U);
 }
 
-TEST(ReadRecords, TellWhoseTheyAreAndWhenTheyBegan) {
+TEST(ReadRecords, ReportsHostAndWallClockTimeOfTheFirstEvent) {
   const ScratchFolder folder;
   write_small_trace(folder / "trace", 2, 10);
   const auto summary = summarize(folder / "trace");
@@ -412,14 +412,14 @@ TEST(ReadRecords, FolderWithoutTraceIsRefused) {
     EXPECT_TRUE(rtexec::test::fails(summarize(path), Errc::bad_input, path.string()));
 }
 
-TEST(ReadRecords, OneOfSeveralRecordingsIsToBeChosen) {
+TEST(ReadRecords, RefusesFolderWithSeveralRecordings) {
   const ScratchFolder folder;
   for (const char* name : {"first", "second"}) write_small_trace(folder / name, 1, 3);
   EXPECT_TRUE(rtexec::test::fails(summarize(folder.path()), Errc::bad_input, (folder / "first").string()));
   EXPECT_TRUE(summarize(folder / "second"));
 }
 
-TEST(ReadRecords, AHandlerMayStop) {
+TEST(ReadRecords, StopsWithErrorWhenHandlerRequestsIt) {
   Reading reading;
   reading.most = 1;
   const ScratchFolder folder;
@@ -429,7 +429,7 @@ TEST(ReadRecords, AHandlerMayStop) {
   EXPECT_EQ(reading.records.size(), 1u);
 }
 
-TEST(ReadRecords, TraceWithoutEventsIsWhole) {
+TEST(ReadRecords, ReadsTraceWithoutEventsAsComplete) {
   const ScratchFolder folder;
   { TraceWriter(folder / "trace", 2); }
   Reading got;

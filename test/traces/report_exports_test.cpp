@@ -34,7 +34,7 @@ using testing::StartsWith;
 
 // ---- JSON ----
 
-TEST(ReportJson, TellsTimesFromTheFirstInstant) {
+TEST(ReportJson, WritesTimesRelativeToTheFirstInstant) {
   const Example e = example(100);
   const json j = to_json(e.analysis);
   EXPECT_EQ(j["origin_ns"], e.analysis.from.time_since_epoch().count());
@@ -43,7 +43,7 @@ TEST(ReportJson, TellsTimesFromTheFirstInstant) {
   EXPECT_EQ(j["run"]["start_ns"], 0);
 }
 
-TEST(ReportJson, HoldsEveryStageOfEveryTask) {
+TEST(ReportJson, WritesStatisticsHistogramAndPwcetOfStages) {
   const Example e = example(1000);
   const json j = to_json(e.analysis);
   ASSERT_EQ(j["tasks"].size(), 3u);
@@ -62,7 +62,7 @@ TEST(ReportJson, HoldsEveryStageOfEveryTask) {
   EXPECT_EQ(j["tasks"][0]["breakdown"][0]["cause"], "release-latency");
 }
 
-TEST(ReportJson, SharesOfAMissNameTheirCulprits) {
+TEST(ReportJson, SharesOfMissNameTheJobsThatCausedThem) {
   const json miss = to_json(example(100).analysis)["misses"][1];
   EXPECT_EQ(miss["task"], "front");
   EXPECT_EQ(miss["outcome"], "late");
@@ -74,14 +74,14 @@ TEST(ReportJson, SharesOfAMissNameTheirCulprits) {
   EXPECT_EQ(sum, miss["response_ns"].get<std::int64_t>());
 }
 
-TEST(ReportJson, DroppedReleasesByReason) {
+TEST(ReportJson, CountsDroppedReleasesByReason) {
   const json tasks = to_json(example(100).analysis)["tasks"];
   EXPECT_EQ(tasks[0]["skipped"], 3);
   EXPECT_EQ(tasks[0]["skipped_by"], json({{"overrun", 2}, {"wcet-exceeded", 1}, {"stale", 0}}));
   EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}, {"stale", 0}}));
 }
 
-TEST(ReportJson, TellsWhatLoadingTookAndHowFarBothStreamsOverlapped) {
+TEST(ReportJson, WritesLoadingTimesAndStreamOverlap) {
   const json loading = to_json(example(100).analysis)["tasks"][0]["loading"];
   EXPECT_EQ(loading["loaded"], json({{"begin_ns", -9'000'000}, {"end_ns", -2'000'000}}));
   EXPECT_EQ(loading["prefetched_ns"], 2'000'000);
@@ -94,7 +94,7 @@ TEST(ReportJson, TellsWhatLoadingTookAndHowFarBothStreamsOverlapped) {
   EXPECT_EQ(to_json(example(100).analysis)["tasks"][1]["loading"]["loaded"], nullptr);
 }
 
-TEST(ReportJson, PiecesOfAReactionSumToIt) {
+TEST(ReportJson, PiecesOfReactionSumToItsLength) {
   const json chain = to_json(example(100).analysis)["chains"][0];
   EXPECT_EQ(chain["tasks"][1], json({{"task", "rear"}, {"waits_ns", 20'000'000}, {"takes_ns", 95'000'000}}));
   EXPECT_EQ(chain["reaction"]["bound_ns"], 310'000'000);
@@ -108,7 +108,7 @@ TEST(ReportJson, PiecesOfAReactionSumToIt) {
   EXPECT_EQ(chain["worst"]["steps"][1]["shares"][1]["culprit"], json({{"task", "front"}, {"job", 1}}));
 }
 
-TEST(ReportJson, WhatIsAbsentIsNull) {
+TEST(ReportJson, WritesNullForAbsentValues) {
   Analysis a;
   a.tasks.emplace_back();
   a.tasks[0].stages.push_back({.name = "response", .times = {}, .configured = {}, .pwcet = {}, .factors = {}});
@@ -124,13 +124,13 @@ TEST(ReportJson, WhatIsAbsentIsNull) {
   EXPECT_TRUE(j["misses"].is_array() && j["breaches"].is_array() && j["notes"].is_array());
 }
 
-TEST(ReportJson, SurvivesBytesThatAreNotText) {
+TEST(ReportJson, ReplacesInvalidUtf8) {
   Analysis a;
   a.folder = "a\xff\xc0z";
   EXPECT_EQ(json::parse(json_text(to_json(a)))["folder"], "a\uFFFD\uFFFDz");
 }
 
-TEST(ReportJson, AJobOfAnUnknownTaskHasAName) {
+TEST(ReportJson, NamesUnknownTaskByItsIndex) {
   Analysis a;
   a.missed_jobs.emplace_back().job = {7, 3};
   EXPECT_EQ(to_json(a)["misses"][0]["task"], "task 7");
@@ -146,7 +146,7 @@ std::vector<std::string> lines(const std::string& text) {
   return result;
 }
 
-TEST(ReportCsv, ARowPerJobWhosePartsSumToItsResponse) {
+TEST(ReportCsv, WritesRowPerJobWhosePartsSumToItsResponse) {
   const Example e = example(40);
   RunSetup setup = e.analysis.setup;
   for (const TaskAnalysis& task : e.analysis.tasks) setup.tasks.push_back(task.setup);
@@ -207,11 +207,11 @@ TEST(ReportSvg, DrawsEveryBarAndMarkWithItsTooltip) {
   EXPECT_THAT(picture, Not(HasSubstr("<b>")));
 }
 
-TEST(ReportSvg, ScalesToItsPlace) {
+TEST(ReportSvg, ScalesToTheWidthOfItsContainer) {
   EXPECT_THAT(svg(example(5).gantt), testing::ContainsRegex(" viewBox=\"0 0 [0-9.]+ [0-9.]+\" style=\"max-width:100%"));
 }
 
-TEST(ReportSvg, ShowsOnlyTheStretch) {
+TEST(ReportSvg, ShowsOnlyTheRequestedTimeRange) {
   const Example e = example(40);
   Gantt g = e.gantt;
   g.from += 1s;
@@ -245,7 +245,7 @@ TEST(ReportSvg, HasRoomForLongNames) {
   EXPECT_THAT(picture, testing::ContainsRegex(">xxx[x]*[.][.][.]<"));
 }
 
-TEST(ReportSvg, DrawsNothingOfNothing) {
+TEST(ReportSvg, DrawsNoBarsForEmptyOrInvalidCharts) {
   EXPECT_THAT(svg(Gantt{}), StartsWith("<svg"));
   Gantt broken; // refers to lanes and tasks that do not exist
   broken.to = broken.from + 1s;
@@ -266,7 +266,7 @@ void write_perfetto(const Gantt& gantt, std::ostream& out) {
   for (const GanttStep& step : gantt.memory) writer.add(step);
 }
 
-TEST(ReportPerfetto, WritesAtOnceAndKeepsNothing) {
+TEST(ReportPerfetto, WritesEachBarAtOnceWithoutBuffering) {
   Example e = example(10);
   e.gantt.memory_capacity = 0;
   std::ostringstream out;
@@ -300,7 +300,7 @@ Gantt example_with_loading() {
 
 /// Writes the trace, and a description of its contents, into the folder RTEXEC_REPORT_FOLDER for the test with the
 /// official descriptors.
-TEST(ReportPerfetto, TraceIsWrittenForItsReader) {
+TEST(ReportPerfetto, WritesTraceFileForTheExternalDecoder) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");
   const std::filesystem::path folder = given ? given : own.path();

@@ -44,7 +44,7 @@ TEST(ReportHtml, HoldsTheWholeAnalysis) {
   EXPECT_EQ(data["windows"][0]["memory"]["bytes"].size(), e.gantt.memory.size());
 }
 
-TEST(ReportHtml, DistancesOfBarsAddUpToTheirBegins) {
+TEST(ReportHtml, DeltaEncodedBarsDecodeToTheOriginalOnes) {
   const Example e = example(10);
   const json bars = data_of(page(e.analysis, {e.gantt}))["windows"][0]["bars"];
   Instant at = e.gantt.from;
@@ -57,7 +57,7 @@ TEST(ReportHtml, DistancesOfBarsAddUpToTheirBegins) {
   EXPECT_THAT(told, testing::UnorderedElementsAreArray(made));
 }
 
-TEST(ReportHtml, NoTextOfTheRecordingBecomesMarkup) {
+TEST(ReportHtml, EscapesMarkupInRecordedTexts) {
   Example e = example(5);
   const std::string nasty = "</script><script>alert(1)</script><!-- <script \xff \"'&";
   e.analysis.folder = e.analysis.tasks[0].setup.name = nasty;
@@ -68,7 +68,7 @@ TEST(ReportHtml, NoTextOfTheRecordingBecomesMarkup) {
   EXPECT_EQ(data_of(html)["windows"].size(), 1u);
 }
 
-TEST(ReportHtml, AsksForNothingElse) {
+TEST(ReportHtml, ReferencesNoExternalResources) {
   const std::string html = page(example(5).analysis, {});
   EXPECT_FALSE(
       std::regex_search(html, std::regex(R"re((src|href)\s*=\s*(?!["']?data:)|url\(\s*(?!["']?#)|)re"
@@ -76,11 +76,11 @@ TEST(ReportHtml, AsksForNothingElse) {
   for (const char* mark : {"@STYLE@", "@DATA@", "@SCRIPT@"}) EXPECT_THAT(html, Not(HasSubstr(mark)));
 }
 
-TEST(ReportHtml, TheSameFiguresMakeTheSameFile) {
+TEST(ReportHtml, IsIdenticalForTheSameAnalysis) {
   EXPECT_EQ(page(example(50).analysis, {example(50).gantt}), page(example(50).analysis, {example(50).gantt}));
 }
 
-TEST(ReportHtml, AHundredThousandBarsStayBelowFiveMegabytes) {
+TEST(ReportHtml, StaysBelowFiveMebibytesWith95000Bars) {
   const Example e = example(11'000);
   EXPECT_GT(e.gantt.bars.size(), 95'000u);
   EXPECT_LT(page(e.analysis, {e.gantt}).size(), 5u << 20);
@@ -156,7 +156,7 @@ Analysis of_thirty_tasks() {
 }
 
 /// Writes pages into the folder RTEXEC_REPORT_FOLDER for the test in a browser.
-TEST(ReportHtml, PagesAreWrittenForTheBrowser) {
+TEST(ReportHtml, WritesPagesForTheBrowserTest) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");
   const std::filesystem::path folder = given ? given : own.path();

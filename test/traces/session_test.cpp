@@ -106,13 +106,13 @@ TEST_F(SessionTest, LostEventsAreCounted) {
   EXPECT_EQ(summary->by_name, (decltype(summary->by_name){{"rtexec:job_start", summary->events}}));
 }
 
-TEST_F(SessionTest, WhoDrainsTheBuffersLosesNothing) {
+TEST_F(SessionTest, DrainingWriterLosesNoEvents) {
   Program program({"drain", folder_ / "trace", "50000"});
   EXPECT_EQ(program.read_line(), "50000 0");
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(SessionTest, OneAfterTheOtherInAProcess) {
+TEST_F(SessionTest, ProcessRecordsSeveralSessionsInSequence) {
   for (const std::uint64_t events : {0U, 20U}) {
     auto session = Session::start(folder_ / std::to_string(events), {});
     ASSERT_TRUE(session) << session.error().what;
@@ -126,31 +126,31 @@ TEST_F(SessionTest, OneAfterTheOtherInAProcess) {
   }
 }
 
-TEST_F(SessionTest, FolderThatHoldsSomethingIsRefusedAndLeftAlone) {
+TEST_F(SessionTest, NonEmptyFolderIsRefusedAndLeftUnchanged) {
   write_text(folder_ / "results.txt", "precious");
   EXPECT_TRUE(fails(Session::start(folder_.path(), {}), Errc::bad_input, folder_.path().string() + " is not empty"));
   EXPECT_EQ(read_text(folder_ / "results.txt"), "precious");
 }
 
-TEST_F(SessionTest, FolderThatCannotBeMadeIsRefused) {
+TEST_F(SessionTest, FolderThatCannotBeCreatedIsRefused) {
   write_text(folder_ / "file", "x");
   EXPECT_TRUE(fails(Session::start(folder_ / "file" / "trace", {}), Errc::refused, "cannot make this folder"));
 }
 
-TEST_F(SessionTest, MissingLttngToolsAreNamed) {
+TEST_F(SessionTest, MissingLttngToolsAreReported) {
   const Path path(folder_.path());
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "install the Debian package lttng-tools"));
   EXPECT_FALSE(fs::exists(folder_ / "trace"));
 }
 
-TEST_F(SessionTest, DaemonThatFailsIsQuoted) {
+TEST_F(SessionTest, ErrorQuotesMessageOfFailingDaemon) {
   write_script(folder_ / "lttng-sessiond", "echo 'no sockets today' >&2; exit 3");
   const Path path(folder_.path());
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "no sockets today"));
   EXPECT_FALSE(fs::exists(folder_ / "trace"));
 }
 
-TEST_F(SessionTest, DaemonThatNeverAnswersIsGivenUp) {
+TEST_F(SessionTest, StartFailsAfterTimeoutWhenDaemonNeverAnswers) {
   write_script(folder_ / "lttng-sessiond", "exec /bin/sleep 1000");
   Program other({"record", folder_ / "other", "1", "0"}); // its daemon answers meanwhile
   const Path path(folder_.path());
@@ -161,7 +161,7 @@ TEST_F(SessionTest, DaemonThatNeverAnswersIsGivenUp) {
   EXPECT_EQ(other.wait(), 0);
 }
 
-TEST_F(SessionTest, DaemonThatHangsIsEnded) {
+TEST_F(SessionTest, HangingDaemonIsEndedAfterTimeout) {
   const auto daemon = Daemon::acquire();
   ASSERT_TRUE(daemon) << daemon.error().what;
   EXPECT_TRUE(daemon->within(20s, [] { return Result<>(); }));
@@ -177,7 +177,7 @@ TEST_F(SessionTest, DaemonThatHangsIsEnded) {
   EXPECT_TRUE(fails(daemon->within(300ms, ask), Errc::refused, "did not answer within 300 ms"));
 }
 
-TEST_F(SessionTest, OneAtATimeInAProcess) {
+TEST_F(SessionTest, SecondConcurrentSessionInAProcessIsRefused) {
   Program program({"second", folder_ / "trace"});
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_THAT(program.read_line(), HasSubstr("process " + std::to_string(program.pid()) + " is recording"));
@@ -202,7 +202,7 @@ TEST_F(SessionTest, KilledProcessLeavesNoDaemon) {
   EXPECT_TRUE(eventually_no_daemon_of(owner));
 }
 
-TEST_F(SessionTest, DaemonOfAKilledProcessThatHangsIsEndedByTheNextOne) {
+TEST_F(SessionTest, NextSessionEndsHangingDaemonOfKilledProcess) {
   Program killed({"record", folder_ / "killed", "10", "600000"});
   ASSERT_EQ(killed.read_line(), "recording");
   const pid_t owner = killed.pid();
@@ -216,7 +216,7 @@ TEST_F(SessionTest, DaemonOfAKilledProcessThatHangsIsEndedByTheNextOne) {
   EXPECT_THAT(daemons_of(owner), IsEmpty());
 }
 
-TEST_F(SessionWithRights, DaemonOfAContainerThatSharesItsFolderIsLeftAlone) {
+TEST_F(SessionWithRights, DaemonOfContainerWithSharedFolderIsLeftRunning) {
   const auto be_contained = [] {
     if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
       ::_exit(77);
@@ -261,7 +261,7 @@ void expect_rounds_of(std::uint64_t jobs, const fs::path& trace) {
   ASSERT_TRUE(read) << read.error().what;
 }
 
-TEST_F(SessionTest, WhatIsRecordedIsReadWhileTheRecordingGoesOn) {
+TEST_F(SessionTest, TraceIsReadableWhileRecordingContinues) {
   Program program({"until-killed", folder_ / "trace", "50"});
   ASSERT_EQ(program.read_line(), "recording");
   std::uint64_t before = 0;
@@ -278,7 +278,7 @@ TEST_F(SessionTest, WhatIsRecordedIsReadWhileTheRecordingGoesOn) {
   }
 }
 
-TEST_F(SessionTest, WhatIsOnDiskIsReadWhateverEndedTheRecording) {
+TEST_F(SessionTest, TraceIsReadableAfterProgramOrDaemonsAreKilled) {
   for (const char* victim : {"consumer", "daemons", "program"}) {
     const fs::path trace = folder_ / victim;
     Program program({"until-killed", trace, "50"});
@@ -306,7 +306,7 @@ TEST_F(SessionTest, WhatIsOnDiskIsReadWhateverEndedTheRecording) {
   }
 }
 
-TEST_F(SessionTest, WithALimitTheLatestEventsAreKept) {
+TEST_F(SessionTest, LimitedTraceKeepsTheLatestEvents) {
   Program program({"limited", folder_ / "trace", "50", "1000"});
   EXPECT_EQ(program.read_line(), "recording");
   program.read_line();
@@ -329,7 +329,7 @@ TEST_F(SessionTest, WithALimitTheLatestEventsAreKept) {
   EXPECT_THAT(read->notes, ElementsAre(StartsWith("older events were overwritten")));
 }
 
-TEST_F(SessionTest, WhatFitsIntoTheLimitIsNotSaidToHaveBeenOverwritten) {
+TEST_F(SessionTest, TraceBelowTheLimitReportsNoOverwrittenEvents) {
   Program program({"limited", folder_ / "trace", "20", "10"});
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_EQ(program.read_line(), "200 0");
@@ -339,7 +339,7 @@ TEST_F(SessionTest, WhatFitsIntoTheLimitIsNotSaidToHaveBeenOverwritten) {
   EXPECT_THAT(summary->notes, IsEmpty());
 }
 
-TEST_F(SessionTest, WhatIsOverwrittenBeforeItIsCompleteIsToldToNeedAHigherLimit) {
+TEST_F(SessionTest, ErrorSuggestsHigherLimitWhenEventsAreOverwrittenTooSoon) {
   Program program({"limited", folder_ / "trace", "1000", "2000"});
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_TRUE(
@@ -347,7 +347,7 @@ TEST_F(SessionTest, WhatIsOverwrittenBeforeItIsCompleteIsToldToNeedAHigherLimit)
                20s, 50ms));
 }
 
-TEST_F(SessionTest, FilesAreReadWhileTheyAreOverwritten) {
+TEST_F(SessionTest, TraceIsReadableWhileFilesAreOverwritten) {
   Program program({"limited", folder_ / "trace", "40", "2000"});
   EXPECT_EQ(program.read_line(), "recording");
   const auto older_are_gone = [&] {
@@ -364,7 +364,7 @@ TEST_F(SessionTest, FilesAreReadWhileTheyAreOverwritten) {
   }
 }
 
-TEST_F(SessionTest, LimitBelowTheBuffersIsRefused) {
+TEST_F(SessionTest, LimitBelowBufferSizeIsRefused) {
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {.limit = Bytes{1U << 20}}), Errc::bad_input, "raise it"));
   EXPECT_FALSE(fs::exists(folder_ / "trace"));
 }
@@ -387,7 +387,7 @@ TEST_F(SessionTest, InterruptFromTheTerminalDoesNotReachTheDaemon) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(SessionTest, WaitsForAnotherProcessThatEndsSoon) {
+TEST_F(SessionTest, WaitsForRecordingOfAnotherProcessToEnd) {
   Program first({"record", folder_ / "first", "7", "1000"});
   ASSERT_EQ(first.read_line(), "recording");
   Program second({"record", folder_ / "second", "3", "0"});
@@ -396,7 +396,7 @@ TEST_F(SessionTest, WaitsForAnotherProcessThatEndsSoon) {
   EXPECT_EQ(first.read_line(), "7 0");
 }
 
-TEST_F(SessionTest, TwoAtOnceEachGetATurn) {
+TEST_F(SessionTest, TwoConcurrentProcessesRecordInTurn) {
   Program first({"record", folder_ / "first", "1", "0"}), second({"record", folder_ / "second", "2", "0"});
   EXPECT_EQ(first.read_line(), "recording");
   EXPECT_EQ(first.read_line(), "1 0");
@@ -434,7 +434,7 @@ class SharedDaemon {
   bool started_;
 };
 
-TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
+TEST_F(SessionTest, UserDaemonIsSharedAndLeftRunning) {
   const SharedDaemon daemon;
   ASSERT_TRUE(daemon.started());
   Program first({"record", folder_ / "first", "7", "500"}), second({"record", folder_ / "second", "3", "500"});
@@ -448,14 +448,14 @@ TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
   EXPECT_EQ(lttng_session_daemon_alive(), 1);
 }
 
-TEST_F(SessionTest, DaemonOfTheUserThatEndsIsWaitedFor) {
+TEST_F(SessionTest, WaitsForUserDaemonThatIsEnding) {
   ASSERT_TRUE(SharedDaemon().started());
   Program program({"record", folder_ / "trace", "7", "0"});
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_EQ(program.read_line(), "7 0");
 }
 
-TEST_F(SessionTest, WhatAKilledDaemonLeftKeepsNobodyWaitingForLong) {
+TEST_F(SessionTest, StaleDaemonLockFileDoesNotBlockRecording) {
   const fs::path home = folder_ / "home";
   fs::create_directories(home / ".lttng");
   write_text(home / ".lttng" / "lttng-sessiond.lck", "");
@@ -464,7 +464,7 @@ TEST_F(SessionTest, WhatAKilledDaemonLeftKeepsNobodyWaitingForLong) {
   EXPECT_EQ(program.read_line(), "7 0");
 }
 
-TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
+TEST_F(SessionTest, NextSessionDestroysSessionOfKilledProcess) {
   const SharedDaemon daemon;
   ASSERT_TRUE(daemon.started());
   Program killed({"record", folder_ / "killed", "7", "600000"}), other({"record", folder_ / "other", "3", "600000"});
@@ -487,7 +487,7 @@ TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
   for (const std::string& left : left_over_sessions()) lttng_destroy_session(left.c_str());
 }
 
-TEST_F(SessionTest, WhatAKilledFlightRecorderKeptIsWrittenByTheNextOne) {
+TEST_F(SessionTest, NextSessionWritesSnapshotOfKilledFlightRecorder) {
   const SharedDaemon daemon;
   ASSERT_TRUE(daemon.started());
   Program killed({"fly-signal", folder_ / "killed"});
@@ -539,7 +539,7 @@ TEST_F(SessionWithRights, DaemonsInheritNeitherFifoNorPinningNorLimits) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(SessionWithRights, NormalUserRecordsToo) {
+TEST_F(SessionWithRights, RecordsAsUnprivilegedUser) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
   constexpr uid_t somebody = 54321;
@@ -574,13 +574,13 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST_F(SessionWithRights, TooLittleSpaceIsRefused) {
+TEST_F(SessionWithRights, StartIsRefusedWhenDiskSpaceIsTooSmall) {
   const SmallDisk disk(folder_.path(), "size=1m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "make room"));
 }
 
-TEST_F(SessionWithRights, DiskThatFillsUpIsReported) {
+TEST_F(SessionWithRights, FullDiskDuringRecordingIsReported) {
   const SmallDisk disk(folder_.path(), "size=2m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   Program program({"slowly", folder_ / "trace", "1000"});
@@ -596,7 +596,7 @@ TEST(Reader, FolderWithoutTraceIsRefused) {
   }
 }
 
-TEST(Reader, DamagedTraceIsAnErrorNotACrash) {
+TEST(Reader, RefusesDamagedTraceWithAnError) {
   const ScratchFolder folder;
   Program program({"record", folder / "whole", "1000", "0"});
   EXPECT_EQ(program.read_line(), "recording");
@@ -613,7 +613,7 @@ TEST(Reader, DamagedTraceIsAnErrorNotACrash) {
   }
 }
 
-TEST(CheckWhole, NeedsTheEndOfTheRunAndAKnownNumberOfLostEvents) {
+TEST(CheckWhole, RefusesUnknownLossesOrMissingEndOfRun) {
   Summary summary;
   summary.events = 7;
   summary.by_name["rtexec:run_end"] = 1;

@@ -49,7 +49,7 @@ Script often_after_a_pause() {
   return script;
 }
 
-TEST(Surroundings, ByTheTimeSinceTheSamePartLastEndedInDoublingClasses) {
+TEST(Interference, GroupsExecutionsByPauseInDoublingClasses) {
   const auto analysis = often_after_a_pause().analyze();
   const FactorAnalysis& pause = of(analysis, 0, device, Factor::pause);
   EXPECT_EQ(counts(pause), (Counts{{"2.00 ms to 4.00 ms", 360}, {"64.0 ms to 128 ms", 40}}));
@@ -60,7 +60,7 @@ TEST(Surroundings, ByTheTimeSinceTheSamePartLastEndedInDoublingClasses) {
   EXPECT_EQ(of(analysis, 0, before, Factor::pause).ratio, 1);
 }
 
-TEST(Surroundings, FewerThanEnoughExecutionsAreNotCompared) {
+TEST(Interference, IgnoresGroupsWithTooFewExecutionsInComparison) {
   Script script({task("front", 1ms, 0)});
   for (std::uint64_t job = 0; job < 100; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 3'000, 5, 10, 1);
   script.run({0, 100}, 400'000, 5, 90, 1);
@@ -69,7 +69,7 @@ TEST(Surroundings, FewerThanEnoughExecutionsAreNotCompared) {
   EXPECT_EQ(of(analysis, 0, device, Factor::pause).ratio, 1);
 }
 
-TEST(Surroundings, ByWhoHadTheDeviceOrTheCoreBefore) {
+TEST(Interference, GroupsExecutionsByPreviousUserOfCoreOrDevice) {
   Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 1)});
   script.run({0, 0}, 0, 5, 10, 1);
   script.run({1, 0}, 100, 5, 10, 1);
@@ -84,7 +84,7 @@ TEST(Surroundings, ByWhoHadTheDeviceOrTheCoreBefore) {
   EXPECT_EQ(counts(of(analysis, 1, after, Factor::neighbour)), (Counts{{"first part of rear", 2}}));
 }
 
-TEST(Surroundings, APartThatAnotherInterruptedIsTold) {
+TEST(Interference, ReportsPartPreemptedByAnotherJob) {
   Script script({task("front", 1ms, 0), task("rear", 1ms, 1)});
   script.release({1, 0}, 0, 0);
   script.run({0, 0}, 10, 5, 10, 1);
@@ -96,7 +96,7 @@ TEST(Surroundings, APartThatAnotherInterruptedIsTold) {
   EXPECT_EQ(counts(of(analysis, 1, before, Factor::neighbour)), (Counts{{"preempted", 1}}));
 }
 
-TEST(Surroundings, ByWhatGoesOnBeside) {
+TEST(Interference, GroupsExecutionsByConcurrentCopies) {
   Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 2)});
   script.setup.swap =
       SwapSetup{.policy = SwapPolicy::pipelined, .frames = 8, .copy_engines = 2, .chunk = {4096}, .store = {}};
@@ -112,7 +112,7 @@ TEST(Surroundings, ByWhatGoesOnBeside) {
   EXPECT_EQ(counts(of(analysis, 0, after, Factor::beside)), (Counts{{"nothing", 3}, {"copies out", 1}}));
 }
 
-TEST(Surroundings, TheDeviceWorksBesideACpuPart) {
+TEST(Interference, ReportsDeviceActivityConcurrentWithCpuPart) {
   Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 2)});
   script.run({0, 0}, 0, 5, 100, 1);
   script.run({1, 0}, 50, 10, 100, 60);
@@ -121,7 +121,7 @@ TEST(Surroundings, TheDeviceWorksBesideACpuPart) {
   EXPECT_EQ(counts(of(analysis, 0, before, Factor::beside)), (Counts{{"nothing", 1}}));
 }
 
-TEST(Surroundings, ByTheClockThatWasSeenLast) {
+TEST(Interference, GroupsExecutionsByTheLastSampledClock) {
   Script script({task("front", 1ms, 0, 3)});
   const auto clock = [&](RecordKind kind, std::int64_t at, std::uint64_t megahertz) {
     Record& record = script.add(kind, at);
@@ -149,7 +149,7 @@ TEST(Surroundings, ByTheClockThatWasSeenLast) {
   EXPECT_THAT(analysis.clocks[3].limits, ElementsAre("a locked clock that moved"));
 }
 
-TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
+TEST(Interference, CountsAndExplainsExecutionsAboveWcet) {
   Script script = often_after_a_pause();
   script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 0us}; // `after` has no WCET
   const auto analysis = script.analyze();
@@ -167,7 +167,7 @@ TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
 }
 
 /// Time stolen between two checks may have affected each part of that core between them.
-TEST(Surroundings, AnExcessIsToldWhatWasStolenOfItsCoreAboutThen) {
+TEST(Interference, ReportsStolenCoreTimeOfExecutionsAboveWcet) {
   Script script({task("front", 1ms, 0, 1)});
   script.setup.tasks[0].wcet = {.before = 4us, .device = 8us, .after = 9us};
   script.run({0, 0}, 0, 5, 10, 1);
@@ -194,7 +194,7 @@ TEST(Surroundings, AnExcessIsToldWhatWasStolenOfItsCoreAboutThen) {
   EXPECT_EQ(analysis.stolen[1].time, 50ms);
 }
 
-TEST(Surroundings, MemoryIsBoundedWhateverTheNumberOfNeighbours) {
+TEST(Interference, LimitsTheNumberOfGroupsForManyTasks) {
   std::vector<TaskSetup> tasks;
   for (unsigned i = 0; i < 100; ++i) tasks.push_back(task("task-" + std::to_string(i), 1ms, i, i));
   Script script(tasks);
@@ -211,7 +211,7 @@ TEST(Surroundings, MemoryIsBoundedWhateverTheNumberOfNeighbours) {
   EXPECT_EQ(all, analysis.tasks[0].stages[device].times.count);
 }
 
-TEST(Surroundings, ResponsesHaveNone) {
+TEST(Interference, IsNotReportedForResponseTimes) {
   EXPECT_THAT(often_after_a_pause().analyze().tasks[0].stages.back().factors, IsEmpty());
 }
 

@@ -98,7 +98,7 @@ rtexec_setup setup_with(const rtexec_own_workload& own) {
   return setup;
 }
 
-TEST(CApi, TellsWhatIsWrong) {
+TEST(CApi, ReportsWhyTaskSetIsRefused) {
   rtexec_error error{};
   EXPECT_EQ(rtexec_parse("[[task]]\nname = 'a'\n", "set.toml", &error), nullptr);
   EXPECT_EQ(error.code, RTEXEC_BAD_INPUT);
@@ -108,7 +108,7 @@ TEST(CApi, TellsWhatIsWrong) {
   EXPECT_EQ(rtexec_load("/nonexistent.toml", nullptr), nullptr) << "who does not want to know";
 }
 
-TEST(CApi, WhatDoesNotFitIsCut) {
+TEST(CApi, TruncatesTooLongErrorText) {
   rtexec_error error{};
   config::tell(&error, {Errc::refused, std::string(RTEXEC_ERROR_LENGTH - 1, 'x')});
   EXPECT_THAT(error.what, EndsWith("x"));
@@ -133,7 +133,7 @@ TEST(CApi, PlansWithoutRunning) {
   EXPECT_EQ(own.ended, 1);
 }
 
-TEST(CApi, ATaskOfTheProgramNeedsItsWorkload) {
+TEST(CApi, RequiresWorkloadForTaskOfTheProgram) {
   rtexec_error error{};
   EXPECT_EQ(rtexec_plan_of(parse().get(), nullptr, &error), nullptr);
   EXPECT_EQ(error.code, RTEXEC_BAD_INPUT);
@@ -151,7 +151,7 @@ TEST(CApi, ATaskOfTheProgramNeedsItsWorkload) {
   EXPECT_STREQ(error.what, "task 'own': not on a Sunday");
 }
 
-TEST(CApi, WithoutExecuteThereIsNoPartOnTheDevice) {
+TEST(CApi, WorkloadWithoutExecuteHasNoDevicePart) {
   Own own;
   own.workload.execute = nullptr;
   const auto given = own.given();
@@ -195,7 +195,7 @@ TEST(CApi, RunsAndReports) {
   EXPECT_EQ(own.ended, 1);
 }
 
-TEST(CApi, TellsOfPartsAboveTheirWcets) {
+TEST(CApi, ReportsEachPartAboveItsWcet) {
   Own own;
   own.workload.execute = [](void*) {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -225,7 +225,7 @@ TEST(CApi, TellsOfPartsAboveTheirWcets) {
   EXPECT_EQ(told[0].wcet_ns, 1'000'000);
 }
 
-TEST(CApi, AnOlderSetupIsUnderstood) {
+TEST(CApi, AcceptsOlderSmallerSetup) {
   struct Older {
     std::size_t size;
     bool force;
@@ -351,7 +351,7 @@ nlohmann::json run_adder(Program& program, const std::string& set) {
   return nlohmann::json::parse(rtexec_stop(executive.get(), &error));
 }
 
-TEST(CApi, WhatAProgramPutsInComesOutInTheSameJob) {
+TEST(CApi, PassesInputsToOutputsInSameJob) {
   Program program;
   const auto report = run_adder(program, core_alone());
   EXPECT_EQ(program.wrong, 0);
@@ -361,7 +361,7 @@ TEST(CApi, WhatAProgramPutsInComesOutInTheSameJob) {
   EXPECT_EQ(program.inputs, report["tasks"][0]["released"].get<int>() + 1);
 }
 
-TEST(CApi, AProgramWithNothingNewIsAnsweredAsTheTaskSetSays) {
+TEST(CApi, AppliesOnStalePolicyWhenProgramHasNoNewInput) {
   Program program;
   program.answer = RTEXEC_STALE;
   const std::string asks =
@@ -372,7 +372,7 @@ TEST(CApi, AProgramWithNothingNewIsAnsweredAsTheTaskSetSays) {
   EXPECT_EQ(program.outputs, 1) << "the one for warming up";
 }
 
-TEST(CApi, CallbacksNeedATaskThatIsThere) {
+TEST(CApi, RefusesCallbacksWithoutMatchingTask) {
   Adder adder;
   const auto given = adder.given();
   auto setup = setup_with(given);
@@ -400,7 +400,7 @@ struct Boxes {
   std::size_t count = 0;
 };
 
-TEST(CApi, ADetectorsBoxesAreThoseOfItsFiles) {
+TEST(CApi, DetectionsOfCallbackMatchOutputFiles) {
   const test::ScratchFolder folder;
   ASSERT_TRUE(tasks::write_model("yolov3-tiny", {.size = 160}, folder / "net.onnx"));
   const std::string set =
@@ -447,7 +447,7 @@ TEST(CApi, ADetectorsBoxesAreThoseOfItsFiles) {
   }
 }
 
-TEST(CApi, AProgramReleasesATask) {
+TEST(CApi, ReleasesTaskWhenProgramTriggersIt) {
   Own own;
   const auto given = own.given();
   const auto setup = setup_with(given);
@@ -519,7 +519,7 @@ TEST(CApi, RefusesNullInEveryFunction) {
   }
 }
 
-TEST(CApi, TriesNullWithEveryFunctionOfItsHeader) {
+TEST(CApi, NullTestCoversEveryFunctionOfHeader) {
   const std::string header = test::read_text("rtexec/include/rtexec/rtexec.h");
   ASSERT_FALSE(header.empty()) << "run from the top of the tree";
   std::set<std::string> declared, tried;
@@ -545,7 +545,7 @@ TEST(CApi, RefusesNullArraysAndNullTexts) {
   EXPECT_THAT(error.what, HasSubstr("file is null"));
 }
 
-TEST(CApi, ReadsNoFurtherThanTheErrorOfAWorkload) {
+TEST(CApi, ReadsUnterminatedErrorTextOnlyToItsEnd) {
   const rtexec_own_workload own{.size = sizeof own,
                                 .task = "own",
                                 .create = [](void*, rtexec_error* error) -> const rtexec_workload* {
@@ -559,7 +559,7 @@ TEST(CApi, ReadsNoFurtherThanTheErrorOfAWorkload) {
   EXPECT_THAT(error.what, HasSubstr("task 'own': xxx"));
 }
 
-TEST(CApi, MeasuresNothingByNonsense) {
+TEST(CApi, ProfileRefusesMarginBelowOne) {
   rtexec_error error{};
   EXPECT_EQ(rtexec_profile(parse().get(), nullptr, 10, 0.5, &error), RTEXEC_BAD_INPUT);
   EXPECT_THAT(error.what, HasSubstr("margin"));

@@ -45,7 +45,7 @@ Panel panel_of(std::vector<std::vector<double>> values) {
   return panel;
 }
 
-TEST(Chart, CurvesOfTheSameValuesAreDrawnBesideOneAnother) {
+TEST(Chart, DrawsCoincidingCurvesSideBySide) {
   const Panel panel = panel_of({{100, 60, 0}, {100, 60, 0}, {100, 60, 0}, {100, 100, 100}, {100, 100, 100}});
   const std::string picture = svg({&panel, 1});
   const auto curves = curves_of(picture);
@@ -57,7 +57,7 @@ TEST(Chart, CurvesOfTheSameValuesAreDrawnBesideOneAnother) {
   EXPECT_THAT(picture, HasSubstr("<title>curve 1, 5: 60</title>"));
 }
 
-TEST(Chart, CurvesThatDoNotMeetStandWhereTheirValuesAre) {
+TEST(Chart, DrawsSeparateCurvesAtTheirValues) {
   const Panel panel = panel_of({{0, 50, 100}, {100, 0, 50}});
   const std::string picture = svg({&panel, 1});
   const auto curves = curves_of(picture);
@@ -67,7 +67,7 @@ TEST(Chart, CurvesThatDoNotMeetStandWhereTheirValuesAre) {
   EXPECT_THAT(picture, Not(HasSubstr("drawn beside one another")));
 }
 
-TEST(Chart, NamesStandAtTheEndsOfTheirCurvesAndApart) {
+TEST(Chart, PlacesNamesAtCurveEndsWithoutOverlap) {
   const Panel panel = panel_of({{100, 60, 0}, {100, 60, 0}, {100, 60, 1}, {100, 100, 100}, {100, 100, 50}});
   const std::string picture = svg({&panel, 1});
   std::vector<double> heights;
@@ -80,7 +80,7 @@ TEST(Chart, NamesStandAtTheEndsOfTheirCurvesAndApart) {
   for (std::size_t i = 1; i < heights.size(); ++i) EXPECT_GE(heights[i] - heights[i - 1], 14);
 }
 
-TEST(Chart, PanelsWithARightAxisHaveTheirNamesBesideIt) {
+TEST(Chart, PlacesNameOfRightAxisCurveBelowOthers) {
   Panel panel = panel_of({{1, 2, 3}, {1, 2, 3}});
   panel.right_label = "other";
   panel.curves[1].right = true;
@@ -90,7 +90,7 @@ TEST(Chart, PanelsWithARightAxisHaveTheirNamesBesideIt) {
   EXPECT_GT(height_of(picture, "curve 1"), height_of(picture, "curve 0"));
 }
 
-TEST(Chart, ScalesToItsPlace) {
+TEST(Chart, SetsViewBoxToItsSize) {
   const Panel panel = panel_of({{1, 2, 3}});
   std::smatch found;
   const std::string picture = svg({&panel, 1});
@@ -100,7 +100,7 @@ TEST(Chart, ScalesToItsPlace) {
   EXPECT_EQ(found[2], found[4]);
 }
 
-TEST(Chart, NothingIsDrawnOfNothing) {
+TEST(Chart, IsValidWithoutCurves) {
   EXPECT_THAT(svg({}), HasSubstr("</svg>"));
   const Panel panel = panel_of({{}, {}});
   EXPECT_THAT(svg({&panel, 1}), HasSubstr("</svg>"));

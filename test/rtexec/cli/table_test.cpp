@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Columns, CountsWhatATerminalShows) {
+TEST(Columns, CountsTerminalCellsOfUnicodeText) {
   EXPECT_EQ(columns(""), 0u);
   EXPECT_EQ(columns("front"), 5u);
   EXPECT_EQ(columns("Kühlung"), 7u);
@@ -59,7 +59,7 @@ Table tasks(int count) {
   return table;
 }
 
-TEST(Table, NeverWidensBeyondItsRoom) {
+TEST(Table, NeverExceedsAvailableWidth) {
   Table table = tasks(3);
   table.add({"カメラカメラカメラカメラ", "1000", "1.2 s", "20 ms", "7"}, Tone::bad);
   for (std::size_t room = 12; room < 80; ++room) {
@@ -72,7 +72,7 @@ TEST(Table, NeverWidensBeyondItsRoom) {
   }
 }
 
-TEST(Table, LeavesColumnsOutFromTheRight) {
+TEST(Table, OmitsColumnsFromTheRightWhenNarrow) {
   EXPECT_THAT(lines(printed(tasks(1), {})), ElementsAre("  task           missed  response  deadline  released",
                                                         "  task-number-0       0  12.34 ms     20 ms      1000"));
   EXPECT_THAT(lines(printed(tasks(1), {.columns = 52})), ElementsAre("  task           missed  response  deadline",
@@ -90,7 +90,7 @@ std::string whole(const Table& table, std::size_t room) {
   return out.str();
 }
 
-TEST(Table, ContinuesBelowWhereTheStreamHasNoRoom) {
+TEST(Table, ContinuesBelowWhenStreamIsTooNarrow) {
   EXPECT_EQ(whole(tasks(2), 62), whole(tasks(2), 0)) << "0: no limit";
   EXPECT_THAT(lines(whole(tasks(2), 50)), ElementsAre("  task           missed  response  deadline", //
                                                       "  task-number-0       0  12.34 ms     20 ms",
@@ -104,14 +104,14 @@ TEST(Table, ContinuesBelowWhereTheStreamHasNoRoom) {
   EXPECT_EQ(whole(explained, 20), whole(explained, 0)) << "texts wrap by themselves";
 }
 
-TEST(Table, KeepsAllNamesOfARowThatContinues) {
+TEST(Table, RepeatsAllNameColumnsInContinuation) {
   Table table({"chain", "", "min", "max"}, {0, 1});
   table.add({"react", "age", "1 ms", "2 ms"});
   EXPECT_THAT(lines(whole(table, 20)),
               ElementsAre("  chain        min", "  react  age  1 ms", "  chain        max", "  react  age  2 ms"));
 }
 
-TEST(Table, CountsTheRowsThatHaveNoRoom) {
+TEST(Table, CountsRowsThatDoNotFit) {
   EXPECT_EQ(lines(printed(tasks(9), {.lines = 10})).size(), 10u);
   const auto all = lines(printed(tasks(9), {.lines = 4}));
   ASSERT_EQ(all.size(), 4u);
@@ -121,7 +121,7 @@ TEST(Table, CountsTheRowsThatHaveNoRoom) {
   EXPECT_EQ(printed(tasks(9), {.lines = 0}), "");
 }
 
-TEST(Table, ShowsBadRowsWhereNotAllHaveRoom) {
+TEST(Table, ShowsBadRowsFirstWhenNotAllFit) {
   Table table = tasks(9);
   table.add({"late", "1", "30 ms", "20 ms", "1000"}, Tone::bad);
   EXPECT_THAT(lines(printed(table, {}))[1], testing::HasSubstr("task-number-0"));
@@ -131,7 +131,7 @@ TEST(Table, ShowsBadRowsWhereNotAllHaveRoom) {
   EXPECT_EQ(all[3], "  ... and 8 more");
 }
 
-TEST(Table, HasColoursWhereTheStreamHas) {
+TEST(Table, UsesColoursOnlyWhenStreamDoes) {
   Table table({"task", "missed"});
   table.add({"front", "0"});
   table.add({"rear", "1"}, Tone::bad);
@@ -140,7 +140,7 @@ TEST(Table, HasColoursWhereTheStreamHas) {
             "\033[1m  task   missed\033[0m\n  front       0\n\033[31m  rear        1\033[0m\n");
 }
 
-TEST(Table, TextsStandAtTheLeftAndNumbersAtTheRight) {
+TEST(Table, AlignsTextsLeftAndNumbersRight) {
   Table table({"model", "size", "", "what it is"}, {0, 3});
   table.add({"a", "1024", "x", "small"});
   table.add({"long name", "8", "yes", "a network of many layers"});
@@ -152,7 +152,7 @@ TEST(Table, TextsStandAtTheLeftAndNumbersAtTheRight) {
             "long name     8  yes  a network of many layers\n");
 }
 
-TEST(Table, OnlyTheFirstColumnIsOfTextsWhereNothingIsSaid) {
+TEST(Table, TreatsOnlyFirstColumnAsTextByDefault) {
   Table table({"task", "max"});
   table.add({"a", "10 ms"});
   std::ostringstream out;

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 Instant at(Duration since) { return Instant(1h + since); }
 
-TEST(TimeLeft, IsUnknownBeforeSomethingWasDoneForASecond) {
+TEST(TimeLeft, IsUnknownWithoutProgressForASecond) {
   TimeLeft left;
   EXPECT_FALSE(left(at(0s), 0, 10));
   EXPECT_FALSE(left(at(500ms), 1, 10));
@@ -20,7 +20,7 @@ TEST(TimeLeft, IsUnknownBeforeSomethingWasDoneForASecond) {
   EXPECT_FALSE(idle(at(9s), 0, 10));
 }
 
-TEST(TimeLeft, IsExactAtASteadyPaceHoweverOftenItIsAsked) {
+TEST(TimeLeft, IsExactAtSteadyPaceHoweverOftenQueried) {
   TimeLeft left;
   std::optional<Duration> told;
   for (int step = 0; step <= 5000; ++step) told = left(at(step * 20ms), static_cast<std::uint64_t>(step), 20'000);
@@ -28,13 +28,13 @@ TEST(TimeLeft, IsExactAtASteadyPaceHoweverOftenItIsAsked) {
   EXPECT_NEAR(std::chrono::duration<double>(*told).count(), 300, 1);
 }
 
-TEST(TimeLeft, CountsNothingThatWasThereBefore) {
+TEST(TimeLeft, IgnoresWorkDoneBeforeStart) {
   TimeLeft left;
   EXPECT_FALSE(left(at(0s), 900, 1000));
   EXPECT_EQ(left(at(10s), 910, 1000), 90s);
 }
 
-TEST(TimeLeft, ForgetsAnotherPace) {
+TEST(TimeLeft, FollowsChangeOfPace) {
   TimeLeft left;
   std::uint64_t done = 0;
   for (int second = 0; second < 10; ++second) (void)left(at(second * 1s), done += 1, 1000);
@@ -44,14 +44,14 @@ TEST(TimeLeft, ForgetsAnotherPace) {
   EXPECT_NEAR(std::chrono::duration<double>(*told).count(), static_cast<double>(1000 - done) / 10, 1);
 }
 
-TEST(TimeLeft, GoesOnFromTheWholeWhereNothingWasDoneLately) {
+TEST(TimeLeft, UsesOverallPaceWhenNothingWasDoneLately) {
   TimeLeft left;
   (void)left(at(0s), 0, 10);
   (void)left(at(2s), 5, 10);
   EXPECT_EQ(left(at(20s), 5, 10), 20s);
 }
 
-TEST(TimeLeft, IsToldRoughly) {
+TEST(TimeLeft, IsRoundedToCoarseUnits) {
   EXPECT_EQ(rough(0s), "0 s");
   EXPECT_EQ(rough(1200ms), "2 s");
   EXPECT_EQ(rough(90s), "90 s");

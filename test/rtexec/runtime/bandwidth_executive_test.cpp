@@ -73,7 +73,7 @@ std::vector<std::string> names_of_threads() {
 }
 
 /// The last core runs the compute engine and the service threads; the first one runs the limited tasks.
-struct Budgets : testing::Test {
+struct BandwidthBudgets : testing::Test {
   void SetUp() override {
     if (cores.size() < 2) GTEST_SKIP() << "one core";
     const auto probe = hal::probe_counter(*hal::find_event("page-faults"), page, first, true);
@@ -133,7 +133,7 @@ struct Budgets : testing::Test {
   std::optional<BandwidthLocks> locks;
 };
 
-TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
+TEST_F(BandwidthBudgets, ThrottleBestEffortTaskWhileDeviceWorks) {
   const bool locked = hal::lock_memory().has_value();
   for (const auto regulate_while : {RegulateWhile::device_works, RegulateWhile::device_busy, RegulateWhile::always}) {
     TaskSet asked = set(20);
@@ -173,7 +173,7 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
   }
 }
 
-TEST_F(Budgets, NothingIsThrottledBelowTheLimit) {
+TEST_F(BandwidthBudgets, ThrottleNothingBelowLimit) {
   TaskSet asked = set(100'000);
   asked.bandwidth.regulate_while = RegulateWhile::always;
   Executive executive = made(asked, greedy());
@@ -184,7 +184,7 @@ TEST_F(Budgets, NothingIsThrottledBelowTheLimit) {
   EXPECT_GT(domain->reads, 1000u);
 }
 
-TEST_F(Budgets, AreNotUsedUpByNeighboursOfWhatIsMeasured) {
+TEST_F(BandwidthBudgets, KeepInterferenceLoadOffRegulatedCores) {
   TaskSet asked = set(100'000, 200ms);
   for (const bool regulated : {true, false}) {
     if (!regulated) asked.bandwidth = {};
@@ -197,7 +197,7 @@ TEST_F(Budgets, AreNotUsedUpByNeighboursOfWhatIsMeasured) {
   }
 }
 
-TEST_F(Budgets, ACoreThatServesTheDeviceKeepsItsOwn) {
+TEST_F(BandwidthBudgets, ApplyExplicitBudgetToDeviceCoreOnly) {
   TaskSet asked = set(20, 300ms);
   asked.bandwidth.best_effort.reset();
   asked.bandwidth.regulate_while = RegulateWhile::device_works;
@@ -210,7 +210,7 @@ TEST_F(Budgets, ACoreThatServesTheDeviceKeepsItsOwn) {
   EXPECT_FALSE(report.bandwidth->limit);
 }
 
-TEST_F(Budgets, ACoreOfAnotherRunIsNotHeld) {
+TEST_F(BandwidthBudgets, LeaveCoreOfAnotherRunUnregulated) {
   const auto other = hal::CoreClaim::take(std::array{first});
   ASSERT_TRUE(other) << problem(other);
   TaskSet asked = set(20, 200ms);
@@ -232,7 +232,7 @@ TEST_F(Budgets, ACoreOfAnotherRunIsNotHeld) {
   EXPECT_THAT(refused.degraded, Contains(HasSubstr("no memory bandwidth budget is in force: another run")));
 }
 
-TEST_F(Budgets, OtherRunsAreRefusedACoreThatIsHeld) {
+TEST_F(BandwidthBudgets, ClaimRegulatedCoreAgainstOtherRuns) {
   TaskSet asked = set(20, 200ms);
   asked.tasks.pop_back();
   Executive executive = made(asked, {});
@@ -242,7 +242,7 @@ TEST_F(Budgets, OtherRunsAreRefusedACoreThatIsHeld) {
   EXPECT_TRUE(executive.stop().bandwidth);
 }
 
-TEST_F(Budgets, ThreadsStopThemselvesWhereCoresAreNotHeld) {
+TEST_F(BandwidthBudgets, ThrottleThreadsWithPerThreadCounters) {
   TaskSet asked = set(20);
   asked.bandwidth.regulate_while = RegulateWhile::always;
   asked.bandwidth.counter = CounterBackEnd::thread;
@@ -259,7 +259,7 @@ TEST_F(Budgets, ThreadsStopThemselvesWhereCoresAreNotHeld) {
   EXPECT_TRUE(nobody_holds());
 }
 
-TEST_F(Budgets, TheLimitFollowsTheSlowdownThatIsAskedFor) {
+TEST_F(BandwidthBudgets, KeepLimitAboveFloorWithSlowdownTarget) {
   TaskSet asked = set(20, 500ms);
   asked.bandwidth.slowdown = 1.5;
   asked.bandwidth.floor = Bandwidth{page.count * 100 * 10};
@@ -272,7 +272,7 @@ TEST_F(Budgets, TheLimitFollowsTheSlowdownThatIsAskedFor) {
 
 // ---- the end of a run ----
 
-TEST_F(Budgets, NoCoreIsHeldAfterTheStop) {
+TEST_F(BandwidthBudgets, EndThrottlingWhenRunStops) {
   TaskSet asked = set(20, 1h);
   asked.bandwidth.regulate_while = RegulateWhile::always;
   Executive executive = made(asked, greedy());
@@ -291,7 +291,7 @@ TEST_F(Budgets, NoCoreIsHeldAfterTheStop) {
   EXPECT_EQ(of_first(executive.progress())->periods, of_first(report)->periods);
 }
 
-TEST_F(Budgets, MayBeDestroyedWhileItHolds) {
+TEST_F(BandwidthBudgets, EndThrottlingWhenExecutiveIsDestroyed) {
   for (int i = 0; i < 3; ++i) {
     TaskSet asked = set(1, 1h);
     asked.bandwidth.regulate_while = RegulateWhile::always;
@@ -305,7 +305,7 @@ TEST_F(Budgets, MayBeDestroyedWhileItHolds) {
   EXPECT_TRUE(nobody_holds());
 }
 
-TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
+TEST_F(BandwidthBudgets, ReleaseLocksAndThreadsAfterFailedWarmUp) {
   TaskSet asked = set(20);
   const auto device = std::make_shared<DeviceState>();
   const auto workload = std::make_shared<WorkloadState>();
@@ -322,7 +322,7 @@ TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
 }
 
 /// Checks that a job's announcement as working is withdrawn, in whichever way the job ends.
-struct EveryEnd : Budgets {
+struct JobBandwidthLock : BandwidthBudgets {
   /// Makes two tasks whose executions check the locks and then call `execution`.
   executive::Setup looking(std::function<void()> execution) {
     executive::Setup setup = greedy();
@@ -355,7 +355,7 @@ struct EveryEnd : Budgets {
   std::atomic<std::uint64_t> held_in_executions = 0;
 };
 
-TEST_F(EveryEnd, OfOverruns) {
+TEST_F(JobBandwidthLock, IsReleasedUnderEveryOverrunPolicy) {
   for (const auto policy :
        {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job, OnOverrun::stop}) {
     TaskSet asked = set(1000, 300ms);
@@ -370,14 +370,14 @@ TEST_F(EveryEnd, OfOverruns) {
 }
 
 /// One of two tasks that always need the device waits for it when the run ends.
-TEST_F(EveryEnd, OfAJobThatIsWithdrawn) {
+TEST_F(JobBandwidthLock, IsReleasedWhenJobIsWithdrawn) {
   TaskSet asked = set(1000, 250ms);
   asked.tasks[0].on_overrun = OnOverrun::catch_up;
   const Report report = run_held(with_another(asked), looking([] { hal::sleep_until(hal::now() + 60ms); }));
   EXPECT_GT(report.tasks[0].unfinished + report.tasks[2].unfinished, 0u);
 }
 
-TEST_F(EveryEnd, OfFaultsAndOfALostDevice) {
+TEST_F(JobBandwidthLock, IsReleasedAfterFaultOrDeviceLoss) {
   for (const bool lost : {false, true}) {
     TaskSet asked = set(1000, endless);
     const auto device = std::make_shared<DeviceState>();
@@ -396,7 +396,7 @@ TEST_F(EveryEnd, OfFaultsAndOfALostDevice) {
   }
 }
 
-TEST_F(EveryEnd, OfTransfers) {
+TEST_F(JobBandwidthLock, IsReleasedAfterSwapTransfersAndFailedTransfers) {
   for (const int failing : {0, 3}) {
     const HashingTasks hashing = two_tasks();
     const auto store = std::make_shared<StoreOrders>();
@@ -419,7 +419,7 @@ TEST_F(EveryEnd, OfTransfers) {
 
 // ---- budgets that are refused ----
 
-TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
+TEST_F(BandwidthBudgets, RejectInvalidSettingsInsteadOfRunningDegraded) {
   TaskSet asked = set(20);
   asked.bandwidth.event = "cachemisses";
   EXPECT_TRUE(fails(executive::create(asked, greedy()), Errc::bad_input, "\"cachemisses\" is not known"));
@@ -433,9 +433,9 @@ TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
 }
 
 /// A kernel that cannot count, during a test.
-struct WithoutCounters : Budgets {
+struct MissingCounters : BandwidthBudgets {
   void SetUp() override {
-    Budgets::SetUp();
+    BandwidthBudgets::SetUp();
     strict.perf_event_open = [](perf_event_attr*, pid_t, int, unsigned long) { return errno = EACCES, -1; };
     if (!IsSkipped()) override_.emplace(strict);
   }
@@ -443,7 +443,7 @@ struct WithoutCounters : Budgets {
   std::optional<hal::SystemOverride> override_;
 };
 
-TEST_F(WithoutCounters, ARunMayGoOnDegraded) {
+TEST_F(MissingCounters, DegradeRunWhenAllowed) {
   Executive executive = made(set(20, endless), greedy());
   begun(executive);
   run_until(executive, [&] { return executive.progress().tasks[0].completed > 0; });
@@ -453,7 +453,7 @@ TEST_F(WithoutCounters, ARunMayGoOnDegraded) {
   EXPECT_GT(report.tasks[0].completed, 0u);
 }
 
-TEST_F(WithoutCounters, ARunWithAPromiseIsRefused) {
+TEST_F(MissingCounters, RefuseStartWhenDegradedRunIsForbidden) {
   if (const auto locked = hal::lock_memory(); !locked) GTEST_SKIP() << "refused before that: " << locked.error().what;
   TaskSet asked = set(20, 200ms);
   asked.executive.allow_degraded = false;
@@ -467,7 +467,7 @@ TEST_F(WithoutCounters, ARunWithAPromiseIsRefused) {
 
 // ---- the trace ----
 
-TEST_F(Budgets, ATraceTellsWhenACoreWasHeldAndWhomItDelayed) {
+TEST_F(BandwidthBudgets, TraceThrottledIntervalsAndDelaysOfTasks) {
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
   TaskSet asked = set(20);

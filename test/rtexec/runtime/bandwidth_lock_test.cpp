@@ -25,7 +25,7 @@ namespace {
 
 using namespace test;
 
-struct Locks : testing::Test {
+struct BandwidthLocksTest : testing::Test {
   BandwidthLocks opened() const {
     auto locks = BandwidthLocks::open(folder.path());
     if (!locks) throw std::runtime_error(locks.error().what);
@@ -73,13 +73,13 @@ class Other {
   char outcome_ = -1;
 };
 
-TEST_F(Locks, OfANewPageAreHeldByNobody) {
+TEST_F(BandwidthLocksTest, NewPageHasNoHolders) {
   EXPECT_TRUE(held(opened(), 0, 0));
   const auto permissions = std::filesystem::status(page()).permissions();
   EXPECT_EQ(permissions, std::filesystem::perms(0660)) << "whoever may write it can end its users";
 }
 
-TEST_F(Locks, Nest) {
+TEST_F(BandwidthLocksTest, CountsNestedLocks) {
   BandwidthLocks locks = opened();
   {
     const BandwidthLock outer(locks);
@@ -90,7 +90,7 @@ TEST_F(Locks, Nest) {
   EXPECT_TRUE(held(locks, 0, 0));
 }
 
-TEST_F(Locks, NeverFallBelowZero) {
+TEST_F(BandwidthLocksTest, IgnoresUnlockWithoutLock) {
   BandwidthLocks locks = opened(), others = opened();
   others.lock();
   locks.unlock();
@@ -102,7 +102,7 @@ TEST_F(Locks, NeverFallBelowZero) {
   EXPECT_TRUE(held(locks, 1, 0)) << "nor take what others hold";
 }
 
-TEST_F(Locks, OfSeveralThreadsAddUp) {
+TEST_F(BandwidthLocksTest, AddsUpLocksOfSeveralThreads) {
   BandwidthLocks locks = opened();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
@@ -117,7 +117,7 @@ TEST_F(Locks, OfSeveralThreadsAddUp) {
   EXPECT_TRUE(held(locks, 4, 0));
 }
 
-TEST_F(Locks, AreGivenBackAtTheEnd) {
+TEST_F(BandwidthLocksTest, ReleasesItsLocksWhenDestroyed) {
   const BandwidthLocks seen = opened();
   {
     BandwidthLocks locks = opened();
@@ -135,7 +135,7 @@ TEST_F(Locks, AreGivenBackAtTheEnd) {
   EXPECT_TRUE(held(seen, 0, 0));
 }
 
-TEST_F(Locks, AreSeenByOtherProcesses) {
+TEST_F(BandwidthLocksTest, SeesLocksOfOtherProcesses) {
   const BandwidthLocks seen = opened();
   Other other([&] {
     static BandwidthLocks locks = opened();
@@ -147,7 +147,7 @@ TEST_F(Locks, AreSeenByOtherProcesses) {
   EXPECT_TRUE(held(seen, 1, 2));
 }
 
-TEST_F(Locks, OfAKilledProcessAreGivenBack) {
+TEST_F(BandwidthLocksTest, ReleasesLocksOfKilledProcess) {
   BandwidthLocks seen = opened();
   seen.lock();
   std::optional<Other> other(std::in_place, [&] {
@@ -170,7 +170,7 @@ TEST_F(Locks, OfAKilledProcessAreGivenBack) {
   EXPECT_TRUE(held(opened(), 1, 0)) << "whoever opens the page looks";
 }
 
-TEST_F(Locks, OfAParentOutliveAChildThatEndsInOrder) {
+TEST_F(BandwidthLocksTest, KeepsLocksOfParentWhenForkedChildDestroysCopy) {
   BandwidthLocks locks = opened();
   locks.lock();
   Other child([&] {
@@ -187,7 +187,7 @@ TEST_F(Locks, OfAParentOutliveAChildThatEndsInOrder) {
 }
 
 /// Users start, die and are cleaned up after, by several at once. Every living user keeps its locks.
-TEST_F(Locks, AreNeverTakenFromTheLiving) {
+TEST_F(BandwidthLocksTest, CleanUpOfDeadProcessesKeepsLocksOfLiving) {
   BandwidthLocks seen = opened();
   std::atomic<bool> stop{false};
   std::vector<std::thread> cleaners;
@@ -215,7 +215,7 @@ TEST_F(Locks, AreNeverTakenFromTheLiving) {
   EXPECT_TRUE(held(seen, 0, 0));
 }
 
-TEST_F(Locks, HaveACertainNumberOfPlaces) {
+TEST_F(BandwidthLocksTest, RefusesMoreThanMaximumProcesses) {
   std::vector<BandwidthLocks> all;
   while (all.size() < BandwidthLocks::max_processes) all.push_back(opened());
   for (auto& each : all) each.lock();
@@ -227,13 +227,13 @@ TEST_F(Locks, HaveACertainNumberOfPlaces) {
 
 // ---- the page ----
 
-TEST_F(Locks, RefuseAPageOfAnotherVersion) {
+TEST_F(BandwidthLocksTest, RefusesPageOfAnotherVersionUnchanged) {
   std::ofstream(page()) << std::string(8192, 'x');
   EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "another version"));
   EXPECT_EQ(read_text(page()), std::string(8192, 'x')) << "and leave it as it is";
 }
 
-TEST_F(Locks, GrowAPageThatIsEmptyOrTooShort) {
+TEST_F(BandwidthLocksTest, GrowsPageThatIsEmptyOrTooShort) {
   std::ofstream(page()).flush();
   {
     BandwidthLocks locks = opened();
@@ -247,7 +247,7 @@ TEST_F(Locks, GrowAPageThatIsEmptyOrTooShort) {
   EXPECT_TRUE(held(all.back(), BandwidthLocks::max_processes, 0));
 }
 
-TEST_F(Locks, HaveTheMemoryOfTheirPage) {
+TEST_F(BandwidthLocksTest, AllocatesMemoryOfWholePage) {
   const BandwidthLocks locks = opened();
   struct stat found {};
   ASSERT_EQ(::stat(page().c_str(), &found), 0);
@@ -255,14 +255,14 @@ TEST_F(Locks, HaveTheMemoryOfTheirPage) {
       << "a hole that a full /dev/shm cannot fill would end whoever takes a lock";
 }
 
-TEST_F(Locks, DoNotFollowALink) {
+TEST_F(BandwidthLocksTest, RefusesSymbolicLink) {
   std::ofstream(folder / "elsewhere").flush();
   std::filesystem::create_symlink(folder / "elsewhere", page());
   EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "rtexec-bandwidth-locks"));
   EXPECT_EQ(std::filesystem::file_size(folder / "elsewhere"), 0u);
 }
 
-TEST_F(Locks, SayWhichFileCannotBeUsed) {
+TEST_F(BandwidthLocksTest, NamesFileThatCannotBeUsed) {
   EXPECT_TRUE(fails(BandwidthLocks::open(folder / "absent"), Errc::refused,
                     (folder / "absent/rtexec-bandwidth-locks").native()));
   std::filesystem::create_directory(page());
@@ -272,7 +272,7 @@ TEST_F(Locks, SayWhichFileCannotBeUsed) {
   EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "rtexec-bandwidth-locks"));
 }
 
-TEST_F(Locks, OfAPageThatOthersMayNotWriteAreRefused) {
+TEST_F(BandwidthLocksTest, RefusesPageThatUserMayNotWrite) {
   if (::getuid() != 0) GTEST_SKIP() << "only root becomes another user";
   static_cast<void>(opened());
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
@@ -289,7 +289,7 @@ TEST_F(Locks, OfAPageThatOthersMayNotWriteAreRefused) {
   EXPECT_EQ(as_nobody(), 0);
 }
 
-TEST_F(Locks, OfAPageOfAnotherUserAreRefused) {
+TEST_F(BandwidthLocksTest, RefusesPageOfAnotherUser) {
   if (::getuid() != 0) GTEST_SKIP() << "only root has files of another user";
   static_cast<void>(opened());
   ASSERT_EQ(::chown(page().c_str(), 65534, 65534), 0);

@@ -15,7 +15,7 @@
 namespace rtexec::executive {
 namespace {
 
-TEST(SwapFit, FindsALineExactly) {
+TEST(SwapFit, FindsExactLine) {
   const SwapFit line = fit({{1, 1700}, {4, 2300}, {16, 4700}, {64, 14300}});
   EXPECT_NEAR(line.fixed_ns, 1500, 1e-6);
   EXPECT_NEAR(line.per_chunk_ns, 200, 1e-6);
@@ -23,7 +23,7 @@ TEST(SwapFit, FindsALineExactly) {
   EXPECT_NEAR(line.r_squared, 1, 1e-12);
 }
 
-TEST(SwapFit, IsOfLeastSquaresAndItsResidualCoversEveryPoint) {
+TEST(SwapFit, MinimizesSquaresAndCoversEverySampleByResidual) {
   std::mt19937 random(3);
   std::normal_distribution<double> noise(0, 5000);
   std::vector<Sample> samples;
@@ -46,7 +46,7 @@ TEST(SwapFit, IsOfLeastSquaresAndItsResidualCoversEveryPoint) {
   EXPECT_NEAR(moment, 0, 1e-1);
 }
 
-TEST(SwapFit, OfOneVolumeGrowsWithIt) {
+TEST(SwapFit, HasNoFixedCostWhenAllSamplesHaveOneSize) {
   const SwapFit line = fit({{4, 800}, {4, 1200}});
   EXPECT_NEAR(line.per_chunk_ns, 250, 1e-9);
   EXPECT_NEAR(line.fixed_ns, 0, 1e-9);
@@ -61,7 +61,7 @@ CalibrationOptions small_volume() {
   return options;
 }
 
-TEST(Calibration, OfTheHostDeviceGivesABoard) {
+TEST(SwapCalibration, OfHostDeviceYieldsReadableBoard) {
   const auto measured = calibrate("host", small_volume(), {});
   ASSERT_TRUE(measured) << test::problem(measured);
   EXPECT_EQ(measured->device, "host");
@@ -88,7 +88,7 @@ TEST(Calibration, OfTheHostDeviceGivesABoard) {
   EXPECT_EQ(board->swap_costs.front().out_fixed, cost.out_fixed);
 }
 
-TEST(Calibration, TellsBeforehandHowLongItWillTakeAndThenHowLongStill) {
+TEST(SwapCalibration, ReportsEstimateFirstAndThenRemainingTime) {
   std::vector<CalibrationEstimate> estimates;
   std::size_t last = 0, wanted = 0;
   bool known = true;
@@ -113,26 +113,26 @@ TEST(Calibration, TellsBeforehandHowLongItWillTakeAndThenHowLongStill) {
   EXPECT_GT(estimates.front().takes, std::chrono::milliseconds(3 * 15 * 4)); // runs, turns, and the shortest turn
 }
 
-TEST(Calibration, StopsWhenItIsTold) {
+TEST(SwapCalibration, StopsWhenCancelled) {
   EXPECT_TRUE(
       test::fails(calibrate("host", small_volume(), {.estimated = {}, .measuring = [](auto...) { return false; }}),
                   Errc::cancelled, "cancelled"));
 }
 
-TEST(Calibration, StopsWithinARun) {
+TEST(SwapCalibration, StopsWithinRunWhenCancelled) {
   int questions = 0; // queries of the first run: one before it
   const CalibrationObserver observer{.estimated = {}, .measuring = [&](auto...) { return ++questions < 3; }};
   EXPECT_TRUE(test::fails(calibrate("host", small_volume(), observer), Errc::cancelled, "cancelled"));
   EXPECT_EQ(questions, 3);
 }
 
-TEST(Calibration, RefusesAChunkThatTheVolumeDoesNotHold) {
+TEST(SwapCalibration, RejectsChunkLargerThanVolume) {
   CalibrationOptions options = small_volume();
   options.chunks = {Bytes{16 << 20}};
   EXPECT_TRUE(test::fails(calibrate("host", options, {}), Errc::bad_input, "16MiB"));
 }
 
-TEST(Calibration, RefusesAVolumeThatHoldsNoSizeOfItsOwnChoice) {
+TEST(SwapCalibration, RejectsVolumeTooSmallForEveryDefaultChunk) {
   CalibrationOptions options = small_volume();
   options.chunks.clear();
   options.volume = Bytes{4 << 20};

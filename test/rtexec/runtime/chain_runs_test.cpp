@@ -164,7 +164,7 @@ testing::AssertionResult near(const ChainReport::Measured& measured, const Measu
 struct ChainRun : testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Sets, ChainRun, testing::Range(0u, 4u));
 
-TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
+TEST_P(ChainRun, ReadsDataPrescribedByLogicalExecutionTime) {
   // by run: the releases of the data, relative to the job's own
   std::array<std::vector<std::array<std::int64_t, 2>>, 2> twice;
   for (const unsigned times : {1u, 2u}) {
@@ -198,7 +198,7 @@ TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
   EXPECT_EQ(twice[0], twice[1]) << "the same in every run";
 }
 
-TEST_P(ChainRun, MeasuresWhatTheDataTell) {
+TEST_P(ChainRun, MeasuresReactionAndAgeConsistentWithData) {
   testing::AssertionResult same = testing::AssertionFailure();
   // A thread may be delayed between the executive's clock reading and the test's, but not in each of five runs.
   for (int tries = 0; tries < 5 && !same; ++tries) {
@@ -222,7 +222,7 @@ TEST_P(ChainRun, MeasuresWhatTheDataTell) {
 }
 
 /// More values arrive while a job fills its inputs than are kept.
-TEST(ChainRuns, FollowDataThatManyOthersHaveReplacedMeanwhile) {
+TEST(ChainAge, IsMeasuredWhenManyNewerValuesArriveWhileJobReads) {
   TaskSet set = set_of({own_task("a", 1ms), own_task("b", 50ms)}, 500ms);
   set.chains = {{.name = "all", .tasks = {"a", "b"}, .communicate = {}, .max_reaction = {}, .max_age = {}}};
   ExecutiveSetup setup;
@@ -241,7 +241,7 @@ TEST(ChainRuns, FollowDataThatManyOthersHaveReplacedMeanwhile) {
   EXPECT_LT(report.chains[0].reduced_age.times.p50, 30ms) << "not as old as what the job before read";
 }
 
-TEST_P(ChainRun, WithAnInputDelayCountsFromTheSampling) {
+TEST_P(ChainRun, WithInputDelayMeasuresFromSamplingTime) {
   constexpr Duration delay = 3ms; // half of its execution time
   const auto run = run_of(GetParam(), Communication::let, 1, delay);
   if (held_up(*run)) GTEST_SKIP() << "others held the machine";

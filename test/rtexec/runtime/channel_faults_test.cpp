@@ -112,14 +112,14 @@ std::unique_ptr<iceoryx::Publisher> publisher(const iceoryx::Service& service = 
 }
 
 /// A child process that sends until it is killed.
-TEST(ChannelPeer, DoesAsItIsTold) {
+TEST(ChannelPublisherProcess, SendsUntilKilled) {
   if (peer_argument() == nullptr) return;
   for (const auto to = publisher();; std::this_thread::sleep_for(2ms)) (void)send(*to);
 }
 
 // ---- cameras ----
 
-TEST(CameraFault, OfOneThatIsUnpluggedFailsItsTasksJobsAlone) {
+TEST(CameraFault, FailsOnlyJobsOfItsTaskWhenUnplugged) {
   hal::test::FakeCamera camera;
   camera.set_time(hal::now());
   Executive executive = started(set_with(from(SourceKind::camera)));
@@ -133,7 +133,7 @@ TEST(CameraFault, OfOneThatIsUnpluggedFailsItsTasksJobsAlone) {
   EXPECT_THAT(channel(report, "v4l2").failure, HasSubstr("the camera is gone"));
 }
 
-TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
+TEST(CameraFault, FailsOneJobPerPeriodWhenUnpluggedCameraIsTrigger) {
   hal::test::FakeCamera camera;
   camera.set_time(hal::now());
   TaskSet set = set_with(from(SourceKind::camera));
@@ -148,7 +148,7 @@ TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
   (void)ended(executive);
 }
 
-TEST(CameraFault, OfTooFewBuffersIsToldWithWhatHelps) {
+TEST(CameraFault, ReportsLostFramesAndRemedyWhenBuffersAreTooFew) {
   hal::test::FakeCamera camera;
   camera.interval = {.numerator = 1, .denominator = 1000};
   camera.max_buffers = 6;
@@ -166,7 +166,7 @@ TEST(CameraFault, OfTooFewBuffersIsToldWithWhatHelps) {
 }
 
 /// A frame truncated by a bad cable is counted, and the next one is used.
-TEST(CameraFault, OfCompressedFramesIsNothingNew) {
+TEST(CameraFault, TruncatedFrameIsCountedAndGivesNoNewValue) {
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_MJPEG};
   camera.width = camera.height = 32;
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(Inputs, StaleInput,
                          spelled);
 
 /// The input has nothing for a while, then one value, and nothing again.
-TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
+TEST_P(StaleInput, FollowsOnStalePolicy) {
   const auto [source, on_stale] = GetParam();
   const auto run = [source, on_stale] {
     std::optional<hal::test::FakeCamera> camera;
@@ -245,10 +245,10 @@ TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
 
 // ---- messages ----
 
-TEST(MessageFault, OfAProducerThatIsKilledLeavesItsLastValue) {
+TEST(MessageFault, KeepsLastValueWhenProducerIsKilled) {
   with_own_daemon([] {
     const auto keeps_the_daemon = publisher(out);
-    auto producer = std::make_unique<OtherProcess>("ChannelPeer.DoesAsItIsTold", "send");
+    auto producer = std::make_unique<OtherProcess>("ChannelPublisherProcess.SendsUntilKilled", "send");
     Executive executive = started(set_with(from(SourceKind::iceoryx)));
     const auto moved = [&] { return executive.progress().channels.front().moved; };
     ASSERT_TRUE(eventually([&] { return moved() >= 5; }));
@@ -257,7 +257,7 @@ TEST(MessageFault, OfAProducerThatIsKilledLeavesItsLastValue) {
     const std::uint64_t before = moved(), old = stale();
     ASSERT_TRUE(eventually([&] { return stale() > old + 5; }));
     EXPECT_LE(moved(), before + 2);
-    producer = std::make_unique<OtherProcess>("ChannelPeer.DoesAsItIsTold", "send");
+    producer = std::make_unique<OtherProcess>("ChannelPublisherProcess.SendsUntilKilled", "send");
     ASSERT_TRUE(eventually([&] { return moved() >= before + 10; })) << "the next one is heard";
     const Report report = ended(executive);
     EXPECT_EQ(report.tasks[0].failed, 0u);
@@ -265,7 +265,7 @@ TEST(MessageFault, OfAProducerThatIsKilledLeavesItsLastValue) {
   });
 }
 
-TEST(MessageFault, OfAnotherSizeOrTypeFailsTheJobThatMeetsIt) {
+TEST(MessageFault, FailsJobThatReceivesWrongSizeOrType) {
   with_own_daemon([] {
     const auto other = publisher();
     Executive executive = started(set_with(from(SourceKind::iceoryx)));
@@ -290,7 +290,7 @@ TEST(MessageFault, OfAnotherSizeOrTypeFailsTheJobThatMeetsIt) {
 }
 
 /// Invalid messages during the start do not prevent a run from starting.
-TEST(MessageFault, OfAnotherSizeWhileTheRunStartsIsOneJobsFaultAtMost) {
+TEST(MessageFault, DoesNotPreventStartWhenTypeIsWrong) {
   with_own_daemon([] {
     const auto other = publisher();
     std::atomic<bool> ends{false};
@@ -308,7 +308,7 @@ TEST(MessageFault, OfAnotherSizeWhileTheRunStartsIsOneJobsFaultAtMost) {
   });
 }
 
-TEST(MessageFault, OfASubscriberThatIsSlowLosesMessagesAndHoldsNobodyUp) {
+TEST(MessageFault, OfSlowSubscriberLosesMessagesButDelaysNoJob) {
   with_own_daemon([] {
     TaskSet set = set_with({});
     set.tasks[0].outputs = {{.tensor = "x", .sink = SinkKind::iceoryx, .to = "rtexec/faults/out"}};
@@ -326,7 +326,7 @@ TEST(MessageFault, OfASubscriberThatIsSlowLosesMessagesAndHoldsNobodyUp) {
   });
 }
 
-TEST(MessageFault, OfADaemonWhoseMemoryIsAllInUseDropsResultsAndSaysSo) {
+TEST(MessageFault, DropsAndReportsResultsWhenDaemonMemoryIsFull) {
   with_own_daemon([] {
     constexpr Bytes large{4'000'000};
     TaskSet set = set_with({});
@@ -359,7 +359,7 @@ TEST(MessageFault, OfADaemonWhoseMemoryIsAllInUseDropsResultsAndSaysSo) {
   });
 }
 
-TEST(MessageFault, OfNoDaemonThatCouldBeStartedRefusesTheStart) {
+TEST(MessageFault, RefusesStartWhenDaemonCannotBeStarted) {
   with_own_daemon([] {
     ::setenv("PATH", "/nonexistent", 1);
     const std::string refused = problem(tried(set_with(from(SourceKind::iceoryx))));
@@ -378,7 +378,7 @@ void kill_own_daemon() {
   ASSERT_EQ(::kill(daemon, SIGKILL), 0);
 }
 
-TEST(MessageFault, OfADaemonThatIsKilledEndsNothingThatIsConnected) {
+TEST(MessageFault, KeepsExistingConnectionsWhenDaemonIsKilled) {
   with_own_daemon([] {
     const auto other = publisher();
     Executive executive = started(set_with(from(SourceKind::iceoryx)));

@@ -104,7 +104,7 @@ struct Seen {
   std::atomic<std::uint64_t> inputs{0}, outputs{0}, wrong{0};
 };
 
-TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
+TEST(Channels, CarryProgramInputToOutputOfSameJob) {
   Seen seen;
   TaskSet set = set_of({own("a", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
@@ -132,7 +132,7 @@ TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
 }
 
 /// The values 10, 11, ... go through a chain of three tasks, each of which adds one.
-TEST(Channels, TasksHandTheirOutputsOn) {
+TEST(Channels, PassNewestOutputsAlongChainOfTasks) {
   TaskSet set = set_of({own("a", 5ms), own("b", 10ms), own("c", 20ms)}, 1h);
   set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/y"}};
   set.tasks[2].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "b"}};
@@ -173,7 +173,7 @@ void expect_told(const traces::ChainMeasure& found, const ChainReport::Measured&
 class RecordedChain : public testing::TestWithParam<Communication> {};
 
 /// The measurements of the run agree with its recording.
-TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
+TEST_P(RecordedChain, AgreesWithReportOfRun) {
   const ScratchFolder folder;
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
@@ -227,7 +227,7 @@ TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
 INSTANTIATE_TEST_SUITE_P(EachWay, RecordedChain, testing::Values(Communication::immediate, Communication::let),
                          [](const auto& way) { return std::string(name(way.param)); });
 
-TEST(Channels, MoreValuesThanCanBeKeptForAReaderAreRefused) {
+TEST(Channels, RejectMoreStoredValuesThanReaderLimit) {
   const auto outcome = [](Duration deadline) {
     TaskSet set = set_of({own("a", 1ms), own("b", 2s)}, 100ms);
     set.tasks[1].deadline = deadline;
@@ -246,7 +246,7 @@ TEST(Channels, MoreValuesThanCanBeKeptForAReaderAreRefused) {
 }
 
 /// A program that has a new value for every other job.
-struct Stale : testing::Test {
+struct OnStalePolicy : testing::Test {
   std::atomic<std::uint64_t> asked{0}, executed{0};
 
   Report with(OnStale on_stale) {
@@ -263,7 +263,7 @@ struct Stale : testing::Test {
   }
 };
 
-TEST_F(Stale, ReuseExecutesAllTheSame) {
+TEST_F(OnStalePolicy, ReuseExecutesJobWithoutNewValue) {
   const Report report = with(OnStale::reuse);
   EXPECT_EQ(report.tasks[0].skipped, 0u);
   EXPECT_EQ(report.tasks[0].failed, 0u);
@@ -271,7 +271,7 @@ TEST_F(Stale, ReuseExecutesAllTheSame) {
   EXPECT_EQ(executed.load(), report.tasks[0].completed + 1);
 }
 
-TEST_F(Stale, SkipDropsTheRelease) {
+TEST_F(OnStalePolicy, SkipDropsRelease) {
   const Report report = with(OnStale::skip);
   EXPECT_GE(report.tasks[0].skipped, 15u);
   EXPECT_EQ(report.tasks[0].failed, 0u);
@@ -279,7 +279,7 @@ TEST_F(Stale, SkipDropsTheRelease) {
   EXPECT_EQ(channel(report, "on_input").stale, report.tasks[0].skipped);
 }
 
-TEST_F(Stale, MissFailsTheJob) {
+TEST_F(OnStalePolicy, MissFailsJob) {
   const Report report = with(OnStale::miss);
   EXPECT_GE(report.tasks[0].failed, 15u);
   EXPECT_GE(report.tasks[0].missed, report.tasks[0].failed); // including late jobs
@@ -287,7 +287,7 @@ TEST_F(Stale, MissFailsTheJob) {
   EXPECT_EQ(report.tasks[0].skipped, 0u);
 }
 
-TEST(Channels, AFaultOfOneTasksInputLeavesTheOthersAlone) {
+TEST(Channels, InputFaultOfOneTaskLeavesOthersUnaffected) {
   TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
   std::atomic<int> jobs{0};
@@ -301,7 +301,7 @@ TEST(Channels, AFaultOfOneTasksInputLeavesTheOthersAlone) {
   EXPECT_EQ(report.tasks[1].completed, report.tasks[1].released);
 }
 
-TEST(Channels, ResultsGoToFiles) {
+TEST(Channels, WriteResultsToFiles) {
   const ScratchFolder folder;
   TaskSet set = set_of({own("a", 10ms)}, 200ms);
   set.tasks[0].outputs = {{.tensor = "detections", .sink = SinkKind::files, .to = (folder / "out").string()}};
@@ -331,7 +331,7 @@ TEST(Channels, ResultsGoToFiles) {
 }
 
 /// If on_input allocates, which it must not, the report shows it on its thread.
-TEST(Channels, AnOnInputThatAllocatesIsSeen) {
+TEST(Channels, ReportAllocationsInOnInput) {
   TaskSet set = set_of({own("a", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
   std::vector<std::unique_ptr<int>> kept;
@@ -352,7 +352,7 @@ TEST(Channels, AnOnInputThatAllocatesIsSeen) {
   EXPECT_THAT(failures.GetTestPartResult(0).message(), HasSubstr("allocations"));
 }
 
-TEST(Channels, RefuseTwoSourcesOfOneInput) {
+TEST(Channels, RejectTwoSourcesOfOneInput) {
   TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
   const TaskInput unnamed{.tensor = "", .source = SourceKind::task, .from = "b"};
   set.tasks[0].inputs = {unnamed, {.tensor = "x", .source = SourceKind::task, .from = "b"}};
@@ -361,7 +361,7 @@ TEST(Channels, RefuseTwoSourcesOfOneInput) {
               HasSubstr("task 'a': inputs: 'x' has two sources: leave out one of them"));
 }
 
-TEST(Channels, MistakesAreToldAtOnce) {
+TEST(Channels, ReportAllConfigurationErrorsTogether) {
   TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
   set.tasks[0].inputs = {{.tensor = "z", .source = SourceKind::task, .from = "b"}};
   set.tasks[0].outputs = {{.tensor = "w", .sink = SinkKind::none, .to = {}}};
@@ -377,7 +377,7 @@ TEST(Channels, MistakesAreToldAtOnce) {
   EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', which the task set does not have"));
 }
 
-TEST(Channels, BoxesOfWhatMakesNoneAreRefused) {
+TEST(Channels, RejectDetectionsOfNetworkWithoutDetector) {
   const ScratchFolder folder;
   ASSERT_EQ(problem(tasks::write_model("detectnet", {.size = 32}, folder / "plain.onnx")), "none");
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "classifier.onnx")), "none");
@@ -408,7 +408,7 @@ TEST(Channels, BoxesOfWhatMakesNoneAreRefused) {
 }
 
 /// The workload would pass no boxes, so each job would have none.
-TEST(Channels, BoxesOfAWorkloadInCAreRefused) {
+TEST(Channels, RejectDetectionsOfWorkloadInC) {
   rtexec_workload none{};
   none.size = sizeof none;
   none.fingerprint = "none";
@@ -430,7 +430,7 @@ Task pictured(const std::string& name, SourceKind source, const Preprocessing& p
   return task;
 }
 
-TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
+TEST(Channels, RejectPreprocessingThatInputCannotTake) {
   const auto made = [](ElementType type, const std::vector<std::int64_t>& shape) {
     const std::vector<OwnWorkload::Values> values{{"x", type, shape}};
     return std::make_unique<OwnWorkload>(values, values, [](auto...) {});
@@ -456,7 +456,7 @@ TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
 }
 
 /// Ten frames arrive between two jobs, and the driver has a free buffer for each.
-TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
+TEST(Channels, GiveSlowTaskNewestCameraFrame) {
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_RGB24};
   camera.interval = {.numerator = 1, .denominator = 100};
@@ -495,7 +495,7 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
 }
 
 /// Another task warms up for longer than the camera's buffers last.
-TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
+TEST(Channels, GiveFirstJobNewestCameraFrameAfterLongWarmUp) {
   constexpr Duration delay = 50ms; // frames are 10 ms apart, on a shared machine
   // The number of frames during another task's warm-up: many more than there are buffers.
   constexpr unsigned meanwhile = 60;
@@ -540,7 +540,7 @@ TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
   EXPECT_LE(report.chains[0].age.times.p50, delay + 100ms);
 }
 
-TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {
+TEST(Channels, FingerprintChangesWithPreprocessing) {
   const AddOne workload;
   const auto print = [&](const Preprocessing& preprocessing) {
     TaskSet set;

@@ -31,7 +31,7 @@ struct ClockWatchTest : testing::Test {
   executive::ClockWatch watch;
 };
 
-TEST_F(ClockWatchTest, SeesBetweenWhatEachClockMoves) {
+TEST_F(ClockWatchTest, RecordsLowestAndHighestRateOfEachClock) {
   core_runs_at(1, "2400000");
   core_runs_at(2, "1800000");
   state->clocks = hal::DeviceClocks{.cores = megahertz(1980), .memory = megahertz(2600), .most = {}, .limits = 0};
@@ -57,7 +57,7 @@ TEST_F(ClockWatchTest, SeesBetweenWhatEachClockMoves) {
   EXPECT_TRUE(seen[3].steady());
 }
 
-TEST_F(ClockWatchTest, NothingIsKnownOfAMachineThatTellsNothing) {
+TEST_F(ClockWatchTest, ReportsNoClocksWhenMachineExposesNone) {
   watch.look(); // before there is anything to watch
   watch.watch({0, 1}, 1, device, root.path());
   watch.look();
@@ -111,7 +111,7 @@ struct BoardWatchTest : ClockWatchTest {
   std::vector<hal::LockedClock> locked;
 };
 
-TEST_F(BoardWatchTest, NothingSpeaksAgainstAQuietRun) {
+TEST_F(BoardWatchTest, ReportsNoLimitsWhenClocksAndSensorsStayNormal) {
   watch.look();
   is("/zone", "95499");
   core_runs_at(1, "2000000"); // as precisely as the kernel can measure it
@@ -120,7 +120,7 @@ TEST_F(BoardWatchTest, NothingSpeaksAgainstAQuietRun) {
   EXPECT_EQ(watch.invalid(), "");
 }
 
-TEST_F(BoardWatchTest, TellsALockedClockThatMoved) {
+TEST_F(BoardWatchTest, ReportsLockedClockThatChangedAndInvalidatesTimes) {
   watch.look();
   core_runs_at(1, "1200000");
   watch.look();
@@ -130,7 +130,7 @@ TEST_F(BoardWatchTest, TellsALockedClockThatMoved) {
   EXPECT_EQ(watch.invalid(), "execution times of this run are no WCETs: there was a locked clock that moved");
 }
 
-TEST_F(BoardWatchTest, TellsAHotPartAndAnOverCurrentEvent) {
+TEST_F(BoardWatchTest, ReportsThermalThrottlingAndOverCurrent) {
   is("/zone", "95500");
   watch.look();
   is("/zone", ""); // it is suspended
@@ -139,13 +139,13 @@ TEST_F(BoardWatchTest, TellsAHotPartAndAnOverCurrentEvent) {
   EXPECT_THAT(limits_of_board(), ElementsAre("an over-current event", "a part so hot that it is throttled"));
 }
 
-TEST(ClockReport, IsSteadyWithinTwoPercentUnlessHeldBack) {
+TEST(ClockReport, IsSteadyWithinTwoPercentUnlessLimited) {
   EXPECT_TRUE((ClockReport{"core 0", megahertz(2393), megahertz(2401), {}}.steady()));
   EXPECT_FALSE((ClockReport{"core 0", megahertz(2300), megahertz(2401), {}}.steady()));
   EXPECT_FALSE((ClockReport{"device", megahertz(1980), megahertz(1980), {"temperature"}}.steady()));
 }
 
-TEST_F(ClockWatchTest, ARunTellsItsReportAndItsTrace) {
+TEST_F(ClockWatchTest, RunRecordsDeviceClocksInReportAndTrace) {
   state->clocks = hal::DeviceClocks{.cores = megahertz(1410), .memory = megahertz(2600), .most = {}, .limits = 2};
   auto session = traces::Session::start(root / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;

@@ -133,7 +133,7 @@ struct Pair {
   std::vector<JobRecord> records{};
 };
 
-TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
+TEST(CoRun, ShortensResponseOfJobThatComputesWhileAnotherWaits) {
   Pair apart(MemoryPolicy::managed, false);
   const Report one_after_the_other = apart.run();
   std::optional<Pair> tried;
@@ -160,7 +160,7 @@ TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
     if (record.concurrent) { EXPECT_EQ(record.executed.device, record.device_end - record.device_begin); }
 }
 
-TEST(CoRun, JobsInPairsAreCounted) {
+TEST(CoRun, CountsPairedJobs) {
   Pair pair(MemoryPolicy::managed, true);
   const ScratchFolder folder;
   pair.setup.status_folder = folder.path();
@@ -196,7 +196,7 @@ TEST(CoRun, ThreadsNeitherAllocateNorLockNorFault) {
   EXPECT_EQ(report.threads[3].name, "beside");
 }
 
-TEST(CoRun, ATaskUnderBothSwitchesWithItsNeighbour) {
+TEST(CoRun, SwitchesMemoryPolicyWhenAnotherJobCoRuns) {
   Pair pair(MemoryPolicy::switching, true, 1h);
   pair.set.tasks[1].period = 400ms; // every other job runs alone
   const auto executed = [&](MemoryPolicy as) { return pair.seen.as[static_cast<std::size_t>(as)].load(); };
@@ -209,7 +209,7 @@ TEST(CoRun, ATaskUnderBothSwitchesWithItsNeighbour) {
   EXPECT_EQ(pair.seen.wrong, 0);
 }
 
-TEST(CoRun, AnErrorOfOneOfAPairLeavesTheOtherAndTheRunAlone) {
+TEST(CoRun, ErrorOfOneJobLeavesCoRunningJobAndRunUnaffected) {
   for (const bool first : {true, false}) {
     Pair pair(MemoryPolicy::managed, true, 1h);
     (first ? pair.first : pair.second)->fails = 2;
@@ -226,14 +226,14 @@ TEST(CoRun, AnErrorOfOneOfAPairLeavesTheOtherAndTheRunAlone) {
   }
 }
 
-TEST(CoRun, PartsAboveTheWcetBesideAnotherAreCounted) {
+TEST(CoRun, CountsPartsAboveCoRunWcet) {
   Pair pair(MemoryPolicy::managed, true, 1s);
   pair.second->slow = 2; // 4 * 8 ms are more than 25 ms
   const Report report = pair.run();
   EXPECT_GE(report.tasks[1].above_wcet.device, 1u);
 }
 
-TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
+TEST(CoRun, StopEndsRunWhilePairExecutes) {
   for (int i = 0; i < 3; ++i) {
     Pair pair(MemoryPolicy::managed, true, 10s);
     Executive executive = pair.made();
@@ -283,7 +283,7 @@ struct MeasuredPair {
   std::vector<executive::MeasuredBeside> tasks;
 };
 
-TEST(CoRun, ItsTimesAreMeasuredInPairs) {
+TEST(CoRun, MeasuresWcetAndIdleTimeInPairs) {
   for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
     auto measured = MeasuredPair(policy, std::nullopt).tasks;
     // Other load on this machine only makes executions and waits longer. In some try, an execution must not exceed the
@@ -303,18 +303,18 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
   }
 }
 
-TEST(CoRun, ItsTimesAreMeasuredBehindTheLongFirstPartOfAnother) {
+TEST(CoRun, MeasuresPairsWhenPartnerHasLongFirstPart) {
   const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 40ms).tasks;
   EXPECT_GE(measured[2].executions.samples().size(), 2u) << "whose first part comes after that of the one between";
 }
 
-TEST(CoRun, ItsTimesAreMeasuredWhereAFirstPartTakesLongerThanItsCoreIsUsed) {
+TEST(CoRun, MeasuresPairsWhenFirstPartSleeps) {
   const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 0ms, 60ms).tasks;
   EXPECT_GE(measured[1].executions.samples().size(), 2u);
 }
 
 /// No run with one policy for all tasks has a pair.
-TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) {
+TEST(CoRun, MeasuresTasksWithOpenPolicyInPairsUnderEachPolicy) {
   TaskSet set = set_of({}, 1s);
   set.executive.duration.reset();
   for (const char* const name : {"first", "second"}) {
@@ -347,7 +347,7 @@ TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) 
 }
 
 /// The device of this GPU does not report waits.
-TEST(CoRun, AGpuWaitsForWhatAPartTakesBeyondItsKernels) {
+TEST(CoRun, DerivesGpuIdleTimeFromResidentTime) {
   using Times = executive::ResidentTimes;
   const auto measure = [] {
     return MeasuredPair(MemoryPolicy::managed, Times{Duration(1ms), std::nullopt, std::nullopt}).tasks;

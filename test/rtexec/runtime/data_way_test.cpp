@@ -297,7 +297,7 @@ const Preprocessing asked{.channels = ChannelOrder::bgr,
                           .scale = {1}};
 
 /// A case: the source, whether pictures are fed as `asked`, and the device.
-struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
+struct ChannelDataPath : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
   static From from() { return std::get<0>(GetParam()); }
   static bool on_gpu() { return std::get<2>(GetParam()) == DeviceKind::cuda; }
 
@@ -406,12 +406,12 @@ const auto sources_on = [](DeviceKind kind) {
 const auto pictures_on = [](DeviceKind kind) {
   return testing::Combine(testing::ValuesIn(pictures), testing::Values(true), testing::Values(kind));
 };
-INSTANTIATE_TEST_SUITE_P(Sources, Way, sources_on(DeviceKind::host), name_of);
-INSTANTIATE_TEST_SUITE_P(Pictures, Way, pictures_on(DeviceKind::host), name_of);
-INSTANTIATE_TEST_SUITE_P(GpuSources, Way, sources_on(DeviceKind::cuda), name_of);
-INSTANTIATE_TEST_SUITE_P(GpuPictures, Way, pictures_on(DeviceKind::cuda), name_of);
+INSTANTIATE_TEST_SUITE_P(Sources, ChannelDataPath, sources_on(DeviceKind::host), name_of);
+INSTANTIATE_TEST_SUITE_P(Pictures, ChannelDataPath, pictures_on(DeviceKind::host), name_of);
+INSTANTIATE_TEST_SUITE_P(GpuSources, ChannelDataPath, sources_on(DeviceKind::cuda), name_of);
+INSTANTIATE_TEST_SUITE_P(GpuPictures, ChannelDataPath, pictures_on(DeviceKind::cuda), name_of);
 
-TEST_P(Way, OfAPictureKeepsEveryBit) {
+TEST_P(ChannelDataPath, KeepsEveryBitOfPicture) {
   if (const std::string why = on_gpu() ? hal::test::why_no_gpu() : ""; !why.empty()) GTEST_SKIP() << why;
   if (sanitized || !channels::iceoryx::open_binding()) {
     if (is_message(from())) GTEST_SKIP() << "without iceoryx, or under a sanitizer that misreads it";

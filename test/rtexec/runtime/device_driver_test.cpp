@@ -107,7 +107,7 @@ class Client final : public DeviceClient {
 };
 
 /// Three resident tasks, under EDF.
-class DriverTest : public testing::Test {
+class DeviceDriverTest : public testing::Test {
  protected:
   void SetUp() override {
     device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
@@ -149,7 +149,7 @@ class DriverTest : public testing::Test {
   std::unique_ptr<DeviceDriver> driver_;
 };
 
-TEST_F(DriverTest, StartsTheMostUrgentOfTheRequestsThatWaitForIt) {
+TEST_F(DeviceDriverTest, StartsMostUrgentWaitingRequestFirst) {
   request(0, std::chrono::seconds(3));
   request(1, std::chrono::seconds(2));
   request(2, std::chrono::seconds(1));
@@ -160,7 +160,7 @@ TEST_F(DriverTest, StartsTheMostUrgentOfTheRequestsThatWaitForIt) {
 }
 
 /// Time that the device reports as not executed counts only up to the option's limit.
-TEST_F(DriverTest, WhatIsNotExecutionIsLimited) {
+TEST_F(DeviceDriverTest, LimitsTimeNotCountedAsExecution) {
   using std::chrono::milliseconds;
   struct Case {
     std::optional<Duration> device; // the execution time that the device reports
@@ -184,7 +184,7 @@ TEST_F(DriverTest, WhatIsNotExecutionIsLimited) {
   }
 }
 
-TEST_F(DriverTest, OfAPartThatFailedAllCounts) {
+TEST_F(DeviceDriverTest, CountsWholeTimeOfFailedPartAsExecution) {
   faults_->executed = Duration(0);
   make_driver(Duration::max());
   clients_[0].fails = true;
@@ -193,7 +193,7 @@ TEST_F(DriverTest, OfAPartThatFailedAllCounts) {
   EXPECT_EQ(log_.executed[0], log_.passed[0]);
 }
 
-TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
+TEST_F(DeviceDriverTest, CountsLostEventsAndCancelsEveryJob) {
   for (int i = 0; i < 9; ++i)
     driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
   EXPECT_EQ(driver_->lost_events(), 1u);
@@ -211,10 +211,10 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
 using std::chrono::milliseconds;
 
 /// Task 0 is of the top class, task 1 has three segments on level 1, and task 2 has three on level 2.
-class SegmentsTest : public DriverTest {
+class DriverSegmentsTest : public DeviceDriverTest {
  protected:
   void SetUp() override {
-    DriverTest::SetUp();
+    DeviceDriverTest::SetUp();
     make_driver(0);
     for (Client& each : clients_) each.takes = milliseconds(20);
   }
@@ -247,7 +247,7 @@ class SegmentsTest : public DriverTest {
     for (Client& each : clients_) each.may_end = [this, nth](std::size_t own) { return own != nth || came_; };
   }
   void run(std::size_t jobs) {
-    DriverTest::run(jobs);
+    DeviceDriverTest::run(jobs);
     if (later_.joinable()) later_.join();
   }
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> begun() const {
@@ -263,7 +263,7 @@ class SegmentsTest : public DriverTest {
   std::atomic<bool> came_{false};
 };
 
-TEST_F(SegmentsTest, OfOneJobFollowEachOther) {
+TEST_F(DriverSegmentsTest, SegmentsOfOneJobExecuteInSequence) {
   request(1, std::chrono::seconds(1));
   run(1);
   EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}, {1, 2}}));
@@ -274,7 +274,7 @@ TEST_F(SegmentsTest, OfOneJobFollowEachOther) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-TEST_F(SegmentsTest, AnExpressJobGoesNextAndALevelFreezesTheOneBelow) {
+TEST_F(DriverSegmentsTest, HigherPreemptionClassExecutesAtNextCutPoint) {
   request(2, std::chrono::seconds(1));
   after_begins(1, [this] {
     request(0, std::chrono::seconds(9));
@@ -287,7 +287,7 @@ TEST_F(SegmentsTest, AnExpressJobGoesNextAndALevelFreezesTheOneBelow) {
   EXPECT_LT(part(2).executed, part(2).end - part(2).begin - milliseconds(60)) << "which is not its own";
 }
 
-TEST_F(SegmentsTest, AJobThatFailsInOneOfThemHasEnded) {
+TEST_F(DriverSegmentsTest, JobEndsWhenOneSegmentFails) {
   clients_[1].fails = true;
   clients_[1].fails_in = 1;
   request(1, std::chrono::seconds(1));
@@ -298,7 +298,7 @@ TEST_F(SegmentsTest, AJobThatFailsInOneOfThemHasEnded) {
   EXPECT_TRUE(part(2).outcome);
 }
 
-TEST_F(SegmentsTest, AWithdrawnJobLeavesAtTheEndOfItsSegment) {
+TEST_F(DriverSegmentsTest, WithdrawnJobEndsAfterCurrentSegment) {
   request(1, std::chrono::seconds(1));
   after_begins(1, [this] {
     driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
@@ -308,7 +308,7 @@ TEST_F(SegmentsTest, AWithdrawnJobLeavesAtTheEndOfItsSegment) {
   EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::cancelled)));
 }
 
-TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
+TEST_F(DriverSegmentsTest, CancelsPreemptedJobsAfterLostEvent) {
   request(2, std::chrono::seconds(1));
   std::atomic<bool> requested{false};
   for (Client& each : clients_)
@@ -329,15 +329,15 @@ TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
 // ---- segments that are launched ahead ----
 
 /// A SegmentsTest whose device has the next segment of a job while one executes.
-class LaunchAheadTest : public SegmentsTest {
+class LaunchAheadTest : public DriverSegmentsTest {
  protected:
   void SetUp() override {
-    SegmentsTest::SetUp();
+    DriverSegmentsTest::SetUp();
     make_driver(1);
   }
 };
 
-TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
+TEST_F(LaunchAheadTest, LaunchesAndExecutesEverySegmentOnceInOrder) {
   request(1, std::chrono::seconds(1));
   run(1);
   EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}, {1, 2}}));
@@ -350,7 +350,7 @@ TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
 
 /// Segment 1 ends only once segment 2 is launched, or after a timeout. The engine has other work until the scheduler
 /// has submitted all committed segments of the job. It decides on the job of task 2 later, and that job is withdrawn.
-TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
+TEST_F(LaunchAheadTest, LaunchesNextSegmentBeforeCurrentOneEnds) {
   const hal::Work other{.run =
                             [](void* log) noexcept {
                               return eventually([log] { return static_cast<Log*>(log)->ended() > 0; })
@@ -373,7 +373,7 @@ TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
   }
 }
 
-TEST_F(LaunchAheadTest, WhoComputesByItselfIsHandedNothing) {
+TEST_F(LaunchAheadTest, LaunchesNothingForClientThatDoesNotSupportIt) {
   clients_[2].hands_over = false;
   make_driver(1);
   request(2, std::chrono::seconds(1));
@@ -383,7 +383,7 @@ TEST_F(LaunchAheadTest, WhoComputesByItselfIsHandedNothing) {
   EXPECT_TRUE(log_.launches.empty());
 }
 
-TEST_F(LaunchAheadTest, WhoComesWaitsForWhatIsLaunched) {
+TEST_F(LaunchAheadTest, UrgentJobWaitsForLaunchedSegments) {
   request(2, std::chrono::seconds(1));
   after_begins(1, [this] { request(0, std::chrono::seconds(9)); });
   run(2);
@@ -392,7 +392,7 @@ TEST_F(LaunchAheadTest, WhoComesWaitsForWhatIsLaunched) {
   EXPECT_LT(part(2).executed, part(2).end - part(2).begin - milliseconds(15));
 }
 
-TEST_F(LaunchAheadTest, NothingOfAJobExecutesAfterAnErrorAndTheNextOneDoes) {
+TEST_F(LaunchAheadTest, FailedJobExecutesNoFurtherSegmentAndNextJobDoes) {
   for (const std::uint32_t fails_in : {0u, 1u, 2u}) {
     make_driver(3);
     log_.clear();
@@ -411,7 +411,7 @@ TEST_F(LaunchAheadTest, NothingOfAJobExecutesAfterAnErrorAndTheNextOneDoes) {
 }
 
 /// The job's end is reported, and the task's next job requested, while the rest of the job waits at the engine.
-TEST_F(LaunchAheadTest, TheNextJobOfATaskWhoseJobFailedExecutesWhole) {
+TEST_F(LaunchAheadTest, NextJobOfTaskExecutesEverySegmentAfterFailedJob) {
   make_driver(3);
   clients_[1].fails = true;
   clients_[1].fails_in = 0;
@@ -429,7 +429,7 @@ TEST_F(LaunchAheadTest, TheNextJobOfATaskWhoseJobFailedExecutesWhole) {
 }
 
 /// The client then reports that nothing of the job is under way.
-TEST_F(LaunchAheadTest, AJobOfWhichASegmentCannotBeLaunchedHasEnded) {
+TEST_F(LaunchAheadTest, JobEndsWhenLaunchOfSegmentFails) {
   for (const std::uint32_t segment : {0u, 2u}) {
     make_driver(2);
     log_.clear();
@@ -446,7 +446,7 @@ TEST_F(LaunchAheadTest, AJobOfWhichASegmentCannotBeLaunchedHasEnded) {
   }
 }
 
-TEST_F(LaunchAheadTest, AWithdrawnJobLeavesAfterWhatIsLaunched) {
+TEST_F(LaunchAheadTest, WithdrawnJobEndsAfterLaunchedSegments) {
   request(1, std::chrono::seconds(1));
   after_begins(1, [this] {
     driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
@@ -456,7 +456,7 @@ TEST_F(LaunchAheadTest, AWithdrawnJobLeavesAfterWhatIsLaunched) {
   EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::cancelled)));
 }
 
-TEST_F(LaunchAheadTest, AfterALostEventAJobEndsOnceWithWhatIsLaunched) {
+TEST_F(LaunchAheadTest, JobEndsOnceAfterLaunchedSegmentsWhenEventIsLost) {
   request(1, std::chrono::seconds(1));
   after_begins(1, [this] {
     while (driver_->lost_events() == 0)
@@ -470,10 +470,10 @@ TEST_F(LaunchAheadTest, AfterALostEventAJobEndsOnceWithWhatIsLaunched) {
 // ---- concurrent jobs ----
 
 /// Task 0 is under D, task 1 under D/H with a long wait, task 2 never runs concurrently.
-class PairTest : public DriverTest {
+class CoRunPairTest : public DeviceDriverTest {
  protected:
   void SetUp() override {
-    DriverTest::SetUp();
+    DeviceDriverTest::SetUp();
     ASSERT_TRUE(device_->start_beside());
     make_driver();
     clients_[0].takes = milliseconds(5);
@@ -510,7 +510,7 @@ class PairTest : public DriverTest {
   std::vector<std::vector<MemoryPolicy>> warmed_up_{{}, {}, {}};
 };
 
-TEST_F(PairTest, TheSecondJobExecutesBesideTheFirstOnTheOtherEngine) {
+TEST_F(CoRunPairTest, SecondJobExecutesConcurrentlyOnSecondEngine) {
   clients_[0].may_end = [this](std::size_t) { return log_.begun() == 3; };
   clients_[1].may_end = [this](std::size_t) { return log_.ended(0); };
   request_all();
@@ -527,14 +527,14 @@ TEST_F(PairTest, TheSecondJobExecutesBesideTheFirstOnTheOtherEngine) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-TEST_F(PairTest, AloneItExecutesUnderD) {
+TEST_F(CoRunPairTest, JobUnderSwitchingPolicyExecutesUnderDWhenAlone) {
   request(1, std::chrono::seconds(1));
   run(1);
   EXPECT_EQ(execution(1).as, MemoryPolicy::device);
   EXPECT_EQ(part(1).concurrency, hal::Concurrency::alone);
 }
 
-TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
+TEST_F(CoRunPairTest, ExecutionTimeIncludesWaitForBusyEngine) {
   device_->engine(hal::EngineKind::secondary_compute).call([&]() noexcept { return Status(); });
   // Its engine's thread is late, as if the other job, which has begun, had the core.
   const hal::Work late{.run =
@@ -551,7 +551,7 @@ TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
   EXPECT_LT(part(0).begin - part(1).begin, milliseconds(5));
 }
 
-TEST_F(PairTest, NothingStartsBeforeBothHaveEnded) {
+TEST_F(CoRunPairTest, NextJobStartsAfterBothHaveEnded) {
   for (const Duration of_the_second : {milliseconds(5), milliseconds(40)}) { // the second one ends first, and last
     make_driver();
     log_.clear();
@@ -570,7 +570,7 @@ TEST_F(PairTest, NothingStartsBeforeBothHaveEnded) {
   }
 }
 
-TEST_F(PairTest, AnErrorOfOneIsNotTheOthers) {
+TEST_F(CoRunPairTest, ErrorOfOneJobLeavesOtherUnaffected) {
   for (const std::uint32_t failing : {0u, 1u}) {
     make_driver();
     log_.clear();
@@ -583,7 +583,7 @@ TEST_F(PairTest, AnErrorOfOneIsNotTheOthers) {
   }
 }
 
-TEST_F(PairTest, OnesThatAreWithdrawnMeanwhileEnd) {
+TEST_F(CoRunPairTest, JobsEndWhenWithdrawnDuringExecution) {
   request_all();
   std::thread scheduler([this] { driver_->run(); });
   await_executions(3);
@@ -596,7 +596,7 @@ TEST_F(PairTest, OnesThatAreWithdrawnMeanwhileEnd) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-TEST_F(PairTest, OneThatIsWithdrawnBeforeLeavesTheOtherAlone) {
+TEST_F(CoRunPairTest, JobExecutesAloneWhenPartnerIsWithdrawnBeforeStart) {
   std::atomic<bool> withdrawn{false};
   clients_[2].may_end = [&](std::size_t) { return withdrawn.load(); };
   request_all();
@@ -612,14 +612,14 @@ TEST_F(PairTest, OneThatIsWithdrawnBeforeLeavesTheOtherAlone) {
   EXPECT_EQ(execution(1).as, MemoryPolicy::device);
 }
 
-TEST_F(PairTest, StoppingLetsBothEnd) {
+TEST_F(CoRunPairTest, BothJobsEndWhenDriverIsStopped) {
   request_all();
   driver_->stop();
   driver_->run();
   EXPECT_TRUE(eventually([&] { return log_.ended() == 3; })) << "the engine's thread tells them";
 }
 
-TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLast) {
+TEST_F(CoRunPairTest, WarmUpExecutesEachPolicyOnEachEngineAndReportsOnce) {
   warmed_up_ = {{MemoryPolicy::device}, {MemoryPolicy::device, MemoryPolicy::host}, {}};
   make_driver();
   request_all();
@@ -641,7 +641,7 @@ TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLa
   EXPECT_EQ(log_.executions.size(), 1u) << "once only";
 }
 
-TEST_F(PairTest, AnErrorOfARehearsalIsTheEndOfItsJob) {
+TEST_F(CoRunPairTest, ErrorInWarmUpEndsItsJob) {
   warmed_up_ = {{MemoryPolicy::device}, {}, {}};
   make_driver();
   clients_[0].fails = true;
@@ -651,7 +651,7 @@ TEST_F(PairTest, AnErrorOfARehearsalIsTheEndOfItsJob) {
   EXPECT_FALSE(part(0).outcome);
 }
 
-TEST_F(PairTest, ALostEventEndsWhatIsStillToBeRehearsed) {
+TEST_F(CoRunPairTest, LostEventCancelsRemainingWarmUp) {
   warmed_up_ = {{MemoryPolicy::device}, {}, {}};
   make_driver();
   clients_[0].may_end = [this](std::size_t) { return driver_->lost_events() > 0; };

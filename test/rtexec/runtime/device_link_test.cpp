@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceLink,
                                           testing::ValuesIn(each_rate)),
                          name_of);
 
-TEST_P(DeviceLink, GivesWhatTheHostGives) { expect_same_results(LinkedModels(), {}, GetParam()); }
+TEST_P(DeviceLink, GivesSameResultsAsHost) { expect_same_results(LinkedModels(), {}, GetParam()); }
 
 class DeviceLinkOnGpu : public DeviceLink {};
 INSTANTIATE_TEST_SUITE_P(All, DeviceLinkOnGpu,
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceLinkOnGpu,
                                           testing::ValuesIn(each_rate)),
                          name_of);
 
-TEST_P(DeviceLinkOnGpu, GivesWhatTheHostGives) {
+TEST_P(DeviceLinkOnGpu, GivesSameResultsAsHost) {
   if (const std::string why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   for (const Precision precision : {Precision::fp32, Precision::fp16}) {
     SCOPED_TRACE(static_cast<int>(precision));
@@ -212,14 +212,14 @@ INSTANTIATE_TEST_SUITE_P(Host, DeviceLinks, testing::Values(DeviceKind::host));
 INSTANTIATE_TEST_SUITE_P(Gpu, DeviceLinks, testing::Values(DeviceKind::cuda));
 
 /// The tests that are the same on each device.
-struct LinkedSet : testing::Test {
+struct LinkedTaskSet : testing::Test {
   LinkedModels models;
   LinkedRun on{models};
 
   Plan plan(Way way) { return on.created(way).plan(); }
 };
 
-TEST_F(LinkedSet, KeepRealTimeRules) {
+TEST_F(LinkedTaskSet, NeitherAllocatesNorLocksNorFaults) {
   on.reader_count = 3;
   Executive executive = on.created(Way::device);
   EXPECT_GT(linked(executive.plan()).count, 0u);
@@ -229,7 +229,7 @@ TEST_F(LinkedSet, KeepRealTimeRules) {
 }
 
 /// The job fails in either part after its output is on the device.
-TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
+TEST_P(DeviceLinks, DropOutputOfFailedJob) {
   on.writer_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
   on.writer_changes.fails_after = [](std::uint64_t job) { return job % 3 == 2; };
   const Report report = on.run_until_seen(Way::device, 10);
@@ -245,7 +245,7 @@ TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
 }
 
 /// The reader's second of three jobs fails before it has taken a new value. The next one takes the newest.
-TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
+TEST_P(DeviceLinks, ReaderContinuesAfterItsJobFails) {
   on.reader_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
   const Report report = on.run_until_seen(Way::device, 12);
   EXPECT_GE(report.tasks[1].failed, 5u);
@@ -254,7 +254,7 @@ TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
 }
 
 /// Jobs take up to three periods on the device, under each overrun policy.
-TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
+TEST_P(DeviceLinks, GiveSameResultsAsHostWhenJobsAreLate) {
   LinkedRun host(models, machine);
   static_cast<void>(host.run_until_seen(Way::host, distinct_pictures / 2 + 1));
   const auto late = [](std::uint64_t job) {
@@ -280,7 +280,7 @@ TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
     }
 }
 
-TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
+TEST_P(DeviceLinks, FollowOnStalePolicyAsThroughHost) {
   for (const OnStale answer : {OnStale::reuse, OnStale::skip, OnStale::miss}) {
     SCOPED_TRACE(static_cast<int>(answer));
     for (const Way way : {Way::device, Way::host}) {
@@ -314,7 +314,7 @@ TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
 }
 
 /// The writer's arena holds one value for each reader and one that is written.
-TEST_F(LinkedSet, StandInThePlan) {
+TEST_F(LinkedTaskSet, PlanReservesOneValuePerReaderAndStoredValues) {
   on.reader_count = 3;
   const Plan device = plan(Way::device), host = plan(Way::host);
   const Bytes value{8 * 16 * 16 * sizeof(float)};
@@ -332,7 +332,7 @@ TEST_F(LinkedSet, StandInThePlan) {
   EXPECT_EQ(plan(Way::device).tasks[0].links, value * ((18 + 4 - 1) / 4 + 2 + 3 + 1)) << "more are kept";
 }
 
-TEST_F(LinkedSet, AreWhatAWcetDependsOn) {
+TEST_F(LinkedTaskSet, FingerprintsDependOnLinkPath) {
   const auto fingerprints = [&](Way way, bool watched) {
     on.alter = [=](TaskSet&, executive::Setup& setup) {
       if (watched) setup.callbacks["writer"].on_output = [](const OutputJob&) {};
@@ -350,7 +350,7 @@ TEST_F(LinkedSet, AreWhatAWcetDependsOn) {
 }
 
 /// Any other user of the writer's output finds it on the host as well.
-TEST_P(DeviceLinks, LeaveWhatOthersReadOnTheHost) {
+TEST_P(DeviceLinks, CopyOutputToHostWhenCallbackReadsIt) {
   std::atomic<std::uint64_t> blank{0}, seen{0};
   on.alter = [&](TaskSet&, executive::Setup& setup) {
     setup.callbacks["writer"].on_output = [&](const OutputJob& job) {
@@ -364,7 +364,7 @@ TEST_P(DeviceLinks, LeaveWhatOthersReadOnTheHost) {
   EXPECT_GE(on.results[0].count(), 10u);
 }
 
-TEST_P(DeviceLinks, LeaveOutWhatNobodyReadsOnTheHost) {
+TEST_P(DeviceLinks, SkipCopyToHostWhenNobodyReadsIt) {
   const Workload* writer = nullptr;
   on.alter = [&](TaskSet&, executive::Setup& setup) { writer = setup.workloads.at("writer").get(); };
   Executive executive = on.created(Way::device);
@@ -375,7 +375,7 @@ TEST_P(DeviceLinks, LeaveOutWhatNobodyReadsOnTheHost) {
   EXPECT_GE(on.results[0].count(), 10u);
 }
 
-TEST_F(LinkedSet, GoThroughTheHostWhereAProgramSeesInputs) {
+TEST_F(LinkedTaskSet, PassesThroughHostWhenReaderHasOnInputCallback) {
   on.alter = [&](TaskSet&, executive::Setup& setup) {
     setup.callbacks["reader-0"].on_input = [](InputJob&) -> Status { return {}; };
   };
@@ -383,7 +383,7 @@ TEST_F(LinkedSet, GoThroughTheHostWhereAProgramSeesInputs) {
 }
 
 /// One output has a reader that supports links and one that does not.
-TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
+TEST_P(DeviceLinks, WorkTogetherWithLinksThroughHost) {
   on.reader_count = 2;
   on.alter = [&](TaskSet&, executive::Setup& setup) {
     setup.workloads["reader-1"] = on.network(false, {.links = false});
@@ -398,7 +398,7 @@ TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
 }
 
 /// The networks' own memory is swapped; the values that they exchange stay.
-TEST_P(DeviceLinks, AreNeverSwapped) {
+TEST_P(DeviceLinks, StayResidentWhenNetworksAreSwapped) {
   on.writer_period = on.reader_period = 20ms;
   const Bytes chunk = machine.kind == DeviceKind::host ? small_chunk : Bytes{2 << 20};
   on.alter = [&](TaskSet& set, executive::Setup&) {
@@ -436,7 +436,7 @@ TEST_P(DeviceLinks, AreNeverSwapped) {
 }
 
 /// The profile measures what runs: jobs also execute before there is a value.
-TEST_P(DeviceLinks, ExecuteWhateverThereIs) {
+TEST_P(DeviceLinks, ExecuteReaderBeforeFirstValueWhenInputsAreOptional) {
   on.alter = [&](TaskSet& set, executive::Setup& setup) {
     setup.whatever_inputs = true;
     set.tasks[0].offset = 100ms;
@@ -452,7 +452,7 @@ TEST_P(DeviceLinks, ExecuteWhateverThereIs) {
 }
 
 /// A profile is valid for a run of the same set, but not if another task takes the output on the host.
-TEST_F(LinkedSet, AreMeasuredAsTheyRun) {
+TEST_F(LinkedTaskSet, ProfileIsValidOnlyForSameLinkPath) {
   on.writer_period = on.reader_period = 50ms; // longer than the measured times on a busy machine
   TaskSet set = on.set();
   set.executive.profile = models.folder / "set.profile.toml";
@@ -494,7 +494,7 @@ class Told final : public Workload {
   std::byte* given = nullptr;
 };
 
-TEST(DeviceLinkChannels, AJobGivesToWhatNobodyReads) {
+TEST(DeviceLinkChannels, WriteToSlotThatNoReaderHolds) {
   const auto latest =
       std::make_shared<channels::LatestMailbox>(100, 1, 1, channels::LatestMailbox::Where::given_memory);
   alignas(256) std::array<std::byte, 3 * 256> memory{};
@@ -528,7 +528,7 @@ TEST(DeviceLinkChannels, AJobGivesToWhatNobodyReads) {
   EXPECT_EQ(reader.taken, writer.given) << "and again for the next job";
 }
 
-TEST(DeviceLinkChannels, WhatTheHostNeverSeesCannotBeShown) {
+TEST(DeviceLinkChannels, RejectViewerOfInputThatStaysOnDevice) {
   const ScratchFolder folder;
   tasks::GraphWriter picture("picture", 1);
   picture.output(picture.conv(picture.input(3, 16), {.channels = 3, .kernel = 1}));

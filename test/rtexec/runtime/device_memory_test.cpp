@@ -112,7 +112,7 @@ class StreamedMemoryTest : public DeviceMemoryTest {
   std::vector<std::byte> constants_;
 };
 
-TEST_F(StreamedMemoryTest, EachSegmentFindsWhatItReads) {
+TEST_F(StreamedMemoryTest, EachSegmentFindsConstantsThatItReads) {
   for (int job = 0; job < 3; ++job) {
     for (std::uint32_t slot = 0; slot < streamed; ++slot) {
       ASSERT_TRUE(load({0, slot, (slot + static_cast<std::uint32_t>(job)) % 2}));
@@ -122,7 +122,7 @@ TEST_F(StreamedMemoryTest, EachSegmentFindsWhatItReads) {
   }
 }
 
-TEST_F(StreamedMemoryTest, NoSegmentExecutesWhoseChunkHasGivenItsFrameAway) {
+TEST_F(StreamedMemoryTest, RefusesSegmentWhoseChunkIsNotResident) {
   ASSERT_TRUE(load({0, 0, 0}));
   ASSERT_TRUE(load({0, 1, 1}));
   EXPECT_TRUE(prepare(0, 0));
@@ -133,7 +133,7 @@ TEST_F(StreamedMemoryTest, NoSegmentExecutesWhoseChunkHasGivenItsFrameAway) {
   EXPECT_EQ(prepare(0, 0), Status(Unexpected(Errc::device_fault)));
 }
 
-TEST_F(StreamedMemoryTest, ABindingSeesEverySlot) {
+TEST_F(StreamedMemoryTest, MapsEverySlotWhileBinding) {
   ASSERT_TRUE(memory_->with_all_slots(0, [&]() -> Result<> {
     for (std::uint32_t slot = 0; slot < streamed; ++slot)
       EXPECT_TRUE(probe_.readable(memory_->addresses()[0].constant + slot * small_chunk.count));
@@ -141,7 +141,7 @@ TEST_F(StreamedMemoryTest, ABindingSeesEverySlot) {
   }));
 }
 
-TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
+TEST(SharedScratch, OfConcurrentTasksUsesFirstAndLastChunks) {
   DeviceDouble device(std::make_shared<DeviceState>(), small_chunk * 8, small_chunk);
   const auto memory_of = [](std::uint32_t scratch, bool at_end) {
     return executive::TaskMemory{.constants = {},
@@ -165,7 +165,7 @@ TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
     for (const auto& [task, place] : same[chunk]) EXPECT_EQ(std::to_integer<std::size_t>(word(task, place)), chunk + 1);
 }
 
-TEST_F(DeviceMemoryTest, MapsEachChunkBesideItsCopyWhileNothingIsCopiedOut) {
+TEST_F(DeviceMemoryTest, MapsEachLoadedChunkAtOnceWhenNoSaveIsInProgress) {
   EXPECT_EQ(mapped(0), all);
   EXPECT_EQ(mapped(1), none);
   ASSERT_TRUE(save({0, 0, 0}));
@@ -174,7 +174,7 @@ TEST_F(DeviceMemoryTest, MapsEachChunkBesideItsCopyWhileNothingIsCopiedOut) {
   EXPECT_EQ(mapped(1), (std::vector{true, false, false}));
 }
 
-TEST_F(DeviceMemoryTest, WaitsWithMappingWhileContentsAreCopiedOutUntilTheTaskHasAll) {
+TEST_F(DeviceMemoryTest, DefersMappingWhileSavesRunUntilTaskHasAllChunks) {
   ASSERT_TRUE(save({0, 0, 0}));
   begin_save({0, 1, 1});
   ASSERT_TRUE(load({1, 0, 0}));
@@ -189,7 +189,7 @@ TEST_F(DeviceMemoryTest, WaitsWithMappingWhileContentsAreCopiedOutUntilTheTaskHa
   EXPECT_EQ(mapped(0), none);
 }
 
-TEST_F(DeviceMemoryTest, MapsAllWithTheLastChunkThoughContentsAreStillCopiedOut) {
+TEST_F(DeviceMemoryTest, MapsAllWithLastChunkEvenWhileSaveRuns) {
   ASSERT_TRUE(save({0, 0, 0}));
   ASSERT_TRUE(save({0, 1, 1}));
   ASSERT_TRUE(save({0, 2, 2}));
@@ -203,7 +203,7 @@ TEST_F(DeviceMemoryTest, MapsAllWithTheLastChunkThoughContentsAreStillCopiedOut)
   EXPECT_EQ(mapped(1), (std::vector{false, true, true}));
 }
 
-TEST_F(DeviceMemoryTest, AfterALoadThatFailedTheOthersAreMappedWithTheNextLast) {
+TEST_F(DeviceMemoryTest, MapsAllChunksWhenFailedLoadIsRepeated) {
   ASSERT_TRUE(save({0, 0, 0}));
   ASSERT_TRUE(save({0, 1, 1}));
   begin_save({0, 2, 2});
@@ -217,7 +217,7 @@ TEST_F(DeviceMemoryTest, AfterALoadThatFailedTheOthersAreMappedWithTheNextLast) 
   EXPECT_EQ(mapped(1), all);
 }
 
-TEST_F(DeviceMemoryTest, SavesAChunkThatWasNeverMapped) {
+TEST_F(DeviceMemoryTest, SavesChunkThatWasNeverMapped) {
   ASSERT_TRUE(save({0, 0, 0}));
   begin_save({0, 1, 1});
   ASSERT_TRUE(load({1, 0, 0}));
@@ -228,7 +228,7 @@ TEST_F(DeviceMemoryTest, SavesAChunkThatWasNeverMapped) {
   EXPECT_EQ(*at(1, 0), std::byte{7});
 }
 
-TEST_F(DeviceMemoryTest, ASaveThatFailedLeavesTheSlotAsItWas) {
+TEST_F(DeviceMemoryTest, FailedSaveLeavesSlotMappedWithItsContent) {
   *at(0, 0) = std::byte{9};
   orders_->failing_saves = 1;
   EXPECT_EQ(save({0, 0, 0}).error(), Errc::io_error);
@@ -244,7 +244,7 @@ TEST_F(DeviceMemoryTest, ASaveThatFailedLeavesTheSlotAsItWas) {
 
 // ---- two errors in one transfer ----
 
-TEST_F(DeviceMemoryTest, AChunkThatCouldNotBeMappedAgainIsMappedBeforeItsTaskExecutes) {
+TEST_F(DeviceMemoryTest, RetriesFailedRemappingBeforeTaskExecutes) {
   *at(0, 0) = std::byte{9};
   orders_->failing_saves = 1;
   faults_->failing_maps = 1;
@@ -255,7 +255,7 @@ TEST_F(DeviceMemoryTest, AChunkThatCouldNotBeMappedAgainIsMappedBeforeItsTaskExe
   EXPECT_EQ(*at(0, 0), std::byte{9});
 }
 
-TEST_F(DeviceMemoryTest, NoJobExecutesWhileAChunkOfItsTaskCannotBeMapped) {
+TEST_F(DeviceMemoryTest, RefusesJobWhileChunkOfItsTaskCannotBeMapped) {
   orders_->failing_saves = 1;
   faults_->failing_maps = 2;
   ASSERT_FALSE(save({0, 0, 0}));
@@ -264,14 +264,14 @@ TEST_F(DeviceMemoryTest, NoJobExecutesWhileAChunkOfItsTaskCannotBeMapped) {
   EXPECT_EQ(mapped(0), all);
 }
 
-TEST_F(DeviceMemoryTest, NoJobExecutesWhoseTaskLacksAChunk) {
+TEST_F(DeviceMemoryTest, RefusesJobWhoseTaskLacksChunk) {
   EXPECT_TRUE(prepare(0));
   EXPECT_EQ(prepare(1).error(), Errc::device_fault);
   ASSERT_TRUE(save({0, 1, 1}));
   EXPECT_EQ(prepare(0).error(), Errc::device_fault);
 }
 
-TEST_F(DeviceMemoryTest, AMappingThatALoadLeftBehindGoesBeforeItsSlotIsFilledAnew) {
+TEST_F(DeviceMemoryTest, RemovesMappingOfFailedLoadBeforeSlotIsReloaded) {
   *at(0, 0) = std::byte{9};
   ASSERT_TRUE(save({0, 0, 0}));
   orders_->failing_loads = 1;
@@ -286,7 +286,7 @@ TEST_F(DeviceMemoryTest, AMappingThatALoadLeftBehindGoesBeforeItsSlotIsFilledAne
   EXPECT_EQ(*at(0, 0), std::byte{9});
 }
 
-TEST_F(DeviceMemoryTest, ALoadFailsWhileAMappingThatWasLeftBehindDoesNotGo) {
+TEST_F(DeviceMemoryTest, LoadFailsWhileMappingOfFailedLoadCannotBeRemoved) {
   ASSERT_TRUE(save({0, 0, 0}));
   orders_->failing_loads = 1;
   faults_->failing_unmaps = 3; // of the first load, and both attempts of the second
@@ -302,7 +302,7 @@ TEST_F(DeviceMemoryTest, ALoadFailsWhileAMappingThatWasLeftBehindDoesNotGo) {
 }
 
 /// After a failed unmapping the state of the mapping is unknown: the kernel may have removed it before it failed.
-TEST_F(DeviceMemoryTest, AMappingWhoseUnmappingFailedIsMadeAnew) {
+TEST_F(DeviceMemoryTest, RestoresMappingWhoseUnmappingFailed) {
   *at(0, 0) = std::byte{9};
   faults_->failing_unmaps = 1;
   faults_->failing_maps = 1;

@@ -44,7 +44,7 @@ struct DeviceTest : testing::Test {
 
 // ---- device loss ----
 
-TEST_F(DeviceTest, ThatIsLostEndsTheRunAndNamesTheJob) {
+TEST_F(DeviceTest, LossEndsRunAndNamesJob) {
   workloads["second"]->loses_device = 3;
   Executive executive = created();
   ASSERT_TRUE(executive.start());
@@ -61,7 +61,7 @@ TEST_F(DeviceTest, ThatIsLostEndsTheRunAndNamesTheJob) {
   EXPECT_FALSE(report.deadlines_kept());
 }
 
-TEST_F(DeviceTest, JobsAfterTheLossFailAndAreNotBlamed) {
+TEST_F(DeviceTest, JobsAfterLossFailWithoutBeingNamedAsCause) {
   workloads["second"]->loses_device = 1;
   Executive executive = created();
   ASSERT_TRUE(executive.start());
@@ -79,7 +79,7 @@ TEST_F(DeviceTest, JobsAfterTheLossFailAndAreNotBlamed) {
   EXPECT_EQ(to_string(report.stopped_by), "device fault in task 'second'");
 }
 
-TEST_F(DeviceTest, AFaultOfTheWorkloadAloneFailsItsJobOnly) {
+TEST_F(DeviceTest, WorkloadFaultFailsOnlyItsJob) {
   workloads["first"]->faults = 2;
   set.executive.duration = 300ms;
   Executive executive = created();
@@ -93,7 +93,7 @@ TEST_F(DeviceTest, AFaultOfTheWorkloadAloneFailsItsJobOnly) {
   EXPECT_EQ(report.tasks[1].failed, 0u);
 }
 
-TEST_F(DeviceTest, AnEarlierFaultOfAWorkloadIsNotTakenForTheLoss) {
+TEST_F(DeviceTest, LossIsNotAttributedToEarlierWorkloadFault) {
   workloads["first"]->faults = 1;
   workloads["second"]->loses_device = 5;
   Executive executive = created();
@@ -105,7 +105,7 @@ TEST_F(DeviceTest, AnEarlierFaultOfAWorkloadIsNotTakenForTheLoss) {
   EXPECT_EQ(report.device_fault->job, 5u);
 }
 
-TEST_F(DeviceTest, AJobThatFindsItLostEndsTheRunToo) {
+TEST_F(DeviceTest, RunEndsWhenJobFindsDeviceLost) {
   workloads["first"]->finds_lost = 2;
   Executive executive = created();
   ASSERT_TRUE(executive.start());
@@ -116,7 +116,7 @@ TEST_F(DeviceTest, AJobThatFindsItLostEndsTheRunToo) {
   EXPECT_EQ(report.tasks[1].failed, 0u);
 }
 
-TEST_F(DeviceTest, LostInARehearsalRefusesTheStartAndNamesTaskAndCause) {
+TEST_F(DeviceTest, LossInWarmUpRefusesStartAndNamesTaskAndCause) {
   workloads["first"]->loses_device = 0;
   Executive executive = created();
   const auto started = executive.start();
@@ -125,7 +125,7 @@ TEST_F(DeviceTest, LostInARehearsalRefusesTheStartAndNamesTaskAndCause) {
   EXPECT_THAT(problem(started), Not(HasSubstr("'second'")));
 }
 
-TEST_F(DeviceTest, AFaultInARehearsalNamesItsKind) {
+TEST_F(DeviceTest, FaultInWarmUpRefusesStartAndNamesItsKind) {
   workloads["second"]->faults = 0;
   Executive executive = created();
   const auto started = executive.start();
@@ -133,7 +133,7 @@ TEST_F(DeviceTest, AFaultInARehearsalNamesItsKind) {
   EXPECT_THAT(problem(started), HasSubstr("(device fault)"));
 }
 
-TEST_F(DeviceTest, AWorkloadThatCannotBeBoundRefusesTheStart) {
+TEST_F(DeviceTest, StartIsRefusedWhenWorkloadCannotBeBound) {
   workloads["second"]->bind_error = "no kernels for this GPU";
   Executive executive = created();
   EXPECT_TRUE(fails(executive.start(), Errc::unsupported, "task 'second': no kernels for this GPU"));
@@ -141,7 +141,7 @@ TEST_F(DeviceTest, AWorkloadThatCannotBeBoundRefusesTheStart) {
 
 // ---- the device's memory, and lifetimes ----
 
-TEST_F(DeviceTest, ReportSaysWhatItsMemoryIsUsedFor) {
+TEST_F(DeviceTest, ReportBreaksDownDeviceMemoryUse) {
   set.executive.duration = 50ms;
   Executive executive = created();
   EXPECT_FALSE(executive.progress().device);
@@ -156,7 +156,7 @@ TEST_F(DeviceTest, ReportSaysWhatItsMemoryIsUsedFor) {
   EXPECT_EQ(report.device->separate, Bytes{12 << 20});
 }
 
-TEST_F(DeviceTest, OutlivesTheWorkloadsThatAreBoundToIt) {
+TEST_F(DeviceTest, OutlivesBoundWorkloads) {
   set.executive.duration = 20ms;
   {
     Executive executive = created();
@@ -168,7 +168,7 @@ TEST_F(DeviceTest, OutlivesTheWorkloadsThatAreBoundToIt) {
   EXPECT_EQ(workloads["first"]->left_device_behind, 0);
 }
 
-TEST_F(DeviceTest, LayersAreObservedFromBeforeTheBinding) {
+TEST_F(DeviceTest, LayerObserverIsSetBeforeBinding) {
   set.executive.duration = 20ms;
   executive::Setup with_layers = setup();
   with_layers.trace_layers = true;
@@ -180,9 +180,9 @@ TEST_F(DeviceTest, LayersAreObservedFromBeforeTheBinding) {
 
 // ---- boards that leave the capacity to the device ----
 
-struct UnknownCapacity : DeviceTest {
+struct DeviceCapacity : DeviceTest {
   ScratchFolder folder;
-  UnknownCapacity() {
+  DeviceCapacity() {
     write_text(folder / "gpu.toml",
                "name = 'gpu'\ndevice = 'cuda'\nchunk = '2MiB'\nmemory_policies = ['D']\ncontext_switch = '1us'\n"
                "dispatch = '1us'\nrelease_latency = '1us'\n");
@@ -191,7 +191,7 @@ struct UnknownCapacity : DeviceTest {
   }
 };
 
-TEST_F(UnknownCapacity, IsAskedOfTheDevice) {
+TEST_F(DeviceCapacity, IsQueriedFromDeviceWhenBoardOmitsIt) {
   Executive executive = created();
   EXPECT_EQ(executive.plan().capacity, Bytes{64 << 20});
   EXPECT_EQ(executive.set().board.capacity, Bytes{64 << 20});
@@ -200,7 +200,7 @@ TEST_F(UnknownCapacity, IsAskedOfTheDevice) {
   EXPECT_THAT(device->asked, ElementsAre(Bytes{0}, Bytes{0})) << "what is free may have changed";
 }
 
-TEST_F(UnknownCapacity, WithoutTheDeviceSaysWhatToGive) {
+TEST_F(DeviceCapacity, ErrorNamesMissingSettingWhenDeviceCannotBeOpened) {
   executive::Setup without = setup();
   without.open_device = [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
     return fail(Errc::unsupported, "no NVIDIA driver");
@@ -210,7 +210,7 @@ TEST_F(UnknownCapacity, WithoutTheDeviceSaysWhatToGive) {
   EXPECT_THAT(problem(executive), HasSubstr("give [device] capacity"));
 }
 
-TEST_F(UnknownCapacity, IsNotAskedWhereTheTaskSetGivesIt) {
+TEST_F(DeviceCapacity, IsTakenFromTaskSetWhenGiven) {
   set.device.capacity = Bytes{32 << 20};
   Executive executive = created();
   EXPECT_EQ(device->opened.load(), 0);
@@ -221,7 +221,7 @@ TEST_F(UnknownCapacity, IsNotAskedWhereTheTaskSetGivesIt) {
 
 // ---- settings for GPUs only ----
 
-TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
+TEST(HostBoard, RejectsPrecisionAndSpinCompletion) {
   Task network;
   network.name = "net";
   network.model = __FILE__; // not read
@@ -267,7 +267,7 @@ struct Tuning : DeviceTest {
   }
 };
 
-TEST_F(Tuning, OfTheProfileIsUsedAndChangesTheDemand) {
+TEST_F(Tuning, OfProfileIsUsedAndChangesMemoryDemand) {
   write();
   Executive executive = created();
   EXPECT_EQ(workloads["first"]->used, workloads["first"]->known_tuning);
@@ -277,7 +277,7 @@ TEST_F(Tuning, OfTheProfileIsUsedAndChangesTheDemand) {
   EXPECT_TRUE(executive.start());
 }
 
-TEST_F(Tuning, OfAnotherWorkloadLeavesTheDefaults) {
+TEST_F(Tuning, OfChangedWorkloadIsIgnored) {
   workloads["first"]->fingerprint = "changed";
   write();
   Executive executive = created();
@@ -286,14 +286,14 @@ TEST_F(Tuning, OfAnotherWorkloadLeavesTheDefaults) {
   EXPECT_FALSE(executive.plan().tasks[1].tuning.empty());
 }
 
-TEST_F(Tuning, OfAnotherWorkloadIsStaleWhereTheWcetIsNeeded) {
+TEST_F(Tuning, OfChangedWorkloadIsStaleWhenProfileWcetIsNeeded) {
   workloads["first"]->fingerprint = "changed";
   need_the_wcet_of_the_first();
   write();
   EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
 }
 
-TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
+TEST_F(Tuning, IsUsedTogetherWithWcetOfSameProfile) {
   need_the_wcet_of_the_first();
   write();
   Executive executive = created();
@@ -304,7 +304,7 @@ TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
 }
 
 /// The WCET of one tuning must never be used for another.
-TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
+TEST_F(Tuning, EditedByHandMakesWcetStale) {
   need_the_wcet_of_the_first();
   const std::vector<std::string> measured = profile.entries[0].tuning;
   const std::vector<std::vector<std::string>> changes = {
@@ -317,7 +317,7 @@ TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
   }
 }
 
-TEST_F(Tuning, ThatWasAddedByHandIsNotUsed) {
+TEST_F(Tuning, AddedToProfileByHandIsNotUsed) {
   need_the_wcet_of_the_first();
   profile.entries[0].workload = workloads["first"]->fingerprint; // measured without tuning
   write();
@@ -327,7 +327,7 @@ TEST_F(Tuning, ThatWasAddedByHandIsNotUsed) {
   EXPECT_EQ(executive.plan().tasks[0].wcet.device, 2ms) << "of the defaults, which run";
 }
 
-TEST_F(Tuning, ThatTheWorkloadRefusesIsAnError) {
+TEST_F(Tuning, RefusedByWorkloadIsReportedAsError) {
   profile.entries[1].tuning = {"conv9 gone"};
   profile.entries[1].workload = executive::with_tuning(workloads["second"]->fingerprint, profile.entries[1].tuning);
   write();
@@ -337,7 +337,7 @@ TEST_F(Tuning, ThatTheWorkloadRefusesIsAnError) {
   EXPECT_THAT(problem(executive), HasSubstr("rtexec profile"));
 }
 
-TEST_F(Tuning, OfAnotherDeviceRefusesTheRun) {
+TEST_F(Tuning, MeasuredOnAnotherDeviceRefusesStart) {
   profile.device = "NVIDIA H100";
   write();
   Executive executive = created();
@@ -346,7 +346,7 @@ TEST_F(Tuning, OfAnotherDeviceRefusesTheRun) {
   EXPECT_THAT(problem(started), HasSubstr("rtexec profile"));
 }
 
-TEST_F(Tuning, OfAnotherDeviceDoesNotMatterWhereNothingIsTakenFromIt) {
+TEST_F(Tuning, ProfileOfAnotherDeviceIsAcceptedWithoutTuning) {
   profile.device = "NVIDIA H100";
   for (ProfileEntry& entry : profile.entries) entry.tuning.clear();
   write();
@@ -354,7 +354,7 @@ TEST_F(Tuning, OfAnotherDeviceDoesNotMatterWhereNothingIsTakenFromIt) {
   EXPECT_TRUE(executive.start());
 }
 
-TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
+TEST_F(Tuning, IsMeasuredStoredInProfileAndUsedForWcet) {
   write(); // an old profile, which is ignored
   for (auto& [name, state] : workloads) state->known_tuning.push_back("new");
   std::vector<std::string> told;
@@ -387,7 +387,7 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
   EXPECT_TRUE(executive.start());
 }
 
-TEST_F(Tuning, MayBeCancelled) {
+TEST_F(Tuning, StopsWhenCancelled) {
   const ProfileObserver observer{
       .tuning = [](const std::string& task, std::size_t, std::size_t) { return task == "first"; },
       .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
@@ -396,7 +396,7 @@ TEST_F(Tuning, MayBeCancelled) {
   EXPECT_EQ(device->open.load(), 0);
 }
 
-TEST_F(Tuning, ADeviceThatIsLostWhileMeasuringIsToldWithItsCause) {
+TEST_F(Tuning, ReportsCauseWhenDeviceIsLostDuringMeasurement) {
   workloads["second"]->loses_device = 1;
   const ProfileObserver observer{.tuning = [](const std::string&, std::size_t, std::size_t) { return true; },
                                  .measuring = [](std::uint64_t, std::uint64_t) { return true; }};

@@ -45,11 +45,11 @@ executive::Setup recording(std::size_t jobs) {
   return setup;
 }
 
-class EachOrder : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(Orders, EachOrder, testing::Values(Order::edf, Order::static_priority),
+class SchedulingOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, SchedulingOrder, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
+TEST_P(SchedulingOrder, ReleasesJobInEveryPeriod) {
   TaskSet set = three_tasks(1s);
   set.executive.order = GetParam();
   // Every grid point of a run is a release, or a skipped one if the machine was delayed.
@@ -77,14 +77,14 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
 }
 
 // Checks the real-time rules on every thread of the executive, from start() on.
-TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
+TEST(Executive, ThreadsNeitherAllocateNorLockNorFault) {
   Executive executive = created(three_tasks(1h), recording(10));
   ASSERT_TRUE(executive.start());
   (void)expect_real_time(
       executive, [&] { EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed > 30; })); });
 }
 
-TEST(Executive, RefusesWhatIsNotProved) {
+TEST(Executive, RefusesToStartUnprovedPlan) {
   Executive executive = created(set_of({synthetic("heavy", 10ms, {.before = {}, .device = 9ms, .after = {}}),
                                         synthetic("light", 10ms, {.before = {}, .device = 5ms, .after = {}})},
                                        1s));
@@ -94,7 +94,7 @@ TEST(Executive, RefusesWhatIsNotProved) {
   EXPECT_EQ(started.error().code, Errc::not_proved);
 }
 
-TEST(Executive, KeepsARecordOfEachJob) {
+TEST(Executive, KeepsRecordOfEachJob) {
   Executive executive = created(three_tasks(500ms), recording(1000));
   EXPECT_TRUE(executive.job_records().jobs.empty());
   const Report report = run(executive);
@@ -128,7 +128,7 @@ TEST(Executive, KeepsARecordOfEachJob) {
   }
 }
 
-TEST(Executive, CountsTheJobsThatItHasNoRecordOf) {
+TEST(Executive, CountsJobsWithoutRecordWhenRecordsAreFull) {
   Executive executive = created(three_tasks(500ms), recording(2));
   const Report report = run(executive);
   const JobRecords records = executive.job_records();
@@ -145,7 +145,7 @@ TEST(Executive, RefusesToRunTwice) {
   EXPECT_FALSE(executive.start());
 }
 
-TEST(Executive, AWorkloadForNobodyIsAnError) {
+TEST(Executive, RejectsWorkloadOfUnknownTaskAndNullWorkload) {
   executive::Setup setup;
   setup.workloads["nobody"] = nullptr;
   setup.workloads["fast"] = nullptr;
@@ -155,7 +155,7 @@ TEST(Executive, AWorkloadForNobodyIsAnError) {
   EXPECT_THAT(executive.error().what, HasSubstr("task 'fast': no workload was given"));
 }
 
-TEST(Executive, StopsOnRequestWithinTheLongestJob) {
+TEST(Executive, StopsOnRequestFromAnotherThread) {
   TaskSet set = three_tasks(1h);
   Executive executive = created(set);
   ASSERT_TRUE(executive.start());
@@ -169,7 +169,7 @@ TEST(Executive, StopsOnRequestWithinTheLongestJob) {
   EXPECT_GT(report.tasks[0].completed, 0u);
 }
 
-TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
+TEST(Executive, ReportsRequestAsCauseWhenStopped) {
   Executive executive = created(three_tasks(1h));
   EXPECT_EQ(executive.stop().elapsed, Duration(0));
   EXPECT_FALSE(executive.start()) << "it was stopped before it ran";
@@ -192,7 +192,7 @@ TaskSet with_a_hog() {
 }
 
 // Lost releases of the other task must not look like a success.
-TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
+TEST(Executive, ReleasesThatNeverGetCoreCountAsMissed) {
   executive::Setup setup;
   setup.force = true;
   Executive executive = created(with_a_hog(), std::move(setup));
@@ -204,7 +204,7 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
 }
 
 // The thread that stops the run may be late, and find the core free again.
-TEST(Executive, NoJobBeginsAfterTheEndOfTheRun) {
+TEST(Executive, StartsNoJobAfterEndOfRun) {
   executive::Setup setup;
   setup.force = true;
   Executive executive = created(with_a_hog(), std::move(setup));
@@ -224,7 +224,7 @@ ThreadReport thread_of(const Report& report, const std::string& task) {
   return *thread;
 }
 
-TEST(Executive, AThreadThatSomebodyGaveAnotherClassIsReported) {
+TEST(Executive, ReportsThreadWhoseSchedulingClassWasChanged) {
   Executive executive = created(three_tasks(10s));
   ASSERT_TRUE(executive.start());
   const auto before = executive.progress().degraded;
@@ -238,7 +238,7 @@ TEST(Executive, AThreadThatSomebodyGaveAnotherClassIsReported) {
                                             HasSubstr("instead of " + to_string(thread.scheduling))));
 }
 
-TEST(Executive, AThreadThatSomebodyMovedIsReportedAlsoWhenItIsBackAtTheEnd) {
+TEST(Executive, ReportsThreadWhoseAffinityWasChangedTemporarily) {
   Executive executive = created(three_tasks(20s));
   ASSERT_TRUE(executive.start());
   const int thread = thread_of(executive.progress(), "fast").kernel_id;
@@ -258,7 +258,7 @@ TEST(Executive, AThreadThatSomebodyMovedIsReportedAlsoWhenItIsBackAtTheEnd) {
   EXPECT_THAT(executive.stop().degraded.back(), AllOf(HasSubstr("thread fast ran as"), HasSubstr("until ")));
 }
 
-TEST(Executive, RecordsNothingWhereAnotherRunHasItsCores) {
+TEST(Executive, RecordsNothingWhenAnotherRunUsesItsCores) {
   Executive first = created(three_tasks(10s));
   ASSERT_TRUE(first.start());
   bool recorded = false;
@@ -273,7 +273,7 @@ TEST(Executive, RecordsNothingWhereAnotherRunHasItsCores) {
   EXPECT_FALSE(recorded);
 }
 
-TEST(Executive, WhoMeasuresDoesNotAcceptACoreOfAnotherRun) {
+TEST(Executive, ExclusiveRunRefusesCoresOfAnotherRun) {
   Executive first = created(three_tasks(10s));
   ASSERT_TRUE(first.start());
   executive::Setup setup;
@@ -333,7 +333,7 @@ class Counting final : public Workload {
   Memory memory_;
 };
 
-struct OwnWorkload : testing::Test {
+struct UserWorkload : testing::Test {
   std::shared_ptr<Counting::Counts> counts = std::make_shared<Counting::Counts>();
   std::mutex mutex;
   std::vector<Miss> misses;
@@ -408,7 +408,7 @@ TEST(FedWorkload, FindsItsInputFilledInEachJob) {
   EXPECT_GT(compared, 5);
 }
 
-TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
+TEST_F(UserWorkload, RunsThreePartsInEachJob) {
   Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 500ms);
   const Report report = run(executive);
   // One warm-up before the first job.
@@ -417,7 +417,7 @@ TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
   EXPECT_EQ(report.tasks[0].failed, 0u);
 }
 
-TEST_F(OwnWorkload, PartsAboveTheirWcetsAreCounted) {
+TEST_F(UserWorkload, CountsPartsAboveWcet) {
   counts->device_ns = std::chrono::nanoseconds(3ms).count();
   Executive executive = executive_of(synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms}), 1h);
   ASSERT_TRUE(executive.start());
@@ -436,7 +436,7 @@ TEST_F(OwnWorkload, PartsAboveTheirWcetsAreCounted) {
   }
 }
 
-TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
+TEST_F(UserWorkload, ExceptionInMissCallbackIsReportedAndEndsCallbacks) {
   executive::Setup setup;
   setup.force = true;
   setup.workloads["own"] = std::make_unique<Counting>(counts);
@@ -459,7 +459,7 @@ TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
   EXPECT_LE(report.lost_callbacks, report.tasks[0].missed - 1);
 }
 
-TEST_F(OwnWorkload, AFaultInTheRehearsalRefusesTheStart) {
+TEST_F(UserWorkload, FaultInWarmUpRefusesStart) {
   for (auto* fails : {&counts->fail_before, &counts->fail_execute, &counts->fail_after}) {
     fails->store(true);
     Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 200ms);
@@ -473,7 +473,7 @@ TEST_F(OwnWorkload, AFaultInTheRehearsalRefusesTheStart) {
   }
 }
 
-TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
+TEST_F(UserWorkload, FaultInAnyPartFailsJobAndCallsMissCallback) {
   using Counts = Counting::Counts;
   for (const auto fails : {&Counts::fail_before, &Counts::fail_execute, &Counts::fail_after}) {
     misses.clear();
@@ -495,7 +495,7 @@ TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
 
 // ---- parts above their WCETs: a device part of 3 ms at a period of 20 ms, its WCET 1 ms ----
 
-struct RealExcess : OwnWorkload {
+struct WcetExceededRun : UserWorkload {
   Report excess(OnWcetExceeded policy, OnOverrun on_overrun = OnOverrun::skip, Duration device = 3ms) {
     counts->device_ns = std::chrono::nanoseconds(device).count();
     Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
@@ -506,7 +506,7 @@ struct RealExcess : OwnWorkload {
   }
 };
 
-TEST_F(RealExcess, SkipNextDropsTheReleaseAfterEachJob) {
+TEST_F(WcetExceededRun, SkipNextDropsReleaseAfterEachJob) {
   const Report report = excess(OnWcetExceeded::skip_next);
   const TaskReport& task = report.tasks[0];
   EXPECT_GT(task.completed, 1u);
@@ -515,7 +515,7 @@ TEST_F(RealExcess, SkipNextDropsTheReleaseAfterEachJob) {
   EXPECT_EQ(to_string(report.stopped_by), "duration");
 }
 
-TEST_F(RealExcess, ItsThreadsNeitherAllocateNorLockNorFault) {
+TEST_F(WcetExceededRun, ThreadsNeitherAllocateNorLockNorFault) {
   counts->device_ns = std::chrono::nanoseconds(3ms).count();
   Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
   task.on_wcet_exceeded = OnWcetExceeded::skip_next;
@@ -525,7 +525,7 @@ TEST_F(RealExcess, ItsThreadsNeitherAllocateNorLockNorFault) {
       executive, [&] { EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].above_wcet.device > 5; })); });
 }
 
-TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
+TEST_F(WcetExceededRun, SkipNextLetsTaskCatchUpOnHalfOfItsReleases) {
   TaskReport task;
   // It takes 25 ms every 40 ms. It must not fall behind in each of ten runs, however busy the machine is in some.
   for (int run = 0; run < 10 && (run == 0 || task.response.p50 >= 60ms); ++run) {
@@ -536,14 +536,14 @@ TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
   EXPECT_LT(task.response.p50, 60ms);
 }
 
-TEST_F(RealExcess, SkipNextOfJobsWithinTheirWcetsDropsNothing) {
+TEST_F(WcetExceededRun, SkipNextDropsNothingWhenJobsKeepWcet) {
   // A delayed machine makes jobs late, which are caught up: no release is skipped because of them.
   const TaskReport task = excess(OnWcetExceeded::skip_next, OnOverrun::catch_up, 10us).tasks[0];
   EXPECT_GE(task.above_wcet.all(), task.skipped);
   EXPECT_GT(task.released, task.skipped);
 }
 
-TEST_F(RealExcess, StopEndsTheRunWithThePart) {
+TEST_F(WcetExceededRun, StopEndsRunWhenPartExceedsWcet) {
   counts->device_ns = std::chrono::nanoseconds(3ms).count();
   // The thread that stops the run may be late, but not later than the next release.
   Task task = synthetic("own", 2s, {.before = 8ms, .device = 1ms, .after = 8ms});
@@ -556,7 +556,7 @@ TEST_F(RealExcess, StopEndsTheRunWithThePart) {
   EXPECT_EQ(report.tasks[0].above_wcet.device, 1u);
 }
 
-TEST_F(RealExcess, ABestEffortTaskIsAnsweredAlike) {
+TEST_F(WcetExceededRun, PolicyAppliesToBestEffortTask) {
   counts->device_ns = std::chrono::nanoseconds(3ms).count();
   Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
   task.on_wcet_exceeded = OnWcetExceeded::stop;
@@ -567,7 +567,7 @@ TEST_F(RealExcess, ABestEffortTaskIsAnsweredAlike) {
 
 // ---- overrun policies, for real: a device part of 25 ms at a period of 10 ms ----
 
-struct RealOverrun : OwnWorkload {
+struct OverrunPolicy : UserWorkload {
   Report overrun(OnOverrun policy) {
     counts->device_ns = std::chrono::nanoseconds(25ms).count();
     Task task = synthetic("late", 10ms, {.before = {}, .device = 1ms, .after = {}});
@@ -577,7 +577,7 @@ struct RealOverrun : OwnWorkload {
   }
 };
 
-TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
+TEST_F(OverrunPolicy, SkipDropsReleasesThatLateJobOverlaps) {
   const TaskReport task = overrun(OnOverrun::skip).tasks[0];
   EXPECT_GT(task.skipped, task.released);
   EXPECT_GE(task.missed, task.completed); // and those that waited at the end of the run
@@ -586,7 +586,7 @@ TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
   EXPECT_LT(task.response.p50, 40ms);
 }
 
-TEST_F(RealOverrun, CatchUpDropsNothingAndFallsBehind) {
+TEST_F(OverrunPolicy, CatchUpDropsNoReleaseAndFallsBehind) {
   const TaskReport task = overrun(OnOverrun::catch_up).tasks[0];
   EXPECT_EQ(task.skipped, 0u);
   EXPECT_GE(task.missed, task.completed); // and those that waited at the end of the run
@@ -594,13 +594,13 @@ TEST_F(RealOverrun, CatchUpDropsNothingAndFallsBehind) {
   EXPECT_GT(task.response.max, 150ms); // relative to nominal releases: 15 ms more for each job
 }
 
-TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
+TEST_F(OverrunPolicy, RePhaseRestartsReleaseGrid) {
   const TaskReport task = overrun(OnOverrun::re_phase).tasks[0];
   EXPECT_EQ(task.skipped, 0u);
   EXPECT_LT(task.response.p50, 40ms); // each job counts from its own release
 }
 
-TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
+TEST_F(OverrunPolicy, AbortJobAbandonsLateJob) {
   const TaskReport task = overrun(OnOverrun::abort_job).tasks[0];
   EXPECT_GT(task.aborted, 1u);
   // The last job, if the run ends before the release that would abandon it.
@@ -610,7 +610,7 @@ TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
   EXPECT_EQ(counts->after.load(), task.completed + 1);
 }
 
-TEST_F(RealOverrun, StopEndsTheRun) {
+TEST_F(OverrunPolicy, StopEndsRun) {
   const Report report = overrun(OnOverrun::stop);
   EXPECT_EQ(to_string(report.stopped_by), "overrun of late");
   EXPECT_EQ(report.tasks[0].released, 1u);

@@ -53,7 +53,7 @@ class Writer final : public Workload {
   GpuGraph harmless_, harmful_;
 };
 
-TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {
+TEST(GpuFault, WriteToConstantsIsReportedAsFaultOfItsTask) {
   if (const std::string why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const Wcet wcet{.before = 1ms, .device = 1ms, .after = 1ms};
   TaskSet set = set_of({synthetic("harmless", 20ms, wcet), synthetic("vandal", 30ms, wcet)}, 1h);

@@ -53,13 +53,13 @@ Executive started(TaskSet set, ExecutiveSetup setup) {
 // ---- between tasks ----
 
 /// A value of one task on its way to another.
-struct Link : testing::TestWithParam<Communication> {
+struct TaskLinkTest : testing::TestWithParam<Communication> {
   const bool let = GetParam() == Communication::let;
   std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
   std::shared_ptr<channels::LatestMailbox> latest = std::make_shared<channels::LatestMailbox>(4, 1, 4);
   TaskIo out{"writer", *writer, {}}, in{"reader", *reader, {}};
 
-  Link() {
+  TaskLinkTest() {
     out.add_sink(std::make_unique<channels::TaskSink>(latest, *channels::Output::of(*writer, "y"),
                                                       let ? std::optional<Duration>(10ms) : std::nullopt),
                  "");
@@ -76,10 +76,10 @@ struct Link : testing::TestWithParam<Communication> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Both, Link, testing::Values(Communication::immediate, Communication::let),
+INSTANTIATE_TEST_SUITE_P(Both, TaskLinkTest, testing::Values(Communication::immediate, Communication::let),
                          [](const auto& how) { return how.param == Communication::let ? "let" : "immediate"; });
 
-TEST_P(Link, WhatARehearsalMakesIsNoValue) {
+TEST_P(TaskLinkTest, WarmUpOutputIsNoValue) {
   const Instant now = hal::now();
   put(7, now - 1s, true);
   EXPECT_EQ(got(now), 0);
@@ -89,7 +89,7 @@ TEST_P(Link, WhatARehearsalMakesIsNoValue) {
 
 /// A late output appears when its job ends, as if the deadline were there. A job released before does not get it,
 /// however late it reads.
-TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
+TEST_P(TaskLinkTest, LateOutputAppearsWhenItsJobEnds) {
   const Instant before = hal::now();
   put(8, before - 1s);
   EXPECT_EQ(got(before), let ? 0 : 8);
@@ -98,7 +98,7 @@ TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
 
 /// The value is written by a signal handler between any two steps of the reader, as a more urgent task on its core
 /// would do.
-struct LinkUnderWay : testing::Test {
+struct PreemptedTaskLink : testing::Test {
   const std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
   const std::shared_ptr<channels::LatestMailbox> latest = std::make_shared<channels::LatestMailbox>(4, 1, 1);
   channels::TaskSink sink{latest, *channels::Output::of(*writer, "y"), std::nullopt};
@@ -114,17 +114,17 @@ struct LinkUnderWay : testing::Test {
     writing = false;
   }
 
-  LinkUnderWay() {
+  PreemptedTaskLink() {
     test = this;
     std::signal(SIGUSR2, [](int) {
       for (int i = 0; i < 3; ++i) test->write();
     });
   }
-  ~LinkUnderWay() override { std::signal(SIGUSR2, SIG_DFL); }
-  static inline LinkUnderWay* test = nullptr;
+  ~PreemptedTaskLink() override { std::signal(SIGUSR2, SIG_DFL); }
+  static inline PreemptedTaskLink* test = nullptr;
 };
 
-TEST_F(LinkUnderWay, GivesWhatWasThereBeforeOrWhatIsNewer) {
+TEST_F(PreemptedTaskLink, ReadsPreviousOrNewerValueWhenWriterPreempts) {
   channels::TaskSource source(latest, 0, Communication::immediate);
   const Tensor& into = reader->inputs()[0];
   write();
@@ -159,7 +159,7 @@ class Given final : public channels::Source {
 };
 
 /// Two inputs have new values in turns. The next job gets the new value that the dropped job left.
-TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
+TEST(DroppedJob, LeavesNewInputsForNextJob) {
   const auto workload = plus_one(2);
   TaskIo io("a", *workload, {});
   bool first = true, second = false;
@@ -171,7 +171,7 @@ TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
   EXPECT_TRUE(io.read(1, hal::now(), channels::TaskIo::For::job).drops) << "both were taken";
 }
 
-TEST(OnInput, MaySayThatAnInstantBeforeAllOthersWasThatOfTheSampling) {
+TEST(OnInput, MayReportEarliestInstantAsSamplingTime) {
   TaskSet set = set_of({own_task("a", 10ms)}, 1h);
   set.tasks[0].input_delay = 10ms;
   ExecutiveSetup setup;
@@ -182,7 +182,7 @@ TEST(OnInput, MaySayThatAnInstantBeforeAllOthersWasThatOfTheSampling) {
   EXPECT_EQ(delays.violations, delays.count);
 }
 
-TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
+TEST(OnInput, StaleResultFollowsPolicyOfFirstProgramInput) {
   TaskSet set = set_of({own_task("a", 10ms)}, 1h);
   set.tasks[0].inputs = {{.tensor = "x0", .source = SourceKind::program, .from = {}, .on_stale = OnStale::miss},
                          {.tensor = "x1", .source = SourceKind::program, .from = {}, .on_stale = OnStale::reuse}};
@@ -197,11 +197,11 @@ TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
 
 // ---- files ----
 
-struct Files : testing::Test {
+struct FileSinkTest : testing::Test {
   ScratchFolder folder;
   TaskSet set = set_of({own_task("a", 2ms), own_task("b", 2ms)}, 1h);
   std::string results = (folder / "out").string();
-  Files() { set.tasks[0].outputs = {{.tensor = {}, .sink = SinkKind::files, .to = results}}; }
+  FileSinkTest() { set.tasks[0].outputs = {{.tensor = {}, .sink = SinkKind::files, .to = results}}; }
 
   static const ChannelReport& files(const Report& report) { return report.channels.back(); }
   /// Stops after the first task has completed `jobs` jobs.
@@ -218,7 +218,7 @@ struct Files : testing::Test {
   }
 };
 
-TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
+TEST_F(FileSinkTest, WritesAllAcceptedResultsBeforeReportExceptWarmUp) {
   ExecutiveSetup setup;
   setup.workloads["a"] = plus_one(1, 1 << 18); // a megabyte each, so that the writer falls behind
   Executive executive = started(set, std::move(setup));
@@ -230,7 +230,7 @@ TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
   EXPECT_EQ(std::ranges::count_if(lines(), [](const std::string& line) { return line.contains("\"job\":0,"); }), 1);
 }
 
-TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
+TEST_F(FileSinkTest, ReportsFullDiskMetByLastJob) {
   ExecutiveSetup setup;
   setup.workloads["a"] = plus_one(1, 1 << 18);
   set.tasks[0].trigger = Trigger::call;
@@ -244,7 +244,7 @@ TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
   expect_untouched(report.tasks[1]);
 }
 
-TEST_F(Files, AFullDiskDropsResultsAndNoJob) {
+TEST_F(FileSinkTest, FullDiskDropsResultsButNoJob) {
   Executive executive = started(set, {});
   const FileSizeLimit limit(1 << 10);
   EXPECT_TRUE(eventually([&] {
@@ -264,7 +264,7 @@ std::vector<std::string> entries_of(const std::filesystem::path& folder) {
   return names;
 }
 
-TEST_F(Files, GoIntoAFolderOfEachRunBesideOlderOnes) {
+TEST_F(FileSinkTest, WritesEachRunToNewFolderAndKeepsOlderOnes) {
   write_text(folder / "out/a.jsonl", "kept");
   set.tasks[1].outputs = set.tasks[0].outputs;
   for (int run = 0; run < 2; ++run) {
@@ -278,7 +278,7 @@ TEST_F(Files, GoIntoAFolderOfEachRunBesideOlderOnes) {
   EXPECT_EQ(read_text(folder / "out/a.jsonl"), "kept");
 }
 
-TEST_F(Files, FoldersThatCannotBeMadeRefuseTheStart) {
+TEST_F(FileSinkTest, RefusesStartWhenFolderCannotBeCreated) {
   const auto refusal = [&] {
     ExecutiveSetup setup;
     setup.force = true;
@@ -299,7 +299,7 @@ TEST_F(Files, FoldersThatCannotBeMadeRefuseTheStart) {
 
 // ---- triggers ----
 
-TEST(Triggers, ThatWereNotLookedAtAreToldByTheFirst) {
+TEST(Triggers, PendingTriggersKeepCountAndFirstTime) {
   executive::TriggerInbox inbox;
   const Instant first(1s), second(2s);
   Instant at{};
@@ -313,7 +313,7 @@ TEST(Triggers, ThatWereNotLookedAtAreToldByTheFirst) {
 }
 
 /// For a job that the gate delays, the trigger is the event of the reaction (policies/proofs/chains.md).
-TEST(Triggers, ThatTheGateDelaysCountForReactions) {
+TEST(Triggers, DelayedByMinimumPeriodStartReactionTime) {
   constexpr Duration period = 1s;
   Task called = own_task("called", period), behind = own_task("behind", period);
   called.trigger = Trigger::call;

@@ -80,7 +80,7 @@ ServiceManager connected() {
 // ---- stuck threads ----
 
 /// Checks one subject at random intervals. The oracle evaluates the whole history shown to it.
-TEST(Heartbeat, FindsAThreadThatIsDueAndTakesNoStepBeforeTheTimeout) {
+TEST(Heartbeat, DetectsDueThreadWithoutProgressAfterTimeout) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     const Duration timeout = 1ms * (1 + random() % 40);
@@ -103,7 +103,7 @@ TEST(Heartbeat, FindsAThreadThatIsDueAndTakesNoStepBeforeTheTimeout) {
   }
 }
 
-TEST(Heartbeat, NamesTheFirstStuckThreadAndObservesAll) {
+TEST(Heartbeat, NamesFirstStuckThreadAndWatchesAll) {
   const Manager manager;
   Progress a{.steps = 1, .due = true}, b{.steps = 1, .due = true};
   Heartbeat heartbeat(connected(), 10ms);
@@ -119,7 +119,7 @@ TEST(Heartbeat, NamesTheFirstStuckThreadAndObservesAll) {
   EXPECT_EQ(heartbeat.stuck(begin + 13ms), nullptr);
 }
 
-TEST(ProgressCounter, IsDueWhileItsThreadWorksAndNotWhileItWaits) {
+TEST(ProgressCounter, IsDueWhileThreadWorksAndNotWhileItWaits) {
   ProgressCounter counter = ProgressCounter::of_thread();
   hal::Signal signal;
   std::atomic<bool> works{true}, ends{false};
@@ -140,7 +140,7 @@ TEST(ProgressCounter, IsDueWhileItsThreadWorksAndNotWhileItWaits) {
   thread.join();
 }
 
-TEST(ProgressCounter, IsDueOnceTheTimeOfItsWaitHasCome) {
+TEST(ProgressCounter, IsDueOnceTimedWaitHasExpired) {
   ProgressCounter counter = ProgressCounter::of_thread();
   hal::Signal signal;
   const Instant until = hal::now() + std::chrono::hours(1);
@@ -167,14 +167,14 @@ TEST(ProgressCounter, IsDueUntilAllSubmittedWorkIsCompleted) {
 
 // ---- recipients ----
 
-TEST(ServiceManager, IsNobodyWhereTheEnvironmentNamesNone) {
+TEST(ServiceManager, IsAbsentWhenEnvironmentNamesNone) {
   Manager::forget();
   const auto manager = ServiceManager::of_environment();
   ASSERT_TRUE(manager);
   EXPECT_FALSE(*manager);
 }
 
-TEST(ServiceManager, IsToldByAPathOrAnAbstractName) {
+TEST(ServiceManager, ReceivesMessagesByPathOrAbstractName) {
   for (const std::string& name : {std::string(), "@rtexec-test-" + std::to_string(::getpid())}) {
     Manager manager(name);
     const ServiceManager told = connected();
@@ -184,7 +184,7 @@ TEST(ServiceManager, IsToldByAPathOrAnAbstractName) {
   }
 }
 
-TEST(ServiceManager, IsRefusedWhereNobodyListens) {
+TEST(ServiceManager, IsRefusedWhenNobodyListens) {
   for (const char* name : {"relative", "/", "@", "/no/such/socket", "@nobody-has-this-name", "vsock:2:1"}) {
     ::setenv("NOTIFY_SOCKET", name, 1);
     const auto manager = ServiceManager::of_environment();
@@ -198,7 +198,7 @@ TEST(ServiceManager, IsRefusedWhereNobodyListens) {
   EXPECT_FALSE(ServiceManager::of_environment());
 }
 
-TEST(ServiceManager, WaitsForTheProcessThatItNamesAlone) {
+TEST(ServiceManager, TimeoutAppliesOnlyToNamedProcess) {
   Manager manager;
   manager.watch(3s);
   EXPECT_EQ(connected().timeout(), 3s);
@@ -277,7 +277,7 @@ struct HeartbeatTest : testing::Test {
   Manager manager;
 };
 
-TEST_F(HeartbeatTest, LastsFromTheFirstReleaseToTheStop) {
+TEST_F(HeartbeatTest, BeatsFromStartToStop) {
   manager.watch(200ms);
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive);
@@ -302,7 +302,7 @@ TEST_F(HeartbeatTest, LastsFromTheFirstReleaseToTheStop) {
   EXPECT_THAT(manager.all_heard(), IsEmpty()) << "a run stops once";
 }
 
-TEST_F(HeartbeatTest, GoesOnWhileNothingIsReleased) {
+TEST_F(HeartbeatTest, ContinuesWhileNoJobIsReleased) {
   manager.watch(100ms);
   auto executive = made({task(60s)});
   ASSERT_TRUE(executive && executive->start());
@@ -314,7 +314,7 @@ TEST_F(HeartbeatTest, GoesOnWhileNothingIsReleased) {
   EXPECT_THAT(executive->stop().degraded, Not(Contains(HasSubstr("stuck"))));
 }
 
-TEST_F(HeartbeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
+TEST_F(HeartbeatTest, StopsWhileThreadIsStuckAndResumesAfterwards) {
   manager.watch(400ms);
   auto executive = made({task(10ms), synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());
@@ -337,7 +337,7 @@ TEST_F(HeartbeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
               Contains(testing::EndsWith(" was stuck: the beat for the service manager was withheld")));
 }
 
-TEST_F(HeartbeatTest, NamesACauseThatIsFoundLater) {
+TEST_F(HeartbeatTest, ReportsRootCauseFoundLater) {
   manager.watch(80ms);
   std::atomic<bool> engine{false}, job{false};
   Heartbeat heartbeat(connected(), 20ms);
@@ -353,7 +353,7 @@ TEST_F(HeartbeatTest, NamesACauseThatIsFoundLater) {
   EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
 }
 
-TEST_F(HeartbeatTest, StopsWhileACopyEngineIsStuck) {
+TEST_F(HeartbeatTest, ReportsStuckCopyEngineUntilItContinues) {
   manager.watch(400ms);
   const HashingTasks hashing = two_tasks();
   const auto orders = std::make_shared<StoreOrders>();
@@ -371,7 +371,7 @@ TEST_F(HeartbeatTest, StopsWhileACopyEngineIsStuck) {
   static_cast<void>(executive.stop());
 }
 
-TEST_F(HeartbeatTest, DoesNotWaitForTasksThatPromiseNothing) {
+TEST_F(HeartbeatTest, IgnoresStuckBestEffortTask) {
   manager.watch(100ms);
   Task best_effort = task(10ms);
   best_effort.criticality = Criticality::best_effort;
@@ -385,7 +385,7 @@ TEST_F(HeartbeatTest, DoesNotWaitForTasksThatPromiseNothing) {
   static_cast<void>(executive->stop());
 }
 
-TEST_F(HeartbeatTest, ReportsThatTheManagerIsGone) {
+TEST_F(HeartbeatTest, ReportsThatServiceManagerIsGone) {
   manager.watch(50ms);
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive && executive->start());
@@ -396,7 +396,7 @@ TEST_F(HeartbeatTest, ReportsThatTheManagerIsGone) {
   }));
 }
 
-TEST_F(HeartbeatTest, FailsTheStartIfTheManagerIsGone) {
+TEST_F(HeartbeatTest, FailsStartWhenServiceManagerIsGone) {
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive);
   manager.gone();
@@ -405,7 +405,7 @@ TEST_F(HeartbeatTest, FailsTheStartIfTheManagerIsGone) {
   EXPECT_EQ(started.error().code, Errc::refused);
 }
 
-TEST_F(HeartbeatTest, TakesNothingFromRealTimeThreads) {
+TEST_F(HeartbeatTest, MakesNoRealTimeThreadAllocateLockOrFault) {
   manager.watch(20ms);
   auto executive = made({task(5ms), synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());

@@ -29,7 +29,7 @@ TEST(DurationHistogram, NegativeDurationsCountAsZero) {
   EXPECT_EQ(histogram.statistics().max, Duration(0));
 }
 
-TEST(DurationHistogram, TheLargestDurationIsKept) {
+TEST(DurationHistogram, KeepsLargestDurationExact) {
   DurationHistogram histogram;
   histogram.add(Duration::max());
   EXPECT_EQ(histogram.statistics().max, Duration::max());
@@ -37,7 +37,7 @@ TEST(DurationHistogram, TheLargestDurationIsKept) {
 }
 
 // A percentile is never below the true one, and at most 1/128 above it.
-TEST(DurationHistogram, PercentilesBracketTheTruth) {
+TEST(DurationHistogram, PercentilesLieAtMost1Of128AboveExactValue) {
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> lengths(14, 3);
   DurationHistogram histogram;

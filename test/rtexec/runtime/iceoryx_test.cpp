@@ -112,7 +112,7 @@ class Silence {
 };
 
 /// The second process of the tests below. Its argument says what it does.
-TEST(IceoryxPeer, DoesAsItIsTold) {
+TEST(IceoryxClientProcess, RunsRequestedRole) {
   const char* told = peer_argument();
   if (told == nullptr) return;
   const std::string deed = told;
@@ -131,7 +131,7 @@ TEST(IceoryxPeer, DoesAsItIsTold) {
     for (;;) (void)in->await(hal::now() + 1s), (void)in->newest();
   }
 }
-constexpr const char* peer = "IceoryxPeer.DoesAsItIsTold";
+constexpr const char* peer = "IceoryxClientProcess.RunsRequestedRole";
 
 /// Lets processes end that publish a few messages, once `count` of them are done.
 void let_leave(std::ptrdiff_t count) {
@@ -144,12 +144,12 @@ void let_leave(std::ptrdiff_t count) {
 
 // ---- without iceoryx ----
 
-TEST(IceoryxBinding, ThatIsNotInstalledIsToldWithWhatToInstall) {
+TEST(IceoryxBinding, NamesPackageToInstallWhenMissing) {
   EXPECT_TRUE(fails(load_binding("libiceoryx_binding_c.so.0"), Errc::unsupported, "apt-get install iceoryx"));
   EXPECT_TRUE(fails(load_binding("libm.so.6"), Errc::unsupported, "has no function iox_set_loglevel"));
 }
 
-TEST(IceoryxBinding, NamesThatCannotBeAreBadInput) {
+TEST(IceoryxBinding, RejectsInvalidServiceNamesAndSizes) {
   EXPECT_TRUE(fails(Subscriber::open({"", "b", "c"}), Errc::bad_input, "1 to 100 characters"));
   EXPECT_TRUE(fails(Publisher::open({"a", std::string(101, 'b'), "c"}, {1}), Errc::bad_input, "1 to 100 characters"));
   EXPECT_TRUE(fails(Publisher::open(there, {std::uint64_t{1} << 40}), Errc::bad_input, "larger than"));
@@ -157,7 +157,7 @@ TEST(IceoryxBinding, NamesThatCannotBeAreBadInput) {
 
 // ---- the daemon ----
 
-TEST(IceoryxDaemon, IsStartedWhereThereIsNoneAndEndsWithTheProcess) {
+TEST(IceoryxDaemon, IsStartedWhenAbsentAndEndsWithProcess) {
   with_own_daemon([] {
     EXPECT_FALSE(daemon_listens());
     EXPECT_EQ(daemon_memory(), 0u);
@@ -169,7 +169,7 @@ TEST(IceoryxDaemon, IsStartedWhereThereIsNoneAndEndsWithTheProcess) {
   });
 }
 
-TEST(IceoryxDaemon, StaysWhereAnotherProcessUsesIt) {
+TEST(IceoryxDaemon, StaysWhileAnotherProcessUsesIt) {
   with_own_daemon([] {
     OtherProcess first(peer, "publish");
     ASSERT_TRUE(eventually([] { return daemon_memory() != 0; }));
@@ -192,7 +192,7 @@ void replace_daemon(const std::string& script) {
   ::setenv("PATH", "/tmp/programs", 1);
 }
 
-TEST(IceoryxDaemon, IsOneWhereManyStartItAtOnce) {
+TEST(IceoryxDaemon, SupportsConcurrentStartByManyProcesses) {
   with_own_daemon([] {
     std::vector<std::unique_ptr<OtherProcess>> others;
     for (int i = 0; i < 5; ++i) others.push_back(std::make_unique<OtherProcess>(peer, "publish a few"));
@@ -201,14 +201,14 @@ TEST(IceoryxDaemon, IsOneWhereManyStartItAtOnce) {
   });
 }
 
-TEST(IceoryxDaemon, ThatIsNotInstalledIsTold) {
+TEST(IceoryxDaemon, NamesPackageToInstallWhenMissing) {
   with_own_daemon([] {
     ::setenv("PATH", "/nonexistent", 1);
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::unsupported, "apt-get install iceoryx"));
   });
 }
 
-TEST(IceoryxDaemon, ThatEndsAtOnceIsToldWithWhatItSaid) {
+TEST(IceoryxDaemon, OutputIsReportedWhenItExitsAtStart) {
   with_own_daemon([] {
     const std::string path = std::getenv("PATH");
     replace_daemon("printf '\\033[0;1;31mthere is\\033[m no shared memory\\n' >&2; exit 1");
@@ -218,7 +218,7 @@ TEST(IceoryxDaemon, ThatEndsAtOnceIsToldWithWhatItSaid) {
   });
 }
 
-TEST(IceoryxDaemon, ThatDoesNotAnswerIsToldAndTheProcessLives) {
+TEST(IceoryxDaemon, TimeoutIsReportedWhenItDoesNotAnswer) {
   with_own_daemon([] {
     const int silent = ::socket(AF_UNIX, SOCK_DGRAM, 0);
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/tmp/roudi"};
@@ -235,7 +235,7 @@ std::vector<pid_t> daemons() {
   return found;
 }
 
-TEST(IceoryxDaemon, ThatHangsIsToldAndHoldsNoProcessUpThatEnds) {
+TEST(IceoryxDaemon, HangIsReportedWhileConnectedClientsContinue) {
   with_own_daemon([] {
     Ends ends;
     for (const pid_t daemon : daemons()) ::kill(daemon, SIGSTOP);
@@ -246,7 +246,7 @@ TEST(IceoryxDaemon, ThatHangsIsToldAndHoldsNoProcessUpThatEnds) {
   });
 }
 
-TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
+TEST(IceoryxDaemon, DeathLeavesExistingConnectionsWorking) {
   with_own_daemon([] {
     OtherProcess other(peer, "publish");
     const auto in = subscriber();
@@ -276,7 +276,7 @@ TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
 
 // ---- messages ----
 
-TEST(Iceoryx, CarriesMessagesAndKeepsTheNewest) {
+TEST(Iceoryx, CarriesMessagesAndKeepsNewest) {
   with_own_daemon([] {
     Ends ends;
     EXPECT_TRUE(nothing_new(*ends.in));
@@ -300,7 +300,7 @@ TEST(Iceoryx, CarriesMessagesAndKeepsTheNewest) {
 }
 
 /// The subscriber sees the memory that the publisher filled.
-TEST(Iceoryx, CopiesNothing) {
+TEST(Iceoryx, DeliversPublishedMemoryWithoutCopy) {
   with_own_daemon([] {
     Ends ends;
     const auto loan = ends.out->loan({64});
@@ -310,7 +310,7 @@ TEST(Iceoryx, CopiesNothing) {
   });
 }
 
-TEST(Iceoryx, MemoryThatIsGivenBackIsThatOfTheNextMessage) {
+TEST(Iceoryx, ReusesReleasedMemoryForNextMessage) {
   with_own_daemon([] {
     Ends ends;
     const auto memory_of = [&](std::uint64_t job) {
@@ -330,7 +330,7 @@ TEST(Iceoryx, MemoryThatIsGivenBackIsThatOfTheNextMessage) {
   });
 }
 
-TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
+TEST(Iceoryx, CountsEveryMessageOfFastPublisher) {
   if (sanitized) GTEST_SKIP() << "the thread sanitizer does not see what iceoryx orders";
   with_own_daemon([] {
     Ends ends;
@@ -355,7 +355,7 @@ TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
   });
 }
 
-TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
+TEST(Iceoryx, AllowsOneLoanAtATimeOfItsExactSize) {
   with_own_daemon([] {
     Ends ends;
     EXPECT_TRUE(fails(ends.out->publish(numbers(64, 0)), Errc::bad_input)) << "no loan";
@@ -378,7 +378,7 @@ TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
   });
 }
 
-TEST(Iceoryx, MemoryThatIsNotThereIsTold) {
+TEST(Iceoryx, ReportsExhaustedMemoryPool) {
   with_own_daemon([] {
     const Silence silence;
     EXPECT_TRUE(fails(Publisher::open(there, {64 << 20}), Errc::refused, "roudi_config.toml"));
@@ -416,7 +416,7 @@ class Stranger {
   PublisherHandle handle_ = nullptr;
 };
 
-TEST(Iceoryx, WhatIsNoMessageIsPassedOverAndCounted) {
+TEST(Iceoryx, SkipsAndCountsMalformedMessages) {
   with_own_daemon([] {
     Ends ends;
     Stranger stranger;
@@ -437,7 +437,7 @@ TEST(Iceoryx, WhatIsNoMessageIsPassedOverAndCounted) {
 
 // ---- waiting ----
 
-TEST(Iceoryx, WaitingEndsAtAMessageAWakeUpOrATime) {
+TEST(Iceoryx, WaitEndsAtMessageWakeUpOrTimeout) {
   with_own_daemon([] {
     Ends ends;
     const Instant begin = hal::now();
@@ -466,7 +466,7 @@ TEST(Iceoryx, WaitingEndsAtAMessageAWakeUpOrATime) {
 
 // ---- dying processes ----
 
-TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
+TEST(Iceoryx, KilledPublisherLeavesLastMessageAndNextOneIsReceived) {
   with_own_daemon([] {
     const auto in = subscriber();
     auto first = std::make_unique<OtherProcess>(peer, "publish");
@@ -484,7 +484,7 @@ TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
   });
 }
 
-TEST(Iceoryx, ASubscriberThatIsKilledOrStopsHoldsNobodyUp) {
+TEST(Iceoryx, KilledOrStoppedSubscriberDoesNotBlockPublisher) {
   with_own_daemon([] {
     const auto out = publisher();
     OtherProcess stops(peer, "subscribe");
@@ -509,7 +509,7 @@ TEST(Iceoryx, ASubscriberThatIsKilledOrStopsHoldsNobodyUp) {
 
 // ---- real time ----
 
-TEST(Iceoryx, ARoundTripNeitherAllocatesNorFaultsAndReceivingTakesNoLock) {
+TEST(Iceoryx, RoundTripNeitherAllocatesNorFaultsAndReceiveTakesNoLock) {
   if (sanitized) GTEST_SKIP() << "the thread sanitizer does not see what iceoryx orders";
   with_own_daemon([] {
     Ends ends;

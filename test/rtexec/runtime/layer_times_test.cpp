@@ -34,7 +34,7 @@ void execute(LayerTimes& times, std::initializer_list<Duration> layers, Duration
   times.execution_ends(std::accumulate(layers.begin(), layers.begin() + 2, outside));
 }
 
-TEST(LayerTimes, LongestOfEachCountInWhateverJobTheyWere) {
+TEST(LayerTimes, SumsLongestTimeOfEachLayerOverAllJobs) {
   LayerTimes times(2, LayerTimes::Clock::told);
   EXPECT_EQ(times.sum_of_longest(), 0ns);
   EXPECT_FALSE(times.shortest());
@@ -45,7 +45,7 @@ TEST(LayerTimes, LongestOfEachCountInWhateverJobTheyWere) {
   EXPECT_EQ(times.shortest(), 5h + 2min);
 }
 
-TEST(LayerTimes, ShortOnesAreTakenTogetherAsTheFirstExecutionHasThem) {
+TEST(LayerTimes, GroupsShortLayersByFirstExecution) {
   LayerTimes times(5, LayerTimes::Clock::told);
   const auto execute_all = [&](std::initializer_list<Duration> layers) {
     times.execution_begins();
@@ -60,7 +60,7 @@ TEST(LayerTimes, ShortOnesAreTakenTogetherAsTheFirstExecutionHasThem) {
   EXPECT_EQ(times.pieces(), (Pieces{{1, 100us}, {2, 300us}, {4, 60us}}));
 }
 
-TEST(LayerTimes, WhatIsToldOutsideOfAnExecutionOrOfNoLayerDoesNotCount) {
+TEST(LayerTimes, IgnoresReportsOutsideExecutionOrOfUnknownLayer) {
   LayerTimes times(2, LayerTimes::Clock::told);
   tell(times, {1h, 1h});
   execute(times, {1h, 1h, 7h});
@@ -73,7 +73,7 @@ void spin(Duration time) {
   while (hal::execution_time() < end) {}
 }
 
-TEST(LayerTimes, OnTheHostAreProcessorTime) {
+TEST(LayerTimes, MeasureProcessorTimeOnHost) {
   LayerTimes times(2, LayerTimes::Clock::thread);
   const LayerObserver observer = times.observer();
   times.execution_begins();
@@ -143,7 +143,7 @@ struct ProfiledLayers : testing::Test {
   }
 };
 
-TEST_F(ProfiledLayers, MakeAWcetOfWhatWasNeverSeenTogether) {
+TEST_F(ProfiledLayers, YieldWcetFromLongestLayersOfDifferentJobs) {
   auto measured = measure();
   // On a shared machine layers only get longer.
   for (int again = 0; again < 5 && measured && measured->entries[0].layers.sum >= 12ms; ++again) measured = measure();
@@ -163,7 +163,7 @@ TEST_F(ProfiledLayers, MakeAWcetOfWhatWasNeverSeenTogether) {
   EXPECT_EQ(wanted, 20u + 8u);
 }
 
-TEST_F(ProfiledLayers, AreNotMeasuredWhereAWorkloadHasNone) {
+TEST_F(ProfiledLayers, AreOmittedWhenWorkloadHasNoLayers) {
   names = {"plain"};
   const auto measured = measure();
   ASSERT_TRUE(measured) << measured.error().what;
@@ -174,7 +174,7 @@ TEST_F(ProfiledLayers, AreNotMeasuredWhereAWorkloadHasNone) {
   EXPECT_EQ(wanted, 20u);
 }
 
-TEST_F(ProfiledLayers, OfTheProfileBeforeCountAsWell) {
+TEST_F(ProfiledLayers, IncludeTimesOfPreviousProfile) {
   auto before = measure();
   ASSERT_TRUE(before) << before.error().what;
   before->entries[0].layers.sum = 1min;
@@ -185,7 +185,7 @@ TEST_F(ProfiledLayers, OfTheProfileBeforeCountAsWell) {
   EXPECT_EQ(measured->entries[0].device.method, WcetMethod::layers);
 }
 
-TEST(ProfiledNetworks, HaveTheirLayersTimedOnTheHost) {
+TEST(ProfiledNetworks, HaveLayersTimedOnHost) {
   Task task;
   task.name = "net";
   task.workload = WorkloadKind::winograd;

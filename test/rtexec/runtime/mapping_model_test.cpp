@@ -354,7 +354,7 @@ class World {
   Counts counts_;
 };
 
-TEST(MappingModel, AJobExecutesOnItsLatestContentsOrNotAtAllWhateverFails) {
+TEST(MappingModel, JobExecutesOnLatestContentsOrIsRefusedUnderRandomFaults) {
   constexpr int events = 500'000, events_of_a_world = 1'500;
   Counts seen;
   for (std::uint64_t seed = 1; seed <= events / events_of_a_world; ++seed) {
@@ -377,7 +377,7 @@ class MappingFaults : public testing::TestWithParam<SwapPolicy> {};
 INSTANTIATE_TEST_SUITE_P(Rules, MappingFaults, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
-TEST_P(MappingFaults, BesideThoseOfTheStoreFailJobsAndLoseNothing) {
+TEST_P(MappingFaults, CombinedWithStoreFaultsFailJobsButLoseNoData) {
   const auto device = std::make_shared<DeviceState>();
   const auto store = std::make_shared<StoreOrders>();
   HashingTasks hashing = two_tasks();

@@ -76,7 +76,7 @@ struct MeasuredRun : testing::Test {
   }
 };
 
-TEST_F(MeasuredRun, EndsAtTheFirstLookWhereOneHalfHoldsForTheOther) {
+TEST_F(MeasuredRun, EndsAtFirstCheckWhenWcetOfOneHalfCoversOther) {
   // Delays by the machine may keep a part from settling, but not in each of five runs.
   Duration least = Duration::max();
   for (int tries = 0; tries < 5 && least > 400ms; ++tries)
@@ -84,7 +84,7 @@ TEST_F(MeasuredRun, EndsAtTheFirstLookWhereOneHalfHoldsForTheOther) {
   EXPECT_EQ(least, 400ms);
 }
 
-TEST_F(MeasuredRun, GoesOnTwiceAsLongWhereExecutionsKeepGrowing) {
+TEST_F(MeasuredRun, DoublesItsTimeWhenExecutionTimesKeepGrowing) {
   more = 100us;
   // Delays of an early part by the machine may make its WCET hold for all, but not in each of five runs.
   Duration most{0};
@@ -93,12 +93,12 @@ TEST_F(MeasuredRun, GoesOnTwiceAsLongWhereExecutionsKeepGrowing) {
   EXPECT_EQ(most, 800ms);
 }
 
-TEST_F(MeasuredRun, LooksAtNothingWhereItIsAskedForATime) {
+TEST_F(MeasuredRun, EndsAtRequestedTimeEvenWhenExecutionTimesGrow) {
   more = 100us;
   EXPECT_EQ(wanted({.time = 400ms}), 400ms);
 }
 
-TEST_F(MeasuredRun, AProfileMeasuresForTheTimeThatIsAskedFor) {
+TEST_F(MeasuredRun, ProfileMeasuresForRequestedTime) {
   Duration last{0};
   const ProfileObserver observer{.measuring_for = [&](Duration done, Duration wanted) {
     EXPECT_EQ(wanted, 600ms);
@@ -112,7 +112,7 @@ TEST_F(MeasuredRun, AProfileMeasuresForTheTimeThatIsAskedFor) {
   EXPECT_GE(measured->entries[0].samples, 20u);
 }
 
-TEST_F(MeasuredRun, AProfileMeasuresAloneFirstAndThenOnCoresThatOthersUse) {
+TEST_F(MeasuredRun, ProfileMeasuresAloneFirstAndThenUnderInterferenceLoad) {
   std::vector<bool> used;
   const ProfileObserver observer{.measuring_for = [&](Duration done, Duration wanted) {
     if (done == wanted) return true; // all executions are recorded
@@ -127,7 +127,7 @@ TEST_F(MeasuredRun, AProfileMeasuresAloneFirstAndThenOnCoresThatOthersUse) {
   EXPECT_TRUE(used.back());
 }
 
-TEST_F(MeasuredRun, AProfileMayBeCancelledMeanwhile) {
+TEST_F(MeasuredRun, ProfileStopsWhenCancelled) {
   const ProfileObserver observer{.measuring_for = [](Duration done, Duration) { return done < 200ms; }};
   EXPECT_TRUE(fails(profile(set, {}, observer, [&] { return setup(); }), Errc::cancelled, "measuring was cancelled"));
 }

@@ -27,7 +27,7 @@ std::vector<std::byte> sample(const rtexec_message& header, std::size_t payload)
   return bytes;
 }
 
-TEST(Message, IsItsHeaderAndAsManyBytesAsItSays) {
+TEST(Message, ConsistsOfHeaderAndDeclaredPayloadSize) {
   const auto bytes = sample(header_of(RTEXEC_ELEMENT_FLOAT32, {1, 3, 5}, 60), 100);
   const auto message = read_message(bytes);
   ASSERT_TRUE(message);
@@ -37,12 +37,12 @@ TEST(Message, IsItsHeaderAndAsManyBytesAsItSays) {
   EXPECT_EQ(std::memcmp(bytes.data(), "RTXM", 4), 0);
 }
 
-TEST(Message, OfRankZeroIsOneElementAndMayBeEmpty) {
+TEST(Message, MayBeScalarOrEmpty) {
   EXPECT_TRUE(read_message(sample(header_of(RTEXEC_ELEMENT_INT64, {}, 8), 8)));
   EXPECT_TRUE(read_message(sample(header_of(RTEXEC_ELEMENT_INT64, {4, 0}, 0), 0)));
 }
 
-TEST(Message, IsNoneWhereAnythingOfItIsWrong) {
+TEST(Message, IsRejectedWhenAnyHeaderFieldIsWrong) {
   const rtexec_message right = header_of(RTEXEC_ELEMENT_UINT16, {2, 3}, 12);
   const auto taken = [](rtexec_message header, auto change) {
     change(header);
@@ -69,7 +69,7 @@ TEST(Message, IsNoneWhereAnythingOfItIsWrong) {
 }
 
 /// Compares with sizes in wide arithmetic, for shapes of all sizes.
-TEST(Message, SizesAreThoseOfTheirElements) {
+TEST(Message, PayloadSizeIsProductOfElementSizeAndShape) {
   const std::map<int, int> sizes{{1, 1}, {2, 1}, {3, 2}, {4, 2},  {5, 4},  {6, 8},
                                  {7, 2}, {8, 4}, {9, 8}, {10, 1}, {11, 4}, {12, 8}};
   std::mt19937_64 random(1);

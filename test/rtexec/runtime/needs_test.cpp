@@ -36,7 +36,7 @@ std::string told(const std::vector<Requirement>& needs) {
   return text;
 }
 
-TEST(Needs, AreRefusedAllAtOnceWithWhatMendsThem) {
+TEST(RunRequirements, ReportAllRefusalsTogetherWithRemedies) {
   Requirement dispensable = refused("idle states", {Errc::refused, "no access\nmake a rule"});
   Requirement device = refused("device", {Errc::unsupported, "none\ninstall one"});
   device.indispensable = true;
@@ -52,7 +52,7 @@ TEST(Needs, AreRefusedAllAtOnceWithWhatMendsThem) {
   EXPECT_THAT(degradations({given("cores", "all"), dispensable}), testing::ElementsAre("cores may sleep: no access"));
 }
 
-TEST(Needs, AreGivenBackWhereTheyWereOnlyAskedFor) {
+TEST(RunRequirements, AreReleasedAfterCheckWithoutRun) {
   // Another program may have the cores for a while.
   EXPECT_TRUE(eventually([] {
     static_cast<void>(find_needs(small_set()));
@@ -62,7 +62,7 @@ TEST(Needs, AreGivenBackWhereTheyWereOnlyAskedFor) {
 }
 
 /// The second compute engine begins only with the run.
-TEST(Needs, AreGivenBackAlsoOfASetThatCoRuns) {
+TEST(RunRequirements, CheckAcceptsCoRunningTaskSet) {
   TaskSet set = small_set();
   set.device.co_run = true;
   Task executes = set.tasks[0];
@@ -80,7 +80,7 @@ TEST(Needs, AreGivenBackAlsoOfASetThatCoRuns) {
   EXPECT_TRUE(find_needs(set));
 }
 
-TEST(Needs, OfARunAreThoseThatItIsRefusedBy) {
+TEST(RunRequirements, CheckReportsSameRefusalsAsStartOfRun) {
   static hal::System poor = hal::linux_system();
   poor.mlockall = [](int) {
     errno = ENOMEM;
@@ -105,7 +105,7 @@ TEST(Needs, OfARunAreThoseThatItIsRefusedBy) {
 }
 
 /// The messages are those with which a run would end.
-TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
+TEST(RunRequirements, CheckTriesInputsAndOutputsWithoutLeavingFiles) {
   const ScratchFolder folder;
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "net.onnx")), "none");
   write_text(folder / "file", "");
@@ -135,7 +135,7 @@ TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
   EXPECT_THAT(refusal_of(*needs, true).error().what, HasSubstr(camera)) << "no run does without";
 }
 
-TEST(Needs, CountLockedMemoryThatIsStillToCome) {
+TEST(RunRequirements, IncludeMemoryThatRunWillLock) {
   static hal::System limited = hal::linux_system();
   limited.mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) -> void* {
     if (protection != PROT_NONE || (flags & MAP_ANONYMOUS) == 0)

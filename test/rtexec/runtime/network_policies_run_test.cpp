@@ -49,7 +49,7 @@ Task network(const std::string& name, const std::filesystem::path& model, Memory
   return task;
 }
 
-TEST(NetworkPoliciesInARun, EachGivesWhatTheOthersGive) {
+TEST(NetworkMemoryPolicies, GiveSameOutputsInOneRun) {
   const LinkedModels models;
   constexpr std::size_t last = 10;
   std::array<Digests, 4> digests;

@@ -134,7 +134,7 @@ void know_layers(TaskSet& set, std::size_t index, const std::filesystem::path& f
   set.executive.profile = file;
 }
 
-TEST(NetworkState, IsOfThePlan) {
+TEST(NetworkState, IsIncludedInPlannedMemory) {
   const Counter counter;
   std::vector<Count> counts(1);
   executive::Setup setup;
@@ -145,7 +145,7 @@ TEST(NetworkState, IsOfThePlan) {
   EXPECT_EQ(plan.tasks[0].arena.state, 2U);
 }
 
-TEST(NetworkState, IsKeptFromJobToJob) {
+TEST(NetworkState, PersistsFromJobToJob) {
   const Counter counter;
   for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
     std::vector<Count> counts(1);
@@ -156,8 +156,8 @@ TEST(NetworkState, IsKeptFromJobToJob) {
   }
 }
 
-class NetworkStateUnder : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Policies, NetworkStateUnder,
+class SwappedNetworkState : public testing::TestWithParam<SwapPolicy> {};
+INSTANTIATE_TEST_SUITE_P(Policies, SwappedNetworkState,
                          testing::Values(SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::mo_vmm,
                                          SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru),
                          [](const auto& policy) { return name_of(policy.param); });
@@ -181,7 +181,7 @@ TaskSet tight(const Counter& counter, SwapPolicy policy, std::vector<Count>& cou
   return set;
 }
 
-TEST_P(NetworkStateUnder, SurvivesSwapping) {
+TEST_P(SwappedNetworkState, SurvivesSwapping) {
   const Counter counter;
   std::vector<Count> counts(2);
   TaskSet set = tight(counter, GetParam(), counts);
@@ -191,7 +191,7 @@ TEST_P(NetworkStateUnder, SurvivesSwapping) {
   EXPECT_GT(report.swap->out, state_copy * 2 * enough) << "state left and came back";
 }
 
-TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
+TEST(NetworkState, SurvivesPreemptionBetweenSegments) {
   const Counter counter, longer(1);
   std::vector<Count> counts(2);
   TaskSet set =
@@ -212,7 +212,7 @@ TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
   EXPECT_TRUE(preempted(report));
 }
 
-TEST(NetworkState, StaysBesideAStreamOfConstants) {
+TEST(NetworkState, StaysResidentWhileConstantsAreStreamed) {
   const Counter counter;
   std::vector<Count> counts(1);
   Task task = counter.task("streamed");
@@ -229,7 +229,7 @@ TEST(NetworkState, StaysBesideAStreamOfConstants) {
   EXPECT_EQ(report.swap->out, Bytes{0});
 }
 
-TEST(NetworkState, IsNotThatOfAbortedJobs) {
+TEST(NetworkState, IgnoresAbortedJobs) {
   const Counter counter;
   std::vector<Count> counts(2);
   TaskSet set = tight(counter, SwapPolicy::pipelined, counts);

@@ -84,12 +84,12 @@ struct OffDevice : testing::Test {
     return executive->stop();
   }
 };
-struct OffDeviceInEachOrder : OffDevice, testing::WithParamInterface<Order> {};
-INSTANTIATE_TEST_SUITE_P(Orders, OffDeviceInEachOrder, testing::Values(Order::edf, Order::static_priority),
+struct OffDeviceTask : OffDevice, testing::WithParamInterface<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, OffDeviceTask, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
 /// Its period is shorter than the other task's device part, for which it would wait on the device.
-TEST_P(OffDeviceInEachOrder, RunsBesideATaskThatHoldsTheDevice) {
+TEST_P(OffDeviceTask, RunsWhileAnotherTaskHoldsDevice) {
   TaskSet set = set_of({synthetic("net", 200ms, {.before = 100us, .device = 80ms, .after = 100us}), control(40ms)}, 1s);
   set.executive.order = GetParam();
   const Report report = run(set);
@@ -105,7 +105,7 @@ TEST_P(OffDeviceInEachOrder, RunsBesideATaskThatHoldsTheDevice) {
   EXPECT_EQ(to_string(report.stopped_by), "duration");
 }
 
-TEST_P(OffDeviceInEachOrder, IsPlannedOnItsCoreAlone) {
+TEST_P(OffDeviceTask, ResponseBoundIncludesNoDevicePart) {
   TaskSet set = set_of({synthetic("net", 200ms, {.before = 100us, .device = 80ms, .after = 100us}), control(40ms)}, 1s);
   set.executive.order = GetParam();
   const auto executive = create(set);
@@ -118,7 +118,7 @@ TEST_P(OffDeviceInEachOrder, IsPlannedOnItsCoreAlone) {
 
 /// A late part holds the core of its release thread. By the time that thread sees the next release, its job may have
 /// ended, late.
-TEST_P(OffDeviceInEachOrder, AnAbandonedJobEndsAndTheRunGoesOn) {
+TEST_P(OffDeviceTask, AbortedJobEndsAndRunContinues) {
   for (auto* part : {&calls->before_ns, &calls->after_ns}) {
     part->store(std::chrono::nanoseconds(25ms).count());
     TaskSet set = set_of({control(10ms)}, 400ms);
@@ -134,14 +134,14 @@ TEST_P(OffDeviceInEachOrder, AnAbandonedJobEndsAndTheRunGoesOn) {
   }
 }
 
-TEST_F(OffDevice, AsksForNothingOfTheDevice) {
+TEST_F(OffDevice, RejectsDemandForDeviceMemory) {
   const auto executive = create(set_of({control(10ms)}, 1s), Bytes{4096});
   EXPECT_TRUE(fails(executive, Errc::bad_input,
                     "task 'control': its workload has no part on the device, and asks for "
                     "4KiB of device memory; let it keep its data in memory of its own"));
 }
 
-TEST_F(OffDevice, ItsWcetSaysTheSame) {
+TEST_F(OffDevice, RejectsDeviceWcetThatContradictsWorkload) {
   EXPECT_TRUE(fails(create(set_of({control(10ms, {.before = 1ms, .device = 2ms, .after = {}})}, 1s)), Errc::bad_input,
                     "task 'control': its wcet is 2ms, and its workload has no part on the device; set wcet = \"0ns\""));
   ExecutiveSetup setup;
@@ -159,7 +159,7 @@ TEST_F(OffDevice, ItsWcetSaysTheSame) {
                     "task 'control': its wcet is 0ns, and its workload has a part on the device; give the execution"));
 }
 
-TEST_F(OffDevice, IsMeasuredWithoutTheDeviceAndReadBack) {
+TEST_F(OffDevice, ProfileHasZeroDeviceWcetAndIsReadBack) {
   TaskSet set = set_of({control(50ms), synthetic("net", 50ms, {.before = {}, .device = 1ms, .after = {}})}, 1s);
   set.tasks[0].wcet.reset();
   const auto measured = profile(set, {.jobs = 5, .margin = 1.5}, {}, [&] {

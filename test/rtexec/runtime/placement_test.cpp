@@ -33,7 +33,7 @@ Board board_of() {
   return board;
 }
 
-struct PlacementOf : testing::Test {
+struct ThreadPlacement : testing::Test {
   // There are no cpusets under this root: the settings are tested, not the partition.
   hal::Machine machine{"/nonexistent"};
   TaskSet set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
@@ -42,7 +42,7 @@ struct PlacementOf : testing::Test {
                        1s);
   Plan plan;
 
-  PlacementOf() { set.tasks[2].criticality = Criticality::best_effort; }
+  ThreadPlacement() { set.tasks[2].criticality = Criticality::best_effort; }
 
   Placement placement(ThreadPolicy threads) {
     set.executive.threads = threads;
@@ -71,7 +71,7 @@ void expect_ordinary(const hal::ThreadSettings& thread) {
   EXPECT_EQ(thread.fifo_priority, 0) << thread.name;
 }
 
-TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
+TEST_F(ThreadPlacement, UsesPlannedReservationsWithImplicitDeadlines) {
   const Placement placed = placement(ThreadPolicy::deadline);
   if (class_refused(placed)) GTEST_SKIP() << "SCHED_DEADLINE is refused here";
   for (std::size_t i = 0; i < 2; ++i) {
@@ -86,7 +86,7 @@ TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   EXPECT_THAT(degraded(placed), testing::Contains(HasSubstr("not pinned")));
 }
 
-TEST_F(PlacementOf, TheLongestWindowIsThatOfAnyThread) {
+TEST_F(ThreadPlacement, LongestWindowCoversEveryThread) {
   Placement placed;
   placed.release.resize(2);
   placed.completion.resize(2);
@@ -100,7 +100,7 @@ TEST_F(PlacementOf, TheLongestWindowIsThatOfAnyThread) {
   }
 }
 
-TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
+TEST_F(ThreadPlacement, FifoPrioritiesFollowRanks) {
   const Placement placed = placement(ThreadPolicy::fifo);
   if (class_refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
   EXPECT_GT(placed.scheduler.fifo_priority, placed.compute.fifo_priority);
@@ -115,7 +115,7 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
 }
 
 // Admission assumes that copy engines are less urgent than all CPU parts of their core.
-TEST_F(PlacementOf, TheSecondComputeEngineSharesTheFirstOnesCoreWhereJobsExecuteAtOnce) {
+TEST_F(ThreadPlacement, SecondComputeEngineSharesCoreOfFirstUnderCoRun) {
   EXPECT_FALSE(placement(ThreadPolicy::fifo).beside);
   plan.tasks[0].co_run = CoRun{.wcet = 1ms, .idle = {}};
   const ResolvedSet resolved = resolve(set, board_of(), this_machine());
@@ -127,7 +127,7 @@ TEST_F(PlacementOf, TheSecondComputeEngineSharesTheFirstOnesCoreWhereJobsExecute
   EXPECT_EQ(placed.beside->stack, placed.compute.stack);
 }
 
-TEST_F(PlacementOf, TheLeastUrgentTaskIsMoreUrgentThanTheCopyEngines) {
+TEST_F(ThreadPlacement, LowestTaskPriorityIsAboveCopyEngines) {
   constexpr std::size_t most = 89;
   const Task task = synthetic("task", 10s, {.before = 1us, .device = 1us, .after = {}});
   set.tasks.assign(most, task);
@@ -139,7 +139,7 @@ TEST_F(PlacementOf, TheLeastUrgentTaskIsMoreUrgentThanTheCopyEngines) {
   EXPECT_TRUE(fails(refusal_of(placement(ThreadPolicy::fifo).needs, true), Errc::refused, "no more priorities"));
 }
 
-TEST_F(PlacementOf, ACoreThatIsNotThereIsToldWithWhoAsksForIt) {
+TEST_F(ThreadPlacement, ReportsMissingCoreAndItsUser) {
   const Board board = board_of();
   set.executive.threads = ThreadPolicy::fifo;
   MachineFacts small = this_machine();
@@ -158,7 +158,7 @@ TEST_F(PlacementOf, ACoreThatIsNotThereIsToldWithWhoAsksForIt) {
               testing::Contains(HasSubstr("core 0 is used instead of core 7: task 'quick'")));
 }
 
-TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
+TEST_F(ThreadPlacement, ReportsComputeEngineThatStarvesCopyEnginesOnSameCore) {
   Board board = board_of();
   set.executive.threads = ThreadPolicy::fifo;
   plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
@@ -174,7 +174,7 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   EXPECT_FALSE(coincide());
 }
 
-TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
+TEST(ThreadPolicyResolution, KeepsExplicitPolicyAndResolvesAutomatic) {
   const auto available = [](ThreadPolicy asked) {
     TaskSet tasks;
     tasks.executive.threads = asked;
@@ -207,7 +207,7 @@ Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
   }
 }
 
-TEST(Reserved, ResponsesStayWithinTheirBounds) {
+TEST(DeadlineReservations, KeepMedianResponseTimesWithinBounds) {
   const auto report = run_reserved({synthetic("long", 100ms, {.before = 1ms, .device = 30ms, .after = 1ms}),
                                     synthetic("quick", 80ms, {.before = 1ms, .device = 2ms, .after = {}})},
                                    2s);
@@ -224,7 +224,7 @@ TEST(Reserved, ResponsesStayWithinTheirBounds) {
 
 // ---- cores that the plan chooses ----
 
-TEST(ChosenCores, AreThoseOfThisMachine) {
+TEST(ChosenCores, AreOnlineCoresOtherThanComputeCore) {
   const auto online = hal::Machine().online_cores();
   auto set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
                      synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms})},
@@ -241,7 +241,7 @@ TEST(ChosenCores, AreThoseOfThisMachine) {
   EXPECT_FALSE(executive->plan().tasks[1].core_chosen);
 }
 
-TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
+TEST_F(ThreadPlacement, UsesPlannedCores) {
   set.executive.threads = ThreadPolicy::fifo;
   const Board board = board_of();
   plan = policies::make_plan(test::resolved(set, board, {0, 1}), std::vector<MemoryDemand>(set.tasks.size())).value();
@@ -254,7 +254,7 @@ TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
   EXPECT_EQ(placed.completion[1].core, plan.tasks[1].core);
 }
 
-TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
+TEST(DeadlineReservations, AcceptPeriodAboveKernelLimit) {
   const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 2s);
   if (!report && report.error().code != Errc::not_proved)
     GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
@@ -264,8 +264,8 @@ TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
 
 // ---- time that is not execution ----
 
-struct MostNotExecuted : testing::Test {
-  MostNotExecuted() {
+struct UnexecutedTimeLimit : testing::Test {
+  UnexecutedTimeLimit() {
     board.dispatch = 60us;
     placement.compute.core = 1;
     for (auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) service->core = 0;
@@ -280,11 +280,11 @@ struct MostNotExecuted : testing::Test {
   Placement placement;
 };
 
-TEST_F(MostNotExecuted, OfAHostDeviceIsAllThatOthersTakeOfItsOwnCore) {
+TEST_F(UnexecutedTimeLimit, IsUnlimitedForHostDeviceWithSeparateCore) {
   EXPECT_EQ(on(DeviceKind::host), Duration::max());
 }
 
-TEST_F(MostNotExecuted, OfAHostDeviceIsNothingWhereThisRunSharesItsCore) {
+TEST_F(UnexecutedTimeLimit, IsZeroForHostDeviceWithSharedCore) {
   for (auto* thread : {&placement.scheduler, &placement.copy_in, &placement.copy_out, &placement.release[1],
                        &placement.completion[0]}) {
     thread->core = 1;
@@ -297,7 +297,7 @@ TEST_F(MostNotExecuted, OfAHostDeviceIsNothingWhereThisRunSharesItsCore) {
   EXPECT_EQ(on(DeviceKind::host), 0us);
 }
 
-TEST_F(MostNotExecuted, OfAGpuIsWhatIsChargedForTheWayThereAndBack) {
+TEST_F(UnexecutedTimeLimit, OfGpuIsTwoDispatchesPlusPlatformStall) {
   EXPECT_EQ(on(DeviceKind::cuda), 120us);
   placement.compute.core = 0;
   EXPECT_EQ(on(DeviceKind::cuda), 120us);

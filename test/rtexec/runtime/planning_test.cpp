@@ -45,7 +45,7 @@ Result<MachineFacts> read_back(const nlohmann::json& facts) {
   return read_machine(folder / "machine.json");
 }
 
-TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
+TEST(PlanWithoutExecutive, ChoosesCoresAndThreadsForGivenMachine) {
   const auto planned = plan(two_tasks(), robot);
   ASSERT_TRUE(planned) << problem(planned);
   EXPECT_TRUE(planned->plan.proved);
@@ -55,7 +55,7 @@ TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   for (const PlannedTask& task : planned->plan.tasks) EXPECT_THAT(robot.cores, testing::Contains(task.core));
 }
 
-TEST(PlanWithoutExecutive, LeavesWorkloadsAsTheyAre) {
+TEST(PlanWithoutExecutive, LeavesWorkloadsUnchanged) {
   TaskSet set = two_tasks();
   set.tasks[1].layers = SyntheticLayers{.count = 6};
   set.tasks[1].live = Bytes{8192};
@@ -75,7 +75,7 @@ TEST(PlanWithoutExecutive, LeavesWorkloadsAsTheyAre) {
 }
 
 /// Addresses for so many constants do not exist, so the capacity check must refuse them before any allocation.
-TEST(PlanWithoutExecutive, RefusesAFootprintOfTerabytesByTheCapacity) {
+TEST(PlanWithoutExecutive, RejectsFootprintAboveCapacityBeforeAllocating) {
   for (const MemoryClass kind : {MemoryClass::constant, MemoryClass::state, MemoryClass::scratch}) {
     TaskSet set = two_tasks();
     set.tasks[1].footprint = Bytes{std::uint64_t{4} << 40};
@@ -84,13 +84,13 @@ TEST(PlanWithoutExecutive, RefusesAFootprintOfTerabytesByTheCapacity) {
   }
 }
 
-TEST(PlanWithoutExecutive, OfAMachineWithoutCoresIsRefused) {
+TEST(PlanWithoutExecutive, RejectsMachineWithoutCores) {
   MachineFacts nothing = robot;
   nothing.cores.clear();
   EXPECT_TRUE(fails(plan(two_tasks(), nothing), Errc::bad_input, "machine 'robot' has no core to run on"));
 }
 
-TEST(PlanWithoutExecutive, TakesReservationsWhereThatMachineGivesNothingElse) {
+TEST(PlanWithoutExecutive, UsesReservationsWhenMachineLacksFifo) {
   MachineFacts container = robot;
   container.no_fifo = "RLIMIT_RTPRIO is 0";
   container.no_deadline.clear();
@@ -100,7 +100,7 @@ TEST(PlanWithoutExecutive, TakesReservationsWhereThatMachineGivesNothingElse) {
   EXPECT_TRUE(planned->plan.services);
 }
 
-TEST(PlanWithoutExecutive, AsksAnotherMachinesFileForTheMemoryOfItsDevice) {
+TEST(PlanWithoutExecutive, TakesDeviceMemoryFromMachineFile) {
   TaskSet set = two_tasks();
   set.board = "rtx";
   EXPECT_TRUE(fails(plan(set, robot), Errc::bad_input, "the file of that machine does not say it"));
@@ -111,7 +111,7 @@ TEST(PlanWithoutExecutive, AsksAnotherMachinesFileForTheMemoryOfItsDevice) {
   EXPECT_EQ(planned->board.capacity, Bytes{std::uint64_t{1} << 30});
 }
 
-TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
+TEST(PlanWithoutExecutive, UsesThisMachineByDefault) {
   const MachineFacts here = this_machine();
   EXPECT_TRUE(here.here);
   EXPECT_FALSE(here.cores.empty());
@@ -167,7 +167,7 @@ class OpenMemoryPolicy : public testing::Test {
   Profile profile_;
 };
 
-TEST_F(OpenMemoryPolicy, IsTheFastestThatWasMeasured) {
+TEST_F(OpenMemoryPolicy, ResolvesToFastestMeasured) {
   const PlannedTask found = task();
   EXPECT_EQ(found.memory_policy, MemoryPolicy::device);
   EXPECT_EQ(found.wcet.device, 10ms);
@@ -182,7 +182,7 @@ TEST_F(OpenMemoryPolicy, IsTheFastestThatWasMeasured) {
   EXPECT_EQ(planned()->plan.outside, Bytes{12'000'000});
 }
 
-TEST_F(OpenMemoryPolicy, IsThatOfTheLeastMemoryWhereThatIsAsked) {
+TEST_F(OpenMemoryPolicy, ResolvesToLeastMemoryUnderMinMemoryObjective) {
   set_.device.memory_objective = MemoryObjective::min_memory;
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
   set_.tasks[0].deadline = 19ms;
@@ -191,7 +191,7 @@ TEST_F(OpenMemoryPolicy, IsThatOfTheLeastMemoryWhereThatIsAsked) {
   EXPECT_EQ(task().memory_policy, MemoryPolicy::device);
 }
 
-TEST_F(OpenMemoryPolicy, FitsIntoTheCapacity) {
+TEST_F(OpenMemoryPolicy, FitsIntoCapacity) {
   set_.device.capacity = Bytes{8 << 20};
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
   set_.tasks[0].deadline = 15ms;
@@ -199,7 +199,7 @@ TEST_F(OpenMemoryPolicy, FitsIntoTheCapacity) {
   EXPECT_TRUE(fails(planned(), Errc::not_proved, "no choice of memory policies for 'add' that was measured fits"));
 }
 
-TEST_F(OpenMemoryPolicy, IsAQuestionOfWhatWasMeasured) {
+TEST_F(OpenMemoryPolicy, ResolvesOnlyToMeasuredPolicies) {
   profile_.entries.erase(profile_.entries.begin() + 1);
   profile_.entries[1].wcet.device = 1ms;
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
@@ -211,7 +211,7 @@ TEST_F(OpenMemoryPolicy, IsAQuestionOfWhatWasMeasured) {
   EXPECT_TRUE(fails(planned(), Errc::bad_input, "task 'add': it was not measured"));
 }
 
-TEST_F(OpenMemoryPolicy, IsNoneWhereTheTaskAsksForOneOrGivesItsTimes) {
+TEST_F(OpenMemoryPolicy, IsNotResolvedWhenTaskGivesPolicyOrWcet) {
   set_.tasks[0].memory_policy = MemoryPolicy::managed;
   EXPECT_EQ(task().wcet.device, 12ms);
   EXPECT_EQ(task().memory_policy_reason, "");
@@ -224,7 +224,7 @@ TEST_F(OpenMemoryPolicy, IsNoneWhereTheTaskAsksForOneOrGivesItsTimes) {
 }
 
 /// Two networks. One passes its output to the other on the device.
-TEST(OpenMemoryPolicyOfNetworks, IsChosenWhereTheirTensorsStayOnTheDevice) {
+TEST(OpenMemoryPolicyOfNetworks, ResolvesToFastestWithLinkOnDevice) {
   const LinkedModels models;
   const ScratchFolder folder;
   TaskSet set = set_of({own_task("writer", 100ms), own_task("reader", 100ms)}, 1s);
@@ -317,7 +317,7 @@ struct LinkedOpenPolicies {
   Plan copied; // both under D
 };
 
-TEST(OpenMemoryPolicies, OfLinkedNetworksLeaveRoomForWhatStaysOnTheDevice) {
+TEST(OpenMemoryPolicies, LeaveRoomForLinkedTensorsOnDevice) {
   LinkedOpenPolicies open;
   ASSERT_GT(open.copied.tasks[0].links, Bytes{0});
   open.set.device.capacity = open.copied.demand;
@@ -337,7 +337,7 @@ TEST(OpenMemoryPolicies, OfLinkedNetworksLeaveRoomForWhatStaysOnTheDevice) {
 }
 
 /// With unified memory, the host's copies of a network under D take memory of the device.
-TEST(OpenMemoryPolicies, CopiesOfANetworkCountWhereThereIsOneMemory) {
+TEST(OpenMemoryPolicies, CountHostCopiesUnderUnifiedMemory) {
   LinkedOpenPolicies open;
   open.set.board = "tx2";
   for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::host}) {
@@ -365,7 +365,7 @@ Condition condition(const PlannedSet& planned, const std::string& supposed) {
 
 PlannedSet planned_on(const MachineFacts& machine) { return plan(two_tasks(), machine).value(); }
 
-TEST(Conditions, InputDelaysOfChainsAreGivenByHand) {
+TEST(VerdictConditions, IncludeInputDelaysOfChainsOnly) {
   TaskSet tasks = two_tasks();
   tasks.tasks[0].input_delay = std::chrono::milliseconds(8);
   const auto supposed = [](const TaskSet& set) {
@@ -384,13 +384,13 @@ TEST(Conditions, InputDelaysOfChainsAreGivenByHand) {
   EXPECT_EQ(supposed(tasks), "input delays hold, and sources sample a period apart or more: " + given);
 }
 
-TEST(Conditions, ExecutionTimesThatAreGivenAreKnownToNobody) {
+TEST(VerdictConditions, ExecutionTimesGivenByHandAreUnknown) {
   const Condition found = condition(planned_on(robot), "execution times");
   EXPECT_EQ(found.standing, Condition::Standing::unknown);
   EXPECT_EQ(found.known, "given by hand");
 }
 
-TEST(Conditions, ExecutionTimesAreThoseOfTheMachineOfTheProfile) {
+TEST(VerdictConditions, ExecutionTimesHoldOnlyForProfileOfSameMachine) {
   const ScratchFolder folder;
   PlannedSet planned = planned_on(robot);
   planned.tasks.executive.profile = folder / "set.profile.toml";
@@ -430,7 +430,7 @@ TEST(Conditions, ExecutionTimesAreThoseOfTheMachineOfTheProfile) {
   EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("on another machine (" + robot.name + ")"));
 }
 
-TEST(Conditions, WhatTheMachineRefusesSpeaksAgainstThem) {
+TEST(VerdictConditions, FailWhenMachineRefusesFifoAndMemoryLock) {
   MachineFacts machine = robot;
   machine.no_fifo = machine.no_deadline = "setting it failed: Operation not permitted\nNeeds CAP_SYS_NICE";
   machine.no_memory_lock = "limited to 64 KiB\nNeeds CAP_IPC_LOCK";
@@ -442,7 +442,7 @@ TEST(Conditions, WhatTheMachineRefusesSpeaksAgainstThem) {
   EXPECT_EQ(condition(planned_on(machine), "SCHED_FIFO and locked memory").standing, Condition::Standing::holds);
 }
 
-TEST(Conditions, AMachineThatStopsDoesSoRarelyAndNotForLong) {
+TEST(VerdictConditions, IncludePlatformStallOnlyWhenBoardGivesOne) {
   PlannedSet planned = planned_on(robot);
   for (const Condition& each : conditions(planned, planned.plan))
     EXPECT_THAT(each.supposed, testing::Not(HasSubstr("stops")));
@@ -454,7 +454,7 @@ TEST(Conditions, AMachineThatStopsDoesSoRarelyAndNotForLong) {
   EXPECT_THAT(condition(planned, "the machine stops").known, HasSubstr("no stop takes runtime"));
 }
 
-TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
+TEST(VerdictConditions, ListDisturbancesApartFromUnknowns) {
   MachineFacts machine = robot;
   EXPECT_THAT(condition(planned_on(machine), "nothing above").known, HasSubstr("that machine's file does not tell"));
   machine.disturbances = {{"clocks", Condition::Standing::holds, "locked"}};
@@ -467,7 +467,7 @@ TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
   EXPECT_EQ(found.known, "that machine has a host; not known: SMIs");
 }
 
-TEST(MachineFile, IsReadAsItWasWritten) {
+TEST(MachineFile, IsReadBackAsWritten) {
   MachineFacts disturbed = robot;
   disturbed.withheld = {9};
   disturbed.isolated = {1};
@@ -490,7 +490,7 @@ TEST(MachineFile, IsReadAsItWasWritten) {
   EXPECT_FALSE(read->here);
 }
 
-TEST(MachineFile, ThatDescribesNoMachineIsRefused) {
+TEST(MachineFile, IsRejectedWhenItDescribesNoMachine) {
   for (const auto* cores : {"[]", "[3, 2]", "[1, 1]", "[-1]", "[1024]", "[1.5]", "\"0-3\"", "{}", "null"}) {
     nlohmann::json facts = to_json(robot);
     facts["cores"] = nlohmann::json::parse(cores);

@@ -200,7 +200,7 @@ struct ScriptedRegulation : testing::Test {
   std::unique_ptr<Regulation> regulation;
 };
 
-TEST_F(ScriptedRegulation, HoldsACoreForTheRestOfItsPeriod) {
+TEST_F(ScriptedRegulation, ThrottlesCoreForRestOfPeriodWhenBudgetIsExhausted) {
   scripts[0].pace = 10;
   start({domain(0)});
   ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 10; }));
@@ -217,7 +217,7 @@ TEST_F(ScriptedRegulation, HoldsACoreForTheRestOfItsPeriod) {
   EXPECT_EQ(told->cores[cores[0]].bytes, budget * 64);
 }
 
-TEST_F(ScriptedRegulation, HasNothingToDoBelowTheBudget) {
+TEST_F(ScriptedRegulation, DoesNotThrottleBelowBudget) {
   scripts[0].pace = 1;
   start({domain(0)});
   ASSERT_TRUE(goes_on(0, 10));
@@ -269,7 +269,7 @@ struct PausedRegulation : ScriptedRegulation {
   }
 };
 
-TEST_F(PausedRegulation, ACoreThatMovesLittleIsLeftAloneForSixteenPeriods) {
+TEST_F(PausedRegulation, SkipsSixteenPeriodsForCoreWithLittleTraffic) {
   start_paused(first());
   const Reading before = read_fresh();
   ASSERT_TRUE(goes_on(0, 320));
@@ -279,7 +279,7 @@ TEST_F(PausedRegulation, ACoreThatMovesLittleIsLeftAloneForSixteenPeriods) {
   EXPECT_EQ(report().throttled_periods, 0u);
 }
 
-TEST_F(PausedRegulation, PausesThatAreCutShortKeepTime) {
+TEST_F(PausedRegulation, KeepsPeriodCountWhenPausesEndEarly) {
   start_paused(first());
   const Reading before = read_fresh();
   for (int i = 0; i < 60; ++i) burst(budget * 3 / 5);
@@ -289,7 +289,7 @@ TEST_F(PausedRegulation, PausesThatAreCutShortKeepTime) {
 }
 
 /// An overflow that is not reported before the end of the pause: the moved lines count for all of its periods.
-TEST_F(PausedRegulation, AnOverflowThatWasLostMakesNoDebt) {
+TEST_F(PausedRegulation, LostOverflowCausesNoDebt) {
   settings.rules.overshoot = Overshoot::carry;
   start_paused(first());
   scripts[0].deaf = true;
@@ -301,14 +301,14 @@ TEST_F(PausedRegulation, AnOverflowThatWasLostMakesNoDebt) {
   EXPECT_EQ(report().overshoot.samples, 0u);
 }
 
-TEST_F(PausedRegulation, TheLastReportHasTheLastPause) {
+TEST_F(PausedRegulation, FinalReportIncludesLastPause) {
   start_paused(first());
   scripts[0].pace = 1;
   regulation->end();
   EXPECT_EQ(report().reads, scripts[0].reads);
 }
 
-TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
+TEST_F(PausedRegulation, ChargesTrafficOfPauseToCurrentPeriod) {
   start_paused(first());
   std::uint64_t at = 0, moved = 0;
   const auto in_time = [&] {
@@ -334,7 +334,7 @@ TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
 }
 
 /// A device that begins to work meanwhile finds the limit armed.
-TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
+TEST_F(PausedRegulation, LimitsCoreWhenDeviceBeginsToWorkDuringPause) {
   settings.regulate_while = RegulateWhile::device_works;
   start_paused(first());
   {
@@ -349,7 +349,7 @@ TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
   ASSERT_TRUE(goes_on(0, 5));
 }
 
-TEST_F(PausedRegulation, ACoreWithRealTimeWorkIsNotLeftAlone) {
+TEST_F(PausedRegulation, DoesNotPauseOnCoreWithRealTimeWork) {
   RegulatedDomain planned = first();
   planned.donates = false;
   start({planned});
@@ -358,7 +358,7 @@ TEST_F(PausedRegulation, ACoreWithRealTimeWorkIsNotLeftAlone) {
   EXPECT_GE(2 * scripts[0].waits, report().periods);
 }
 
-TEST_F(PausedRegulation, ALimitThatChangesEndsPausesForGood) {
+TEST_F(PausedRegulation, EndsPausesPermanentlyWhenLimitChanges) {
   start_paused(first());
   regulation->set_limit(lines_per_period(2 * budget, 1ms));
   ASSERT_TRUE(eventually([&] { return scripts[0].last_armed() == 2 * budget; }));
@@ -366,7 +366,7 @@ TEST_F(PausedRegulation, ALimitThatChangesEndsPausesForGood) {
   EXPECT_EQ(scripts[0].last_armed(), 2 * budget);
 }
 
-TEST_F(ScriptedRegulation, WritesCountedApartHaveTheSameBudget) {
+TEST_F(ScriptedRegulation, AppliesSameBudgetToSeparatelyCountedWrites) {
   scripts[0].pace = 10;
   scripts[0].writes = true;
   RegulatedDomain both = domain(0);
@@ -377,7 +377,7 @@ TEST_F(ScriptedRegulation, WritesCountedApartHaveTheSameBudget) {
   EXPECT_GT(report().writes, 0u);
 }
 
-TEST_F(ScriptedRegulation, LimitsWhileTheLockIsHeldOnly) {
+TEST_F(ScriptedRegulation, LimitsOnlyWhileBandwidthLockIsHeld) {
   settings.regulate_while = RegulateWhile::device_works;
   scripts[0].pace = 10;
   start({domain(0)});
@@ -400,7 +400,7 @@ TEST_F(ScriptedRegulation, LimitsWhileTheLockIsHeldOnly) {
   EXPECT_EQ(report().throttled_periods, throttled);
 }
 
-TEST_F(ScriptedRegulation, TheCoarseLockLimitsTooWhereAsked) {
+TEST_F(ScriptedRegulation, LimitsWhileDeviceIsBusyWhenConfigured) {
   settings.regulate_while = RegulateWhile::device_busy;
   scripts[0].pace = 10;
   start({domain(0)});
@@ -408,7 +408,7 @@ TEST_F(ScriptedRegulation, TheCoarseLockLimitsTooWhereAsked) {
   EXPECT_TRUE(eventually([&] { return report().throttled_periods >= 3; }));
 }
 
-TEST_F(ScriptedRegulation, LetsGoAtTheUnlockAndNotAtThePeriodsEnd) {
+TEST_F(ScriptedRegulation, EndsThrottlingAtUnlockBeforePeriodEnds) {
   settings.period = 1s;
   settings.regulate_while = RegulateWhile::device_works;
   scripts[0].pace = 10;
@@ -421,7 +421,7 @@ TEST_F(ScriptedRegulation, LetsGoAtTheUnlockAndNotAtThePeriodsEnd) {
   EXPECT_TRUE(eventually([&] { return scripts[0].reads > before + 5 * budget; })) << "it goes on";
 }
 
-TEST_F(ScriptedRegulation, ABudgetOfItsOwnIsAlwaysInForce) {
+TEST_F(ScriptedRegulation, EnforcesExplicitCoreBudgetAlways) {
   settings.regulate_while = RegulateWhile::device_works;
   for (Script& script : scripts) script.pace = 10;
   RegulatedDomain own = domain(0);
@@ -431,7 +431,7 @@ TEST_F(ScriptedRegulation, ABudgetOfItsOwnIsAlwaysInForce) {
   EXPECT_EQ(report(1).throttled_periods, 0u);
 }
 
-TEST_F(ScriptedRegulation, ANewLimitIsOfDomainsWithoutABudgetOfTheirOwn) {
+TEST_F(ScriptedRegulation, NewLimitAppliesOnlyToDomainsWithoutExplicitBudget) {
   for (Script& script : scripts) script.pace = 10;
   RegulatedDomain own = domain(0);
   own.always = true;
@@ -452,7 +452,7 @@ TEST_F(ScriptedRegulation, ANewLimitIsOfDomainsWithoutABudgetOfTheirOwn) {
   ASSERT_TRUE(eventually([&] { return told->cores[cores[1]].bytes == 64u; })) << "the least there is, not none";
 }
 
-TEST_F(ScriptedRegulation, WhatWentBeyondIsStoodStillForInLaterPeriods) {
+TEST_F(ScriptedRegulation, CarriesOvershootIntoLaterPeriods) {
   settings.rules.overshoot = Overshoot::carry;
   start({domain(0)});
   ASSERT_TRUE(goes_on(0, 2));
@@ -464,7 +464,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondIsStoodStillForInLaterPeriods) {
   EXPECT_GE(report().throttled_periods + report().missed_periods, 5u);
 }
 
-TEST_F(ScriptedRegulation, WhatWentBeyondMayBeForgiven) {
+TEST_F(ScriptedRegulation, ForgivesOvershootWhenConfigured) {
   start({domain(0)});
   ASSERT_TRUE(goes_on(0, 2));
   scripts[0].at_once = 5 * budget;
@@ -475,14 +475,14 @@ TEST_F(ScriptedRegulation, WhatWentBeyondMayBeForgiven) {
 
 // ---- sharing ----
 
-TEST_F(ScriptedRegulation, WithoutSharingNobodyGoesOn) {
+TEST_F(ScriptedRegulation, NeverEndsThrottlingEarlyWithoutSharing) {
   for (Script& script : scripts) script.pace = 10;
   start({domain(0), domain(1)});
   ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 5 && report(1).throttled_periods >= 5; }));
   for (const Script& script : scripts) EXPECT_EQ(script.let_go, 0u);
 }
 
-TEST_F(ScriptedRegulation, SpareBandwidthIsForAllOnceAllHaveUsedTheirsUp) {
+TEST_F(ScriptedRegulation, SharesSpareBandwidthOnceAllBudgetsAreExhausted) {
   settings.period = 1s;
   settings.rules.sharing = BandwidthSharing::spare;
   const Bandwidth each = lines_per_period(budget, 1s);
@@ -496,7 +496,7 @@ TEST_F(ScriptedRegulation, SpareBandwidthIsForAllOnceAllHaveUsedTheirsUp) {
   EXPECT_EQ(report(0).missed_periods, 0u);
 }
 
-TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedTheirsUp) {
+TEST_F(ScriptedRegulation, ProportionalSharingRestartsPeriodOnceAllAreExhausted) {
   settings.period = 1s;
   settings.rules.sharing = BandwidthSharing::proportional;
   scripts[0].pace = 10;
@@ -519,7 +519,7 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
 
 // ---- ends and faults ----
 
-TEST_F(ScriptedRegulation, ALostCounterIsToldAndOthersGoOn) {
+TEST_F(ScriptedRegulation, ReportsLostCounterAndKeepsRegulatingOthers) {
   for (Script& script : scripts) script.pace = 10;
   start({domain(0), domain(1)});
   ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 3 && report(1).throttled_periods >= 3; }));
@@ -533,7 +533,7 @@ TEST_F(ScriptedRegulation, ALostCounterIsToldAndOthersGoOn) {
 }
 
 /// It is not waited for, since only the other one is left.
-TEST_F(ScriptedRegulation, ALostCounterKeepsNothingFromBeingShared) {
+TEST_F(ScriptedRegulation, SharingDoesNotWaitForLostCounter) {
   settings.period = 100ms;
   settings.rules.sharing = BandwidthSharing::spare;
   const Bandwidth each = lines_per_period(budget, 100ms);
@@ -548,7 +548,7 @@ TEST_F(ScriptedRegulation, ALostCounterKeepsNothingFromBeingShared) {
   EXPECT_EQ(report(1).throttled_periods, throttled);
 }
 
-TEST_F(ScriptedRegulation, EndsAtOnceWhileItHolds) {
+TEST_F(ScriptedRegulation, EndsImmediatelyWhileThrottling) {
   settings.period = 1s;
   for (Script& script : scripts) script.pace = 10;
   start({domain(0, lines_per_period(budget, 1s)), domain(1, lines_per_period(budget, 1s))});
@@ -565,7 +565,7 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-TEST_F(ScriptedRegulation, ACounterThatDoesNotOpenLeavesNothingBehind) {
+TEST_F(ScriptedRegulation, FailedCounterOpenLeavesNoThreadOrCounter) {
   scripts[1].refuses = true;
   const std::size_t threads = threads_of_this_process();
   const std::vector domains{domain(0), domain(1)};
@@ -575,7 +575,7 @@ TEST_F(ScriptedRegulation, ACounterThatDoesNotOpenLeavesNothingBehind) {
   EXPECT_EQ(threads_of_this_process(), threads);
 }
 
-TEST_F(ScriptedRegulation, AThreadThatDoesNotStartLeavesNothingBehind) {
+TEST_F(ScriptedRegulation, FailedThreadStartLeavesNoThreadOrCounter) {
   scripts[0].pace = 10;
   const std::size_t threads = threads_of_this_process();
   RegulatedDomain elsewhere = domain(1);
@@ -588,7 +588,7 @@ TEST_F(ScriptedRegulation, AThreadThatDoesNotStartLeavesNothingBehind) {
   EXPECT_EQ(scripts[0].holds, 0u);
 }
 
-TEST_F(ScriptedRegulation, StartsAndEndsManyTimes) {
+TEST_F(ScriptedRegulation, StartsAndEndsRepeatedly) {
   for (Script& script : scripts) script.pace = 1000;
   settings.period = 100us;
   for (int i = 0; i < 30; ++i) {
@@ -598,7 +598,7 @@ TEST_F(ScriptedRegulation, StartsAndEndsManyTimes) {
   }
 }
 
-TEST_F(ScriptedRegulation, ThreadsJoinTheCounterOfTheirCore) {
+TEST_F(ScriptedRegulation, ThreadsJoinAndLeaveCounterOfTheirCore) {
   start({domain(0)});
   EXPECT_TRUE(regulation->join(cores[0]));
   EXPECT_EQ(scripts[0].joined, 1);
@@ -608,14 +608,14 @@ TEST_F(ScriptedRegulation, ThreadsJoinTheCounterOfTheirCore) {
   EXPECT_EQ(scripts[0].joined, 0);
 }
 
-TEST_F(ScriptedRegulation, NothingToRegulateRunsAllTheSame) {
+TEST_F(ScriptedRegulation, RunsWithoutDomains) {
   start({});
   regulation->set_limit(Bandwidth{1});
   EXPECT_THAT(regulation->report(), IsEmpty());
 }
 
 /// The other core of a cluster is held together with the first: a program there makes no progress in that time.
-TEST_F(ScriptedRegulation, ACoreOfAClusterStandsStillWithTheFirst) {
+TEST_F(ScriptedRegulation, ThrottlesAllCoresOfCluster) {
   RegulatedDomain cluster = domain(0);
   cluster.cores = {cores[0], cores[1]};
   settings.period = 50ms;
@@ -669,7 +669,7 @@ template <class Over> void fault_until(Over over) {
 }
 
 /// A sum that decreased would look like 2^64 lines, and the core would be held forever.
-TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
+TEST(Regulation, ThreadCounterNeverDecreasesWhenThreadLeaves) {
   if (sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   const unsigned core = hal::Machine().online_cores().front();
   const hal::CounterEvent event = *hal::find_event("page-faults");
@@ -719,7 +719,7 @@ TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
   for (;;) ::pause();
 }
 
-TEST(Regulation, OfAKilledProcessHoldsNoCore) {
+TEST(Regulation, EndsWhenProcessIsKilled) {
   if (sanitized) GTEST_SKIP() << "a forked process with threads of its own";
   if (!fifo_is_given()) GTEST_SKIP() << "no thread may have FIFO priority";
   const unsigned core = hal::Machine().online_cores().back();
@@ -762,8 +762,8 @@ constexpr Bandwidth megabyte{1'000'000};
 bool has(const std::vector<unsigned>& cores, unsigned core) { return std::ranges::find(cores, core) != cores.end(); }
 
 /// Four cores, each with its own counter.
-struct Planning : testing::Test {
-  Planning() {
+struct RegulationPlanning : testing::Test {
+  RegulationPlanning() {
     tasks.bandwidth.best_effort = Bandwidth{100 * megabyte.bytes_per_second};
     board.name = "b";
     board.memory = {.core_bandwidth = {4'000 * megabyte.bytes_per_second},
@@ -811,7 +811,7 @@ struct Planning : testing::Test {
   std::vector<unsigned> asked;
 };
 
-TEST_F(Planning, LimitsEveryCoreThatServesNothing) {
+TEST_F(RegulationPlanning, LimitsEveryCoreWithoutRealTimeParts) {
   own = {0, 3};
   const auto planned = domains();
   ASSERT_THAT(planned, SizeIs(2));
@@ -825,7 +825,7 @@ TEST_F(Planning, LimitsEveryCoreThatServesNothing) {
   }
 }
 
-TEST_F(Planning, ABudgetOfItsOwnIsAlwaysInForceAndOneOfAServingCoreIsNotDonated) {
+TEST_F(RegulationPlanning, ExplicitBudgetIsPermanentAndNotDonatedByRealTimeCore) {
   own = {0};
   tasks.core_budgets = {{.core = 0, .budget = {10 * megabyte.bytes_per_second}},
                         {.core = 2, .budget = {20 * megabyte.bytes_per_second}}};
@@ -839,14 +839,14 @@ TEST_F(Planning, ABudgetOfItsOwnIsAlwaysInForceAndOneOfAServingCoreIsNotDonated)
   EXPECT_FALSE(planned.at({1}).always);
 }
 
-TEST_F(Planning, CoreBudgetsAloneRegulateNoOtherCore) {
+TEST_F(RegulationPlanning, CoreBudgetsAloneRegulateNoOtherCore) {
   tasks.bandwidth.best_effort.reset();
   tasks.core_budgets = {{.core = 1, .budget = megabyte}};
   EXPECT_THAT(domains(), SizeIs(1));
   EXPECT_THAT(asked, ElementsAre(1u));
 }
 
-TEST_F(Planning, NothingAskedIsNothingPlanned) {
+TEST_F(RegulationPlanning, PlansNothingWithoutBudgets) {
   tasks.bandwidth.best_effort.reset();
   const auto planned = plan();
   ASSERT_TRUE(planned);
@@ -854,7 +854,7 @@ TEST_F(Planning, NothingAskedIsNothingPlanned) {
   EXPECT_THAT(planned->reasons, IsEmpty());
 }
 
-TEST_F(Planning, SaysThatNoCoreIsLeftToRegulate) {
+TEST_F(RegulationPlanning, ReportsThatNoCoreIsLeftToRegulate) {
   own = {0, 1, 2, 3};
   const auto planned = plan();
   ASSERT_TRUE(planned) << problem(planned);
@@ -862,7 +862,7 @@ TEST_F(Planning, SaysThatNoCoreIsLeftToRegulate) {
   EXPECT_THAT(planned->reasons, ElementsAre(HasSubstr("no core is regulated")));
 }
 
-TEST_F(Planning, WhatOthersMayTakeFromHeldCoresIsSaidWhereCoresAreHeld) {
+TEST_F(RegulationPlanning, ReportsKernelLimitsOnlyWhenWholeCoresAreThrottled) {
   machine.limits = [](unsigned) { return std::vector<std::string>{"RT throttling"}; };
   EXPECT_THAT(plan()->reasons, testing::Contains(HasSubstr("RT throttling")).Times(1));
   EXPECT_THAT(plan()->degraded, IsEmpty()) << "nothing was proved of these cores";
@@ -870,7 +870,7 @@ TEST_F(Planning, WhatOthersMayTakeFromHeldCoresIsSaidWhereCoresAreHeld) {
   EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("RT throttling"))));
 }
 
-TEST_F(Planning, WhatIsProvedOfAServingCoreNeedsAMachineThatTakesNothingFromIt) {
+TEST_F(RegulationPlanning, KernelLimitsDegradeProofOfRealTimeCoreWithBudget) {
   own = {1};
   tasks.core_budgets = {{.core = 1, .budget = megabyte}};
   EXPECT_THAT(plan()->degraded, IsEmpty());
@@ -885,14 +885,14 @@ TEST_F(Planning, WhatIsProvedOfAServingCoreNeedsAMachineThatTakesNothingFromIt) 
   EXPECT_THAT(plan()->degraded, IsEmpty()) << "reservations are not held";
 }
 
-TEST_F(Planning, SharingWhatIsSpareOfOneDomainLimitsNothing) {
+TEST_F(RegulationPlanning, WarnsThatSpareSharingOfOneDomainLimitsNothing) {
   tasks.bandwidth.sharing = BandwidthSharing::spare;
   EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("limits nothing"))));
   own = {0, 1, 2};
   EXPECT_THAT(plan()->reasons, Contains(HasSubstr("limits nothing")));
 }
 
-TEST_F(Planning, RefusesAnEventThatIsNone) {
+TEST_F(RegulationPlanning, RejectsUnknownEvent) {
   for (const char* event : {"nonsense", "rZZ", "../../etc/0x1"}) {
     tasks.bandwidth.event = event;
     EXPECT_TRUE(fails(check_budgets(test::resolved(tasks, board)), Errc::bad_input, "is not known")) << event;
@@ -902,7 +902,7 @@ TEST_F(Planning, RefusesAnEventThatIsNone) {
   EXPECT_TRUE(check_budgets(test::resolved(tasks, board)));
 }
 
-TEST_F(Planning, RefusesABudgetThatLimitsNothing) {
+TEST_F(RegulationPlanning, RejectsBudgetAboveCoreBandwidth) {
   tasks.bandwidth.best_effort = Bandwidth{4'001 * megabyte.bytes_per_second};
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "[bandwidth] best_effort = "));
   tasks.bandwidth.best_effort = Bandwidth{4'000 * megabyte.bytes_per_second};
@@ -913,7 +913,7 @@ TEST_F(Planning, RefusesABudgetThatLimitsNothing) {
   EXPECT_TRUE(plan()) << "what the board's memory gives is not known";
 }
 
-TEST_F(Planning, RefusesABudgetBelowOneLineInAPeriod) {
+TEST_F(RegulationPlanning, RejectsBudgetBelowOneLinePerPeriod) {
   tasks.bandwidth.period = 100us;
   tasks.bandwidth.event = "page-faults"; // one page each
   tasks.bandwidth.best_effort = Bandwidth{40'959'999};
@@ -922,7 +922,7 @@ TEST_F(Planning, RefusesABudgetBelowOneLineInAPeriod) {
   EXPECT_TRUE(plan());
 }
 
-TEST_F(Planning, RefusesReservationsThatTheMemoryCannotGiveTogether) {
+TEST_F(RegulationPlanning, RejectsBudgetsWhoseSumExceedsMemoryBandwidth) {
   for (unsigned core = 0; core < 4; ++core)
     tasks.core_budgets.push_back({.core = core, .budget = {3'600 * megabyte.bytes_per_second}});
   EXPECT_TRUE(plan());
@@ -930,19 +930,19 @@ TEST_F(Planning, RefusesReservationsThatTheMemoryCannotGiveTogether) {
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "add up to"));
 }
 
-TEST_F(Planning, RefusesACoreThatIsNotThere) {
+TEST_F(RegulationPlanning, RejectsMissingCore) {
   tasks.core_budgets = {{.core = 7, .budget = megabyte}};
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "core = 7: not there"));
 }
 
-TEST_F(Planning, NamesEveryMistakeAtOnce) {
+TEST_F(RegulationPlanning, ReportsAllErrorsTogether) {
   tasks.core_budgets = {{.core = 1, .budget = {5'000 * megabyte.bytes_per_second}}, {.core = 2, .budget = {1}}};
   const auto planned = plan();
   EXPECT_TRUE(fails(planned, Errc::bad_input, "core = 1: "));
   EXPECT_TRUE(fails(planned, Errc::bad_input, "core = 2: "));
 }
 
-TEST_F(Planning, SaysWhereTheProofOfAServingCoreHasNothingToRestOn) {
+TEST_F(RegulationPlanning, WeakerCounterDegradesProofOfRealTimeCoreWithBudget) {
   own = {1};
   tasks.core_budgets = {{.core = 1, .budget = megabyte}};
   for (const auto weaker : {CounterBackEnd::thread, CounterBackEnd::polling}) {
@@ -953,7 +953,7 @@ TEST_F(Planning, SaysWhereTheProofOfAServingCoreHasNothingToRestOn) {
   EXPECT_THAT(plan()->degraded, IsEmpty());
 }
 
-TEST_F(Planning, WhatCannotBeCountedIsTheErrorOfWhoeverTried) {
+TEST_F(RegulationPlanning, ReturnsErrorOfCounterChoice) {
   machine.choose = [](const Board&, const BandwidthOptions&, std::span<const unsigned>,
                       bool) -> Result<std::vector<hal::CounterChoice>> {
     return fail(Errc::unsupported, "core 1: nothing counts");
@@ -961,7 +961,7 @@ TEST_F(Planning, WhatCannotBeCountedIsTheErrorOfWhoeverTried) {
   EXPECT_TRUE(fails(plan(), Errc::unsupported, "core 1: nothing counts"));
 }
 
-TEST_F(Planning, AClusterIsOneDomainWithOneBudget) {
+TEST_F(RegulationPlanning, ClusterIsOneDomainWithOneBudget) {
   clusters = {{0, 1}, {2, 3}};
   tasks.core_budgets = {{.core = 3, .budget = megabyte}};
   const auto planned = domains();
@@ -973,7 +973,7 @@ TEST_F(Planning, AClusterIsOneDomainWithOneBudget) {
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "cores 2-3 share one counter"));
 }
 
-TEST_F(Planning, AClusterWithAServingCoreIsNotRegulatedUnlessAsked) {
+TEST_F(RegulationPlanning, ClusterWithRealTimeCoreNeedsExplicitBudget) {
   clusters = {{0, 1}, {2, 3}};
   own = {0};
   EXPECT_THAT(domains(), SizeIs(1));
@@ -987,7 +987,7 @@ TEST_F(Planning, AClusterWithAServingCoreIsNotRegulatedUnlessAsked) {
       << "the thread on the first core reads the counter, and it is lost to one elsewhere";
 }
 
-TEST_F(Planning, ACoreOfAClusterThatIsOfflineIsNotHeld) {
+TEST_F(RegulationPlanning, OfflineCoreOfClusterIsNotRegulated) {
   clusters = {{0, 1}, {2, 3}};
   machine.online = {1, 2, 3};
   const auto planned = domains();

@@ -52,7 +52,7 @@ Setup on_slow_host() {
   return setup;
 }
 
-TEST(ResidentTime, HasNoCopiesAndNoMapping) {
+TEST(ResidentTime, ExcludesCopiesAndMapping) {
   const TaskSet set = test::set_of({benchmark("sum", MemoryPolicy::managed, 20'000)}, 1s);
   auto took = longest_resident(set, 0, on_slow_host());
   // Other load on this machine only makes it longer.
@@ -92,7 +92,7 @@ std::optional<Duration> told(Bytes fixed, Status outcome) {
   return longest_resident(set, 1, std::move(setup));
 }
 
-TEST(ResidentTime, IsThatOfTheLongestJob) {
+TEST(ResidentTime, IsLongestJobExceptWarmUp) {
   auto took = told(Bytes{4096}, {});
   for (int again = 0; again < 10 && took && *took >= 30ms; ++again) took = told(Bytes{4096}, {}); // repeated as above
   ASSERT_TRUE(took.has_value());
@@ -100,14 +100,14 @@ TEST(ResidentTime, IsThatOfTheLongestJob) {
   EXPECT_LT(*took, 30ms) << "the first one warms up";
 }
 
-TEST(ResidentTime, IsNotKnownWhereTheMemoryIsMissing) { EXPECT_EQ(told(Bytes{256 << 20}, {}), std::nullopt); }
+TEST(ResidentTime, IsUnknownWhenDeviceMemoryIsTooSmall) { EXPECT_EQ(told(Bytes{256 << 20}, {}), std::nullopt); }
 
-TEST(ResidentTime, SaysWhichTaskFailed) {
+TEST(ResidentTime, NamesTaskThatFailed) {
   const auto failed = caught([] { return told(Bytes{4096}, Unexpected(Errc::io_error)).has_value(); });
   EXPECT_TRUE(test::fails(failed, Errc::io_error, "task 'told': a job failed under D"));
 }
 
-TEST(ResidentTime, OfANetworkIsItsPartUnderD) {
+TEST(ResidentTime, OfLinkedNetworkIsMeasuredWithoutItsWriter) {
   const test::LinkedModels models;
   Task writer = benchmark("writer", MemoryPolicy::device, 1), reader = benchmark("reader", MemoryPolicy::host, 1);
   for (const auto& [task, model] : {std::pair(&writer, models.writer), std::pair(&reader, models.reader)}) {
@@ -145,7 +145,7 @@ class FakeGpu {
   std::atomic<int> prefetches_{0};
 };
 
-TEST(ResidentTime, ProfileMeasuresTheWaitsOfAGpu) {
+TEST(ResidentTime, ProfileDerivesIdleTimeOfGpu) {
   if (tasks::cuda::kernel_images().empty()) GTEST_SKIP() << "built without device kernels";
   FakeGpu gpu;
   TaskSet set = test::set_of(

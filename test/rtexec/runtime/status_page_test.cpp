@@ -116,7 +116,7 @@ struct StatusPageTest : testing::Test {
 
 // ---- contents ----
 
-TEST_F(StatusPageTest, WhatIsWrittenIsRead) {
+TEST_F(StatusPageTest, ReadsWhatWasWritten) {
   const auto publisher = publishing(folder.path(), 3);
   const Snapshot snapshot = read(publisher->file());
   EXPECT_EQ(snapshot.run.task_set.text(), "set.toml");
@@ -130,7 +130,7 @@ TEST_F(StatusPageTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(snapshot.chains[1].reactions, snapshot.run.writes);
 }
 
-TEST_F(StatusPageTest, ReadersSeeWholeStatesOneAfterTheOther) {
+TEST_F(StatusPageTest, ReadersSeeConsistentStatesInOrder) {
   hal::System slow = hal::linux_system();
   slow.pwrite = [](int file, const void* from, std::size_t size, off_t) -> ssize_t {
     const auto* bytes = static_cast<const char*>(from);
@@ -159,7 +159,7 @@ TEST_F(StatusPageTest, ReadersSeeWholeStatesOneAfterTheOther) {
   std::jthread one(reader), other(reader);
 }
 
-TEST_F(StatusPageTest, RecentFiguresAreThoseOfTheLastWrites) {
+TEST_F(StatusPageTest, RecentValuesCoverLastWrites) {
   const auto publisher = publishing(folder.path(), 1, counting(), 0ns);
   const StatusPage page = opened(publisher->file());
   const Snapshot snapshot =
@@ -169,7 +169,7 @@ TEST_F(StatusPageTest, RecentFiguresAreThoseOfTheLastWrites) {
   EXPECT_GT(snapshot.run.recently, 0ns);
 }
 
-TEST_F(StatusPageTest, AtTheEndThePageIsRemovedAndItsReadersSeeTheLastState) {
+TEST_F(StatusPageTest, RemovesPageAtEndWhileReadersSeeFinalState) {
   const auto publisher = publishing(folder.path());
   const StatusPage page = opened(publisher->file());
   EXPECT_FALSE(page.is_last());
@@ -184,7 +184,7 @@ TEST_F(StatusPageTest, AtTheEndThePageIsRemovedAndItsReadersSeeTheLastState) {
   EXPECT_EQ(page.read()->run.stopped_by.text(), "duration");
 }
 
-TEST_F(StatusPageTest, RunsOfOneProcessHavePagesOfTheirOwn) {
+TEST_F(StatusPageTest, GivesEachRunOfOneProcessSeparatePage) {
   const auto one = publishing(folder.path(), 1), other = publishing(folder.path(), 2);
   EXPECT_NE(one->file(), other->file());
   EXPECT_EQ(status_pages(folder.path()).size(), 2u);
@@ -192,7 +192,7 @@ TEST_F(StatusPageTest, RunsOfOneProcessHavePagesOfTheirOwn) {
   EXPECT_EQ(read(other->file()).tasks.size(), 2u);
 }
 
-TEST_F(StatusPageTest, ANameThatIsTakenIsPassedOver) {
+TEST_F(StatusPageTest, SkipsFileNameThatIsTaken) {
   const auto first = publishing(folder.path());
   const std::string name = first->file().filename().string();
   const std::size_t dot = name.rfind('.');
@@ -203,7 +203,7 @@ TEST_F(StatusPageTest, ANameThatIsTakenIsPassedOver) {
   EXPECT_EQ(read_text(taken), "mine");
 }
 
-TEST(StatusText, IsCutOffBetweenCharactersAndControlsNoTerminal) {
+TEST(StatusText, IsCutAtCharacterBoundaryAndFreeOfControlCharacters) {
   Text<16> text;
   text = "short";
   EXPECT_EQ(text.text(), "short");
@@ -217,7 +217,7 @@ TEST(StatusText, IsCutOffBetweenCharactersAndControlsNoTerminal) {
 
 // ---- permissions ----
 
-TEST_F(StatusPageTest, IsForItsUserAlone) {
+TEST_F(StatusPageTest, IsReadableByItsUserOnly) {
   const auto publisher = publishing(folder.path());
   struct stat status {};
   ASSERT_EQ(::stat(publisher->file().c_str(), &status), 0);
@@ -234,7 +234,7 @@ TEST_F(StatusPageTest, IsForItsUserAlone) {
 
 // ---- damaged pages ----
 
-TEST_F(StatusPageTest, APageOfAnotherUserThanTheProcessThatItNamesIsNotBelieved) {
+TEST_F(StatusPageTest, RefusesPageWhoseOwnerIsNotUserOfNamedProcess) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
   const auto publisher = publishing(folder.path());
   ASSERT_EQ(::chown(publisher->file().c_str(), 54321, 54321), 0);
@@ -245,7 +245,7 @@ TEST_F(StatusPageTest, APageOfAnotherUserThanTheProcessThatItNamesIsNotBelieved)
               HasSubstr("was written by user 54321, and process " + std::to_string(::getpid()) + " is user 0's"));
 }
 
-TEST_F(StatusPageTest, APageOfAnotherContainerIsBelievedOfRootAndOneself) {
+TEST_F(StatusPageTest, AcceptsPageOfAnotherContainerOnlyFromRootOrSameUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
   const auto file = changed(offsetof(PageOwner, process_namespace), 1);
   EXPECT_TRUE(StatusPage::open(file));
@@ -255,14 +255,14 @@ TEST_F(StatusPageTest, APageOfAnotherContainerIsBelievedOfRootAndOneself) {
   EXPECT_THAT(page.error().what, HasSubstr("is not believed"));
 }
 
-TEST_F(StatusPageTest, LinksNamedLikePagesAreNone) {
+TEST_F(StatusPageTest, IgnoresLinksAndFoldersNamedLikePages) {
   const auto publisher = publishing(folder.path());
   std::filesystem::create_symlink("/etc/passwd", folder / "rtexec.1.0");
   std::filesystem::create_directory(folder / "rtexec.2.0");
   EXPECT_THAT(status_pages(folder.path()), ElementsAre(publisher->file()));
 }
 
-TEST_F(StatusPageTest, AStateThatThereIsNotIsToldAtOnce) {
+TEST_F(StatusPageTest, RejectsInvalidTaskStateWithoutRetry) {
   static std::atomic<int> sleeps;
   const auto publisher = publishing(
       folder.path(), 2, [](Snapshot& snapshot) { snapshot.tasks[1].state = static_cast<TaskState>(77); }, 1h);
@@ -276,7 +276,7 @@ TEST_F(StatusPageTest, AStateThatThereIsNotIsToldAtOnce) {
   EXPECT_EQ(sleeps, 0);
 }
 
-TEST_F(StatusPageTest, APageThatWasLeftBehindShowsTheLastStateAndIsRemoved) {
+TEST_F(StatusPageTest, PageOfKilledProcessShowsLastStateUntilRemoved) {
   const auto file = left_behind();
   const StatusPage page = opened(file);
   EXPECT_TRUE(page.is_last());
@@ -285,13 +285,13 @@ TEST_F(StatusPageTest, APageThatWasLeftBehindShowsTheLastStateAndIsRemoved) {
   EXPECT_TRUE(status_pages(folder.path()).empty());
 }
 
-TEST_F(StatusPageTest, TheNextRunRemovesIt) {
+TEST_F(StatusPageTest, NextRunRemovesStalePage) {
   const auto file = left_behind();
   const auto publisher = publishing(folder.path());
   EXPECT_THAT(status_pages(folder.path()), ElementsAre(publisher->file()));
 }
 
-TEST_F(StatusPageTest, WhatIsNotKnownToBeStaleStays) {
+TEST_F(StatusPageTest, KeepsFilesNotKnownToBeStale) {
   const auto running = publishing(folder.path());
   write_text(folder / "rtexec.1.0",
              "somebody's file, which begins with something else than a page does, and is long enough to hold a header");
@@ -302,20 +302,20 @@ TEST_F(StatusPageTest, WhatIsNotKnownToBeStaleStays) {
   EXPECT_EQ(status_pages(folder.path()).size(), 4u);
 }
 
-TEST_F(StatusPageTest, AnotherProcessOfTheSameNumberIsNotItsWriter) {
+TEST_F(StatusPageTest, PageIsStaleWhenProcessIdWasReused) {
   const auto file = changed(offsetof(PageOwner, process_start), 1);
   EXPECT_TRUE(opened(file).is_last());
   EXPECT_THAT(remove_stale_pages(folder.path()), ElementsAre(file));
 }
 
-TEST_F(StatusPageTest, AnotherVersionIsNamed) {
+TEST_F(StatusPageTest, ReportsUnsupportedVersion) {
   const auto page = StatusPage::open(changed(offsetof(PageOwner, version), 1));
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().code, Errc::unsupported);
   EXPECT_THAT(page.error().what, HasSubstr("version 4"));
 }
 
-TEST_F(StatusPageTest, APageThatIsCutOffIsDamaged) {
+TEST_F(StatusPageTest, RejectsTruncatedPage) {
   const auto file = left_behind();
   for (std::size_t size = std::filesystem::file_size(file); size-- > 0; size -= std::min<std::size_t>(size, 13)) {
     const auto cut = copy(file, [&](std::string& page) { page.resize(size); });
@@ -329,14 +329,14 @@ TEST_F(StatusPageTest, APageThatIsCutOffIsDamaged) {
   EXPECT_THAT(StatusPage::open(copy(file, [](std::string& page) { page.clear(); })).error().what, HasSubstr("cut off"));
 }
 
-TEST_F(StatusPageTest, APageThatShrinksWhileItIsOpenIsDamaged) {
+TEST_F(StatusPageTest, RejectsPageThatShrinksWhileOpen) {
   const auto file = left_behind();
   const StatusPage page = opened(file);
   std::filesystem::resize_file(file, 100);
   EXPECT_EQ(page.read().error().code, Errc::corrupted);
 }
 
-TEST_F(StatusPageTest, EveryByteCounts) {
+TEST_F(StatusPageTest, RejectsPageWithAnyByteChanged) {
   const auto file = left_behind();
   const std::size_t size = std::filesystem::file_size(file);
   for (std::size_t place = 0; place < size; place += place < 120 ? 1 : 7) {
@@ -354,7 +354,7 @@ TEST_F(StatusPageTest, EveryByteCounts) {
   }
 }
 
-TEST_F(StatusPageTest, ADamagedPageOfARunningProcessIsGivenUpInTheEnd) {
+TEST_F(StatusPageTest, RejectsDamagedPageOfRunningProcess) {
   const auto publisher = publishing(folder.path());
   const auto wrong = copy(publisher->file(), [](std::string& page) { page.back() = 'x'; });
   const auto snapshot = opened(wrong).read();
@@ -364,7 +364,7 @@ TEST_F(StatusPageTest, ADamagedPageOfARunningProcessIsGivenUpInTheEnd) {
 
 // ---- machines without status pages ----
 
-TEST_F(StatusPageTest, WithoutAFolderNothingIsPublished) {
+TEST_F(StatusPageTest, PublishesNothingWhenFolderIsMissing) {
   const auto publisher = StatusPublisher::start(folder / "none", snapshot_of(1), counting());
   ASSERT_FALSE(publisher);
   EXPECT_EQ(publisher.error().code, Errc::refused);
@@ -373,7 +373,7 @@ TEST_F(StatusPageTest, WithoutAFolderNothingIsPublished) {
   EXPECT_TRUE(remove_stale_pages(folder / "none").empty());
 }
 
-TEST_F(StatusPageTest, AFullFolderIsToldAndLeavesNothing) {
+TEST_F(StatusPageTest, ReportsFullFolderAndLeavesNoFile) {
   hal::System full = hal::linux_system();
   full.pwrite = [](int, const void*, std::size_t, off_t) -> ssize_t { return errno = ENOSPC, -1; };
   {
@@ -392,7 +392,7 @@ TEST_F(StatusPageTest, AFullFolderIsToldAndLeavesNothing) {
 
 // ---- executives ----
 
-struct ShownExecutive : StatusPageTest {
+struct ExecutiveStatusPage : StatusPageTest {
   TaskSet set = set_of({synthetic("fast", 20ms, {.before = 200us, .device = 1ms, .after = 200us}),
                         synthetic("slow", 80ms, {.before = 1ms, .device = 4ms, .after = 1ms})},
                        endless);
@@ -402,7 +402,7 @@ struct ShownExecutive : StatusPageTest {
   }
 };
 
-TEST_F(ShownExecutive, ItsCountersAreThoseOfItsReport) {
+TEST_F(ExecutiveStatusPage, HasCountersOfReport) {
   Executive executive = this->executive();
   begun(executive);
   const std::string file = executive.progress().status_page->file;
@@ -459,7 +459,7 @@ TEST_F(ShownExecutive, ItsCountersAreThoseOfItsReport) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST_F(ShownExecutive, ItsThreadsNeitherAllocateNorLockNorFaultWhileItIsRead) {
+TEST_F(ExecutiveStatusPage, ReaderMakesNoThreadAllocateLockOrFault) {
   set.executive.duration = 1s;
   Executive executive = this->executive();
   begun(executive);
@@ -474,7 +474,7 @@ TEST_F(ShownExecutive, ItsThreadsNeitherAllocateNorLockNorFaultWhileItIsRead) {
   over.store(true);
 }
 
-TEST_F(ShownExecutive, ItRunsWhereNothingCanBePublished) {
+TEST_F(ExecutiveStatusPage, RunContinuesWhenPageCannotBePublished) {
   executive::Setup setup;
   setup.status_folder = folder / "none";
   Executive executive = made(set, std::move(setup));
@@ -488,7 +488,7 @@ TEST_F(ShownExecutive, ItRunsWhereNothingCanBePublished) {
     EXPECT_EQ(line.find("none"), std::string::npos) << "nothing of the promise is lost";
 }
 
-TEST_F(ShownExecutive, ItsPageGoesWithIt) {
+TEST_F(ExecutiveStatusPage, ExistsOnlyWhileExecutiveRuns) {
   {
     Executive executive = this->executive();
     EXPECT_TRUE(status_pages(folder.path()).empty()) << "it does not run yet";
@@ -498,7 +498,7 @@ TEST_F(ShownExecutive, ItsPageGoesWithIt) {
   EXPECT_TRUE(status_pages(folder.path()).empty());
 }
 
-TEST_F(ShownExecutive, WhatItSwapsIsShown) {
+TEST_F(ExecutiveStatusPage, ShowsSwappedBytes) {
   const Hashing::Shape shape{.constant = Bytes{0}, .scratch = Bytes{0}, .state = small_chunk * 4};
   const HashingTasks hashing({shape, shape});
   executive::Setup setup = hashing.setup();
@@ -537,7 +537,7 @@ class Held final : public Workload {
   std::shared_ptr<std::atomic<Part>> where_;
 };
 
-TEST_F(ShownExecutive, ItShowsWhereJobsAre) {
+TEST_F(ExecutiveStatusPage, ShowsStateOfEachTask) {
   const auto slow = std::make_shared<std::atomic<Held::Part>>(Held::Part::none);
   const auto fast = std::make_shared<std::atomic<Held::Part>>(Held::Part::none);
   executive::Setup setup;

@@ -39,7 +39,7 @@ struct StealWatchTest : testing::Test {
   StealWatch watch;
 };
 
-TEST_F(StealWatchTest, TellsWhatWasTakenSinceItBegan) {
+TEST_F(StealWatchTest, ReportsTimeStolenSinceItBegan) {
   begin();
   watch.look();
   EXPECT_THAT(watch.seen(), IsEmpty());
@@ -53,7 +53,7 @@ TEST_F(StealWatchTest, TellsWhatWasTakenSinceItBegan) {
   EXPECT_EQ(seen[0].time, 30ms);
 }
 
-TEST_F(StealWatchTest, APartAboveItsWcetMayBeByATheftOfItsOwnCore) {
+TEST_F(StealWatchTest, AttributesExcessToStolenTimeOfItsCoreOnly) {
   begin();
   exceed(Part::before, hal::now());
   exceed(Part::device, hal::now());
@@ -71,7 +71,7 @@ TEST_F(StealWatchTest, APartAboveItsWcetMayBeByATheftOfItsOwnCore) {
   EXPECT_EQ(statistics.report().above_wcet.all(), 5u);
 }
 
-TEST_F(StealWatchTest, ATheftBeforeThePartIsNotItsOwn) {
+TEST_F(StealWatchTest, DoesNotAttributeTimeStolenBeforePartBegan) {
   begin();
   const Instant before_the_theft = hal::now();
   stolen_so_far(51, 60);
@@ -84,7 +84,7 @@ TEST_F(StealWatchTest, ATheftBeforeThePartIsNotItsOwn) {
   EXPECT_EQ(above_wcet_stolen().before, 1u);
 }
 
-TEST_F(StealWatchTest, NothingIsSeenWhereNothingIsTold) {
+TEST_F(StealWatchTest, ReportsNothingWhenKernelExposesNoStolenTime) {
   watch.look(); // before there is anything to watch
   watch.watch({1, 2}, 2, root.path());
   watch.add(statistics, 1);
@@ -94,7 +94,7 @@ TEST_F(StealWatchTest, NothingIsSeenWhereNothingIsTold) {
   EXPECT_EQ(above_wcet_stolen().all(), 0u);
 }
 
-TEST_F(StealWatchTest, MoreExcessesThanItHoldsAreCountedAllTheSame) {
+TEST_F(StealWatchTest, CountsAllExcessesBeyondItsCapacity) {
   begin();
   for (int i = 0; i < 1000; ++i) exceed(Part::before, hal::now());
   stolen_so_far(51, 60);
@@ -103,7 +103,7 @@ TEST_F(StealWatchTest, MoreExcessesThanItHoldsAreCountedAllTheSame) {
   EXPECT_EQ(above_wcet_stolen().before, 64u);
 }
 
-TEST(StolenReport, IsTold) {
+TEST(StolenTimeReport, IsWrittenToJson) {
   Report report;
   report.stolen = {{.core = 3, .time = 20ms}};
   TaskReport& task = report.tasks.emplace_back();

@@ -82,7 +82,7 @@ void run(bool skip_unchanged, const std::shared_ptr<Announcements>& heard) {
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-TEST(SwapAnnouncements, ComeBeforeEveryTransferInItsOrder) {
+TEST(SwapAnnouncements, PrecedeEveryTransferInOrder) {
   const auto heard = std::make_shared<Announcements>();
   run(false, heard);
   for (const Announced* way : {&heard->loads, &heard->saves}) {
@@ -94,7 +94,7 @@ TEST(SwapAnnouncements, ComeBeforeEveryTransferInItsOrder) {
   EXPECT_EQ(heard->saves.unannounced, 0u);
 }
 
-TEST(SwapAnnouncements, OfSavesAreNotMadeWhereTheirDigestDecides) {
+TEST(SwapAnnouncements, AreOmittedForSavesThatDependOnDigest) {
   const auto heard = std::make_shared<Announcements>();
   run(true, heard);
   EXPECT_EQ(heard->loads.wrong, 0);

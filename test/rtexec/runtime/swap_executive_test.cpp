@@ -22,12 +22,12 @@ using namespace test;
 constexpr std::array policies{SwapPolicy::pipelined, SwapPolicy::rt_swap,  SwapPolicy::mo_vmm,
                               SwapPolicy::min,       SwapPolicy::pageable, SwapPolicy::lru};
 
-class EachPolicy : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(policies),
+class SwappingExecutive : public testing::TestWithParam<SwapPolicy> {};
+INSTANTIATE_TEST_SUITE_P(Policies, SwappingExecutive, testing::ValuesIn(policies),
                          [](const auto& policy) { return name_of(policy.param); });
 
-class EachRule : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Rules, EachRule, testing::ValuesIn(rules),
+class SwapTransfers : public testing::TestWithParam<SwapPolicy> {};
+INSTANTIATE_TEST_SUITE_P(Rules, SwapTransfers, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
 /// Returns the memory that the plan of `set` would use if there were enough.
@@ -122,7 +122,7 @@ class Mixed {
   std::vector<std::shared_ptr<Seen>> seen_{std::make_shared<Seen>(), std::make_shared<Seen>()};
 };
 
-TEST_P(EachPolicy, OutputsAreThoseOfARunWithEnoughMemory) {
+TEST_P(SwappingExecutive, GivesSameOutputsAsRunWithEnoughMemory) {
   const Mixed roomy, tight;
   EXPECT_FALSE(roomy.run(made(roomy.set(GetParam(), Bytes{1 << 30}), roomy.setup())).swap) << "everything fits";
 
@@ -152,7 +152,7 @@ TEST_P(EachPolicy, OutputsAreThoseOfARunWithEnoughMemory) {
 
 // ---- swapped-out memory ----
 
-class Fault : public testing::TestWithParam<SwapPolicy> {
+class EvictedMemory : public testing::TestWithParam<SwapPolicy> {
  protected:
   /// Calls `beside` in each execution of a task, with the memory of both tasks available.
   Executive executive(const std::function<void(std::size_t task, std::size_t execution)>& beside) const {
@@ -165,10 +165,10 @@ class Fault : public testing::TestWithParam<SwapPolicy> {
   static constexpr unsigned frames = own_chunks + 2; // pipelined needs free frames in addition to one task's
   HashingTasks hashing = two_tasks();
 };
-INSTANTIATE_TEST_SUITE_P(Rules, Fault, testing::ValuesIn(rules),
+INSTANTIATE_TEST_SUITE_P(Rules, EvictedMemory, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
-TEST_P(Fault, WhatIsSwappedOutIsOutOfReach) {
+TEST_P(EvictedMemory, IsNotReadableWhileOtherTaskExecutes) {
   const Probe probe;
   std::atomic<unsigned> own_missing{0}, others_present{0}, looks{0};
   Executive swapping = executive([&](std::size_t task, std::size_t) {
@@ -186,7 +186,7 @@ TEST_P(Fault, WhatIsSwappedOutIsOutOfReach) {
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-TEST_P(Fault, ReadingWhatIsSwappedOutEndsTheProgram) {
+TEST_P(EvictedMemory, ReadAccessEndsProgram) {
   const Probe probe;
   const auto reads = [&] {
     Executive swapping = executive([&](std::size_t task, std::size_t execution) {
@@ -210,7 +210,7 @@ TEST_P(Fault, ReadingWhatIsSwappedOutEndsTheProgram) {
 
 // ---- transfers ----
 
-TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
+TEST_P(SwapTransfers, AreReportedExcludingConcurrentExtraCopies) {
   struct Told {
     std::atomic<std::uint64_t> in{0}, out{0};
   } told;
@@ -243,15 +243,15 @@ TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
 
 // ---- real-time rules ----
 
-class RealTime : public testing::TestWithParam<std::pair<SwapPolicy, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Swapping, RealTime,
+class SwappingRun : public testing::TestWithParam<std::pair<SwapPolicy, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Swapping, SwappingRun,
                          testing::Values(std::pair(SwapPolicy::pipelined, false), std::pair(SwapPolicy::rt_swap, false),
                                          std::pair(SwapPolicy::pipelined, true)),
                          [](const auto& kind) {
                            return name_of(kind.param.first) + (kind.param.second ? "_to_a_file" : "");
                          });
 
-TEST_P(RealTime, ThreadsNeitherAllocateNorLockNorFault) {
+TEST_P(SwappingRun, ThreadsNeitherAllocateNorLockNorFault) {
   const auto [policy, to_file] = GetParam();
   const ScratchFolder folder;
   const Hashing::Shape shape{.constant = small_chunk, .scratch = small_chunk, .state = small_chunk * 4};
@@ -269,7 +269,7 @@ TEST_P(RealTime, ThreadsNeitherAllocateNorLockNorFault) {
 
 // ---- jobs that end before their memory is loaded ----
 
-TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
+TEST_P(SwapTransfers, JobsAreAbortedDuringLoadWithoutDataLoss) {
   HashingTasks hashing = two_tasks();
   for (Task& task : hashing.tasks) task.on_overrun = OnOverrun::abort_job;
   const auto store = std::make_shared<StoreOrders>();
@@ -294,7 +294,7 @@ TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
   EXPECT_TRUE(hashing.all_as_expected()) << "an abandoned job takes no memory with it";
 }
 
-TEST_P(EachRule, ARequestToStopEndsTheRunInTheMiddleOfALoad) {
+TEST_P(SwapTransfers, StopRequestEndsRunDuringLoad) {
   const HashingTasks hashing = two_tasks();
   const auto store = std::make_shared<StoreOrders>();
   executive::Setup setup = hashing.setup();

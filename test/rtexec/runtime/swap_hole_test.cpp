@@ -80,7 +80,7 @@ struct Transfers {
   }
 };
 
-class HoleForReal : public testing::Test {
+class RtSwapCounterexample : public testing::Test {
  protected:
   enum : std::uint32_t { c = 0, m1 = 1, m2 = 2, m8 = 8, L1 = 9, L2 = 10, L3 = 11 };
 
@@ -93,7 +93,7 @@ class HoleForReal : public testing::Test {
     chunks_.push_back(chunks);
   }
 
-  HoleForReal() {
+  RtSwapCounterexample() {
     const Duration l1_ends = zero - load_begins + scaled(40ms);
     add("c", 1ms, 99ms, 1, l1_ends + scaled(350us)); // while m1 executes
     add("m1", 500us, 139ms, 0, zero);
@@ -171,7 +171,7 @@ class HoleForReal : public testing::Test {
   Duration waited_{0};
 };
 
-TEST_F(HoleForReal, RtSwapMisses) {
+TEST_F(RtSwapCounterexample, RtSwapMissesDeadline) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::rt_swap, 31 - 21);
     if (!events_came_in_order()) continue;
@@ -185,7 +185,7 @@ TEST_F(HoleForReal, RtSwapMisses) {
 }
 
 /// There are four more frames, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
-TEST_F(HoleForReal, PipelinedDoesNotMiss) {
+TEST_F(RtSwapCounterexample, PipelinedSwapMeetsEveryDeadline) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::pipelined, 31 - 17);
     if (lateness(report) > scaled(10ms)) continue;

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 // ---- faults of a store ----
 
-class BadStore : public testing::TestWithParam<SwapPolicy> {
+class BackingStoreTest : public testing::TestWithParam<SwapPolicy> {
  protected:
   /// Runs, and sets the store's faults in the middle of the run.
   Report run(std::atomic<int> StoreOrders::*orders, int count, bool verify = false) {
@@ -69,27 +69,27 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
   std::mutex mutex;
   std::vector<Miss> misses;
 };
-INSTANTIATE_TEST_SUITE_P(Rules, BadStore, testing::ValuesIn(rules),
+INSTANTIATE_TEST_SUITE_P(Rules, BackingStoreTest, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
-TEST_P(BadStore, AChangedBitFailsItsJobAndNoOther) {
+TEST_P(BackingStoreTest, BitFlipFailsOnlyItsJobWhenVerified) {
   expect_one_failure(run(&StoreOrders::flips, 1, true), Errc::corrupted);
 }
 
-TEST_P(BadStore, AChangedBitIsNoticedByItsTaskWhereNobodyVerifies) {
+TEST_P(BackingStoreTest, BitFlipReachesTaskWithoutVerification) {
   EXPECT_EQ(failed_jobs(run(&StoreOrders::flips, 8)), 0u); // some of the flips are not in scratch
   EXPECT_FALSE(hashing.all_as_expected()) << "these tests would not notice";
 }
 
-TEST_P(BadStore, AFailedLoadFailsItsJobAndNoOther) {
+TEST_P(BackingStoreTest, FailedLoadFailsOnlyItsJob) {
   expect_one_failure(run(&StoreOrders::failing_loads, 1), Errc::io_error);
 }
 
-TEST_P(BadStore, AFailedSaveFailsTheJobItWasForAndKeepsTheData) {
+TEST_P(BackingStoreTest, FailedSaveFailsJobThatNeedsSpaceAndKeepsData) {
   expect_one_failure(run(&StoreOrders::failing_saves, 1), Errc::io_error);
 }
 
-TEST_P(BadStore, ManyFailuresLoseNothing) {
+TEST_P(BackingStoreTest, ManyFailuresLoseNoData) {
   for (const auto orders : {&StoreOrders::failing_loads, &StoreOrders::failing_saves, &StoreOrders::flips}) {
     HashingTasks fresh(hashing.shapes);
     std::swap(hashing, fresh);
@@ -100,7 +100,7 @@ TEST_P(BadStore, ManyFailuresLoseNothing) {
   }
 }
 
-TEST_P(BadStore, ATornCopyIsNotTakenForTheDataThatItWasOf) {
+TEST_P(BackingStoreTest, TornCopyIsNotMistakenForUnchangedData) {
   // The state changes from A to B, its save fails half-way, and it changes back to A. The store's copy is no longer A.
   hashing = two_tasks(Hashing::State::toggles);
   TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 5);
@@ -120,7 +120,7 @@ TEST_P(BadStore, ATornCopyIsNotTakenForTheDataThatItWasOf) {
 
 // ---- unchanged state ----
 
-TEST_P(BadStore, UnchangedStateIsNotCopiedAgain) {
+TEST_P(BackingStoreTest, UnchangedStateIsNotCopiedAgain) {
   const auto swapped = [&](bool skip_unchanged) {
     hashing = two_tasks(Hashing::State::half_changes);
     TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6);
@@ -160,7 +160,7 @@ struct FileStore : testing::Test {
   HashingTasks hashing = two_tasks();
 };
 
-TEST_F(FileStore, IsGoneWhateverHappens) {
+TEST_F(FileStore, IsUnlinkedAsSoonAsItIsOpen) {
   Executive swapping = executive();
   EXPECT_FALSE(std::filesystem::exists(file));
   begun(swapping);
@@ -175,7 +175,7 @@ TEST_F(FileStore, IsGoneWhateverHappens) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_F(FileStore, WhatItFellBackToIsToldOnceItIsOpen) {
+TEST_F(FileStore, ReportsFallbackWhenIoUringIsMissing) {
   Executive swapping = executive();
   const hal::test::Failing<&hal::System::ring_open> no_io_uring(ENOSYS);
   begun(swapping);
@@ -184,7 +184,7 @@ TEST_F(FileStore, WhatItFellBackToIsToldOnceItIsOpen) {
   EXPECT_EQ(swapping.stop().swap->fallback, swapping.progress().swap->fallback);
 }
 
-TEST_F(FileStore, IsNamedWhenItCannotBeMade) {
+TEST_F(FileStore, ErrorNamesFileThatCannotBeCreated) {
   file = folder / "no such folder" / "chunks";
   EXPECT_THAT(refusal(), testing::AllOf(HasSubstr(file.string()), HasSubstr("folder")));
   file = folder / "taken";

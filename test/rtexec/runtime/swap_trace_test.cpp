@@ -42,7 +42,7 @@ struct Transfers {
   }
 };
 
-TEST(SwapTrace, AddsUpToTheReport) {
+TEST(SwapTrace, AddsUpToReport) {
   const ScratchFolder folder;
   const Hashing::Shape shape{.constant = small_chunk * 3,
                              .scratch = small_chunk,

@@ -133,7 +133,7 @@ void expect_executed(const std::vector<Seen>& events, std::uint64_t completed) {
   EXPECT_EQ(ended, completed);
 }
 
-TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
+TEST(Trace, RealRunIsReplayableWithoutLostEvents) {
   const ScratchFolder folder;
   HashingTasks hashing = two_tasks();
   auto session = traces::Session::start(folder / "trace", {});
@@ -159,7 +159,7 @@ TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
             release["nominal"]);
 }
 
-TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
+TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeWithoutLostEvents) {
   const ScratchFolder folder;
   HashingTasks hashing = two_tasks();
   Executive executive =
@@ -268,7 +268,7 @@ traces::Analysis analysed(traces::Session& session) {
 }
 
 /// RTEXEC_TRACE names a folder for the trace, for inspection on the command line.
-TEST(Trace, LoadingIsToldTileByTile) {
+TEST(Trace, LoadingIsRecordedTileByTile) {
   const ScratchFolder folder;
   const char* const given = std::getenv("RTEXEC_TRACE");
   auto session = traces::Session::start(given ? given : folder / "trace", {});
@@ -297,7 +297,7 @@ TEST(Trace, LoadingIsToldTileByTile) {
   EXPECT_EQ(analysis.tasks[0].contents.overlapped, 0ns) << "this GPU does one after the other";
 }
 
-TEST(Trace, LoadingIsToldOfAnExperimentToo) {
+TEST(Trace, LoadingIsRecordedForExperiment) {
   const ScratchFolder folder;
   hal::test::FakeCudaDriver driver;
   driver.accept_unknown_kernels(true);
@@ -320,7 +320,7 @@ TEST(Trace, LoadingIsToldOfAnExperimentToo) {
 }
 
 /// A late job is abandoned. Its remaining part, of no length, gets its core at the instant at which the job is gone.
-TEST(Trace, AbandonedJobBeginsNothingWhenItIsGone) {
+TEST(Trace, AbortedJobBeginsNoPartAfterItsEnd) {
   const ScratchFolder folder;
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
@@ -355,9 +355,9 @@ TEST(Trace, AbandonedJobBeginsNothingWhenItIsGone) {
   EXPECT_EQ(analysis.tasks[1].invalid, "");
 }
 
-TEST(TraceOff, NoTileIsTimed) { EXPECT_EQ(run_filling(), 0); }
+TEST(DisabledTrace, TimesNoTile) { EXPECT_EQ(run_filling(), 0); }
 
-TEST(Trace, MissLeavesASnapshotOfItsJob) {
+TEST(Trace, MissLeavesSnapshotOfItsJob) {
   const ScratchFolder folder;
   auto recorder = traces::FlightRecorder::start(folder / "flight", {});
   if (!recorder) GTEST_SKIP() << recorder.error().what;

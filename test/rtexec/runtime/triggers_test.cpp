@@ -144,7 +144,7 @@ class Messages final : public Outside {
 };
 
 enum class Kind { camera, messages };
-struct ByInput : testing::TestWithParam<Kind> {
+struct InputTrigger : testing::TestWithParam<Kind> {
   /// Calls `body` with an external source of inputs.
   void with_outside(const std::function<void(Outside&)>& body) {
     if (GetParam() == Kind::camera) {
@@ -182,10 +182,10 @@ std::uint64_t send_until_heard(Outside& outside, const Seen& seen, Duration dela
   return sent;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ByInput, testing::Values(Kind::camera, Kind::messages),
+INSTANTIATE_TEST_SUITE_P(Kinds, InputTrigger, testing::Values(Kind::camera, Kind::messages),
                          [](const auto& kind) { return kind.param == Kind::camera ? "camera" : "messages"; });
 
-TEST_P(ByInput, EachReleasesAJobAndWaitingCostsNextToNothing) {
+TEST_P(InputTrigger, ReleasesJobForEachInputAndWaitsWithoutPolling) {
   with_outside([&](Outside& outside) {
     Seen seen;
     ExecutiveSetup setup;
@@ -211,7 +211,7 @@ TEST_P(ByInput, EachReleasesAJobAndWaitingCostsNextToNothing) {
   });
 }
 
-TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
+TEST_P(InputTrigger, DelaysEarlyInputAndCountsReplacedOnes) {
   with_outside([&](Outside& outside) {
     Seen seen;
     ExecutiveSetup setup;
@@ -231,7 +231,7 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
   });
 }
 
-TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
+TEST_P(InputTrigger, ReportsDelayFromSamplingToRelease) {
   with_outside([&](Outside& outside) {
     Seen seen;
     ExecutiveSetup setup;
@@ -267,7 +267,7 @@ TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
   });
 }
 
-TEST_P(ByInput, ThatNobodyFeedsIsNamedByAProfile) {
+TEST_P(InputTrigger, ProfileNamesInputWithoutData) {
   with_outside([&](Outside& outside) {
     const auto unfed = [&](bool feed) {
       const std::jthread feeder([&](const std::stop_token& stop) {
@@ -290,7 +290,7 @@ TEST_P(ByInput, ThatNobodyFeedsIsNamedByAProfile) {
 
 // ---- calls ----
 
-TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
+TEST(CallTrigger, FromManyThreadsKeepsMinimumPeriodAndLosesNoCall) {
   constexpr Duration period = 5ms;
   Seen seen;
   ExecutiveSetup setup;
@@ -333,13 +333,13 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
 std::string spelled(const testing::TestParamInfo<OnOverrun>& policy) {
   return std::array{"skip", "catch_up", "re_phase", "abort_job", "stop"}[static_cast<std::size_t>(policy.param)];
 }
-struct Overruns : testing::TestWithParam<OnOverrun> {};
-INSTANTIATE_TEST_SUITE_P(Policies, Overruns,
+struct CallTriggerOverrun : testing::TestWithParam<OnOverrun> {};
+INSTANTIATE_TEST_SUITE_P(Policies, CallTriggerOverrun,
                          testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::stop),
                          spelled);
 
 /// Calls come every 3 ms for a task of 10 ms, whose jobs take 25 ms.
-TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
+TEST_P(CallTriggerOverrun, FollowsOverrunPolicy) {
   Seen seen;
   Task task = triggered("a", 10ms, Trigger::call);
   task.on_overrun = GetParam();
@@ -373,7 +373,7 @@ TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
 
 // ---- ends of others ----
 
-TEST(Followers, AreReleasedAtEachEndInTheirOrder) {
+TEST(AfterTrigger, ReleasesFollowersAtEachEndInOrder) {
   std::array<Seen, 3> seen;
   const std::array<std::string, 3> names{"a", "b", "c"};
   TaskSet set = set_of(
@@ -407,11 +407,11 @@ enum class End { duration, request, policy };
 std::string name_of(const testing::TestParamInfo<End>& end) {
   return std::array{"duration", "request", "policy"}[static_cast<std::size_t>(end.param)];
 }
-struct Ends : testing::TestWithParam<End> {};
-INSTANTIATE_TEST_SUITE_P(Ways, Ends, testing::Values(End::duration, End::request, End::policy), name_of);
+struct EndOfRun : testing::TestWithParam<End> {};
+INSTANTIATE_TEST_SUITE_P(Ways, EndOfRun, testing::Values(End::duration, End::request, End::policy), name_of);
 
 /// One run has a task that is never called, one that follows it, and one whose camera is silent.
-TEST_P(Ends, ComeWhileAllWaitForTriggers) {
+TEST_P(EndOfRun, ComesWhileAllTasksWaitForTriggers) {
   const auto run = [&](bool messages) {
     Camera camera;
     std::unique_ptr<Messages> silent = messages ? std::make_unique<Messages>() : nullptr;

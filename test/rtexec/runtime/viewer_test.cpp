@@ -161,7 +161,7 @@ OwnWorkload picture_workload(std::int64_t size = side) {
   return {{{"image", ElementType::uint8, {1, 3, size, size}}}, {}, [](auto, auto, auto) {}};
 }
 
-TEST(Viewer, ShowsWhatADetectorSeesWhileItRuns) {
+TEST(Viewer, ShowsDetectionsOfRunningDetector) {
   const Front front;
   const std::string expected = front.expected();
   const auto observer = std::make_shared<PictureObserver>("front");
@@ -191,7 +191,7 @@ TEST(Viewer, ShowsWhatADetectorSeesWhileItRuns) {
   });
 }
 
-TEST(Viewer, IsOnTheLoopbackAddressAlone) {
+TEST(Viewer, ListensOnLoopbackAddressOnly) {
   const auto workload = picture_workload();
   const auto viewer = started(connected(workload));
   const std::uint16_t port = port_of(*viewer);
@@ -205,7 +205,7 @@ TEST(Viewer, IsOnTheLoopbackAddressAlone) {
   EXPECT_FALSE(Connection(port, "127.0.0.2").connected());
 }
 
-TEST(Viewer, AnswersNobodyWhoAsksForAnotherHostOrForAnythingElse) {
+TEST(Viewer, RejectsForeignHostAndInvalidRequests) {
   const auto workload = picture_workload();
   const auto viewer = started(connected(workload));
   const std::uint16_t port = port_of(*viewer);
@@ -224,7 +224,7 @@ TEST(Viewer, AnswersNobodyWhoAsksForAnotherHostOrForAnythingElse) {
   EXPECT_THAT(ask(port, "/"), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST(Viewer, AConnectionIsUsedAgain) {
+TEST(Viewer, ServesSeveralRequestsPerConnection) {
   const auto workload = picture_workload();
   const auto viewer = started(connected(workload));
   const Connection connection(port_of(*viewer));
@@ -237,7 +237,7 @@ TEST(Viewer, AConnectionIsUsedAgain) {
 }
 
 /// Clients that hang do not lock out others, and do not prevent the end.
-TEST(Viewer, ClientsThatHangAreLeft) {
+TEST(Viewer, HangingClientsBlockNeitherOthersNorEnd) {
   auto workload = picture_workload(1024);
   std::mt19937 random(1);
   for (auto& byte : workload.inputs()[0].as<std::uint8_t>()) byte = static_cast<std::uint8_t>(random());
@@ -260,7 +260,7 @@ TEST(Viewer, ClientsThatHangAreLeft) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s) << "they are left after 5 s";
 }
 
-TEST(Viewer, TheFolderNeverHasAHalfWrittenPicture) {
+TEST(Viewer, FolderNeverContainsPartialPicture) {
   const Front front;
   const auto observer = std::make_shared<PictureObserver>("front");
   Executive executive = front.executive(observer, 2500ms);
@@ -293,7 +293,7 @@ TEST(Viewer, TheFolderNeverHasAHalfWrittenPicture) {
   EXPECT_TRUE(read_text(file) == front.expected());
 }
 
-TEST(Viewer, AFolderThatGoesIsToldOnceAndTriedAgain) {
+TEST(Viewer, ReportsRemovedFolderOnceAndRetries) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
   const auto observer = connected(workload);
@@ -313,7 +313,7 @@ TEST(Viewer, AFolderThatGoesIsToldOnceAndTriedAgain) {
   EXPECT_FALSE(viewer->news());
 }
 
-TEST(Viewer, AFullDiskIsToldOnceAndLeavesTheOldPicture) {
+TEST(Viewer, ReportsFullDiskOnceAndKeepsOldPicture) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
   const auto observer = connected(workload);
@@ -332,7 +332,7 @@ TEST(Viewer, AFullDiskIsToldOnceAndLeavesTheOldPicture) {
   EXPECT_FALSE(viewer->news());
 }
 
-TEST(Viewer, RefusesAPortOrAFolderThatItCannotHave) {
+TEST(Viewer, RefusesUnavailablePortOrFolder) {
   const ScratchFolder folder;
   const auto workload = picture_workload();
   const auto observer = connected(workload);
@@ -348,7 +348,7 @@ TEST(Viewer, RefusesAPortOrAFolderThatItCannotHave) {
   EXPECT_THAT(third.error().what, HasSubstr("file/below: error: cannot make this folder: Not a directory"));
 }
 
-TEST(Viewer, RunsWithoutPriorityBesideTheCoresOfTheSet) {
+TEST(Viewer, RunsWithoutPriorityOutsideCoresOfTaskSet) {
   const auto workload = picture_workload();
   const std::vector<unsigned> all = hal::Machine().online_cores();
   if (all.size() < 2) GTEST_SKIP() << "there is one core";

@@ -8,7 +8,7 @@
 namespace rtexec::executive {
 namespace {
 
-TEST(WaitFreeQueue, KeepsTheOrderAndRefusesWhenFull) {
+TEST(WaitFreeQueue, KeepsOrderAndRefusesWhenFull) {
   WaitFreeQueue<int, 4> queue;
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(queue.push(i));
   EXPECT_FALSE(queue.push(4));
@@ -21,7 +21,7 @@ TEST(WaitFreeQueue, KeepsTheOrderAndRefusesWhenFull) {
   EXPECT_EQ(queue.front(), nullptr);
 }
 
-TEST(WaitFreeQueue, TwoThreadsLoseNothing) {
+TEST(WaitFreeQueue, LosesNothingBetweenTwoThreads) {
   const auto count = test::rounds<std::uint64_t>(100'000);
   WaitFreeQueue<std::uint64_t, 8> queue;
   std::jthread producer([&] {

@@ -103,7 +103,7 @@ void expect_best(const Oracle& oracle, Arena::Block block, std::uint64_t alignme
   ASSERT_EQ(oracle.fresh(begin, begin + size), fewest);
 }
 
-TEST(Arena, DoesWhatAListOfIntervalsDoes) {
+TEST(Arena, MatchesReferenceModelOfIntervals) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::mt19937_64 engine(seed);
     const std::uint64_t slot = std::uint64_t{4096} << (engine() % 4);
@@ -158,7 +158,7 @@ TEST(Arena, DoesWhatAListOfIntervalsDoes) {
   }
 }
 
-TEST(Arena, RefusesNothingAndTooMuch) {
+TEST(Arena, RefusesEmptyAndOversizedRequests) {
   Arena arena(2, {4096});
   EXPECT_FALSE(arena.allocate({0}));
   EXPECT_FALSE(arena.allocate({8193}));
@@ -169,7 +169,7 @@ TEST(Arena, RefusesNothingAndTooMuch) {
   EXPECT_EQ(arena.objects(), 0U);
 }
 
-TEST(Arena, BeginsALargeObjectWithASlotWhereThatUsesNoMore) {
+TEST(Arena, AlignsLargeObjectToSlotWhenNoExtraSlotIsUsed) {
   Arena arena(16, {64 * KiB});
   ASSERT_TRUE(arena.allocate({8 * KiB}));
   const auto whole = arena.allocate({128 * KiB});
@@ -188,7 +188,7 @@ TEST(Arena, BeginsALargeObjectWithASlotWhereThatUsesNoMore) {
   EXPECT_EQ(arena.slots_in_use(), 6U);
 }
 
-TEST(Arena, FreesWithoutAskingForMemory) {
+TEST(Arena, FreesWithoutAllocating) {
   Arena arena(64, {1 * MiB});
   std::vector<Arena::Block> blocks;
   std::mt19937 engine(5);
@@ -211,7 +211,7 @@ std::uint64_t framework_block(std::mt19937& engine) {
   return 2 * MiB * (6 + engine() % (kind < 19 ? 20 : 100));
 }
 
-TEST(Arena, WastesLittleOfItsSlotsUnderAFrameworksBlocks) {
+TEST(Arena, WastesFewSlotsUnderFrameworkAllocations) {
   constexpr std::uint64_t slot = 64 * MiB, most = 3072 * MiB;
   struct Figure {
     double worst = 0, sum = 0;

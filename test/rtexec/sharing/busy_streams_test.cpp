@@ -23,7 +23,7 @@ Code is_capturing(Stream, int* state) {
   return Code::success;
 }
 
-TEST(BusyStreams, WorkThatComesWhileOthersAreWaitedForIsNotForgotten) {
+TEST(BusyStreams, RemembersWorkSubmittedDuringSynchronisation) {
   RealDriver driver{};
   driver.stream_synchronize = synchronize;
   driver.stream_query = query;

@@ -16,7 +16,7 @@ config::ClientDeclaration declaration(Duration period, Duration wcet) {
   return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
 }
 
-TEST(DaemonAdmission, APlaceForEach) {
+TEST(DaemonAdmission, LimitsNumberOfConnectedClients) {
   ClientAdmission clients(admission_options(16, 2));
   EXPECT_EQ(clients.frames(), 16u);
   EXPECT_EQ(clients.connect({"a", {}}, 0), 0u);
@@ -30,7 +30,7 @@ TEST(DaemonAdmission, APlaceForEach) {
   EXPECT_EQ(clients.at(0)->identity.name, "c");
 }
 
-TEST(DaemonAdmission, TheFirstRuleThatFitsHolds) {
+TEST(DaemonAdmission, AppliesFirstMatchingRule) {
   AdmissionOptions options = admission_options(16, 8);
   const Bytes chunk = options.device.chunk;
   options.rules = {{.name = "camera", .executable = "/usr/bin/python3", .memory = chunk * 3, .declaration = {}},
@@ -52,7 +52,7 @@ TEST(DaemonAdmission, TheFirstRuleThatFitsHolds) {
   EXPECT_EQ(clients.declare(1, declaration(100ms, 10ms), false).error().code, protocol::Refusal::order);
 }
 
-TEST(DaemonAdmission, NobodyGrowsBeyondItsLimit) {
+TEST(DaemonAdmission, RefusesGrowthBeyondLimitOfClient) {
   ClientAdmission clients(admission_options(16, 8));
   EXPECT_TRUE(clients.connect({"a", {}}, 0));
   EXPECT_TRUE(clients.grow(0, 16));
@@ -65,7 +65,7 @@ TEST(DaemonAdmission, NobodyGrowsBeyondItsLimit) {
   EXPECT_EQ(clients.grow(3, 1).error().code, protocol::Refusal::order);
 }
 
-TEST(DaemonAdmission, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
+TEST(DaemonAdmission, PromisesDeadlinesWithoutSwappingWhenAllSlotsFit) {
   AdmissionOptions options = admission_options(16, 8);
   options.device.board.swap_costs.clear(); // the costs are unknown
   ClientAdmission clients(options);
@@ -84,7 +84,7 @@ TEST(DaemonAdmission, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
   EXPECT_EQ(third.error().code, protocol::Refusal::not_proved);
 }
 
-TEST(DaemonAdmission, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothing) {
+TEST(DaemonAdmission, RefusesInfeasibleClientWithFiguresAndChangesNothing) {
   ClientAdmission clients(admission_options(16, 8));
   ASSERT_TRUE(clients.connect({"a", {}}, 4));
   ASSERT_TRUE(clients.connect({"b", {}}, 4));
@@ -102,7 +102,7 @@ TEST(DaemonAdmission, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNot
   EXPECT_TRUE(less) << less.error().text;
 }
 
-TEST(DaemonAdmission, AClientWithoutADeclarationMayNotBreakAPromise) {
+TEST(DaemonAdmission, RefusesUndeclaredClientThatWouldBreakAPromise) {
   AdmissionOptions options = admission_options(16, 8);
   options.best_effort_wcet = 30ms;
   ClientAdmission clients(options);
@@ -114,7 +114,7 @@ TEST(DaemonAdmission, AClientWithoutADeclarationMayNotBreakAPromise) {
   EXPECT_EQ(refused.error().code, protocol::Refusal::not_proved);
 }
 
-TEST(DaemonAdmission, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused) {
+TEST(DaemonAdmission, GrowthBeyondDeviceMemoryRaisesResponseBounds) {
   ClientAdmission clients(admission_options(16, 8));
   for (const char* name : {"a", "b", "c"}) {
     const auto place = clients.connect({name, {}}, 5);
@@ -128,7 +128,7 @@ TEST(DaemonAdmission, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefuse
 }
 
 /// While one client executes, six of ten chunks of the other are loaded, in 600 us; the rest follows when it has ended.
-TEST(DaemonAdmission, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused) {
+TEST(DaemonAdmission, ChargesDelayOfLoadWithoutFreeFramesOrRefusesClient) {
   for (const Duration period : {100ms, 40ms}) {
     ClientAdmission clients(admission_options(16, 8));
     ASSERT_TRUE(clients.connect({"a", {}}, 10));
@@ -141,7 +141,7 @@ TEST(DaemonAdmission, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefus
   }
 }
 
-TEST(DaemonAdmission, ExplicitPrioritiesAreThoseOfTheClients) {
+TEST(DaemonAdmission, RanksClientsByExplicitPriority) {
   AdmissionOptions options = admission_options(16, 8);
   options.device.tasks.executive.order = Order::static_priority;
   options.device.tasks.executive.priorities = PriorityAssignment::explicit_priorities;
@@ -162,7 +162,7 @@ TEST(DaemonAdmission, ExplicitPrioritiesAreThoseOfTheClients) {
   EXPECT_LT(rank(2), rank(0));
 }
 
-TEST(DaemonAdmission, StaticPrioritiesGoByWhatIsDeclared) {
+TEST(DaemonAdmission, RanksClientsByDeclaredPeriodUnderRateMonotonic) {
   AdmissionOptions options = admission_options(16, 8);
   options.device.tasks.executive.order = Order::static_priority;
   options.device.tasks.executive.priorities = PriorityAssignment::rate_monotonic;
@@ -178,7 +178,7 @@ TEST(DaemonAdmission, StaticPrioritiesGoByWhatIsDeclared) {
   EXPECT_LT(rank(0), rank(3));
 }
 
-TEST(DaemonAdmission, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
+TEST(DaemonAdmission, CountsDepartedClientThatDelayedOthersUntilQuietInstant) {
   ClientAdmission clients(admission_options(16, 4));
   const auto come = [&](Duration wcet) {
     const auto place = clients.connect({"a", {}}, 8);
@@ -204,7 +204,7 @@ TEST(DaemonAdmission, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
   EXPECT_EQ(clients.at(1)->contract.task.stays, true) << "the memory of who has left is others'";
 }
 
-TEST(DaemonAdmission, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredItself) {
+TEST(DaemonAdmission, CountsUndeclaredJobOfClientThatDeclaresItself) {
   for (const bool delays : {false, true}) {
     ClientAdmission clients(admission_options(16, 4)); // one takes 5 ms
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(clients.connect({"a", {}}, 8));
@@ -219,7 +219,7 @@ TEST(DaemonAdmission, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredIts
 }
 
 /// When not all clients fitted, its jobs were loaded, and that took time from others.
-TEST(DaemonAdmission, OneThatWasSwappedCountsWithItsMemory) {
+TEST(DaemonAdmission, CountsMemoryOfDepartedSwappedClientUntilQuietInstant) {
   ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(clients.connect({"a", {}}, 8));
@@ -238,7 +238,7 @@ TEST(DaemonAdmission, OneThatWasSwappedCountsWithItsMemory) {
 }
 
 /// Jobs under way for other clients still wait for loads, or behind loaded jobs.
-TEST(DaemonAdmission, ThatNotAllFittedCountsUntilAQuietInstant) {
+TEST(DaemonAdmission, CountsEarlierLackOfMemoryUntilQuietInstant) {
   ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(clients.connect({"a", {}}, 6));
@@ -260,7 +260,7 @@ TEST(DaemonAdmission, ThatNotAllFittedCountsUntilAQuietInstant) {
   EXPECT_LT(bound_of_first(), bound);
 }
 
-TEST(DaemonAdmission, NoMoreHaveLeftThanThereArePlaces) {
+TEST(DaemonAdmission, DepartedClientsCountAgainstMaximumUntilQuietInstant) {
   ClientAdmission clients(admission_options(16, 2));
   ASSERT_TRUE(clients.connect({"a", {}}, 0));
   for (int i = 0; i < 2; ++i) {

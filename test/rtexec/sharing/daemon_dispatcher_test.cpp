@@ -164,7 +164,7 @@ void add_eight(Everyone& all, std::uint32_t slots, std::mt19937_64& random) {
   }
 }
 
-TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTheyWrote) {
+TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMeetDeadlinesAndKeepData) {
   const std::uint64_t sets = rtexec::test::sanitized ? 3 : 30;
   for (std::uint64_t seed = 0; seed < sets; ++seed) {
     std::mt19937_64 random(seed);
@@ -220,7 +220,7 @@ std::optional<std::uint32_t> find_one_that_is(SimulatedDevice& device, Doing wha
 }
 
 /// A client may be killed whatever it does: the others miss no deadline, and another one takes its place.
-TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
+TEST(DaemonDispatcher, ClientKilledAtAnyMomentCausesNoMissOfOthers) {
   const std::uint64_t sets = rtexec::test::sanitized ? 2 : 10;
   std::array<std::uint64_t, doings.size()> killed{};
   for (std::uint64_t seed = 100; seed < 100 + sets; ++seed) {
@@ -258,7 +258,7 @@ TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
   for (const std::uint64_t each : killed) EXPECT_GT(each, rtexec::test::sanitized ? 0u : 20u);
 }
 
-TEST(DaemonDispatcher, AClientGrowsWhileItHoldsTheDevice) {
+TEST(DaemonDispatcher, ClientsGrowWhileTheyHoldTheDevice) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::mt19937_64 random(seed);
     Everyone all(admission_options(32, 4), 32, seed);
@@ -307,7 +307,7 @@ Duration tightest(const std::vector<Duration>& periods) {
 }
 
 /// The cost of loading its memory a second time is not part of the others' bounds.
-TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
+TEST(DaemonDispatcher, ClientThatGrowsInEachJobCausesNoMiss) {
   std::uint64_t grown = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 10 : 100); ++seed) {
     std::mt19937_64 random(seed);
@@ -339,7 +339,7 @@ TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
 
 /// The bounds with a newcomer hold from its first job on, for all clients. If all fitted before, much must now be
 /// swapped, but no job gives up its turn for that.
-TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
+TEST(DaemonDispatcher, NoDeadlineIsMissedWhileClientsComeAndGo) {
   std::uint64_t came = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 600); ++seed) {
     std::mt19937_64 random(seed);
@@ -431,7 +431,7 @@ class Restarted : public Everyone {
 };
 
 /// The clients are at the edge of what is admitted.
-TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
+TEST(DaemonDispatcher, RepeatedlyRestartedProgramsCauseNoMiss) {
   Restarted::Done done;
   std::uint64_t waited = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 250); ++seed) {
@@ -468,7 +468,7 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
 }
 
 /// It ends after its job and comes back at once. It may not run before the clients that it delayed are served.
-TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
+TEST(DaemonDispatcher, ProgramRestartedForEachJobKeepsBoundsOfOthers) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     AdmissionOptions options = admission_options(32, 3);
     options.device.tasks.executive.order = order;
@@ -521,7 +521,7 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
 
 /// Its earlier job does not belong to the new set, but has delayed the others. All its requests wait until the
 /// declaration is examined.
-TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
+TEST(DaemonDispatcher, ClientThatDeclaresItselfDuringJobCausesNoMissOfOthers) {
   const AdmissionOptions options = admission_options(32, 3); // a job without a declaration takes 5 ms
   ClientAdmission clients(options);
   Quiet sink;
@@ -571,7 +571,7 @@ TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
 
 /// From now on a job with all its chunks bypasses a less urgent staged one. This includes jobs that already wait;
 /// otherwise the newcomer would wait for them.
-TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
+TEST(DaemonDispatcher, NewcomerWithWhomAllFitCausesNoMiss) {
   for (const bool before_they_ask : {true, false}) {
     const AdmissionOptions options = admission_options(4, 5);
     ClientAdmission clients(options);
@@ -642,7 +642,7 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
 
 /// A job that waits for its client to grow has not been in the core, so it delays no other job. It counts as a job of
 /// the declared client, and the next one comes a period later.
-TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
+TEST(DaemonDispatcher, JobThatWaitsForGrowthCountsAsJobOfDeclaredClient) {
   Quiet sink;
   Dispatcher dispatcher({.places = 2, .frames = 3}, sink);
   const Contract declared{
@@ -688,7 +688,7 @@ TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
 }
 
 /// Each client waits for its own reason. Without declared clients all instants are quiet.
-TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
+TEST(DaemonDispatcher, InstantIsQuietWhenNoPromisedJobIsOutstanding) {
   Quiet sink;
   Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   const Contract declared{
@@ -736,7 +736,7 @@ TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
   EXPECT_TRUE(quiet());
 }
 
-TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
+TEST(DaemonDispatcher, JobKeepsItsTurnWhenOtherClientsComeAndGo) {
   Quiet sink;
   Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   const auto contract = [](std::uint32_t place, bool stays) {
@@ -761,7 +761,7 @@ TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
   EXPECT_EQ(sink.changes, 3);
 }
 
-TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
+TEST(DaemonDispatcher, JobContinuesWhenNextWorkComesWithinItsGap) {
   for (const Duration gap : {0ms, 2ms}) {
     Quiet sink;
     Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
@@ -807,7 +807,7 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
 }
 
 /// However its job ends, the device is free at once.
-TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
+TEST(DaemonDispatcher, JobWithinItsGapEndsWhenClientEndsOrGrows) {
   for (int what = 0; what < 3; ++what) {
     Quiet sink;
     Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
@@ -827,7 +827,7 @@ TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
   }
 }
 
-TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOnce) {
+TEST(DaemonDispatcher, ExpelsOverlongJobOnlyForOthersAfterOneHurryRequest) {
   Quiet sink;
   Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, sink);
   for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
@@ -850,7 +850,7 @@ TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOn
 
 /// Each client that has the device while others wait is notified to hurry. A client that waits, or has the device
 /// alone, is not.
-TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
+TEST(DaemonDispatcher, AsksClientToHurryWhenOthersWaitForTheDevice) {
   Quiet sink;
   Dispatcher dispatcher({.places = 4, .frames = 8}, sink);
   for (std::uint32_t place = 0; place < 3; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
@@ -878,7 +878,7 @@ std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, On
   return all.device.seen.expelled;
 }
 
-TEST(DaemonDispatcher, WhoHoldsUpOthersIsExpelledAndTheyGoOn) {
+TEST(DaemonDispatcher, ExpelsClientThatBlocksOthersAndServesTheRest) {
   const Program good{.least = 50ms, .longest = 60ms, .quickest = 1ms, .slowest = 2ms};
   const std::pair<std::uint32_t, Expelled> saves{0, Expelled::not_saved}, silent{0, Expelled::silent},
       stuck{0, Expelled::stuck}, overrun{0, Expelled::overrun};
@@ -899,7 +899,7 @@ TEST(DaemonDispatcher, WhoHoldsUpOthersIsExpelledAndTheyGoOn) {
   EXPECT_GT(others, 150u);
 }
 
-TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
+TEST(DaemonDispatcher, SkipNextDropsReleaseAfterExceededWcet) {
   for (const auto on_overrun : {OnWcetExceeded::tell, OnWcetExceeded::skip_next}) {
     Everyone all(admission_options(16, 4), 16, 1);
     const config::ClientDeclaration declaration{
@@ -914,7 +914,7 @@ TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
 }
 
 /// It requests without a pause. Its releases are nevertheless a period apart.
-TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
+TEST(DaemonDispatcher, EarlyRequestWaitsForNextPeriod) {
   Everyone all(admission_options(16, 4), 16, 1);
   const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
   const Program eager{.least = 0ms, .longest = 0ms, .quickest = 1ms, .slowest = 1ms};
@@ -924,7 +924,7 @@ TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
 }
 
 /// A hostile client can damage its own memory only.
-TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
+TEST(DaemonDispatcher, RandomEntriesCountAsViolationsAndAffectNoOtherClient) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
     Quiet sink;
@@ -964,7 +964,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
   }
 }
 
-TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
+TEST(DaemonDispatcher, ExpelsClientAfterTooManyViolations) {
   Quiet sink;
   Dispatcher dispatcher({.places = 4, .frames = 8, .max_violations = 3}, sink);
   ASSERT_TRUE(dispatcher.attach(2, {.task = {.slots = 1}}, Instant{}));
@@ -988,7 +988,7 @@ void ask_for_the_only_frame(Dispatcher& dispatcher) {
 }
 
 /// The driver needs time to end a process. If frames outlive their process, no client waits for that.
-TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {
+TEST(DaemonDispatcher, FramesThatOutliveTheirClientAreReusedWhileItEnds) {
   for (const bool outlive : {false, true}) {
     Quiet sink;
     Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = outlive}, sink);
@@ -1005,7 +1005,7 @@ TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) 
   }
 }
 
-TEST(DaemonDispatcher, AClientThatEndsWithTheDeviceOrInALoadKeepsItUntilItHasEnded) {
+TEST(DaemonDispatcher, EndingClientKeepsDeviceOrLoadUntilItHasEnded) {
   for (const bool executes : {false, true}) {
     Quiet sink;
     Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = true}, sink);

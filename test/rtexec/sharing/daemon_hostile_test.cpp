@@ -106,7 +106,7 @@ std::unique_ptr<Client> honest(const std::filesystem::path& directory, HostClien
 }
 
 /// Its agent ends, but the process takes some time. A killed process does so while its driver releases its memory.
-TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
+TEST(HostileClient, LosesItsFramesWhenItsAgentEnds) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
@@ -139,7 +139,7 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
 }
 
 /// It is no client any more, and cannot change that: its address space with all mappings is gone.
-TEST(DaemonHostile, AClientThatExecutesAnotherProgramIsNotEnded) {
+TEST(HostileClient, IsNotKilledAfterExecOfAnotherProgram) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
@@ -190,7 +190,7 @@ Duration used_by_threads(const std::string& name) {
   return sum;
 }
 
-TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
+TEST(HostileClient, CostsLittleCpuTimeWhenItRingsWithoutPause) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
@@ -327,7 +327,7 @@ int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_c
   return late <= 1 + jobs / 10 ? 0 : 15; // the machine may stall, and others may use its cores
 }
 
-TEST(DaemonHostile, RubbishHurtsNobodyElse) {
+TEST(HostileClient, HarmsNoOtherClientWithRandomMessages) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";

@@ -74,7 +74,7 @@ int compute(const std::filesystem::path& directory, const std::string& name, int
   return 0;
 }
 
-TEST(DaemonServer, EightProcessesShareHalfOfTheMemoryThatTheyTake) {
+TEST(DaemonServer, EightProcessesShareHalfTheMemoryTheyNeed) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 4);
@@ -84,7 +84,7 @@ TEST(DaemonServer, EightProcessesShareHalfOfTheMemoryThatTheyTake) {
   for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
 }
 
-TEST(DaemonServer, AProcessThatIsKilledWhileItHasTheDeviceStopsNobody) {
+TEST(DaemonServer, ClientKilledWhileHoldingDeviceBlocksNoOther) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
@@ -103,7 +103,7 @@ TEST(DaemonServer, AProcessThatIsKilledWhileItHasTheDeviceStopsNobody) {
   for (const int end : began) ::close(end);
 }
 
-TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
+TEST(DaemonServer, ClientsContinueAfterDaemonRestart) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   auto first = std::make_unique<RunningServer>(folder.path() / "d", slots * 2);
@@ -121,7 +121,7 @@ TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
   for (const int end : began) ::close(end);
 }
 
-TEST(DaemonServer, AClientMayChangeItsFolderBetweenDaemons) {
+TEST(DaemonServer, ClientReconnectsAfterChangingItsWorkingFolder) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   auto first = std::make_unique<RunningServer>(folder.path() / "d", slots * 2);
@@ -157,7 +157,7 @@ std::unique_ptr<Client> connected(const std::filesystem::path& directory, const 
   return client ? std::move(*client) : nullptr;
 }
 
-TEST(DaemonServer, RefusesWhoBreaksAPromiseWithItsNumbers) {
+TEST(DaemonServer, RefusesInfeasibleDeclarationWithFigures) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
   HostClientMemory one_memory(slots, 2 << 20), other_memory(slots, 2 << 20);
@@ -182,7 +182,7 @@ protocol::Declare each_100_ms(std::int64_t wcet_ns) {
 }
 
 /// Its job has delayed one that continues. There is not enough time for both until that has ended; then there is.
-TEST(DaemonServer, AProgramThatIsStartedAgainIsServedWhenThoseThatItDelayedHaveEnded) {
+TEST(DaemonServer, RestartedProgramWaitsUntilJobsItDelayedHaveEnded) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
@@ -218,7 +218,7 @@ TEST(DaemonServer, AProgramThatIsStartedAgainIsServedWhenThoseThatItDelayedHaveE
 }
 
 /// Otherwise other clients would wait for its job.
-TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
+TEST(DaemonServer, DeclarationWhileHoldingDeviceFailsInsteadOfWaiting) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
   HostClientMemory one_memory(slots, 2 << 20), other_memory(slots, 2 << 20);
@@ -238,7 +238,7 @@ TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
 }
 
 /// If it can get more memory only later, its job ends first, since others may wait for the device.
-TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
+TEST(DaemonServer, ClientThatMustRetryGrowthReleasesDeviceFirst) {
   const rtexec::test::ScratchFolder folder;
   auto listener = listen_in(folder.path() / "d", "");
   ASSERT_TRUE(listener) << listener.error().what;
@@ -279,7 +279,7 @@ TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
   EXPECT_EQ(held, (std::vector<std::uint32_t>{1, 0, 0, 0}));
 }
 
-TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {
+TEST(DaemonServer, RefusesClientWithOtherChunkSize) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);
   for (const std::uint64_t chunk : {2u << 20, 4u << 20}) {
@@ -301,7 +301,7 @@ TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {
   }
 }
 
-TEST(DaemonServer, OfAnotherReleaseIsToldOf) {
+TEST(DaemonServer, ClientReportsDaemonOfAnotherRelease) {
   const rtexec::test::ScratchFolder folder;
   const auto address = protocol::socket_address(folder.path() / "socket");
   const config::Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -321,7 +321,7 @@ TEST(DaemonServer, OfAnotherReleaseIsToldOf) {
   EXPECT_THAT(refused.error().what, HasSubstr("take both from one release"));
 }
 
-TEST(DaemonServer, LetsGoWhoHadNothing) {
+TEST(DaemonServer, ForgetsClientThatDisconnectsWithoutMemory) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4, 1);
@@ -346,7 +346,7 @@ TEST(DaemonServer, LetsGoWhoHadNothing) {
   EXPECT_EQ(exit_code(leaves), 0);
 }
 
-TEST(DaemonServer, TakesSixteenConnectionsOfAProcess) {
+TEST(DaemonServer, AcceptsAtMostSixteenConnectionsPerProcess) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder / "run", 8);
   const auto connected = [&] { return protocol::Channel::connect(folder / "run/socket", 10s).value(); };
@@ -373,7 +373,7 @@ TEST(DaemonServer, TakesSixteenConnectionsOfAProcess) {
   })) << "there is room again";
 }
 
-TEST(LineLimitTest, LeavesOutWhatOneUserCausesBeyondABurst) {
+TEST(LineLimitTest, LimitsLinesPerUserBeyondABurst) {
   LineLimit limit;
   Instant now{1h};
   for (int i = 0; i < LineLimit::burst; ++i) ASSERT_EQ(limit.ask(1, now), 0u) << i;
@@ -386,14 +386,14 @@ TEST(LineLimitTest, LeavesOutWhatOneUserCausesBeyondABurst) {
   for (int i = 0; i < LineLimit::burst; ++i) ASSERT_EQ(limit.ask(1, now), i == 0 ? 1u : 0u) << i;
 }
 
-TEST(DaemonServer, IsOneForEachDirectory) {
+TEST(DaemonServer, RefusesSecondDaemonInSameDirectory) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);
   EXPECT_THROW(RunningServer(folder.path() / "d", 4), std::runtime_error);
   EXPECT_EQ(std::filesystem::status(folder.path() / "d").permissions(), std::filesystem::perms::owner_all);
 }
 
-TEST(DaemonServer, TakesNoFolderFromOthers) {
+TEST(DaemonServer, RefusesSharedDirectoryThatIsNotEmpty) {
   using std::filesystem::perms;
   const rtexec::test::ScratchFolder folder;
   const auto of_all =
@@ -416,7 +416,7 @@ Duration time_of_this_process() {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-TEST(DaemonServer, WithoutADescriptorForWhoComesItWaitsAndThenTakesHim) {
+TEST(DaemonServer, WaitsIdleWithoutFreeDescriptorAndAcceptsLater) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);
   const auto address = protocol::socket_address(folder.path() / "d" / "socket");

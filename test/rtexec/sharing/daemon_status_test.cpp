@@ -30,7 +30,7 @@ using protocol::Delivery;
 using test::RunningServer;
 using testing::HasSubstr;
 
-TEST(Published, IsReadAsItWasWrittenAtOnce) {
+TEST(Published, ReadersNeverSeeTornOrOlderValues) {
   using Value = std::array<std::uint64_t, 16>;
   Published<Value> published;
   std::atomic<bool> done{false};
@@ -77,7 +77,7 @@ class DaemonStatus : public testing::Test {
   std::filesystem::path directory = folder.path() / "d";
 };
 
-TEST_F(DaemonStatus, SaysWhoIsThereAndWhatEachDid) {
+TEST_F(DaemonStatus, ReportsClientsAndTheirStatistics) {
   const RunningServer server(directory, 2 * slots);
   EXPECT_TRUE(status().clients.empty());
   HostClientMemory one_memory(slots, 2 << 20), other_memory(slots, 2 << 20);
@@ -121,7 +121,7 @@ TEST_F(DaemonStatus, SaysWhoIsThereAndWhatEachDid) {
   EXPECT_EQ(after.clients[1].loaded, 2U);
 }
 
-TEST_F(DaemonStatus, WhoAsksAndDoesNotReadKeepsNobodyWaitingAndGetsAllOfIt) {
+TEST_F(DaemonStatus, SlowReaderDelaysNobodyAndGetsCompleteStatus) {
   const RunningServer server(directory, slots);
   HostClientMemory memory(slots, 2 << 20);
   const auto client = connected("client", memory);
@@ -156,7 +156,7 @@ TEST_F(DaemonStatus, WhoAsksAndDoesNotReadKeepsNobodyWaitingAndGetsAllOfIt) {
   EXPECT_EQ(parts, asked);
 }
 
-TEST_F(DaemonStatus, SomeAskWithoutEndWhileJobsGoOn) {
+TEST_F(DaemonStatus, ContinuousQueriesDoNotStopJobs) {
   const RunningServer server(directory, slots);
   HostClientMemory memory(slots, 2 << 20);
   const auto client = connected("client", memory);
@@ -176,7 +176,7 @@ TEST_F(DaemonStatus, SomeAskWithoutEndWhileJobsGoOn) {
   done = true;
 }
 
-TEST_F(DaemonStatus, SaysWhatStandsInTheWay) {
+TEST_F(DaemonStatus, ReportsMissingOrStoppedDaemon) {
   const auto nobody = StatusReader::connect(directory);
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, Errc::cancelled);
@@ -206,7 +206,7 @@ Result<ServerStatus> ask_a_stranger(const std::filesystem::path& directory, std:
   return reader->read();
 }
 
-TEST_F(DaemonStatus, OfAnotherVersionOrOfNobodyIsNone) {
+TEST_F(DaemonStatus, RejectsMissingOrForeignAnswer) {
   const auto silent = ask_a_stranger(directory / "silent", {});
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().code, Errc::refused);

@@ -44,7 +44,7 @@ void submit(JobGate& gate, Device& device) {
   gate.leave();
 }
 
-TEST(JobGate, OpensWithTheFirstWorkAndClosesOnceItHasEnded) {
+TEST(JobGate, BeginsJobWithFirstWorkAndEndsItOnceIdle) {
   Device device;
   JobGate gate(device);
   gate.synchronised();
@@ -62,7 +62,7 @@ TEST(JobGate, OpensWithTheFirstWorkAndClosesOnceItHasEnded) {
   EXPECT_EQ(device.wrong, 0);
 }
 
-TEST(JobGate, KeepsAJobThatTheProgramBegan) {
+TEST(JobGate, KeepsJobOpenUntilProgramEndsIt) {
   Device device;
   JobGate gate(device);
   ASSERT_TRUE(gate.begin());
@@ -83,7 +83,7 @@ TEST(JobGate, KeepsAJobThatTheProgramBegan) {
   EXPECT_EQ(device.wrong, 0);
 }
 
-TEST(JobGate, RefusesWorkThatIsNotGranted) {
+TEST(JobGate, RefusesWorkWhenDeviceIsNotGranted) {
   Device device;
   JobGate gate(device);
   device.grants = false;
@@ -96,7 +96,7 @@ TEST(JobGate, RefusesWorkThatIsNotGranted) {
   EXPECT_FALSE(device.held);
 }
 
-TEST(JobGate, IsClosedAfterAnActionThatLostTheDevice) {
+TEST(JobGate, BeginsNewJobAfterActionThatLostTheDevice) {
   Device device;
   JobGate gate(device);
   submit(gate, device);
@@ -107,7 +107,7 @@ TEST(JobGate, IsClosedAfterAnActionThatLostTheDevice) {
   EXPECT_EQ(device.wrong, 0);
 }
 
-TEST(JobGate, GivesWayOnceItsWorkHasEnded) {
+TEST(JobGate, YieldsDeviceOnceItsWorkHasEnded) {
   using namespace std::chrono_literals;
   Device device;
   JobGate gate(device);
@@ -136,7 +136,7 @@ TEST(JobGate, GivesWayOnceItsWorkHasEnded) {
   EXPECT_EQ(device.wrong, 0);
 }
 
-TEST(JobGate, GivesNoWayForWorkThatWaitsForOther) {
+TEST(JobGate, DoesNotYieldWhileWorkIsPendingOrJobIsExplicit) {
   using namespace std::chrono_literals;
   Device device;
   JobGate gate(device);
@@ -152,7 +152,7 @@ TEST(JobGate, GivesNoWayForWorkThatWaitsForOther) {
   EXPECT_EQ(device.wrong, 0);
 }
 
-TEST(JobGate, HasAJobAroundAllWorkOfManyThreads) {
+TEST(JobGate, HoldsJobAroundAllWorkOfSeveralThreads) {
   Device device;
   JobGate gate(device);
   std::atomic<bool> stop{false};

@@ -44,7 +44,7 @@ class PendingFreesTest : public testing::Test {
   std::uintptr_t last_ = 0;
 };
 
-TEST_F(PendingFreesTest, AreHadByTheirStreamAtOnceAndByOthersWhenItHasCome) {
+TEST_F(PendingFreesTest, ReusesBlockOnItsStreamAtOnceAndElsewhereAfterEvent) {
   const auto block = *arena.allocate({10240});
   const auto when = event();
   frees.add({block, stream(1), when});
@@ -62,7 +62,7 @@ TEST_F(PendingFreesTest, AreHadByTheirStreamAtOnceAndByOthersWhenItHasCome) {
   EXPECT_TRUE(alive.empty());
 }
 
-TEST_F(PendingFreesTest, OfAStreamThatIsGoneAreNobodysBeforeTheirTime) {
+TEST_F(PendingFreesTest, WithholdsBlockOfDestroyedStreamUntilItsEvent) {
   const auto block = *arena.allocate({4096});
   frees.add({block, stream(1), event()});
   frees.forget(stream(1));
@@ -72,7 +72,7 @@ TEST_F(PendingFreesTest, OfAStreamThatIsGoneAreNobodysBeforeTheirTime) {
 }
 
 /// No two streams ever own a byte at once, and in the end no memory is lost.
-TEST_F(PendingFreesTest, NeverGiveMemoryToTwo) {
+TEST_F(PendingFreesTest, NeverGivesMemoryToTwoStreams) {
   std::mt19937 engine(5);
   struct Owned {
     Arena::Block block;

@@ -107,7 +107,7 @@ TEST_F(PreloadTable, FindsEachOfItsSymbols) {
   }
 }
 
-TEST_F(PreloadTable, HasAReasonForWhatItLeavesAlone) {
+TEST_F(PreloadTable, GivesReasonForEachFunctionLeftAlone) {
   for (const auto& entry : left_alone) EXPECT_FALSE(entry.reason.empty()) << entry.name;
 }
 
@@ -135,7 +135,7 @@ TEST_F(PreloadTable, KnowsEveryFunctionOfTheRuntime) {
   EXPECT_GT(seen, 200);
 }
 
-TEST_F(PreloadTable, HasEveryVersionOfWhatItTreats) {
+TEST_F(PreloadTable, CoversEveryVersionOfInterceptedFunctions) {
   const auto text = header("cudaTypedefs.h");
   if (text.empty()) GTEST_SKIP() << "no CUDA toolkit";
   static const std::regex pointer(R"(\*PFN_(cu\w+?)_v([0-9]+)(_ptsz|_ptds)?\)\()");

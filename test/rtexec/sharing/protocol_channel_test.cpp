@@ -58,7 +58,7 @@ void send_raw(int socket, std::span<const std::byte> bytes, const std::vector<in
 
 std::vector<std::byte> some_bytes(std::size_t size) { return std::vector<std::byte>(size, std::byte{7}); }
 
-TEST(ProtocolChannel, BringsMessagesWithAndWithoutADescriptor) {
+TEST(ProtocolChannel, DeliversMessagesWithAndWithoutDescriptor) {
   Pair pair;
   Channel theirs(std::move(pair.theirs));
   const auto before = test::allocations();
@@ -76,7 +76,7 @@ TEST(ProtocolChannel, BringsMessagesWithAndWithoutADescriptor) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-TEST(ProtocolChannel, ADescriptorThatNobodyTakesIsClosedWithTheNextLetter) {
+TEST(ProtocolChannel, ClosesUntakenDescriptorOnNextMessage) {
   Pair pair;
   Channel theirs(std::move(pair.theirs));
   Letter letter;
@@ -89,7 +89,7 @@ TEST(ProtocolChannel, ADescriptorThatNobodyTakesIsClosedWithTheNextLetter) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(ProtocolChannel, MoreDescriptorsThanOneAreRefusedAndClosed) {
+TEST(ProtocolChannel, RefusesAndClosesMoreThanOneDescriptor) {
   Letter letter;
   for (const std::size_t count : {2u, 3u, 16u, 17u, 100u, 253u}) {
     Pair pair;
@@ -104,7 +104,7 @@ TEST(ProtocolChannel, MoreDescriptorsThanOneAreRefusedAndClosed) {
   }
 }
 
-TEST(ProtocolChannel, AMessageThatIsTooLongIsRefusedWithItsDescriptor) {
+TEST(ProtocolChannel, RefusesTooLongMessageWithItsDescriptor) {
   Pair pair;
   Letter letter;
   const std::size_t before = open_descriptors();
@@ -116,7 +116,7 @@ TEST(ProtocolChannel, AMessageThatIsTooLongIsRefusedWithItsDescriptor) {
   EXPECT_EQ(letter.size, longest_message);
 }
 
-TEST(ProtocolChannel, AnEmptyMessageIsTakenForTheEndOrRefused) {
+TEST(ProtocolChannel, TreatsEmptyMessageAsEndOrRefusesIt) {
   Pair pair;
   Letter letter;
   const std::size_t before = open_descriptors();
@@ -127,7 +127,7 @@ TEST(ProtocolChannel, AnEmptyMessageIsTakenForTheEndOrRefused) {
   EXPECT_EQ(pair.ours.receive(letter), Delivery::closed);
 }
 
-TEST(ProtocolChannel, SaysThatTheOtherSideHasGone) {
+TEST(ProtocolChannel, ReportsThatOtherSideHasClosed) {
   Pair pair;
   pair.theirs.reset();
   Letter letter;
@@ -135,14 +135,14 @@ TEST(ProtocolChannel, SaysThatTheOtherSideHasGone) {
   EXPECT_EQ(pair.ours.send(Status{}), Delivery::closed);
 }
 
-TEST(ProtocolChannel, DoesNotWaitForWhoDoesNotRead) {
+TEST(ProtocolChannel, DoesNotBlockWhenReceiverDoesNotRead) {
   Pair pair;
   Delivery delivery = Delivery::done;
   for (int i = 0; i < 1'000'000 && delivery == Delivery::done; ++i) delivery = pair.ours.send(StatusPart{});
   EXPECT_EQ(delivery, Delivery::nothing);
 }
 
-TEST(ProtocolChannel, RubbishLeavesNothingOpen) {
+TEST(ProtocolChannel, LeaksNoDescriptorOnRandomMessages) {
   Pair pair;
   Letter letter;
   std::mt19937_64 random(3);
@@ -158,7 +158,7 @@ TEST(ProtocolChannel, RubbishLeavesNothingOpen) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(ProtocolChannel, ConnectsWhereSomebodyListens) {
+TEST(ProtocolChannel, ConnectsOnlyToListeningSocket) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("rtexec-channel-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   const auto nobody = Channel::connect(folder / "socket");

@@ -23,7 +23,7 @@ Declare declaration() {
   return {.header = {}, .period_ns = 100'000'000, .deadline_ns = 50'000'000, .wcet_ns = 10'000'000};
 }
 
-TEST(ProtocolMessages, ComeAsTheyWere) {
+TEST(ProtocolMessages, AreReadAsSent) {
   const auto got = read<Hello>(raw(hello()));
   ASSERT_TRUE(got);
   EXPECT_EQ(view(got->name), "detector");
@@ -33,12 +33,12 @@ TEST(ProtocolMessages, ComeAsTheyWere) {
   EXPECT_EQ(header_of(raw(hello()))->kind, static_cast<std::uint16_t>(MessageKind::hello));
 }
 
-TEST(ProtocolMessages, ATextThatIsTooLongIsCut) {
+TEST(ProtocolMessages, TooLongTextIsTruncated) {
   const auto cut = text<64>(std::string(100, 'x'));
   EXPECT_EQ(view(cut), std::string(63, 'x'));
 }
 
-TEST(ProtocolMessages, OfAnotherSizeKindOrVersionAreNone) {
+TEST(ProtocolMessages, AreRejectedWithOtherSizeKindOrVersion) {
   const Raw good = raw(hello());
   for (std::size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(read<Hello>(std::span(good).first(size))) << size << " bytes";
@@ -56,7 +56,7 @@ TEST(ProtocolMessages, OfAnotherSizeKindOrVersionAreNone) {
   EXPECT_EQ(header_of(bytes)->version, version + 1); // the sender can still be told why
 }
 
-TEST(ProtocolMessages, BeyondLimitsAreNone) {
+TEST(ProtocolMessages, AreRejectedBeyondTheirLimits) {
   const auto with = [](auto message, auto change) {
     change(message);
     return read<decltype(message)>(raw(message)).has_value();
@@ -111,7 +111,7 @@ using Every =
 
 /// Tries bytes of all lengths, most of them with a header that fits or nearly does, and valid messages with a few
 /// flipped bits.
-TEST(ProtocolMessages, ASecondOfRubbish) {
+TEST(ProtocolMessages, RandomBytesYieldOnlyValidMessages) {
   const auto seed = testing::UnitTest::GetInstance()->random_seed();
   std::mt19937_64 random(static_cast<std::uint64_t>(seed));
   const std::vector<Raw> good{raw(hello()),

@@ -23,7 +23,7 @@ Entry entry(std::uint64_t job) {
   return {.kind = static_cast<std::uint16_t>(EntryKind::request), .slot = 3, .frame = 5, .job = job, .time_ns = -1};
 }
 
-TEST(ProtocolRing, GivesBackWhatWasGivenInOrder) {
+TEST(ProtocolRing, ReturnsEntriesInOrder) {
   auto ring = std::make_unique<Ring>();
   Producer producer(*ring);
   Consumer consumer(*ring);
@@ -55,7 +55,7 @@ struct Words {
 };
 constexpr std::size_t head = 0, tail = 64;
 
-TEST(ProtocolRing, AnImpossibleIndexOfTheOtherSideIsBroken) {
+TEST(ProtocolRing, ReportsBrokenWhenIndexOfOtherSideIsImpossible) {
   for (const std::uint32_t given : {ring_capacity + 1, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
     auto ring = std::make_unique<Ring>();
     Consumer consumer(*ring);
@@ -72,7 +72,7 @@ TEST(ProtocolRing, AnImpossibleIndexOfTheOtherSideIsBroken) {
   }
 }
 
-TEST(ProtocolRing, OnesOwnIndexIsNotReadBack) {
+TEST(ProtocolRing, NeverReadsBackOwnIndex) {
   auto ring = std::make_unique<Ring>();
   Producer producer(*ring);
   Consumer consumer(*ring);
@@ -87,7 +87,7 @@ TEST(ProtocolRing, OnesOwnIndexIsNotReadBack) {
 }
 
 /// The memory around the ring stays unchanged, and each call ends, whatever the peer writes meanwhile.
-TEST(ProtocolRing, ASecondOfRubbish) {
+TEST(ProtocolRing, StaysWithinItsMemoryUnderRandomWrites) {
   struct Guarded {
     std::array<unsigned char, 4096> before;
     Ring ring;
@@ -116,7 +116,7 @@ TEST(ProtocolRing, ASecondOfRubbish) {
   for (const std::uint64_t count : turns) EXPECT_GT(count, 100u);
 }
 
-TEST(ProtocolRing, BetweenTwoThreadsNothingIsLostOrTorn) {
+TEST(ProtocolRing, LosesAndTearsNothingBetweenTwoThreads) {
   auto shared = SharedSegment::create();
   ASSERT_TRUE(shared) << shared.error().what;
   Segment& segment = **shared;
@@ -152,7 +152,7 @@ config::Descriptor copy_of(const SharedSegment& segment) {
   return config::Descriptor(::fcntl(segment.descriptor(), F_DUPFD_CLOEXEC, 0));
 }
 
-TEST(ProtocolSegment, IsSharedAndItsStateIsReadOnlyForTheClient) {
+TEST(ProtocolSegment, IsSharedWithStateReadOnlyForClient) {
   auto daemon = SharedSegment::create();
   ASSERT_TRUE(daemon) << daemon.error().what;
   auto client = SharedSegment::open(copy_of(*daemon));
@@ -191,7 +191,7 @@ TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {
 
 /// The client was killed, ended by itself, lost its agent's thread, or became another program: each is reported at
 /// once.
-TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
+TEST(ProtocolSegment, ReportsEndOfClientAgent) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer allows no threads in a process that was forked from one with threads";
 #endif
@@ -241,14 +241,14 @@ TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
   }
 }
 
-TEST(ProtocolSegment, CannotBeMadeSmaller) {
+TEST(ProtocolSegment, CannotBeResized) {
   auto daemon = SharedSegment::create();
   ASSERT_TRUE(daemon);
   EXPECT_NE(::ftruncate(daemon->descriptor(), 0), 0);
   EXPECT_NE(::ftruncate(daemon->descriptor(), sizeof(Segment) * 2), 0);
 }
 
-TEST(ProtocolSegment, RefusesMemoryThatIsNone) {
+TEST(ProtocolSegment, RefusesSmallOrUnsealedMemory) {
   config::Descriptor small(::memfd_create("small", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_FALSE(SharedSegment::open(std::move(small)));
   config::Descriptor unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));

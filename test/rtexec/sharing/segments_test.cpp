@@ -60,7 +60,7 @@ void expect_same(const Segments& segments, const Oracle& oracle) {
   ASSERT_EQ(segments.room(), oracle.places(true).size() * slot - mapped);
 }
 
-TEST(Segments, DoWhatAListOfPiecesDoes) {
+TEST(Segments, MatchReferenceModelOfMappedPieces) {
   constexpr std::size_t size = 5 * slot + 3 * unit;
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937_64 engine(seed);
@@ -135,7 +135,7 @@ TEST(Segments, DoWhatAListOfPiecesDoes) {
   }
 }
 
-TEST(Segments, GiveHandlesThatAreReleasedAsOftenAsTheyAreHeld) {
+TEST(Segments, HandleIsFreedAfterAsManyReleasesAsHolds) {
   Segments segments({slot});
   const auto handle = segments.create(unit);
   EXPECT_TRUE(segments.gave(handle));

@@ -638,7 +638,7 @@ void expect_chains(const Truth& truth, const Analysis& analysis) {
 
 class AnalysisOracle : public testing::TestWithParam<SwapPolicy> {};
 
-TEST_P(AnalysisOracle, FindsWhatHappened) {
+TEST_P(AnalysisOracle, ConfirmsAnalysisOfSimulatedRuns) {
   Random random(11 + static_cast<unsigned>(GetParam())), chain_random(5);
   std::uint64_t reactions = 0, preemptions = 0;
   std::map<JobOutcome, std::uint64_t> seen;
@@ -916,7 +916,7 @@ bool is_unanswered_end(const std::vector<Record>& records, const Record& end) {
          });
 }
 
-TEST(ChangedRecording, IsNoticed) {
+TEST(ChangedRecording, IsDetectedByAnalysis) {
   Random random(3);
   std::uint64_t tried = 0, noticed = 0;
   for (const SwapPolicy policy : every_policy)
@@ -951,7 +951,7 @@ TEST(ChangedRecording, IsNoticed) {
 }
 
 /// The rest of the recording is analysed, and nothing is invented.
-TEST(ChangedRecording, MayBeginAndEndAnywhere) {
+TEST(ChangedRecording, TruncatedRecordingIsAnalysedWithoutFalseErrors) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {
     const SimulatedRun run = test::random_run(random, every_policy[random() % every_policy.size()]);

@@ -67,7 +67,7 @@ struct Bench {
   }
 };
 
-TEST(BandwidthCalibration, FindsWhatCoresReachAloneAndTogether) {
+TEST(BandwidthCalibration, MeasuresBandwidthOfCoresAloneAndTogether) {
   Bench bench({0, 1, 2, 3});
   std::size_t told = 0;
   const auto calibration = calibrate_bandwidth(bench.cores, [&] { return ++told > 0; });
@@ -86,7 +86,7 @@ TEST(BandwidthCalibration, FindsWhatCoresReachAloneAndTogether) {
   EXPECT_EQ(bench.memory.running(), 0u);
 }
 
-TEST(BandwidthCalibration, HoldsCountersAgainstGenerators) {
+TEST(BandwidthCalibration, ReportsAccuracyOfCountersAgainstGenerators) {
   Bench bench({0, 1});
   bench.count({1.0, 0.877});
   const auto calibration = calibrate_bandwidth(bench.cores, always);
@@ -97,7 +97,7 @@ TEST(BandwidthCalibration, HoldsCountersAgainstGenerators) {
   EXPECT_EQ(calibration->alone[0].counted->lines, 4'000'000'000u / 64) << "of a second";
 }
 
-TEST(BandwidthCalibration, TakesOneCoreThatIsFasterThanAllForTheirSaturation) {
+TEST(BandwidthCalibration, UsesFastestCoreAsSaturationWhenAboveAllTogether) {
   const BandwidthCalibration calibration{.alone = {{.core = 0, .reported = MB(5000), .counted = {}},
                                                    {.core = 1, .reported = {5'123'456'789}, .counted = {}}},
                                          .together = {MB(4990), MB(5001)}};
@@ -105,14 +105,14 @@ TEST(BandwidthCalibration, TakesOneCoreThatIsFasterThanAllForTheirSaturation) {
   EXPECT_EQ(calibration.facts().saturation, MB(5123));
 }
 
-TEST(BandwidthCalibration, TakesTheFasterMeasurementOfOneGenerator) {
+TEST(BandwidthCalibration, UsesFasterOfTwoSingleCoreMeasurements) {
   const BandwidthCalibration calibration{
       .alone = {{.core = 0, .reported = MB(6784), .counted = {}}, {.core = 1, .reported = MB(6457), .counted = {}}},
       .together = {{7'289'900'000}, MB(7100)}};
   EXPECT_EQ(calibration.facts().core_bandwidth, MB(7289)) << "admission supposes that no core is faster";
 }
 
-TEST(BandwidthCalibration, MeasuresAnewWhereACoreWasBusy) {
+TEST(BandwidthCalibration, RepeatsMeasurementOfBusyCore) {
   Bench bench({0, 1});
   bench.memory.busy = {1};
   bench.cores.rest = [&](Duration length) {
@@ -124,7 +124,7 @@ TEST(BandwidthCalibration, MeasuresAnewWhereACoreWasBusy) {
   EXPECT_EQ(calibration->alone[1].reported, MB(4000));
 }
 
-TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
+TEST(BandwidthCalibration, RefusesBusyCoreRatherThanReportingItSlow) {
   Bench alone({0, 1});
   alone.memory.busy = {1};
   EXPECT_TRUE(fails(calibrate_bandwidth(alone.cores, always), Errc::refused,
@@ -142,7 +142,7 @@ TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
       fails(calibrate_bandwidth(together.cores, always), Errc::refused, "core 0: a traffic generator moved less"));
 }
 
-TEST(BandwidthCalibration, EndsWithinAMeasurement) {
+TEST(BandwidthCalibration, StopsWithinMeasurementWhenCancelled) {
   for (const auto stopped_after : {30s, 90s, 150s, 210s}) { // each core alone for a minute; then both
     Bench bench({0, 1});
     bench.cores.length = 60s;
@@ -154,7 +154,7 @@ TEST(BandwidthCalibration, EndsWithinAMeasurement) {
   }
 }
 
-TEST(BandwidthCalibration, TellsWhatFailed) {
+TEST(BandwidthCalibration, ReportsCauseOfFailure) {
   Bench generators({0, 1});
   generators.memory.broken = 1;
   EXPECT_TRUE(fails(calibrate_bandwidth(generators.cores, always), Errc::refused, "core 1: no generator"));
@@ -167,24 +167,24 @@ TEST(BandwidthCalibration, TellsWhatFailed) {
 
 constexpr MemoryFacts tx2{.core_bandwidth = MB(11'300), .saturation = MB(14'400)};
 
-TEST(BudgetProposal, SharesWhatTheDeviceLeaves) {
+TEST(BudgetProposal, DividesBandwidthLeftByDevice) {
   const BudgetProposal proposal = propose_budgets(tx2, 6, MB(10'000));
   EXPECT_EQ(proposal.each, MB(2400));
   EXPECT_EQ(proposal.best_effort, MB(880));
   EXPECT_THAT(proposal.reason, HasSubstr("the 5 cores that do not feed it"));
 }
 
-TEST(BudgetProposal, IsOfOneOtherCore) {
+TEST(BudgetProposal, GivesRestToSingleOtherCore) {
   EXPECT_THAT(propose_budgets(tx2, 2, MB(10'000)).reason, HasSubstr("the core that does not feed it gets the rest"));
 }
 
-TEST(BudgetProposal, BeginsWith100MegabytesWhereTheDemandIsNotKnown) {
+TEST(BudgetProposal, DefaultsTo100MegabytesPerSecondWithoutDemand) {
   const BudgetProposal proposal = propose_budgets(tx2, 6, {});
   EXPECT_EQ(proposal.best_effort, MB(100));
   EXPECT_THAT(proposal.reason, HasSubstr("--demand"));
 }
 
-TEST(BudgetProposal, IsNoneWhereNothingIsLeft) {
+TEST(BudgetProposal, IsAbsentWhenNothingIsLeft) {
   EXPECT_FALSE(propose_budgets(tx2, 6, MB(14'400)).best_effort);
   EXPECT_FALSE(propose_budgets(tx2, 6, MB(14'397)).best_effort) << "less than 1 MB/s each";
   EXPECT_THAT(propose_budgets(tx2, 6, MB(20'000)).reason, HasSubstr("nothing is left"));

@@ -68,7 +68,7 @@ std::vector<Duration> many(Duration each, Duration last) {
   return late;
 }
 
-TEST(BringupLatency, PassesWithinWhatAdmissionCharges) {
+TEST(BringupLatency, PassesWithinLatencyChargedByAdmission) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 90us), .peer = many(20us, 80us)},
@@ -85,7 +85,7 @@ TEST(BringupLatency, PassesWithinWhatAdmissionCharges) {
   expect_sound(answer);
 }
 
-TEST(BringupLatency, FailsAboveAndSaysWhatToWriteIntoTheBoardsFile) {
+TEST(BringupLatency, FailsAboveChargeAndAdvisesBoardFileValue) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const MeasuredLateness measured{
@@ -98,7 +98,7 @@ TEST(BringupLatency, FailsAboveAndSaysWhatToWriteIntoTheBoardsFile) {
   expect_sound(answer);
 }
 
-TEST(BringupLatency, AdvisesNothingThatTheMachineHas) {
+TEST(BringupLatency, OmitsAdviceThatTheMachineAlreadyFollows) {
   const ScratchFolder folder;
   test::write_text(folder / "/sys/kernel/realtime", "1\n");
   test::write_text(folder / "/sys/devices/system/cpu/isolated", "1\n");
@@ -108,7 +108,7 @@ TEST(BringupLatency, AdvisesNothingThatTheMachineHas) {
   EXPECT_THAT(answer.advice, AllOf(Not(HasSubstr("PREEMPT_RT")), Not(HasSubstr("isolcpus"))));
 }
 
-TEST(BringupLatency, TellsWhatARunWouldLackToo) {
+TEST(BringupLatency, ReportsTuningMissingDuringMeasurement) {
   const ScratchFolder folder;
   test::write_text(folder / "/proc/cpuinfo", "flags\t\t: fpu hypervisor sse\n");
   const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 201us)}},
@@ -121,7 +121,7 @@ TEST(BringupLatency, TellsWhatARunWouldLackToo) {
                                    HasSubstr("platform_stall = \"130us\"")));
 }
 
-TEST(BringupLatency, FailsByACoreWhoseOrdinaryLatenciesAreLongBesideOneThatIsRarelyStopped) {
+TEST(BringupLatency, FailsForCoreOfLongOrdinaryLatencyDespiteRareStallOfAnother) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.platform_stall = 4ms;
@@ -133,7 +133,7 @@ TEST(BringupLatency, FailsByACoreWhoseOrdinaryLatenciesAreLongBesideOneThatIsRar
   EXPECT_THAT(answer.advice, HasSubstr("release_latency = \"2.4ms\""));
 }
 
-TEST(BringupLatency, TellsWhatAHypervisorTook) {
+TEST(BringupLatency, ReportsTimeStolenByHypervisor) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 3ms), .peer = {}, .stolen = 10ms}},
@@ -155,7 +155,7 @@ TEST(BringupLatency, TellsWhatAHypervisorTook) {
   EXPECT_EQ(judge(own, subject).outcome, Outcome::failed) << "no stops are so frequent";
 }
 
-TEST(BringupMeasured, TimesOfAnEmulatorAreNotMeasured) {
+TEST(BringupTiming, IsSkippedOnEmulator) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.emulated = true;
@@ -180,7 +180,7 @@ TEST(BringupLatency, ReadsTheHistogramOfCyclictest) {
   EXPECT_TRUE(fails(parse_cyclictest("Unable to change scheduling policy!\n", 2), Errc::bad_input, "Unable to change"));
 }
 
-TEST(BringupLatency, IsMeasuredHere) {
+TEST(BringupLatency, MeasuresReleaseLatencyOfThisMachine) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.machine = hal::Machine();
@@ -213,7 +213,7 @@ Subject two_clusters(const ScratchFolder& folder) {
   return subject;
 }
 
-TEST(BringupCounters, AreProvedOnEachCluster) {
+TEST(BringupCounters, TriesOneCoreOfEachCluster) {
   const ScratchFolder folder;
   std::vector<unsigned> tried;
   const auto machine =
@@ -227,7 +227,7 @@ TEST(BringupCounters, AreProvedOnEachCluster) {
   expect_sound(answer);
 }
 
-TEST(BringupCounters, OfWhichOneDoesNotCountFail) {
+TEST(BringupCounters, FailsWhenOneCounterDoesNotCount) {
   const ScratchFolder folder;
   auto machine =
       counters_of({0, 1, 2, 3}, [](const std::string& event, unsigned core) { return event == "cycles" || core < 2; });
@@ -239,7 +239,7 @@ TEST(BringupCounters, OfWhichOneDoesNotCountFail) {
   expect_sound(answer);
 }
 
-TEST(BringupCounters, WithoutAPmuAreSkippedInAVirtualMachineAlone) {
+TEST(BringupCounters, SkipsMissingPmuOnlyInVirtualMachine) {
   const ScratchFolder folder;
   auto machine = counters_of({0, 1}, [](const std::string&, unsigned) { return false; });
   const Answer board = prove_counters(two_clusters(folder), machine);
@@ -251,7 +251,7 @@ TEST(BringupCounters, WithoutAPmuAreSkippedInAVirtualMachineAlone) {
   EXPECT_THAT(guest.state, HasSubstr("no PMU in this virtual machine"));
 }
 
-TEST(BringupCounters, OfAnEmulatorNeverPass) {
+TEST(BringupCounters, IsSkippedOnEmulator) {
   const ScratchFolder folder;
   Subject subject = two_clusters(folder);
   subject.emulated = true;
@@ -259,7 +259,7 @@ TEST(BringupCounters, OfAnEmulatorNeverPass) {
   EXPECT_EQ(prove_counters(subject, machine).outcome, Outcome::skipped);
 }
 
-TEST(BringupCounters, ThatTellOfNoOverflowArePolled) {
+TEST(BringupCounters, ReportsCountersWithoutOverflowAsPolled) {
   const ScratchFolder folder;
   Subject subject = two_clusters(folder);
   subject.board.counters = {{.event = "polled", .write_event = "writes", .cores = {}}};
@@ -280,7 +280,7 @@ Answer bandwidth_of(const Subject& subject, test::SharedMemory& memory) {
   return measure_bandwidth(subject, std::move(cores));
 }
 
-TEST(BringupBandwidth, IsHeldAgainstTheBoardsFile) {
+TEST(BringupBandwidth, ComparesMeasuredBandwidthWithBoardFile) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   test::SharedMemory memory; // 4 GB/s each, 9 GB/s together
@@ -302,7 +302,7 @@ TEST(BringupBandwidth, IsHeldAgainstTheBoardsFile) {
   for (const Answer& each : {unsaid, less}) expect_sound(each);
 }
 
-TEST(BringupBandwidth, TakesAsLongAsWhatIsSweptAndTheCoresAre) {
+TEST(BringupBandwidth, EstimatesDurationFromSweptBytesAndCores) {
   const Bytes megabytes_600{600 << 20};
   EXPECT_NEAR(std::chrono::duration<double>(bandwidth_takes(16, megabytes_600, 2s)).count(), 59.6, 6)
       << "as it took on such a machine";
@@ -310,7 +310,7 @@ TEST(BringupBandwidth, TakesAsLongAsWhatIsSweptAndTheCoresAre) {
   EXPECT_GE(bandwidth_takes(1, Bytes{}, 2s), 4s);
 }
 
-TEST(BringupBandwidth, OfACoreThatMovesNothingFails) {
+TEST(BringupBandwidth, FailsWhenACoreMovesNothing) {
   const ScratchFolder folder;
   test::SharedMemory memory;
   memory.busy = {1};
@@ -330,7 +330,7 @@ RegulationTrials trials_of(double within, double accuracy = 1) {
   return {.stand_in = false, .event = "r17", .obstacle = {}, .trials = {trial}};
 }
 
-TEST(BringupRegulation, PassesWhereTheBudgetIsKept) {
+TEST(BringupRegulation, PassesWhenBudgetIsKept) {
   const ScratchFolder folder;
   const Answer answer = judge(trials_of(1.05e9), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
@@ -340,7 +340,7 @@ TEST(BringupRegulation, PassesWhereTheBudgetIsKept) {
   expect_sound(answer);
 }
 
-TEST(BringupRegulation, FailsWhereItIsExceededOrFarFromUsed) {
+TEST(BringupRegulation, FailsWhenBudgetIsExceededOrBarelyUsed) {
   const ScratchFolder folder;
   const Answer above = judge(trials_of(1.5e9), subject_in(folder));
   EXPECT_EQ(above.outcome, Outcome::failed);
@@ -351,7 +351,7 @@ TEST(BringupRegulation, FailsWhereItIsExceededOrFarFromUsed) {
   for (const Answer& each : {above, below}) expect_sound(each);
 }
 
-TEST(BringupRegulation, ByAStandInNeverPasses) {
+TEST(BringupRegulation, NeverPassesWithStandInCounter) {
   const ScratchFolder folder;
   RegulationTrials trials = trials_of(1e9);
   trials.stand_in = true;
@@ -371,7 +371,7 @@ TEST(BringupRegulation, ByAStandInNeverPasses) {
   expect_sound(guest);
 }
 
-TEST(BringupRegulation, IsTriedHere) {
+TEST(BringupRegulation, AnswersAreConsistentOnThisMachine) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.machine = hal::Machine();
@@ -396,7 +396,7 @@ class BringupStore : public Forking {};
 class BringupTaskSet : public Forking {};
 class GpuBringup : public Forking {};
 
-TEST_F(BringupChild, AsksTheGpuOfItsClocksAndHeat) {
+TEST_F(BringupChild, ReadsGpuClocksAndTemperatureInChildProcess) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   const pid_t here = ::getpid();
@@ -421,7 +421,7 @@ TEST_F(BringupChild, AsksTheGpuOfItsClocksAndHeat) {
 
 const auto for_good = [] { return true; };
 
-TEST_F(BringupChild, HandsItsAnswerBack) {
+TEST_F(BringupChild, ReturnsItsAnswerToParent) {
   const Answer given{.outcome = Outcome::failed,
                      .state = "a \"state\"\nof two lines",
                      .advice = "do",
@@ -436,7 +436,7 @@ TEST_F(BringupChild, HandsItsAnswerBack) {
   EXPECT_FALSE(end.hung);
 }
 
-TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
+TEST_F(BringupChild, HangOrFaultDoesNotAffectParent) {
   const ChildEnd hung = ask_in_child(
       []() -> Answer {
         for (;;) ::pause();
@@ -460,7 +460,7 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
 }
 
 /// A user's SIGINT may reach the parent only: only the parent calls `going_on`.
-TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
+TEST_F(BringupChild, EndsWhenUserCancels) {
   const ScratchFolder folder;
   const std::filesystem::path cleaned = folder / "cleaned";
   const std::filesystem::path ready = folder / "ready"; // it exists once the child handles a request to end
@@ -494,7 +494,7 @@ TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
 
 // ---- the device ----
 
-TEST_F(BringupDevice, OfThisComputerKeepsItsRules) {
+TEST_F(BringupDevice, HostDeviceKeepsAllDeviceRules) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer answer = device_rules(subject);
@@ -513,7 +513,7 @@ executive::OpenDevice broken(int maps, bool lost) {
   };
 }
 
-TEST_F(BringupDevice, ThatBreaksARuleFails) {
+TEST_F(BringupDevice, FailsWhenDeviceBreaksARule) {
   const ScratchFolder folder;
   const Answer answer = check_rules(subject_in(folder), broken(1, false));
   EXPECT_EQ(answer.outcome, Outcome::failed);
@@ -521,7 +521,7 @@ TEST_F(BringupDevice, ThatBreaksARuleFails) {
   expect_sound(answer);
 }
 
-TEST_F(BringupDevice, ThatHangsIsKilled) {
+TEST_F(BringupDevice, KillsCheckWhenDeviceHangs) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.length = -3900ms; // so that 500 ms remain
@@ -533,7 +533,7 @@ TEST_F(BringupDevice, ThatHangsIsKilled) {
   EXPECT_THAT(answer.advice, HasSubstr("driver"));
 }
 
-TEST_F(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
+TEST_F(BringupDevice, FailsWithoutDeviceAndIsSkippedOnEmulator) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board = read_board("rtx").value();
@@ -550,14 +550,14 @@ TEST_F(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
   }
 }
 
-TEST_F(BringupDevice, MappingIsSkippedWhereThereIsNoGpu) {
+TEST_F(BringupDevice, MappingIsSkippedWithoutGpu) {
   const ScratchFolder folder;
   const Answer answer = device_mapping(subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::skipped);
   EXPECT_THAT(answer.state, HasSubstr("host device"));
 }
 
-TEST_F(BringupDevice, MappingOfAGpuIsMeasured) {
+TEST_F(BringupDevice, MeasuresMappingOfGpu) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.device = DeviceKind::cuda;
@@ -576,7 +576,7 @@ TEST_F(BringupDevice, MappingOfAGpuIsMeasured) {
   expect_sound(refused);
 }
 
-TEST_F(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
+TEST_F(BringupDevice, ComparesCopyTimesWithSwapCostsOfBoard) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.swap_costs.clear();
@@ -616,7 +616,7 @@ class BringupDeviceDouble : public Forking {
   Subject subject = subject_in(folder);
 };
 
-TEST_F(BringupDeviceDouble, KeepsItsRulesAndSurvivesAFault) {
+TEST_F(BringupDeviceDouble, PassesWhenRulesHoldAndFaultIsSurvived) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 2));
@@ -625,7 +625,7 @@ TEST_F(BringupDeviceDouble, KeepsItsRulesAndSurvivesAFault) {
               AllOf(HasSubstr("Fake GPU"), HasSubstr("all 5 rules kept"), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
 }
 
-TEST_F(BringupDeviceDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
+TEST_F(BringupDeviceDouble, FailsWhenFaultPersistsInNextProcess) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 3));
@@ -634,7 +634,7 @@ TEST_F(BringupDeviceDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
   expect_sound(answer);
 }
 
-TEST_F(BringupDeviceDouble, FailsWhereItsKernelsAreWrongOrMissing) {
+TEST_F(BringupDeviceDouble, FailsWhenKernelGivesWrongDigest) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver, 1);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 0));
@@ -643,7 +643,7 @@ TEST_F(BringupDeviceDouble, FailsWhereItsKernelsAreWrongOrMissing) {
       << "the device found that out itself";
 }
 
-TEST_F(BringupDeviceDouble, MapsAndCopies) {
+TEST_F(BringupDeviceDouble, MeasuresMappingAndCopies) {
   hal::test::FakeCudaDriver driver;
   const Answer mapped = measure_mapping(subject, fake_gpu(driver, folder, 0));
   EXPECT_EQ(mapped.outcome, Outcome::passed) << mapped.state;
@@ -694,7 +694,7 @@ StoreRates rates_of(double out, double in, std::string fallback = {}) {
           .chunk = Bytes{2 << 20}};
 }
 
-TEST_F(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
+TEST_F(BringupStore, PassesWhenAboutAsFastAsPlainTransfers) {
   const ScratchFolder folder;
   const Answer answer = judge(rates_of(0.85, 1.2), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
@@ -703,7 +703,7 @@ TEST_F(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
   expect_sound(answer);
 }
 
-TEST_F(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
+TEST_F(BringupStore, FailsWhenSlowerAndReportsMissingIoUring) {
   const ScratchFolder folder;
   for (const auto& rates : {rates_of(0.5, 1), rates_of(1, 0.5)}) {
     const Answer answer = judge(rates, subject_in(folder));
@@ -717,7 +717,7 @@ TEST_F(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
   EXPECT_EQ(judge(rates_of(0.5, 1), subject).outcome, Outcome::skipped);
 }
 
-TEST_F(BringupStore, IsMeasuredHereAndLeavesNothing) {
+TEST_F(BringupStore, MeasuresThisMachineAndLeavesNoFiles) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer answer = swap_store(subject);
@@ -726,7 +726,7 @@ TEST_F(BringupStore, IsMeasuredHereAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_F(BringupStore, IsSkippedWithoutRoom) {
+TEST_F(BringupStore, IsSkippedWithoutEnoughSpace) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.chunk = Bytes{std::uint64_t{1} << 50};
@@ -737,7 +737,7 @@ TEST_F(BringupStore, IsSkippedWithoutRoom) {
 
 // ---- tracing ----
 
-TEST(BringupTrace, FailsWhereEventsAreLost) {
+TEST(BringupTrace, FailsWhenEventsAreLost) {
   const ScratchFolder folder;
   TraceCost cost{.off_ns = 1, .on_ns = 200, .emitted = 1000, .recorded = 1000, .lost = 0};
   const Answer good = judge(cost, subject_in(folder));
@@ -755,7 +755,7 @@ TEST(BringupTrace, FailsWhereEventsAreLost) {
   EXPECT_EQ(judge(cost, subject).outcome, Outcome::skipped);
 }
 
-TEST(BringupTrace, ThatCannotBeRecordedIsSkippedWithTheWholeReason) {
+TEST(BringupTrace, IsSkippedWithFullReasonWhenRecordingFails) {
   const ScratchFolder folder;
   const Error error{Errc::refused, "lttng-sessiond ended, having printed:\nError: no permission\nError: bye\n"};
   const Answer answer = judge(Unexpected(error), subject_in(folder));
@@ -764,7 +764,7 @@ TEST(BringupTrace, ThatCannotBeRecordedIsSkippedWithTheWholeReason) {
   expect_sound(answer);
 }
 
-TEST(BringupTrace, IsMeasuredHere) {
+TEST(BringupTrace, MeasuresTraceCostOfThisMachine) {
   const ScratchFolder folder;
   const Answer answer = trace_cost(subject_in(folder));
   expect_sound(answer);
@@ -791,7 +791,7 @@ ShortRun short_run(std::uint64_t missed) {
   return run;
 }
 
-TEST_F(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
+TEST_F(BringupTaskSet, PassesWhenPromisedDeadlinesAreKept) {
   const ScratchFolder folder;
   const Answer answer = judge(short_run(0), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
@@ -802,7 +802,7 @@ TEST_F(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
   expect_sound(answer);
 }
 
-TEST_F(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
+TEST_F(BringupTaskSet, FailsOnMissesAndReportsTheirCauses) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer plain = judge(short_run(3), subject);
@@ -821,7 +821,7 @@ TEST_F(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
               AllOf(HasSubstr("platform_stall"), HasSubstr("latency/release"), HasSubstr("lock the clocks")));
 }
 
-TEST_F(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
+TEST_F(BringupTaskSet, FailsWhenNothingIsPromisedOrRunIsDegraded) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   ShortRun unproved = short_run(0);
@@ -838,7 +838,7 @@ TEST_F(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
   EXPECT_THAT(without.advice, HasSubstr("SCHED_FIFO: refused"));
 }
 
-TEST_F(BringupTaskSet, FailsWhereAPromisedResponseIsExceeded) {
+TEST_F(BringupTaskSet, FailsWhenPromisedResponseTimeIsExceeded) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   ShortRun run = short_run(0);
@@ -855,7 +855,7 @@ TEST_F(BringupTaskSet, FailsWhereAPromisedResponseIsExceeded) {
   EXPECT_EQ(judge(run, subject).outcome, Outcome::skipped);
 }
 
-TEST_F(BringupTaskSet, HasTimeOnAnEmulator) {
+TEST_F(BringupTaskSet, LengthensPeriodsToFitWcets) {
   const ScratchFolder folder;
   TaskSet set = short_task_set(subject_in(folder));
   for (Task& task : set.tasks) task.wcet = Wcet{.before = 10us, .device = 20us, .after = 10us};
@@ -867,7 +867,7 @@ TEST_F(BringupTaskSet, HasTimeOnAnEmulator) {
   for (const Task& task : set.tasks) EXPECT_EQ(task.period, task.deadline);
 }
 
-TEST_F(BringupTaskSet, RunsHere) {
+TEST_F(BringupTaskSet, RunsToItsEndOnThisMachine) {
   const ScratchFolder folder;
   const Answer answer = task_set(subject_in(folder)); // the deadlines kept on a busy machine are unknown
   expect_sound(answer);

@@ -22,9 +22,9 @@ const std::string emc = "/sys/kernel/debug/bpmp/debug/clk/emc/";
 const std::string zone = "/sys/class/thermal/thermal_zone";
 
 /// A board that is set up as its file requires.
-class BringupRead : public testing::Test {
+class BringupSystemChecks : public testing::Test {
  protected:
-  BringupRead() {
+  BringupSystemChecks() {
     root.write("/proc/cmdline",
                "root=/dev/mmcblk0p1 rw isolcpus=1-5 nohz_full=1-5 rcu_nocbs=1-5 irqaffinity=0 "
                "console=ttyS0,115200n8 skew_tick=1");
@@ -76,7 +76,7 @@ class BringupRead : public testing::Test {
   bool emulated = false;
 };
 
-TEST_F(BringupRead, IdentityIsThatOfTheDeviceTree) {
+TEST_F(BringupSystemChecks, IdentityPassesWhenDeviceTreeMatchesBoard) {
   passes(board_identity, "tx2: the device tree says nvidia,p2771-0000");
   board = *read_board("xavier");
   fails(board_identity, "this machine is not board 'xavier'", "board 'tx2'");
@@ -94,12 +94,12 @@ TEST_F(BringupRead, IdentityIsThatOfTheDeviceTree) {
   skips(board_identity, "--board rtx");
 }
 
-TEST_F(BringupRead, IdentityIsNotProvedByAnEmulator) {
+TEST_F(BringupSystemChecks, IdentityIsSkippedOnEmulator) {
   root.write("/proc/device-tree/compatible", std::string("nvidia,p2771-0000\0linux,dummy-virt\0", 35));
   skips(board_identity, "an emulator computes this machine (its device tree says linux,dummy-virt)");
 }
 
-TEST_F(BringupRead, CoresAreAllThereAndOfTheirKinds) {
+TEST_F(BringupSystemChecks, CoreKindsFailWhenCoreIsOfflineOrOfOtherKind) {
   passes(core_kinds, "Denver 2, cluster 1: cores 1-2");
   std::string cores = root.read("/proc/cpuinfo");
   const std::string all = cores;
@@ -116,7 +116,7 @@ TEST_F(BringupRead, CoresAreAllThereAndOfTheirKinds) {
   skips(core_kinds, "names no kinds");
 }
 
-TEST_F(BringupRead, PreemptionIsFullAtLeast) {
+TEST_F(BringupSystemChecks, PreemptionFailsWhenOnlyVoluntary) {
   passes(preemption, "PREEMPT_RT, Linux 4.9.337-tegra");
   root.write("/proc/version", "Linux version 4.9.337-tegra (x@y) (gcc) #1 SMP PREEMPT Thu");
   passes(preemption, "no PREEMPT_RT: the release latency decides");
@@ -129,7 +129,7 @@ TEST_F(BringupRead, PreemptionIsFullAtLeast) {
   skips(preemption, "tells no model");
 }
 
-TEST_F(BringupRead, CommandLineHasWhatTheBoardsFileAsksFor) {
+TEST_F(BringupSystemChecks, CommandLineFailsWithoutBootArgumentsOfBoardFile) {
   passes(command_line, "isolcpus=1-5 nohz_full=1-5");
   const std::string line = root.read("/proc/cmdline");
   const auto with = [&](const std::string& word, const std::string& other) {
@@ -153,7 +153,7 @@ TEST_F(BringupRead, CommandLineHasWhatTheBoardsFileAsksFor) {
   skips(command_line, "asks nothing");
 }
 
-TEST_F(BringupRead, IsolationIsWhatTheBoardsFileAsksFor) {
+TEST_F(BringupSystemChecks, IsolationFailsWhenCoresOfBoardFileAreNotIsolated) {
   passes(isolation, "isolated: 1-5; tickless: 1-5");
   root.write(cpu + "nohz_full", "(null)");
   fails(isolation, "tickless: none; the board's file asks for 1-5", "Boot with isolcpus=1-5 nohz_full=1-5");
@@ -172,7 +172,7 @@ TEST_F(BringupRead, IsolationIsWhatTheBoardsFileAsksFor) {
   skips(isolation, "asks for no isolated cores");
 }
 
-TEST_F(BringupRead, TimersHaveHighResolution) {
+TEST_F(BringupSystemChecks, TimersFailWithoutHighResolution) {
   passes(timers, "too long at least");
   EXPECT_EQ(timers(subject()).figures.size(), 1u);
   emulated = true;
@@ -186,7 +186,7 @@ TEST_F(BringupRead, TimersHaveHighResolution) {
   passes(timers, "too long at least");
 }
 
-TEST_F(BringupRead, RightsAreTried) {
+TEST_F(BringupSystemChecks, RealTimeRightsFailWhenMemoryLockIsRefused) {
   const Answer here = real_time_rights(subject());
   EXPECT_THAT(here.state, HasSubstr("SCHED_FIFO"));
   EXPECT_EQ(here.outcome == Outcome::passed, here.advice.empty());
@@ -194,7 +194,7 @@ TEST_F(BringupRead, RightsAreTried) {
   fails(real_time_rights, "memory lock locking a page is refused", "CAP_IPC_LOCK");
 }
 
-TEST_F(BringupRead, GroupHasAShareForRealTimeThreads) {
+TEST_F(BringupSystemChecks, RealTimeGroupFailsWithoutRuntimeInCgroupV1) {
   passes(real_time_group, "group /robot of cgroup v1 may use 950000 us of every 1000000 us");
   root.write(group_file, "0");
   fails(real_time_group, "group /robot of cgroup v1 may use nothing",
@@ -211,7 +211,7 @@ TEST_F(BringupRead, GroupHasAShareForRealTimeThreads) {
   passes(real_time_group, "groups no real-time threads");
 }
 
-TEST_F(BringupRead, GroupOfTheLaterCgroupsHasAShareAtTheTopAlone) {
+TEST_F(BringupSystemChecks, RealTimeGroupFailsBelowTopOfCgroupV2) {
   root.write("/boot/config-4.9.337-tegra", "CONFIG_RT_GROUP_SCHED=y");
   root.write("/proc/mounts", "none /sys/fs/cgroup cgroup2 rw 0 0");
   root.write("/proc/self/cgroup", "0::/user/robot");
@@ -224,7 +224,7 @@ TEST_F(BringupRead, GroupOfTheLaterCgroupsHasAShareAtTheTopAlone) {
   passes(real_time_group, "no cgroup");
 }
 
-TEST_F(BringupRead, NothingTakesCoresFromRealTimeThreads) {
+TEST_F(BringupSystemChecks, ThrottlingAndFairServerFailUnlessOff) {
   passes(throttling, "off");
   root.write("/proc/sys/kernel/sched_rt_runtime_us", "950000");
   fails(throttling, "950000 us of every 1000000 us", "sched_rt_runtime_us=-1");
@@ -238,7 +238,7 @@ TEST_F(BringupRead, NothingTakesCoresFromRealTimeThreads) {
   fails(fair_server, "core 0: 50000000 ns", "fair_server/cpuN/runtime");
 }
 
-TEST_F(BringupRead, ClocksStandStill) {
+TEST_F(BringupSystemChecks, ClocksFailUnlessLocked) {
   passes(locked_clocks, "core 0-5: at 2.04 GHz; GPU: at 1.30 GHz; memory: locked at 1.87 GHz");
   root.write(cpu + "cpu4/cpufreq/scaling_min_freq", "345600");
   root.write(emc + "mrq_rate_locked", "0");
@@ -254,7 +254,7 @@ TEST_F(BringupRead, ClocksStandStill) {
   skips(locked_clocks, "no clock of board 'tx2'");
 }
 
-TEST_F(BringupRead, AClockThatIsLockedBelowItsHighestFails) {
+TEST_F(BringupSystemChecks, ClockLockedBelowItsHighestFails) {
   root.write(emc + "rate", "408000000");
   fails(locked_clocks, "below their highest: memory: locked at 408 MHz of 1.87 GHz; locked: core 0-5",
         "echo 1866000000 > /sys/kernel/debug/bpmp/debug/clk/emc/rate");
@@ -267,7 +267,7 @@ TEST_F(BringupRead, AClockThatIsLockedBelowItsHighestFails) {
   passes(locked_clocks, "memory: locked at 1.86 GHz");
 }
 
-TEST_F(BringupRead, AClockOfWhichNobodyTellsIsNamedAndNeverPasses) {
+TEST_F(BringupSystemChecks, UnreadableClockIsNamedAndNeverPasses) {
   for (const char* const file : {"mrq_rate_locked", "rate", "max_rate"}) {
     const std::string was = root.read(emc + file);
     root.write(emc + file, "none");
@@ -291,7 +291,7 @@ TEST_F(BringupRead, AClockOfWhichNobodyTellsIsNamedAndNeverPasses) {
   skips(locked_clocks, "cannot be read: core 4-5, memory (");
 }
 
-TEST_F(BringupRead, HeatIsFarFromThrottling) {
+TEST_F(BringupSystemChecks, ThermalHeadroomFailsBelowTenDegrees) {
   passes(thermal_headroom, "BCPU-therm 42.0 C of 95.5 C, MCPU-therm 42.5 C of 95.5 C");
   const Answer cool = thermal_headroom(subject());
   ASSERT_FALSE(cool.figures.empty());
@@ -318,7 +318,7 @@ hal::GpuState gpu_at(unsigned megahertz, std::uint32_t limits, bool computes_fre
       .heat = hal::cuda::DeviceHeat{.now = 37, .limit = 87}};
 }
 
-TEST_F(BringupRead, ClocksOfAGpuNeverPassAndFailWhereTheyAreSeenToBeSlowedDown) {
+TEST_F(BringupSystemChecks, GpuClocksNeverPassAndFailWhenSlowedDown) {
   const auto judged = [&](const hal::GpuState& gpu) { return judge_clocks(subject(), gpu); };
   EXPECT_EQ(judged(gpu_at(345, 0, false)).outcome, Outcome::passed) << "the kernel tells that it is locked";
   board = *read_board("rtx");
@@ -347,7 +347,7 @@ TEST_F(BringupRead, ClocksOfAGpuNeverPassAndFailWhereTheyAreSeenToBeSlowedDown) 
   EXPECT_THAT(judged(gpu_at(1980, 0, false)).state, testing::StartsWith("GPU: cores"));
 }
 
-TEST_F(BringupRead, HeatOfAGpuIsOneMore) {
+TEST_F(BringupSystemChecks, ThermalHeadroomIncludesGpu) {
   const auto judged = [&](unsigned now) {
     hal::GpuState gpu = gpu_at(1980, 0, false);
     gpu.heat->now = now;
@@ -364,7 +364,7 @@ TEST_F(BringupRead, HeatOfAGpuIsOneMore) {
   EXPECT_EQ(judged(37).state, "GPU 37.0 C of 87.0 C") << "without another sensor";
 }
 
-TEST_F(BringupRead, SupplyOfATx2HasVoltagesBesideItsRails) {
+TEST_F(BringupSystemChecks, PowerSupplyFailsWhenTx2RailHasNoVoltage) {
   skips(power_supply, "neither over-current events nor voltages");
   const std::string rails = "/sys/bus/i2c/drivers/ina3221x/0-0041/iio:device1/";
   root.write(rails + "in_voltage0_input", "19040");
@@ -375,7 +375,7 @@ TEST_F(BringupRead, SupplyOfATx2HasVoltagesBesideItsRails) {
   skips(power_supply, "emulator");
 }
 
-TEST(BringupReadOfOrin, SupplyTellsOverCurrentAndSaggingRails) {
+TEST(BringupOrinChecks, PowerSupplyFailsOnOverCurrentOrSaggingRail) {
   const AssembledRoot root("orin-r36");
   const auto ask = [&] {
     return power_supply({.board = *read_board("orin"), .machine = root.machine(), .folder = root.path()});
@@ -394,7 +394,7 @@ TEST(BringupReadOfOrin, SupplyTellsOverCurrentAndSaggingRails) {
 
 /// An emulator's image set up by the board's file can pass the file's requirements. Requirements on absent hardware are
 /// skipped.
-TEST_F(BringupRead, AnEmulatorPassesNothingThatItLacks) {
+TEST_F(BringupSystemChecks, EmulatorIsSkippedForHardwareItLacks) {
   emulated = true;
   root.write("/proc/device-tree/compatible", std::string("nvidia,p2771-0000\0linux,dummy-virt\0", 35));
   for (const auto ask : {board_identity, core_kinds, locked_clocks, thermal_headroom, power_supply})

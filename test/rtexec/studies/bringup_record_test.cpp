@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Of, RecordedTree,
                            return name;
                          });
 
-TEST_P(RecordedTree, SaysTheSameAsTheBoard) {
+TEST_P(RecordedTree, YieldsSameFindingsAsTheBoard) {
   const auto recording = record(board, root.machine(), folder.path());
   ASSERT_TRUE(recording) << recording.error().what;
   EXPECT_EQ(recording->unrecorded, 0u) << read_text(folder / unrecorded_file);
@@ -58,7 +58,7 @@ TEST_P(RecordedTree, SaysTheSameAsTheBoard) {
   for (const auto& [path, content] : root.contents()) EXPECT_EQ(read_text(folder / path), content) << path;
 }
 
-class Record : public testing::Test {
+class BringupRecord : public testing::Test {
  protected:
   Recording recorded() {
     const auto recording = record(*read_board("host"), hal::Machine(root.path()), folder.path());
@@ -71,7 +71,7 @@ class Record : public testing::Test {
   ScratchFolder root, folder;
 };
 
-TEST_F(Record, TakesTextOfSomeSizeAlone) {
+TEST_F(BringupRecord, RecordsOnlyTextUpToSizeLimit) {
   file("/proc/cpuinfo", std::string(64 << 10, 'a'));
   file("/proc/stat", std::string((64 << 10) + 1, 'a'));
   file("/proc/device-tree/compatible", std::string("a,b\0c,d\0", 8));
@@ -88,7 +88,7 @@ TEST_F(Record, TakesTextOfSomeSizeAlone) {
   EXPECT_FALSE(fs::exists(folder / "/proc/other"));
 }
 
-TEST_F(Record, FollowsNoLinkOutOfTheKernelsFiles) {
+TEST_F(BringupRecord, FollowsNoLinkOutOfKernelFiles) {
   file("/secret", "key");
   file("/etc/zone/temp", "42");
   file("/sys/devices/virtual/zone/temp", "42000");
@@ -107,7 +107,7 @@ TEST_F(Record, FollowsNoLinkOutOfTheKernelsFiles) {
   }
 }
 
-TEST_F(Record, TakesNoSerialNumber) {
+TEST_F(BringupRecord, OmitsSerialNumber) {
   file("/proc/cmdline", "root=/dev/x androidboot.serialno=0423318 quiet\n");
   recorded();
   EXPECT_EQ(read_text(folder / "/proc/cmdline"), "root=/dev/x androidboot.serialno= quiet\n");
@@ -116,20 +116,20 @@ TEST_F(Record, TakesNoSerialNumber) {
   EXPECT_EQ(read_text(folder / "/proc/cmdline"), "quiet androidboot.serialno=");
 }
 
-TEST_F(Record, WaitsForNobody) {
+TEST_F(BringupRecord, DoesNotBlockOnPipe) {
   fs::create_directories(root / "/proc");
   ASSERT_EQ(::mkfifo((root / "/proc/cpuinfo").c_str(), 0600), 0);
   EXPECT_EQ(recorded().recorded, 0u);
 }
 
-TEST_F(Record, HasTheKernelsConfiguration) {
+TEST_F(BringupRecord, IncludesKernelConfiguration) {
   file("/proc/sys/kernel/osrelease", "6.1.0\n");
   file("/boot/config-6.1.0", "CONFIG_A=y\n" + std::string(300'000, '#'));
   EXPECT_EQ(recorded().recorded, 2u);
   EXPECT_TRUE(hal::KernelConfig::of(hal::Machine(folder.path()))->has("A"));
 }
 
-TEST_F(Record, SaysWhereItCannotBeWritten) {
+TEST_F(BringupRecord, ReportsUnwritableFolder) {
   file("/proc/cpuinfo", "a");
   const auto refused = record(*read_board("host"), hal::Machine(root.path()), folder / "/a-file/x");
   EXPECT_TRUE(refused) << "folders are made";

@@ -41,7 +41,7 @@ Report report_of(std::vector<std::pair<std::string, Answer>> answers) {
 
 Subject subject() { return {.board = read_board("host").value(), .machine = hal::Machine(), .folder = {}}; }
 
-TEST(BringupItems, HaveNamesOfTheirOwnInGroupsThatStayTogether) {
+TEST(BringupItems, HaveUniqueNamesInContiguousGroups) {
   std::set<std::string> names, closed;
   std::string group;
   for (const Item& item : items()) {
@@ -57,7 +57,7 @@ TEST(BringupItems, HaveNamesOfTheirOwnInGroupsThatStayTogether) {
   }
 }
 
-TEST(BringupItems, AreAskedInOrderAndToldAtOnce) {
+TEST(BringupItems, AreRunInOrderAndReportedAtOnce) {
   const Item asked[] = {{"a/one", "first", [](const Subject&) { return answer(Outcome::passed); }, {}},
                         {"a/two", "second", [](const Subject&) { return answer(Outcome::failed); }, {}}};
   std::vector<std::string> told;
@@ -72,7 +72,7 @@ TEST(BringupItems, AreAskedInOrderAndToldAtOnce) {
   EXPECT_EQ(report.count(Outcome::skipped), 0u);
 }
 
-TEST(BringupItems, ThatThrowHaveFailed) {
+TEST(BringupItems, FailWhenTheyThrow) {
   const Item asked[] = {{"a/one",
                          "",
                          [](const Subject&) -> Answer {
@@ -91,7 +91,7 @@ TEST(BringupItems, ThatThrowHaveFailed) {
   EXPECT_EQ(report.entries[2].answer.outcome, Outcome::passed);
 }
 
-TEST(BringupItems, OfTheDeviceAreSkippedWhereAnotherStandsInForIt) {
+TEST(BringupItems, DeviceItemsAreSkippedWhenAStandInReplacesDevice) {
   const Item asked[] = {{"a/one", "", [](const Subject&) { return answer(Outcome::passed); }, {}, true},
                         {"a/two", "", [](const Subject&) { return answer(Outcome::passed); }, {}}};
   Subject stand_in = subject();
@@ -103,7 +103,7 @@ TEST(BringupItems, OfTheDeviceAreSkippedWhereAnotherStandsInForIt) {
   }
 }
 
-TEST(BringupItems, ThatAreInterruptedHaveNotAnswered) {
+TEST(BringupItems, InterruptedItemHasNoAnswer) {
   static bool enough = false;
   enough = false;
   const Item asked[] = {{"a/one", "", [](const Subject&) { return answer(Outcome::passed); }, {}},
@@ -131,7 +131,7 @@ TEST(BringupReport, IsReadBackFromItsJson) {
   EXPECT_EQ(back->entries[0].took, Duration(7));
 }
 
-TEST(BringupReport, ThatIsNoneIsRefused) {
+TEST(BringupReport, InvalidFilesAreRefused) {
   const ScratchFolder folder;
   const std::string right = to_json(report_of({{"a/b", answer(Outcome::passed, {lower(1)})}})).dump();
   std::vector<std::string> texts = {"", "{}", "[]", "3", "{\"items\": 3}", right.substr(0, right.size() / 2), "\xff"};
@@ -150,7 +150,7 @@ TEST(BringupReport, ThatIsNoneIsRefused) {
   EXPECT_FALSE(read_report(folder / "none.json"));
 }
 
-TEST(BringupComparison, OfTheSameIsEmpty) {
+TEST(BringupComparison, IsEmptyForIdenticalReports) {
   const Report report = report_of({{"a/b", answer(Outcome::failed, {lower(12.5)})}, {"c/d", answer(Outcome::passed)}});
   const Comparison comparison = compare(report, report);
   EXPECT_THAT(comparison.changes, IsEmpty());
@@ -158,7 +158,7 @@ TEST(BringupComparison, OfTheSameIsEmpty) {
   EXPECT_FALSE(comparison.other_board);
 }
 
-TEST(BringupComparison, IsLostWhereWhatPassedFails) {
+TEST(BringupComparison, ReportsLossOnlyWhenPassedItemFails) {
   constexpr Outcome all[] = {Outcome::passed, Outcome::failed, Outcome::skipped};
   for (const Outcome before : all)
     for (const Outcome now : all) {
@@ -168,7 +168,7 @@ TEST(BringupComparison, IsLostWhereWhatPassedFails) {
     }
 }
 
-TEST(BringupComparison, TellsFiguresThatAreWorseByMoreThanATenth) {
+TEST(BringupComparison, ReportsFiguresWorseByMoreThanATenth) {
   const auto worse = [](Figure before, Figure now) {
     const auto comparison = compare(report_of({{"a/b", answer(Outcome::passed, {std::move(before)})}}),
                                     report_of({{"a/b", answer(Outcome::passed, {std::move(now)})}}));
@@ -186,7 +186,7 @@ TEST(BringupComparison, TellsFiguresThatAreWorseByMoreThanATenth) {
   EXPECT_EQ(worse(lower(100), lower(std::numeric_limits<double>::quiet_NaN())), 0);
 }
 
-TEST(BringupComparison, IsOfItemsThatBothAsked) {
+TEST(BringupComparison, CoversOnlyItemsOfBothReports) {
   Report earlier = report_of({{"a/b", answer(Outcome::passed)}, {"gone/x", answer(Outcome::passed)}});
   earlier.board = "xavier";
   const Comparison comparison =
@@ -197,7 +197,7 @@ TEST(BringupComparison, IsOfItemsThatBothAsked) {
   EXPECT_THAT(comparison.earlier, HasSubstr("xavier"));
 }
 
-TEST(BringupComparison, SaysWhereTheVersionsDiffer) {
+TEST(BringupComparison, ReportsDifferingVersions) {
   Report earlier = report_of({});
   EXPECT_THAT(compare(earlier, report_of({})).earlier, Not(HasSubstr("rtexec")));
   earlier.version = "0.0.7";
@@ -207,7 +207,7 @@ TEST(BringupComparison, SaysWhereTheVersionsDiffer) {
   EXPECT_THAT(to_json(comparison).at("earlier").get<std::string>(), HasSubstr("0.0.7"));
 }
 
-TEST(BringupComparison, IsToldInALine) {
+TEST(BringupComparison, DescribesChangeInOneLine) {
   const Change change{.item = "a/b",
                       .before = Outcome::passed,
                       .now = Outcome::failed,
@@ -217,7 +217,7 @@ TEST(BringupComparison, IsToldInALine) {
             "failed before, is skipped now");
 }
 
-TEST(BringupPage, ShowsAllAndNothingOfItIsMarkup) {
+TEST(BringupPage, ShowsEveryItemAndEscapesMarkup) {
   Report report = report_of({{"a/b", answer(Outcome::failed, {lower(12.5)})}, {"c/d", answer(Outcome::skipped)}});
   report.entries[0].answer.state = "<script>alert(1)</script> & \"x\"";
   report.entries[0].answer.advice = "first\nsecond <b>";
@@ -235,7 +235,7 @@ TEST(BringupPage, ShowsAllAndNothingOfItIsMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("Since the earlier report")));
 }
 
-TEST(BringupPage, ShowsWhatChanged) {
+TEST(BringupPage, ShowsChangesSinceEarlierReport) {
   const Report now = report_of({{"a/b", answer(Outcome::failed)}, {"c/d", answer(Outcome::passed)}});
   const Comparison comparison =
       compare(report_of({{"a/b", answer(Outcome::passed)}, {"c/d", answer(Outcome::passed)}}), now);

@@ -92,7 +92,7 @@ Parsed written(const std::vector<Entry>& entries) {
   return parse(out.str());
 }
 
-TEST(BringupTap, TellsEachItemInALine) {
+TEST(BringupTap, WritesOneLinePerItem) {
   const Parsed tap = written({entry("kernel/preemption", Outcome::passed, "PREEMPT_RT, Linux 6.1.0"),
                               entry("gpu/vmm", Outcome::skipped, "no GPU here"),
                               entry("clocks/locked", Outcome::failed, "move", "lock them")});
@@ -110,7 +110,7 @@ TEST(BringupTap, TellsEachItemInALine) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(tap.lines[i].number, i + 1);
 }
 
-TEST(BringupTap, HasAdviceAndFiguresAsYaml) {
+TEST(BringupTap, WritesAdviceAndFiguresAsYaml) {
   const Parsed tap = written({entry("a/b", Outcome::failed, "late", "one: \"two\"\n  three\n",
                                     {{.name = "p99 of \"core\" 1", .value = 12.25, .unit = "us"},
                                      {.name = "rate", .value = 39340.4, .unit = "MB/s"},
@@ -123,7 +123,7 @@ TEST(BringupTap, HasAdviceAndFiguresAsYaml) {
 }
 
 /// Files of the machine, or of a board, may contain any text.
-TEST(BringupTap, IsNotBrokenByAnyText) {
+TEST(BringupTap, StaysValidForAnyText) {
   const std::vector<std::string> texts = {"# SKIP not at all",
                                           "a # TODO b \\# SKIP c",
                                           "ends with \\",
@@ -155,7 +155,7 @@ TEST(BringupTap, IsNotBrokenByAnyText) {
     }
 }
 
-TEST(BringupTap, EndsWhereItIsInterrupted) {
+TEST(BringupTap, WritesBailOutWhenInterrupted) {
   std::ostringstream out;
   TapWriter tap(out, 5);
   tap.result(entry("a/b", Outcome::passed, "fine"));

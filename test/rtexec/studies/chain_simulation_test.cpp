@@ -88,7 +88,7 @@ Options until(std::int64_t horizon) {
   return options;
 }
 
-TEST(ChainSimulation, TheEndOfAJobReleasesItsFollower) {
+TEST(ChainSimulation, ReleasesFollowerWhenPredecessorEndsAndItsPeriodHasPassed) {
   const Task first = on_core("first", 100, 30);
   Scene scene = scene_of({first, after(first, "second", 100, 20, 1)}, {});
   EXPECT_THAT(releases_of(scene, 1, until(350)), ElementsAre(30, 130, 230, 330));
@@ -99,7 +99,7 @@ TEST(ChainSimulation, TheEndOfAJobReleasesItsFollower) {
   EXPECT_THAT(releases_of(scene, 1, options), ElementsAre(30, 130, 230, 330));
 }
 
-TEST(ChainSimulation, AFollowerOfAShorterPeriodComesAsOutputsDo) {
+TEST(ChainSimulation, ReleasesFollowerOfShorterPeriodAtEachEndOfPredecessor) {
   const Task first = on_core("first", 100, 30);
   Scene scene = scene_of({first, after(first, "second", 70, 20, 1)}, {});
   Options options = until(350);
@@ -109,7 +109,7 @@ TEST(ChainSimulation, AFollowerOfAShorterPeriodComesAsOutputsDo) {
   EXPECT_THAT(releases_of(scene, 1, options), ElementsAre(20, 105, 220, 320));
 }
 
-TEST(ChainSimulation, UnderLetTheDeadlineReleasesTheFollower) {
+TEST(ChainSimulation, ReleasesFollowerAtDeadlineOfPredecessorUnderLet) {
   const Task first = on_core("first", 100, 30);
   Scene scene =
       scene_of({first, after(first, "second", 100, 20, 1)}, {chain_of({"first", "second"}, Communication::let)});
@@ -121,7 +121,7 @@ TEST(ChainSimulation, UnderLetTheDeadlineReleasesTheFollower) {
 }
 
 /// A late follower is not released twice, whatever its policy.
-TEST(ChainSimulation, AFollowerThatIsLateFollowsItsPolicy) {
+TEST(ChainSimulation, LateFollowerObeysItsOverrunPolicy) {
   const Task first = on_core("first", 100, 30);
   Task second = after(first, "second", 100, 20, 1);
   Options options = until(650);
@@ -136,7 +136,7 @@ TEST(ChainSimulation, AFollowerThatIsLateFollowsItsPolicy) {
   EXPECT_THAT(releases_of(scene_of({first, second}, {}), 1, options), ElementsAre(20, 270, 370, 470, 570));
 }
 
-TEST(ChainSimulation, AnAbandonedJobReleasesNobody) {
+TEST(ChainSimulation, AbortedJobReleasesNoFollower) {
   Task first = on_core("first", 100, 30);
   first.on_overrun = OnOverrun::abort_job;
   Scene scene = scene_of({first, after(first, "second", 100, 20, 1)}, {});
@@ -147,7 +147,7 @@ TEST(ChainSimulation, AnAbandonedJobReleasesNobody) {
   EXPECT_THAT(releases_of(scene, 1, options), ElementsAre(20, 270, 370)); // a period apart
 }
 
-TEST(ChainSimulation, MeasuresFromReadingToOutput) {
+TEST(ChainSimulation, MeasuresReactionAndAgeFromInputToOutput) {
   const Scene scene =
       scene_of({on_core("first", 100, 30), on_core("second", 50, 10, 1)}, {chain_of({"first", "second"})});
   const ChainReport report = measured(scene, until(10'000));
@@ -162,7 +162,7 @@ TEST(ChainSimulation, MeasuresFromReadingToOutput) {
   EXPECT_GT(report.reaction.count, 90u);
 }
 
-TEST(ChainSimulation, CountsWhatExceedsABound) {
+TEST(ChainSimulation, CountsReactionTimesAboveTheBound) {
   Scene scene = scene_of({on_core("first", 100, 30), on_core("second", 50, 10, 1)}, {chain_of({"first", "second"})});
   *scene.plan.chains[0].reaction -= Duration(1);
   const ChainReport report = measured(scene, until(10'000));
@@ -176,7 +176,7 @@ TEST(ChainSimulation, CountsWhatExceedsABound) {
   EXPECT_EQ(measured(scene, until(1000)).reaction.bound, std::nullopt);
 }
 
-TEST(ChainSimulation, TimersOfChainsKeepTheirGridsWhateverThePattern) {
+TEST(ChainSimulation, TimerTasksInChainsStayPeriodicUnderSporadicReleases) {
   Task apart = on_core("apart", 100, 2);
   Task input = on_core("input", 100, 2);
   input.trigger = Trigger::input;
@@ -228,7 +228,7 @@ void try_all(const Scene& scene, Found& found) {
   found.reached += longest == scene.plan.chains[0].reaction;
 }
 
-TEST(ChainSimulation, HasNoRunOfATinySetAboveABound) {
+TEST(ChainSimulation, ReactionBoundHoldsInEveryExecutionOfSmallTaskSets) {
   Found sampled, followed;
   for (const int first : {4, 5, 6})
     for (const int second : {4, 5, 6})

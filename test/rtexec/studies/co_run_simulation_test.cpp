@@ -61,18 +61,18 @@ struct Scene {
   }
 };
 
-TEST(CoRunSimulation, JobsThatWaitTogetherExecuteAtOnce) {
+TEST(CoRunSimulation, JobsWaitingTogetherExecuteConcurrently) {
   Scene scene;
   scene.block();
   EXPECT_THAT(scene.log(), ElementsAre("0 t2 start", "5 t2 end", "5 t0 start", "5 t1 start", "17 t1 end", "35 t0 end"));
 }
 
-TEST(CoRunSimulation, AloneTheyTakeWhatTheyTakeAlone) {
+TEST(CoRunSimulation, JobsTakeTheirSoloTimesWhenNotPaired) {
   Scene scene;
   EXPECT_THAT(scene.log(), ElementsAre("0 t0 start", "20 t0 end", "20 t1 start", "30 t1 end")) << "told one by one";
 }
 
-TEST(CoRunSimulation, NothingStartsBeforeBothHaveEnded) {
+TEST(CoRunSimulation, NextJobWaitsUntilBothHaveEnded) {
   Scene scene;
   scene.block();
   scene.add({.device = Duration(1)}, MemoryPolicy::device, {});
@@ -80,7 +80,7 @@ TEST(CoRunSimulation, NothingStartsBeforeBothHaveEnded) {
   EXPECT_EQ(scene.log().back(), "36 t3 end");
 }
 
-TEST(CoRunSimulation, HowLongTheyTakeIsChosenForBoth) {
+TEST(CoRunSimulation, ExecutionTimesAreChosenPerPair) {
   Scene scene;
   scene.block();
   Options options;
@@ -92,7 +92,7 @@ TEST(CoRunSimulation, HowLongTheyTakeIsChosenForBoth) {
               ElementsAre("0 t2 start", "5 t2 end", "5 t0 start", "5 t1 start", "8 t0 end", "12 t1 end"));
 }
 
-TEST(CoRunSimulation, AStopOfTheDeviceHoldsBothUp) {
+TEST(CoRunSimulation, PlatformStallDelaysBothJobs) {
   Scene scene;
   scene.block();
   Options options;
@@ -104,7 +104,7 @@ TEST(CoRunSimulation, AStopOfTheDeviceHoldsBothUp) {
               ElementsAre("0 t2 start", "5 t2 end", "5 t0 start", "5 t1 start", "21 t1 end", "39 t0 end"));
 }
 
-TEST(CoRunSimulation, PartsAreHeldAgainstWhatTheyMayTakeThen) {
+TEST(CoRunSimulation, PartsAreComparedWithTheirCoRunWcets) {
   Scene scene;
   scene.block();
   Recorder recorder(scene.tasks, scene.plan);

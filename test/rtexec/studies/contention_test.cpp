@@ -54,19 +54,19 @@ double mean_ns(const ContentionResult& result) {
 
 // ---- shares ----
 
-TEST(Shares, AreWhatIsDemandedWhereThereIsEnough) {
+TEST(BandwidthShares, EqualDemandWhenBandwidthSuffices) {
   EXPECT_THAT(shares(memory, std::vector{times(1), times(10), times(0), times(4)}),
               ElementsAre(times(1), times(10), times(0), times(4)));
 }
 
-TEST(Shares, AreCutInProportionByTheClusterAndThenByTheMemory) {
+TEST(BandwidthShares, AreReducedInProportionByClusterThenByMemory) {
   EXPECT_THAT(shares(memory, std::vector{times(0), times(10), times(10), times(0)}),
               ElementsAre(times(0), times(6), times(6), times(0)));
   EXPECT_THAT(shares(memory, std::vector{times(4), times(10), times(10), times(4)}),
               ElementsAre(times(3.2), times(4.8), times(4.8), times(3.2)));
 }
 
-TEST(Shares, NeverExceedDemandClusterOrSaturation) {
+TEST(BandwidthShares, NeverExceedDemandClusterOrSaturation) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 1000; ++round) {
     std::vector<Bandwidth> demand;
@@ -84,7 +84,7 @@ TEST(Shares, NeverExceedDemandClusterOrSaturation) {
 
 // ---- without limits ----
 
-TEST(Contention, AFrameAloneTakesItsTime) {
+TEST(Contention, LoneFrameTakesItsNominalTime) {
   const Frame frame{.cpu = 3ms,
                     .traffic = {6'000'000},
                     .memory_bound = 0.7,
@@ -99,13 +99,13 @@ TEST(Contention, AFrameAloneTakesItsTime) {
   EXPECT_EQ(result.moved[0], Bytes{20 * 6'000'000});
 }
 
-TEST(Contention, TheDeviceIsSlowedLinearlyByTraffic) {
+TEST(Contention, DeviceSlowsLinearlyWithTraffic) {
   EXPECT_THAT(simulate_contention(run_of(device_only, {3})).frames, Each(Duration(10ms) + Duration(15ms) * 4 / 16));
   EXPECT_THAT(simulate_contention(run_of(device_only, {1, 2})).frames, Each(Duration(10ms) + Duration(15ms) * 12 / 16));
   EXPECT_THAT(simulate_contention(run_of(device_only, {1, 2, 3})).frames, Each(25ms)) << "saturated";
 }
 
-TEST(Contention, TheCpuPartWaitsLongerByWhatItsCoreLacks) {
+TEST(Contention, CpuPartSlowsByBandwidthItsCoreLacks) {
   const Frame frame{
       .cpu = 2ms, .traffic = {8'000'000}, .memory_bound = 0.5, .device = 0ms, .device_traffic = {}, .sensitivity = 0};
   // Demands 4 of 4 + 12 + 4 and gets 3.2: half of its time gets a quarter longer.
@@ -113,7 +113,7 @@ TEST(Contention, TheCpuPartWaitsLongerByWhatItsCoreLacks) {
   EXPECT_THAT(simulate_contention(run_of(frame, {3})).frames, Each(2ms)) << "enough for both";
 }
 
-TEST(Contention, GoesOnUntilBothFramesAndLengthAreReached) {
+TEST(Contention, RunsUntilBothFrameCountAndLengthAreReached) {
   ContentionRun run = run_of(device_only, {});
   run.length = 1s;
   EXPECT_EQ(simulate_contention(run).frames.size(), 100u);
@@ -123,9 +123,9 @@ TEST(Contention, GoesOnUntilBothFramesAndLengthAreReached) {
 
 // ---- limits ----
 
-class Limited : public testing::TestWithParam<std::uint64_t> {}; // MB/s
+class ContentionLimit : public testing::TestWithParam<std::uint64_t> {}; // MB/s
 
-TEST_P(Limited, CoresMoveTheirBudgetsAndNoMore) {
+TEST_P(ContentionLimit, CoresMoveExactlyTheirBudgets) {
   ContentionRun run = run_of(device_only, {1, 2, 3});
   run.length = 1s;
   for (const Duration reaction : {Duration(0), Duration(17us)}) {
@@ -141,7 +141,7 @@ TEST_P(Limited, CoresMoveTheirBudgetsAndNoMore) {
   }
 }
 
-TEST_P(Limited, ACoreStandsStillForWhatIsLeftOfThePeriod) {
+TEST_P(ContentionLimit, ThrottlesCoreForRestOfPeriod) {
   ContentionRun run = run_of(device_only, {3});
   run.limit = limit_of(MB(GetParam()));
   const ContentionResult result = simulate_contention(run);
@@ -150,7 +150,7 @@ TEST_P(Limited, ACoreStandsStillForWhatIsLeftOfThePeriod) {
   EXPECT_EQ(result.held[0], 0ns);
 }
 
-TEST_P(Limited, TheDeviceIsSlowedByWhatIsMoved) {
+TEST_P(ContentionLimit, DeviceSlowsOnlyWhileLimitedCoreMovesData) {
   ContentionRun run = run_of(device_only, {3});
   run.length = 1s;
   run.limit = limit_of(MB(GetParam()));
@@ -159,9 +159,9 @@ TEST_P(Limited, TheDeviceIsSlowedByWhatIsMoved) {
   EXPECT_NEAR(mean_ns(simulate_contention(run)), 10e6 / (1 - busy + busy / 1.375), 10e6 * 0.002);
 }
 
-INSTANTIATE_TEST_SUITE_P(MBs, Limited, testing::Values(10, 100, 512, 1000, 2000));
+INSTANTIATE_TEST_SUITE_P(MBs, ContentionLimit, testing::Values(10, 100, 512, 1000, 2000));
 
-TEST(Contention, ALimitThatNoCoreReachesChangesNothing) {
+TEST(Contention, LimitThatNoCoreReachesHasNoEffect) {
   ContentionRun run = run_of(device_only, {1, 2, 3});
   const ContentionResult without = simulate_contention(run);
   run.limit = limit_of(times(10));
@@ -171,7 +171,7 @@ TEST(Contention, ALimitThatNoCoreReachesChangesNothing) {
   EXPECT_THAT(with.held, Each(0ns));
 }
 
-TEST(Contention, TheFeedingCoreIsLimitedOnlyWhereThatIsAsked) {
+TEST(Contention, LimitsFeederCoreOnlyWhenRequested) {
   const Frame frame{
       .cpu = 2ms, .traffic = {2'000'000}, .memory_bound = 0.5, .device = 1ms, .device_traffic = {}, .sensitivity = 0};
   ContentionRun run = run_of(frame, {});
@@ -182,7 +182,7 @@ TEST(Contention, TheFeedingCoreIsLimitedOnlyWhereThatIsAsked) {
   EXPECT_THAT(simulate_contention(run).frames, Each(AllOf(Ge(198ms), Le(203ms))));
 }
 
-TEST(Contention, ACarriedOvershootIsTakenOffAndAForgivenOneIsNot) {
+TEST(Contention, DeductsCarriedOvershootButNotForgivenOne) {
   ContentionRun run = run_of(device_only, {1});
   run.length = 1s;
   run.limit = limit_of(MB(100));
@@ -199,7 +199,7 @@ Noise noise_of(Duration gap, std::uint64_t seed) {
   return {.cores = {1, 3}, .gap = gap, .shortest = 1ms, .longest = 3ms, .severity = 2, .jitter = 500us, .seed = seed};
 }
 
-TEST(ContentionNoise, IsThatOfItsSeed) {
+TEST(ContentionNoise, IsReproducibleFromItsSeed) {
   ContentionRun run = run_of(device_only, {});
   run.frames = 500;
   run.noise = noise_of(20ms, 1);
@@ -220,7 +220,7 @@ TEST(ContentionNoise, StaysWithinItsBounds) {
   EXPECT_GT(std::ranges::max(frames), 12ms);
 }
 
-TEST(ContentionNoise, IsHeldByALimit) {
+TEST(ContentionNoise, IsReducedByBandwidthLimit) {
   ContentionRun run = run_of(device_only, {});
   run.frames = 1000;
   run.noise = noise_of(5ms, 1);

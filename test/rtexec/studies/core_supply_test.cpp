@@ -63,7 +63,7 @@ std::vector<Duration> times_of(const Set& set, const Options& options) {
 
 // ---- reservations ----
 
-TEST(ReservedCore, TheEarliestDeadlineGoesFirstWhateverThePriorities) {
+TEST(ReservedCore, RunsEarliestDeadlineFirstRegardlessOfPriority) {
   Set set;
   set.add(Duration(20), Duration(1000));
   set.reserve({.runtime = Duration(20), .window = Duration(200)});
@@ -73,7 +73,7 @@ TEST(ReservedCore, TheEarliestDeadlineGoesFirstWhateverThePriorities) {
               ElementsAre(std::pair(1U, Duration(10)), std::pair(0U, Duration(30))));
 }
 
-TEST(ReservedCore, NeighboursMakeABudgetComeAtItsLatest) {
+TEST(ReservedCore, OtherReservationsDelayBudgetToItsDeadline) {
   Set set;
   set.add(Duration(10), Duration(1000));
   set.reserve({.runtime = Duration(10), .window = Duration(100)});
@@ -84,7 +84,7 @@ TEST(ReservedCore, NeighboursMakeABudgetComeAtItsLatest) {
   EXPECT_THAT(times_of(set, options), ElementsAre(Duration(10)));
 }
 
-TEST(ReservedCore, WhatExceedsItsRuntimeStandsStillUntilTheDeadline) {
+TEST(ReservedCore, ThrottlesPartThatExceedsItsRuntimeUntilDeadline) {
   Set set;
   set.add(Duration(15), Duration(1000));
   set.reserve({.runtime = Duration(10), .window = Duration(100)});
@@ -92,7 +92,7 @@ TEST(ReservedCore, WhatExceedsItsRuntimeStandsStillUntilTheDeadline) {
 }
 
 /// By then its runtime is used up, and no work remains.
-TEST(ReservedCore, APartThatEndsWhenTheMachineStopsHasEnded) {
+TEST(ReservedCore, PartThatEndsAsPlatformStallBeginsHasEnded) {
   Set set;
   set.add(Duration(20), Duration(1000));
   set.reserve({.runtime = Duration(20), .window = Duration(200)});
@@ -103,7 +103,7 @@ TEST(ReservedCore, APartThatEndsWhenTheMachineStopsHasEnded) {
   EXPECT_THAT(times_of(set, options), ElementsAre(Duration(20)));
 }
 
-TEST(ReservedCore, BestEffortPartsHaveWhatIsLeft) {
+TEST(ReservedCore, GivesRemainingTimeToBestEffortParts) {
   Set set;
   set.add(Duration(15), Duration(1000));
   set.add(Duration(10), Duration(1000), Duration(5));
@@ -113,7 +113,7 @@ TEST(ReservedCore, BestEffortPartsHaveWhatIsLeft) {
 }
 
 /// Draws work that fits and work that does not, at any instants.
-TEST(ReservedCore, AgreesWithASecondWritingOfTheKernelsRule) {
+TEST(ReservedCore, MatchesReferenceConstantBandwidthServer) {
   std::mt19937 random(1);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
   std::size_t compared = 0;
@@ -151,9 +151,9 @@ TEST(ReservedCore, AgreesWithASecondWritingOfTheKernelsRule) {
 // ---- bandwidth budgets ----
 
 /// A part of 30 us that moves 10 lines in the first 10 us of each 100 us.
-class Regulated : public testing::Test {
+class RegulatedCoreSimulation : public testing::Test {
  protected:
-  Regulated() {
+  RegulatedCoreSimulation() {
     set.add(microseconds(30), microseconds(5000), microseconds(10));
     regulation.period = microseconds(100);
     regulation.budget = 10;
@@ -172,7 +172,7 @@ class Regulated : public testing::Test {
   Duration latency{0};
 };
 
-TEST_F(Regulated, APartStandsStillOnceItsLinesAreMoved) {
+TEST_F(RegulatedCoreSimulation, ThrottlesPartOnceItsBudgetIsUsed) {
   EXPECT_EQ(end(), microseconds(210));
   burst.begin = microseconds(20);
   burst.length = microseconds(10);
@@ -181,19 +181,19 @@ TEST_F(Regulated, APartStandsStillOnceItsLinesAreMoved) {
   EXPECT_EQ(end(), microseconds(40));
 }
 
-TEST_F(Regulated, OthersUseTheLinesUpBeforeIt) {
+TEST_F(RegulatedCoreSimulation, GreedyTrafficUsesBudgetBeforePart) {
   regulation.greedy = true;
   EXPECT_EQ(end(), microseconds(310));
   regulation.first_period = Instant{microseconds(5)};
   EXPECT_EQ(end(), microseconds(310)); // 5 lines from 10 us on, 25 more from 105, 205 and 305
 }
 
-TEST_F(Regulated, TicksTakeTheCore) {
+TEST_F(RegulatedCoreSimulation, TicksTakeTimeFromPart) {
   regulation.tick = microseconds(5);
   EXPECT_EQ(end(), microseconds(215));
 }
 
-TEST_F(Regulated, OvershootIsCarriedOrForgiven) {
+TEST_F(RegulatedCoreSimulation, OvershootIsCarriedOrForgiven) {
   latency = microseconds(4);
   regulation.overshoot = Overshoot::forgive; // 14 lines, and 14 from 104, and 2 from 204
   EXPECT_EQ(end(), microseconds(206));
@@ -201,12 +201,12 @@ TEST_F(Regulated, OvershootIsCarriedOrForgiven) {
   EXPECT_EQ(end(), microseconds(210));
 }
 
-TEST_F(Regulated, ALineUnderWayCountsInThePeriodThatEndsIt) {
+TEST_F(RegulatedCoreSimulation, LineInFlightCountsInPeriodInWhichItEnds) {
   latency = Duration(4500); // 14.5 lines, and 5.5 + 4.5 from 104.5, and 5.5 from 204.5
   EXPECT_EQ(end(), microseconds(210));
 }
 
-TEST_F(Regulated, OtherCoresAreNot) {
+TEST_F(RegulatedCoreSimulation, OtherCoresAreNotThrottled) {
   regulation.core = 1;
   EXPECT_EQ(end(), microseconds(40));
 }

@@ -89,7 +89,7 @@ MakeNetwork timed(std::size_t layers) {
 
 std::unique_ptr<hal::Device> host() { return std::move(*hal::HostDevice::open(Bytes{64 << 20}, Bytes{1 << 20})); }
 
-TEST(CutCalibration, FindsWhatACutTakesWithTheNextSegmentAhead) {
+TEST(CutCalibration, MeasuresCutCostWithNextSegmentLaunchedAhead) {
   const auto device = host();
   const auto calibrated = [&] { return calibrate_cut(*device, timed(32), 1ms, {.jobs = 5, .margin = 1.5}, goes_on); };
   // Other load on the machine shifts the difference either way. If the device idled at each cut, or if cuts were free,
@@ -141,7 +141,7 @@ TEST(CutCalibration, MeasuresAModelOnTheHostDevice) {
   EXPECT_GE(found->cut, 0ns);
 }
 
-TEST(CutCalibration, RefusesWhatIsTooShortAndStopsWhenAsked) {
+TEST(CutCalibration, RefusesTooShortNetworkAndCanBeCancelled) {
   const auto device = host();
   EXPECT_TRUE(test::fails(calibrate_cut(*device, timed(16), 10ms, {}, goes_on), Errc::bad_input,
                           "the network has 16 layers and takes "));

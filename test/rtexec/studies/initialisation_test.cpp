@@ -63,7 +63,7 @@ InitialisationStudy small_study() {
   return {.workloads = {"first"}, .sizes = {kibibytes(8), kibibytes(128)}, .tiles = {}, .repetitions = 3};
 }
 
-TEST(Initialisation, TakesMediansAndTheFastestTiles) {
+TEST(Initialisation, ReportsMediansAndFastestTileCount) {
   PlainPlatform platform;
   std::size_t asked = 0;
   const auto found = run_initialisation(platform, small_study(), [&] { return ++asked > 0; });
@@ -88,7 +88,7 @@ TEST(Initialisation, TakesMediansAndTheFastestTiles) {
   EXPECT_EQ(platform.shown.tiles, 8U);
 }
 
-TEST(Initialisation, TakesTheTilesThatAreGiven) {
+TEST(Initialisation, UsesGivenTileCount) {
   PlainPlatform platform;
   auto study = small_study();
   study.tiles = 2;
@@ -97,7 +97,7 @@ TEST(Initialisation, TakesTheTilesThatAreGiven) {
   EXPECT_EQ(found.results[0].sizes[0].rows[0].enhanced(), Duration(24'000));
 }
 
-TEST(Initialisation, WithoutAGpuThereIsNoCrossover) {
+TEST(Initialisation, OmitsCrossoverWithoutGpu) {
   PlainPlatform platform;
   platform.gpu = false;
   std::size_t asked = 0;
@@ -111,7 +111,7 @@ TEST(Initialisation, WithoutAGpuThereIsNoCrossover) {
                                  "initialisation-on-host.svg", "kernel.svg"));
 }
 
-TEST(Initialisation, EndsAtAnErrorAndWhenItIsCancelled) {
+TEST(Initialisation, EndsOnErrorOrCancellation) {
   PlainPlatform platform;
   auto study = small_study();
   study.workloads.emplace_back("second");
@@ -124,7 +124,7 @@ TEST(Initialisation, EndsAtAnErrorAndWhenItIsCancelled) {
   EXPECT_TRUE(test::fails(run_initialisation(platform, study, always), Errc::bad_input, "workload frist"));
 }
 
-TEST(Initialisation, OverlapIsTheShareOfTimeInWhichBothHappen) {
+TEST(Initialisation, OverlapIsShareOfTimeInWhichPrefetchAndFillCoincide) {
   const auto tile = [](int a, int b, int c, int d) {
     return TileTimes{Duration(a), Duration(b), Duration(c), Duration(d)};
   };
@@ -141,7 +141,7 @@ struct Printed {
 };
 
 /// The largest gains according to the paper.
-TEST(InitialisationModel, MeetsThePrintedReductions) {
+TEST(InitialisationModel, ReproducesReductionsPrintedInThePaper) {
   const std::map<std::string, std::map<std::string, Printed>> boards{
       {"tx2",
        {{"matrix-add", {76.2, 61.0}},
@@ -202,7 +202,7 @@ std::vector<std::vector<std::string>> cells(const std::string& csv) {
   return rows;
 }
 
-TEST(InitialisationReport, EveryOutputSaysThatItIsAModel) {
+TEST(InitialisationReport, LabelsEveryOutputAsModel) {
   const InitialisationSource source{true, "model of tx2", "A model, not a measurement"};
   const auto found = of_model();
   std::ostringstream text;
@@ -213,7 +213,7 @@ TEST(InitialisationReport, EveryOutputSaysThatItIsAModel) {
   for (const auto& [name, contents] : files_of(source, found)) EXPECT_THAT(contents, HasSubstr("model of tx2")) << name;
 }
 
-TEST(InitialisationReport, CsvHasWhatJsonHas) {
+TEST(InitialisationReport, CsvAgreesWithJson) {
   const InitialisationSource source{true, "model of tx2", ""};
   const auto found = of_model();
   const auto json = to_json(source, found);
@@ -283,7 +283,7 @@ class OnGpu : public testing::Test {
   std::unique_ptr<InitialisationPlatform> platform_;
 };
 
-TEST_F(OnGpu, MeasuresEachWayFromPagesOnTheHost) {
+TEST_F(OnGpu, InitialisationIsMeasuredEachWayFromHostPages) {
   InitialisationCase wanted{.workload = "random-access", .size = kibibytes(128)};
   EXPECT_THAT(done(wanted), ElementsAre("to host"));
   wanted.kernel = true;
@@ -297,7 +297,7 @@ TEST_F(OnGpu, MeasuresEachWayFromPagesOnTheHost) {
                                         "benchmark_update"));
 }
 
-TEST_F(OnGpu, MeasuresPagesThatNobodyTouched) {
+TEST_F(OnGpu, InitialisationIsMeasuredEachWayFromUntouchedPages) {
   EXPECT_THAT(platform_->starts(), ElementsAre(PageStart::untouched, PageStart::on_host));
   InitialisationCase wanted{.workload = "matrix-add", .size = kibibytes(256), .start = PageStart::untouched};
   EXPECT_THAT(done(wanted), ElementsAre());
@@ -309,7 +309,7 @@ TEST_F(OnGpu, MeasuresPagesThatNobodyTouched) {
   EXPECT_EQ(driver_.objects().buffers, before.buffers) << "given back";
 }
 
-TEST_F(OnGpu, ShowsBothStreams) {
+TEST_F(OnGpu, InitialisationTimelineCoversEachTile) {
   const InitialisationCase wanted{
       .workload = "needleman-wunsch", .size = kibibytes(1024), .way = Way::tiles, .tiles = 4};
   const auto tiles = platform_->timeline(wanted);
@@ -317,14 +317,14 @@ TEST_F(OnGpu, ShowsBothStreams) {
   EXPECT_EQ(tiles->size(), 4U) << "of the table of scores";
 }
 
-TEST_F(OnGpu, AsksForNoMoreManagedMemoryThanIsFree) {
+TEST_F(OnGpu, InitialisationRefusesSizeAboveFreeMemory) {
   const int asked = driver_.calls<&hal::cuda::Driver::allocate_managed>();
   EXPECT_TRUE(test::fails(platform_->measure({.workload = "random-access", .size = Bytes{std::uint64_t{1} << 30}}),
                           Errc::out_of_memory, "are free on Fake GPU"));
   EXPECT_EQ(driver_.calls<&hal::cuda::Driver::allocate_managed>(), asked);
 }
 
-TEST_F(OnGpu, AnErrorEndsIt) {
+TEST_F(OnGpu, InitialisationReportsFailedKernelLaunch) {
   InitialisationCase wanted{.workload = "random-access", .size = kibibytes(128), .way = Way::tiles, .kernel = true};
   (void)done(wanted);
   driver_.fail<&hal::cuda::Driver::graph_launch>(hal::cuda::Code::launch_failed);

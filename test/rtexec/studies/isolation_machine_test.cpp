@@ -118,7 +118,7 @@ class Machine : public IsolatedWorkload {
 const IsolationCase beside_two{.workload = "network", .corunners = 2, .limit = {}};
 const IsolationCase limited_beside_two{.workload = "network", .corunners = 2, .limit = MB(100)};
 
-TEST(MachinePlatform, MeasuresJobsBesideCorunners) {
+TEST(MachinePlatform, MeasuresPerformanceWithCorunners) {
   Machine machine({1, 2});
   const auto platform = machine.platform(MachineMode::rtexec);
   const auto measured = platform->measure(beside_two);
@@ -167,7 +167,7 @@ TEST(MachinePlatform, LimitsEveryCoreInTheThesisMode) {
               ElementsAre("regulate", "join 0", "join 1", "start 1", "end 1", "leave 1", "leave 0", "free"));
 }
 
-TEST(MachinePlatform, SweepsWithoutWorkloadAndLimit) {
+TEST(MachinePlatform, SweepMeasuresCorunnersWithoutWorkloadOrLimit) {
   Machine machine({1, 2, 3});
   const auto platform = machine.platform(MachineMode::rtexec);
   EXPECT_EQ(platform->max_corunners(), 3u);
@@ -176,7 +176,7 @@ TEST(MachinePlatform, SweepsWithoutWorkloadAndLimit) {
   EXPECT_THAT(machine.prepared, IsEmpty());
 }
 
-TEST(MachinePlatform, RunsTheKernelAloneForItsWorstCase) {
+TEST(MachinePlatform, MeasuresExecutionTimesOfKernelWithoutCorunners) {
   Machine machine({1});
   const auto platform = machine.platform(MachineMode::rtexec);
   EXPECT_EQ(platform->executions(7, {}).value(), std::vector<Duration>(7, 10ms));
@@ -185,7 +185,7 @@ TEST(MachinePlatform, RunsTheKernelAloneForItsWorstCase) {
   EXPECT_THAT(machine.memory.log, ElementsAre("regulate", "free"));
 }
 
-TEST(MachinePlatform, NamesAStandInInEveryOutput) {
+TEST(MachinePlatform, MarksStandInCounterInNameAndDescription) {
   Machine machine({1});
   EXPECT_EQ(machine.platform(MachineMode::rtexec)->name(), "rtexec");
   machine.machine.stand_in = true;
@@ -197,7 +197,7 @@ TEST(MachinePlatform, NamesAStandInInEveryOutput) {
             "stand-in: no memory traffic is counted");
 }
 
-TEST(MachinePlatform, TellsWhatFailed) {
+TEST(MachinePlatform, ReportsCauseOfFailedMeasurement) {
   Machine machine({1, 2});
   const auto platform = machine.platform(MachineMode::rtexec);
   EXPECT_TRUE(fails(platform->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}),
@@ -213,7 +213,7 @@ TEST(MachinePlatform, TellsWhatFailed) {
   EXPECT_EQ(machine.memory.running(), 0u);
 }
 
-TEST(MachinePlatform, EndsWhenTheUserWantsNoMore) {
+TEST(MachinePlatform, CancelsMeasurementWhenUserStopsIt) {
   Machine machine({1, 2});
   machine.max_jobs = 5;
   const auto platform = machine.platform(MachineMode::rtexec);
@@ -222,7 +222,7 @@ TEST(MachinePlatform, EndsWhenTheUserWantsNoMore) {
   EXPECT_LT(machine.jobs, 10u);
 }
 
-TEST(MachinePlatform, EndsWithinASweep) {
+TEST(MachinePlatform, StopsSweepPromptlyWhenCancelled) {
   Machine machine({1, 2});
   machine.machine.length = 60s;
   const Instant begin = machine.memory.now();
@@ -234,7 +234,7 @@ TEST(MachinePlatform, EndsWithinASweep) {
   EXPECT_EQ(machine.jobs, 0u);
 }
 
-TEST(MachineModes, LimitTheFeederWhereItIsNotTheDeviceAndCounts) {
+TEST(MachineModes, ThesisModeRequiresCountedFeederCoreApartFromDevice) {
   Machine machine({1});
   EXPECT_THAT(modes_of(machine.machine), ElementsAre(MachineMode::thesis, MachineMode::rtexec));
   machine.machine.device_on_cores = true;
@@ -280,7 +280,7 @@ Board board_with(const std::string& event) {
 
 const std::vector<unsigned> two_cores = {1, 2};
 
-TEST(TrafficCounters, AreTheBoards) {
+TEST(TrafficCounters, EventOfBoardFileIsPreferred) {
   const auto found =
       find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"r17", "cache-misses"}));
   ASSERT_TRUE(found) << found.error().what;
@@ -290,14 +290,14 @@ TEST(TrafficCounters, AreTheBoards) {
   EXPECT_EQ(found->choices.size(), 2u);
 }
 
-TEST(TrafficCounters, FallBackToCacheMisses) {
+TEST(TrafficCounters, CacheMissesReplaceBoardEventThatDoesNotCount) {
   EXPECT_EQ(find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"}))->event,
             "cache-misses");
   EXPECT_TRUE(fails(find_counters(board_with("r17"), "r17", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"})),
                     Errc::refused, "r17 counts nothing"));
 }
 
-TEST(TrafficCounters, TellOfEachThatWasTried) {
+TEST(TrafficCounters, RefusalListsEachTriedEvent) {
   const auto none = find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"page-faults"}));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::refused);
@@ -305,7 +305,7 @@ TEST(TrafficCounters, TellOfEachThatWasTried) {
                                        HasSubstr("\n  core 1: cache-misses counts nothing"), Not(HasSubstr("advice"))));
 }
 
-TEST(TrafficCounters, TellStandInsApart) {
+TEST(TrafficCounters, StandInEventsAreDistinguishedFromMemoryTraffic) {
   const auto machine = cores_that_count({0, 1, 2}, {"page-faults", "cycles"});
   const auto faults = find_counters(board_with(""), "page-faults", two_cores, machine);
   EXPECT_TRUE(faults->stand_in);
@@ -325,7 +325,7 @@ Result<IsolationMachine> machine_of(const Board& board, const regulation::Regula
       regulated);
 }
 
-TEST(IsolationMachine, PutsCorunnersOnOtherCores) {
+TEST(IsolationMachine, PlacesCorunnersOnCoresOtherThanFeeder) {
   const auto machine = machine_of(board_with("r3"), cores_that_count({0, 1, 4}, {"r3"}));
   ASSERT_TRUE(machine) << machine.error().what;
   EXPECT_EQ(machine->feeder, 0u);
@@ -339,13 +339,13 @@ TEST(IsolationMachine, PutsCorunnersOnOtherCores) {
   EXPECT_THAT(machine_of(other_core, cores_that_count({0, 1, 4}, {"r3"}))->corunners, ElementsAre(0, 1));
 }
 
-TEST(IsolationMachine, SaysThatJobsHaveNoPriority) {
+TEST(IsolationMachine, NotesRefusalOfSchedFifo) {
   auto cores = cores_that_count({0, 1}, {"r3"});
   cores.holds = false;
   EXPECT_THAT(machine_of(board_with("r3"), cores)->notes, testing::Contains(HasSubstr("SCHED_FIFO is refused")));
 }
 
-TEST(IsolationMachine, CountsTheFeederOfAGpu) {
+TEST(IsolationMachine, CountsTrafficOfFeederCoreOfGpu) {
   Board board = board_with("r3");
   board.device = DeviceKind::cuda;
   const auto machine = machine_of(board, cores_that_count({0, 1, 2}, {"r3"}));
@@ -354,7 +354,7 @@ TEST(IsolationMachine, CountsTheFeederOfAGpu) {
   EXPECT_THAT(machine->counters.back().cores, ElementsAre(0u));
 }
 
-TEST(IsolationMachine, LeavesOutCoresOfTheFeedersCluster) {
+TEST(IsolationMachine, ExcludesCoresThatShareCounterWithFeeder) {
   const auto machine = machine_of(board_with("r3"), cores_that_count({0, 1, 2, 3}, {"r3"}, 2));
   ASSERT_TRUE(machine) << machine.error().what;
   EXPECT_THAT(machine->corunners, ElementsAre(2, 3));
@@ -363,7 +363,7 @@ TEST(IsolationMachine, LeavesOutCoresOfTheFeedersCluster) {
                     "no core is left for a co-runner"));
 }
 
-TEST(IsolationMachine, NeedsCoresAndCounters) {
+TEST(IsolationMachine, IsRefusedWithoutSpareCoreOrCounter) {
   EXPECT_TRUE(
       fails(machine_of(board_with("r3"), cores_that_count({3}, {"r3"})), Errc::refused, "no other than core 3"));
   EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({0, 1}, {})), Errc::refused,

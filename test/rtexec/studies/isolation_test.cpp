@@ -48,7 +48,7 @@ class PlainPlatform : public IsolationPlatform {
 const IsolationStudy plain_study{
     .workloads = {"network"}, .limits = {MB(10), MB(100)}, .corunners = 2, .runs = 5, .runs_limit = MB(100)};
 
-TEST(Isolation, ComparesWithNoLimitBesideAsManyCorunners) {
+TEST(Isolation, ComparesWithUnlimitedRunOfSameCorunnerCount) {
   PlainPlatform platform;
   const auto isolation = run_isolation(platform, plain_study, always);
   ASSERT_TRUE(isolation) << isolation.error().what;
@@ -63,7 +63,7 @@ TEST(Isolation, ComparesWithNoLimitBesideAsManyCorunners) {
   EXPECT_THAT(rows[2].speedup, ElementsAre(0, 0, 0));
 }
 
-TEST(Isolation, SumsUpOverCorunners) {
+TEST(Isolation, SummarisesOverCorunnerCounts) {
   PlainPlatform platform;
   const auto isolation = run_isolation(platform, plain_study, always);
   ASSERT_TRUE(isolation) << isolation.error().what;
@@ -79,7 +79,7 @@ TEST(Isolation, SumsUpOverCorunners) {
   EXPECT_THAT(isolation->runs->with, ElementsAre(1ms, 1ms, 1ms, 1ms, 1ms));
 }
 
-TEST(Isolation, TellsOfEachMeasurement) {
+TEST(Isolation, ReportsEachMeasurementAndCanBeCancelled) {
   PlainPlatform platform;
   std::size_t told = 0;
   ASSERT_TRUE(run_isolation(platform, plain_study, [&] { return ++told > 0; }));
@@ -92,7 +92,7 @@ TEST(Isolation, TellsOfEachMeasurement) {
   }
 }
 
-TEST(Isolation, WithoutRunsHasNone) {
+TEST(Isolation, OmitsRunsWhenNoneAreRequested) {
   PlainPlatform platform;
   IsolationStudy study = plain_study;
   study.runs = 0;
@@ -101,7 +101,7 @@ TEST(Isolation, WithoutRunsHasNone) {
   EXPECT_FALSE(isolation->runs);
 }
 
-TEST(Isolation, RefusesWhatThePlantDoesNotHave) {
+TEST(Isolation, RefusesMissingCorunnersOrWorkloads) {
   PlainPlatform platform;
   IsolationStudy study = plain_study;
   study.corunners = 3;
@@ -113,7 +113,7 @@ TEST(Isolation, RefusesWhatThePlantDoesNotHave) {
   EXPECT_THAT(problem(run_isolation(platform, plain_study, always)), HasSubstr("the counter is lost"));
 }
 
-TEST(Isolation, SpreadOfLengths) {
+TEST(Isolation, SpreadSummarisesDurations) {
   const Duration lengths[] = {2us, 4us, 9us};
   const Spread spread = spread_of(lengths);
   EXPECT_EQ(spread.least, 2us);
@@ -166,7 +166,7 @@ std::uint64_t best_limit(std::string_view mode, std::string_view workload) {
   return result.rows[result.best].limit.value_or(Bandwidth{0}).bytes_per_second / 1'000'000;
 }
 
-TEST(IsolationModel, SweepsReachWhatTheThesisMeasured) {
+TEST(IsolationModel, SweepsReachBandwidthsMeasuredInThesis) {
   std::vector<double> gigabytes;
   for (const Bandwidth each : modelled("thesis").sweeps)
     gigabytes.push_back(static_cast<double>(each.bytes_per_second) * 1e-9);
@@ -175,13 +175,13 @@ TEST(IsolationModel, SweepsReachWhatTheThesisMeasured) {
       << "Fig. 17";
 }
 
-TEST(IsolationModel, WorkloadsAreSlowedBesideFiveCorunners) {
+TEST(IsolationModel, FiveCorunnersSlowWorkloadsAsInThesis) {
   EXPECT_NEAR(slowed("detectnet"), 1 / 1.86, 0.02) << "7.2: 86 % can be regained; 8.1: slower by 45 %";
   EXPECT_LT(slowed("yolo"), 0.7) << "7.2: 41 to 45 % can be regained";
   EXPECT_NEAR(slowed("winograd-256p"), 1 / 1.135, 0.01) << "7.2: 13.5 % can be regained";
 }
 
-TEST(IsolationModel, TheKernelsThroughputFallsFromTheFirstCorunnerOn) {
+TEST(IsolationModel, KernelThroughputFallsFromFirstCorunnerOn) {
   const auto& measures = of("thesis", "winograd-512p").rows.back().measures;
   EXPECT_NEAR(measures[1].performance, 1.56, 0.03) << "IPC, 5.4";
   EXPECT_NEAR(static_cast<double>(measures[1].device.bytes_per_second) * 1e-9, 4.8, 0.1) << "GB/s, 5.4";
@@ -191,14 +191,14 @@ TEST(IsolationModel, TheKernelsThroughputFallsFromTheFirstCorunnerOn) {
   }
 }
 
-TEST(IsolationModel, TheThesissBestLimits) {
+TEST(IsolationModel, BestLimitsMatchThesis) {
   for (const char* kernel : {"winograd-256p", "winograd-512p", "winograd-1024p", "winograd-2048p"})
     EXPECT_EQ(best_limit("thesis", kernel), 100u) << kernel;
   EXPECT_EQ(best_limit("thesis", "detectnet"), 100u);
   EXPECT_EQ(best_limit("thesis", "yolo"), 512u);
 }
 
-TEST(IsolationModel, TheThesissSpeedups) {
+TEST(IsolationModel, SpeedupsMatchThesis) {
   EXPECT_NEAR(speedup("thesis", "winograd-256p", 100), 13.5, 0.5);
   for (const char* kernel : {"winograd-512p", "winograd-1024p", "winograd-2048p"})
     EXPECT_LT(speedup("thesis", kernel, 100), 13.5) << kernel;
@@ -209,7 +209,7 @@ TEST(IsolationModel, TheThesissSpeedups) {
   EXPECT_GT(speedup("thesis", "yolo", 1000), 20);
 }
 
-TEST(IsolationModel, AboveTheBestLimitTheSpeedupVanishes) {
+TEST(IsolationModel, SpeedupVanishesAboveBestLimit) {
   for (const IsolationResult& result : modelled("thesis").results) {
     for (std::size_t row = result.best + 1; row < result.rows.size(); ++row) {
       EXPECT_LT(result.rows[row].mean, result.rows[row - 1].mean) << result.workload.name;
@@ -219,7 +219,7 @@ TEST(IsolationModel, AboveTheBestLimitTheSpeedupVanishes) {
   }
 }
 
-TEST(IsolationModel, VarianceOverCorunnersIsLeastAtTheBestLimitOfThoseThatHelp) {
+TEST(IsolationModel, VarianceOverCorunnersIsLowerAtBestLimitThanAboveIt) {
   for (const IsolationResult& result : modelled("thesis").results) {
     const double best = result.rows[result.best].variance;
     for (std::size_t row = result.best + 1; row < result.rows.size(); ++row)
@@ -228,7 +228,7 @@ TEST(IsolationModel, VarianceOverCorunnersIsLeastAtTheBestLimitOfThoseThatHelp) 
   }
 }
 
-TEST(IsolationModel, PipelinesCollapseWhereTheirOwnCoreIsLimited) {
+TEST(IsolationModel, PipelinesCollapseWhenFeederCoreIsLimited) {
   EXPECT_NEAR(speedup("thesis", "detectnet", 10), -70, 3);
   EXPECT_NEAR(speedup("thesis", "yolo", 10), -90, 2);
   for (const auto& [kernel, left] : std::map<const char*, double>{
@@ -236,7 +236,7 @@ TEST(IsolationModel, PipelinesCollapseWhereTheirOwnCoreIsLimited) {
     EXPECT_NEAR(speedup("thesis", kernel, 10), left, 3) << kernel;
 }
 
-TEST(IsolationModel, AndDoNotWhereTheFeedingCoreKeepsItsBudget) {
+TEST(IsolationModel, PipelinesKeepTheirSpeedWhenFeederCoreIsNotLimited) {
   for (const IsolationResult& result : modelled("rtexec").results) {
     const double best_of_thesis =
         of("thesis", result.workload.name).rows[of("thesis", result.workload.name).best].speedup.back();
@@ -257,7 +257,7 @@ TEST(IsolationModel, CorunnersGetTheirBudgets) {
     }
 }
 
-TEST(IsolationModel, NoiseLengthensTheWorstExecutionUnlessItIsHeld) {
+TEST(IsolationModel, NoiseLengthensWorstExecutionUnlessLimited) {
   for (const ModelledMode& mode : tx2_model().modes)
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
       const auto platform = modelled_platform(tx2_model(), mode, seed);

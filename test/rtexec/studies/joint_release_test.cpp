@@ -23,7 +23,7 @@ MemoryCase task(MemoryPolicy policy, Duration wcet, std::optional<Duration> idle
   return {.policy = policy, .co_run = CoRun{.wcet = wcet, .idle = idle}};
 }
 
-TEST(JointRelease, StartsOneAfterTheOther) {
+TEST(JointRelease, StartsTasksSequentiallyWithoutCoRun) {
   const MemorySet set{{.policy = D}, {.policy = M}, {.policy = H}};
   JointRelease release(set);
   EXPECT_THAT(release.release(), ElementsAre(Start{.task = 0}));
@@ -35,7 +35,7 @@ TEST(JointRelease, StartsOneAfterTheOther) {
 }
 
 /// The first decision already knows all waiting jobs.
-TEST(JointRelease, StartsWhatFitsAtOnce) {
+TEST(JointRelease, StartsFittingPairConcurrently) {
   const MemorySet set{task(H, 9ms, 5ms), task(D, 6ms), task(D, 5ms)};
   JointRelease release(set);
   EXPECT_THAT(release.release(), ElementsAre(Start{.task = 0, .beside = false, .paired = true},
@@ -46,13 +46,13 @@ TEST(JointRelease, StartsWhatFitsAtOnce) {
   EXPECT_TRUE(release.done());
 }
 
-TEST(JointRelease, ReleasesNothingOfNoTasks) {
+TEST(JointRelease, IsDoneAtOnceWithoutTasks) {
   JointRelease release({});
   EXPECT_THAT(release.release(), IsEmpty());
   EXPECT_TRUE(release.done());
 }
 
-TEST(JointRelease, APairSavesItsOverlap) {
+TEST(JointRelease, PairSavesItsOverlap) {
   const MemorySet set{task(M, 9ms, 5ms), task(D, 4ms), {.policy = D}};
   const Duration times[] = {9ms, 6ms, 1ms};
   const auto round = played(set, times, [](std::size_t first, std::size_t second) {
@@ -65,7 +65,7 @@ TEST(JointRelease, APairSavesItsOverlap) {
 }
 
 /// In any queue, the partner of a head is the first job behind it with which it may execute concurrently.
-TEST(JointRelease, PlaysAsTheRuleSays) {
+TEST(JointRelease, MatchesReferencePairingRule) {
   std::mt19937_64 random(3);
   for (int number = 0; number < 3000; ++number) {
     MemorySet set;

@@ -36,7 +36,7 @@ void expect_near(double found, double right, double part, const char* what) {
 }
 
 /// Other load on the machine makes jobs longer, never shorter.
-TEST(MemoryCalibration, MeasuresWhatTheHostDeviceEmulates) {
+TEST(MemoryCalibration, MeasuresAtLeastTheEmulatedOverheads) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}, slow()));
   constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 4000, 100'000},
                                  {WorkloadKind::needleman_wunsch, 64, 200},
@@ -68,7 +68,7 @@ TEST(MemoryCalibration, MeasuresWhatTheHostDeviceEmulates) {
   EXPECT_EQ(json["costs"]["mapped_ns_per_byte"], found->fit.costs.mapped);
 }
 
-TEST(MemoryCalibration, FindsWhatItWasMeasuredWith) {
+TEST(MemoryCalibration, RecoversCostsThatProducedTheMeasurements) {
   std::vector<MeasuredTask> tasks;
   for (const SizeRange& kind : calibrated_kinds(DeviceKind::host))
     for (const unsigned size : {kind.least, kind.most})
@@ -93,7 +93,7 @@ TEST(MemoryCalibration, FindsWhatItWasMeasuredWith) {
 }
 
 /// The measurements of a GPU behind a link, without noise.
-TEST(MemoryCalibration, FitsALink) {
+TEST(MemoryCalibration, FitsCostsOfDeviceBehindLink) {
   MemoryCosts right;
   right.unified = false;
   right.copy_start = 8us;
@@ -130,7 +130,7 @@ TEST(MemoryCalibration, FitsALink) {
   expect_near(found->fit.costs.linked, 0.021, 0.02, "linked");
 }
 
-TEST(MemoryCalibration, EstimatesThatTellNothingAreCalledSo) {
+TEST(MemoryCalibration, AdvisesMoreMeasurementsWhenErrorsAreLarge) {
   const auto printed = [](double mean) {
     MemoryCalibration calibration;
     calibration.fit.held_out = {.mean = mean, .worst = 300};
@@ -149,7 +149,7 @@ TEST(MemoryCalibration, CanBeCancelled) {
                           Errc::cancelled, "nothing was written"));
 }
 
-TEST(MemoryCalibration, TakesThePoliciesOfTheBoard) {
+TEST(MemoryCalibration, MeasuresOnlyGivenPolicies) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
   constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 10, 100}};
   constexpr MemoryPolicy two[] = {MemoryPolicy::device, MemoryPolicy::host};

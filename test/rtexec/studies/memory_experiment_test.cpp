@@ -107,11 +107,11 @@ MemoryStudy study_of(std::vector<WorkloadKind> kinds) {
 }
 const MemoryStudy two = study_of({vector_add, gaussian});
 
-TEST(MemoryExperiment, EightSizesByOneFactor) {
+TEST(MemoryExperiment, SizesGrowByConstantFactor) {
   EXPECT_THAT(sizes_between(160, 20480), ElementsAre(160, 320, 640, 1280, 2560, 5120, 10240, 20480));
 }
 
-TEST(MemoryExperiment, PredictsWhatFollowsTheModel) {
+TEST(MemoryExperiment, PredictsTimesThatFollowTheModel) {
   PlainPlatform platform;
   const auto found = run_memory_experiment(platform, study_of({vector_add, matrix_add, gaussian, hotspot}), always);
   ASSERT_TRUE(found) << found.error().what;
@@ -131,7 +131,7 @@ TEST(MemoryExperiment, PredictsWhatFollowsTheModel) {
 }
 
 /// The measurements of a size do not influence its own prediction, but do influence those of other sizes.
-TEST(MemoryExperiment, SizesAreHeldOutOfTheFitsThatPredictThem) {
+TEST(MemoryExperiment, ExcludesEachSizeFromTheFitThatPredictsIt) {
   PlainPlatform plain;
   plain.noise = 0.05;
   const auto before = run_memory_experiment(plain, two, always);
@@ -161,7 +161,7 @@ TEST(MemoryExperiment, SizesAreHeldOutOfTheFitsThatPredictThem) {
       }
 }
 
-TEST(MemoryExperiment, ErrorsAreOfWhatWasMeasured) {
+TEST(MemoryExperiment, SummarisesErrorsPerMeasuredPolicy) {
   MemoryResult result{.kind = vector_add, .points = {}};
   for (const double error : {2.0, 4.0, 12.0}) {
     MemoryPoint& point = result.points.emplace_back();
@@ -177,7 +177,7 @@ TEST(MemoryExperiment, ErrorsAreOfWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(error_of(result, H, &PolicyTime::by_platform).mean, 0);
 }
 
-TEST(MemoryExperiment, PairsAddUp) {
+TEST(MemoryExperiment, PairTakesSumOfTimesAndMemory) {
   PlainPlatform platform;
   const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found);
@@ -194,7 +194,7 @@ TEST(MemoryExperiment, PairsAddUp) {
   EXPECT_NEAR(static_cast<double>(of_device.count) / static_cast<double>(of_managed.count), 2, 0.01);
 }
 
-TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
+TEST(MemoryExperiment, MixRunsTasksInOrderOfExecutionTimes) {
   PlainPlatform platform;
   const auto found = run_memory_experiment(platform, study_of({bfs, matrix_add, gaussian, vector_add}), always);
   ASSERT_TRUE(found);
@@ -217,7 +217,7 @@ TEST(MemoryExperiment, TasksOfAMixGoInTheOrderOfTheirExecutionTimes) {
   }
 }
 
-TEST(MemoryExperiment, TheChoiceIsWithinItsMemoryAndNoSlowerThanM) {
+TEST(MemoryExperiment, ChoiceFitsMemoryLimitAndIsNoSlowerThanManaged) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 6; ++round) {
     PlainPlatform platform;
@@ -236,7 +236,7 @@ TEST(MemoryExperiment, TheChoiceIsWithinItsMemoryAndNoSlowerThanM) {
 }
 
 /// Compares with every combination, by sums of the savings of neighbouring pairs that fit.
-TEST(MemoryExperiment, TheShortestChoicesOfAllAreAmongThePromisingOnes) {
+TEST(MemoryExperiment, PromisingChoicesIncludeTheShortestOfAll) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 300; ++round) {
     const std::size_t count = 1 + random() % 5;
@@ -289,13 +289,13 @@ TEST(MemoryExperiment, TheShortestChoicesOfAllAreAmongThePromisingOnes) {
   }
 }
 
-TEST(MemoryExperiment, TheKernelsOfOneAreToFitIntoTheWaitOfTheOther) {
+TEST(MemoryExperiment, CoRunIdleTimeIsJobTimeBeyondKernels) {
   EXPECT_EQ(co_run_of(D, 9ms, 4ms), (CoRun{.wcet = 4ms, .idle = {}}));
   EXPECT_EQ(co_run_of(H, 9ms, 4ms), (CoRun{.wcet = 9ms, .idle = 5ms}));
   EXPECT_EQ(co_run_of(M, 3ms, 4ms), (CoRun{.wcet = 4ms, .idle = 0ms})); // as noise may suggest
 }
 
-TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
+TEST(MemoryExperiment, RejectsChoiceThatIsSlowerWhenCoRunning) {
   PlainPlatform platform;
   platform.instead[{vector_add, 7680, H}] = 1us; // so that H is chosen
   const auto chosen = run_memory_experiment(platform, two, always);
@@ -309,7 +309,7 @@ TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
   EXPECT_LE(mix.of("CO")->length, mix.of("MO")->length);
 }
 
-TEST(MemoryExperiment, ConfigurationsRunInTurn) {
+TEST(MemoryExperiment, RunsConfigurationsInTurn) {
   PlainPlatform platform;
   const auto found = run_memory_experiment(platform, two, always);
   ASSERT_TRUE(found);
@@ -335,7 +335,7 @@ TEST(MemoryExperiment, ConfigurationsRunInTurn) {
   }
 }
 
-TEST(MemoryExperiment, MeasuresShortCasesOften) {
+TEST(MemoryExperiment, RepeatsShortMeasurementsMoreOften) {
   const MemoryRounds rounds{.least = 5, .most = 41, .enough = 60ms};
   EXPECT_TRUE(rounds.go_on(4, 1h));
   EXPECT_FALSE(rounds.go_on(5, 60ms));
@@ -343,7 +343,7 @@ TEST(MemoryExperiment, MeasuresShortCasesOften) {
   EXPECT_FALSE(rounds.go_on(41, 1ms));
 }
 
-TEST(MemoryExperiment, LeavesOutWhatCannotBeHad) {
+TEST(MemoryExperiment, OmitsUnavailablePolicyWithNote) {
   PlainPlatform platform;
   platform.missing = M;
   const auto found = run_memory_experiment(platform, two, always);
@@ -360,7 +360,7 @@ TEST(MemoryExperiment, LeavesOutWhatCannotBeHad) {
   EXPECT_TRUE(fails(run_memory_experiment(platform, two, always), Errc::device_fault, "under M: not here"));
 }
 
-TEST(MemoryExperiment, WithoutManagedMemoryHIsTheSmallOne) {
+TEST(MemoryExperiment, UsesHostPolicyInPlaceOfMissingManaged) {
   PlainPlatform platform;
   MemoryStudy study = two;
   study.policies = {D, H};
@@ -370,7 +370,7 @@ TEST(MemoryExperiment, WithoutManagedMemoryHIsTheSmallOne) {
   EXPECT_THAT(found->pairs[1].policies, ElementsAre(H, H));
 }
 
-TEST(MemoryExperiment, TellsOfEachMeasurement) {
+TEST(MemoryExperiment, ReportsEachMeasurementAndCanBeCancelled) {
   PlainPlatform platform;
   std::size_t told = 0;
   ASSERT_TRUE(run_memory_experiment(platform, two, [&] { return ++told > 0; }));
@@ -406,7 +406,7 @@ double spread_of(const MemoryPair& pair) {
   return static_cast<double>((most - least).count()) / static_cast<double>(pair.length.count());
 }
 
-TEST(MemoryExperiment, GuidelinesChooseAsInTableIV) {
+TEST(MemoryExperiment, GuidelinesMatchTableIVOfThePaper) {
   std::map<WorkloadKind, MemoryPolicy> tx2{
       {bfs, M},        {pathfinder, M}, {needleman_wunsch, M}, {nearest_neighbour, M},
       {vector_add, M}, {gaussian, D},   {hotspot, M}};
@@ -425,7 +425,7 @@ TEST(MemoryExperiment, GuidelinesChooseAsInTableIV) {
                                                             {hotspot, 1}}));
 }
 
-TEST(MemoryExperiment, ModelsHaveTheShapeOfThePaper) {
+TEST(MemoryExperiment, ModelsReproduceRelationsOfThePaper) {
   for (const char* board : {"tx2", "xavier"}) {
     const auto [setup, found] = simulated(board);
     for (std::size_t i = 0; i + 2 < found.pairs.size(); i += 3) { // D/D, M/M, D/M
@@ -450,7 +450,7 @@ TEST(MemoryExperiment, ModelsHaveTheShapeOfThePaper) {
   }
 }
 
-TEST(MemoryExperiment, EveryOutputOfAModelSaysSo) {
+TEST(MemoryExperiment, LabelsEveryOutputOfModelAsModelled) {
   const auto [setup, found] = simulated("tx2");
   std::ostringstream text;
   print(text, setup, found);
@@ -469,7 +469,7 @@ TEST(MemoryExperiment, EveryOutputOfAModelSaysSo) {
   }
 }
 
-TEST(MemoryExperiment, FilesHaveEveryCase) {
+TEST(MemoryExperiment, FilesContainEveryCase) {
   const auto [setup, found] = simulated("xavier");
   std::map<std::string, std::string> files;
   for (const auto& [name, content] : files_of(setup, found)) files[name] = content;
@@ -487,7 +487,7 @@ TEST(MemoryExperiment, TheSameSeedGivesTheSameTimes) {
   EXPECT_NE(files_of(one.setup, one.found), files_of(other.setup, other.found));
 }
 
-TEST(MemoryExperiment, RefusesWhatDoesNotExist) {
+TEST(MemoryExperiment, RefusesUnknownBoardWorkloadOrTooSmallSize) {
   EXPECT_TRUE(fails(memory_experiment_setup({.simulate = "orin", .workloads = {}}), Errc::bad_input, "tx2 or xavier"));
   EXPECT_TRUE(fails(memory_experiment_setup({.simulate = "tx2", .workloads = {"vector-ad"}}), Errc::bad_input,
                     "did you mean 'vector-add'?"));

@@ -25,7 +25,7 @@ constexpr std::array all{WorkloadKind::vector_add,
                          WorkloadKind::random_access,
                          WorkloadKind::euclidean_clustering};
 
-TEST(MemoryTraffic, OfVectors) {
+TEST(MemoryTraffic, VectorAddTrafficMatchesItsArrays) {
   EXPECT_EQ(traffic_of(WorkloadKind::vector_add, 1 << 20),
             (MemoryTraffic{.in = Bytes{8 << 20},
                            .out = Bytes{4 << 20},
@@ -40,7 +40,7 @@ TEST(MemoryTraffic, OfVectors) {
 }
 
 /// Each launch touches other rows. All of them are mapped once.
-TEST(MemoryTraffic, OfLaunchesThatShareWhatTheHostWrote) {
+TEST(MemoryTraffic, PathfinderMapsRowsOnceOverAllLaunches) {
   const MemoryTraffic traffic = traffic_of(WorkloadKind::pathfinder, 1000);
   EXPECT_EQ(traffic.in, Bytes{513 * 4000});
   EXPECT_EQ(traffic.out, Bytes{4000});
@@ -53,7 +53,7 @@ TEST(MemoryTraffic, OfLaunchesThatShareWhatTheHostWrote) {
                              }));
 }
 
-TEST(MemoryTraffic, MapsOnceWhatIsExchangedAndHasTheMemoryThatItSays) {
+TEST(MemoryTraffic, MapsExchangedDataOnceAndMatchesFootprint) {
   for (const WorkloadKind kind : all)
     for (const unsigned size : {2U, 100U, 1000U}) {
       SCOPED_TRACE(std::string(name(kind)) + " " + std::to_string(size));
@@ -82,7 +82,7 @@ TEST(MemoryTraffic, MapsOnceWhatIsExchangedAndHasTheMemoryThatItSays) {
     }
 }
 
-TEST(MemoryTraffic, GoesIntoTheProfile) {
+TEST(MemoryTraffic, IsAddedToProfile) {
   TaskSet tasks;
   tasks.tasks.resize(2);
   tasks.tasks[0].name = "other";
@@ -105,7 +105,7 @@ TEST(MemoryTraffic, GoesIntoTheProfile) {
 }
 
 /// The host device emulates the model's traffic, launch by launch.
-TEST(MemoryTraffic, IsWhatTheHostDeviceEmulates) {
+TEST(MemoryTraffic, MatchesEmulationOfHostDevice) {
   MemoryCosts costs;
   costs.mapped = 0.25;
   costs.host_flush = Duration(50'000);

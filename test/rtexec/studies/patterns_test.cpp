@@ -61,7 +61,7 @@ TaskSet two_tasks() {
 
 // ---- releases ----
 
-TEST(ListedReleases, ComeAsListedAndOnTheGridElsewhere) {
+TEST(ListedReleases, FollowTheirListAndLeaveOtherTasksPeriodic) {
   TaskSet set = two_tasks();
   EXPECT_FALSE(listed_releases(set)) << "no task lists any";
   set.tasks[0].releases = {5ms, 15ms, 40ms};
@@ -71,7 +71,7 @@ TEST(ListedReleases, ComeAsListedAndOnTheGridElsewhere) {
   EXPECT_THAT(releases(set, listed_releases(set), 9ms), ElementsAre(ElementsAre(), ElementsAre(3ms)));
 }
 
-TEST(ListedReleases, ThatAJobIsTooLateForAreDropped) {
+TEST(ListedReleases, AreSkippedWhenPreviousJobIsLate) {
   TaskSet set = two_tasks();
   set.tasks[0].releases = {0ms, 10ms, 20ms, 35ms};
   set.tasks[0].wcet->device = 22ms;
@@ -84,7 +84,7 @@ TEST(ListedReleases, ThatAJobIsTooLateForAreDropped) {
 }
 
 /// The counter-example to RT-Swap's analysis as a file and in swap_simulation_test.cpp is the same history.
-TEST(ListedReleases, RepeatAKnownHistory) {
+TEST(ListedReleases, ReproduceKnownDeadlineMiss) {
   const auto test = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const auto executive = executive::create(read_task_set(test / "../config/rt-swap-hole.toml").value());
   ASSERT_TRUE(executive) << executive.error().what;
@@ -117,7 +117,7 @@ TEST(SporadicReleases, AreOneToTwoPeriodsApart) {
 
 // ---- executions ----
 
-TEST(UniformExecutions, LieBetweenTheLeastAndTheWcet) {
+TEST(UniformExecutions, LieBetweenMinimumAndWcet) {
   const TaskSet set = two_tasks();
   for (const double least : {0.0, 0.5, 1.0}) {
     const ExecutionTime execution = uniform_executions(plan_of(set), least, 1);
@@ -153,12 +153,12 @@ class RecordedExecutionsFile : public testing::Test {
   test::ScratchFolder folder;
 };
 
-TEST_F(RecordedExecutionsFile, GivesWhatExecutedToItsEnd) {
+TEST_F(RecordedExecutionsFile, YieldsDeviceTimesOfFinishedJobs) {
   EXPECT_THAT(read_executions(written(header + jobs), set).value(),
               ElementsAre(ElementsAre(10ns, 12ns), ElementsAre(4ns)));
 }
 
-TEST_F(RecordedExecutionsFile, GivesWhatTheDeviceUsedWhereThatIsTold) {
+TEST_F(RecordedExecutionsFile, PrefersDeviceExecutedColumn) {
   const std::string told = "task,device_begin_ns,device_end_ns,device_executed_ns,outcome\n";
   EXPECT_THAT(read_executions(written(told + "a,5,15,10,late\nb,5,15,7,in-time\n"), set).value(),
               ElementsAre(ElementsAre(10ns), ElementsAre(7ns)));
@@ -166,7 +166,7 @@ TEST_F(RecordedExecutionsFile, GivesWhatTheDeviceUsedWhereThatIsTold) {
     EXPECT_THAT(problem(told + "a,5,15," + executed + ",late\n"), HasSubstr("jobs.csv:2: device_executed_ns"));
 }
 
-TEST_F(RecordedExecutionsFile, IsRefusedWithItsLine) {
+TEST_F(RecordedExecutionsFile, IsRefusedWithLineOfError) {
   EXPECT_THAT(problem(""), HasSubstr("jobs.csv:1: no columns task"));
   EXPECT_THAT(problem("a,b,c\n"), HasSubstr("jobs.csv:1: no columns task"));
   EXPECT_THAT(problem(header + "a,0,0\n"), HasSubstr("jobs.csv:2: 8 fields"));
@@ -177,7 +177,7 @@ TEST_F(RecordedExecutionsFile, IsRefusedWithItsLine) {
   EXPECT_THAT(read_executions("no/such.csv", set).error().what, HasSubstr("no/such.csv"));
 }
 
-TEST_F(RecordedExecutionsFile, IsTakenInTurnOrAtRandom) {
+TEST_F(RecordedExecutionsFile, IsReplayedInOrderOrDrawnAtRandom) {
   const RecordedExecutions recorded{{10ns, 12ns, 14ns}, {4ns}};
   const ExecutionTime in_turn = recorded_executions(plan_of(set), recorded, {});
   EXPECT_EQ(in_turn({0, 0}, Part::device), 10ns);

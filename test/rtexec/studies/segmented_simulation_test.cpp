@@ -72,18 +72,18 @@ struct Scene {
   }
 };
 
-TEST(SegmentedSimulation, AnExpressJobStartsAtTheNextEndOfASegment) {
+TEST(SegmentedSimulation, JobOfTopPreemptionClassStartsAtNextCutPoint) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 30, .segments = 3}});
   EXPECT_THAT(scene.log(),
               ElementsAre("0 t1 start", "20 t1 preempted", "20 t0 start", "25 t0 end", "25 t1 goes on", "35 t1 end"));
 }
 
-TEST(SegmentedSimulation, OneThatNobodyWantsToFollowGoesOnWithoutAPause) {
+TEST(SegmentedSimulation, SegmentsRunWithoutPauseWhenNoHigherClassWaits) {
   const Scene scene({{.wcet = 5, .offset = 12}, {.wcet = 31, .segments = 3}});
   EXPECT_THAT(scene.log(), ElementsAre("0 t1 start", "31 t1 end", "31 t0 start", "36 t0 end"));
 }
 
-TEST(SegmentedSimulation, WhatWasLaunchedAheadIsWaitedFor) {
+TEST(SegmentedSimulation, PreemptionWaitsForSegmentLaunchedAhead) {
   Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 50, .segments = 5}});
   scene.plan.launch_ahead = 1;
   EXPECT_THAT(scene.log(),
@@ -92,7 +92,7 @@ TEST(SegmentedSimulation, WhatWasLaunchedAheadIsWaitedFor) {
 
 /// Each task fills the device. The job above is loaded from the end of the segment on, by 2 copies out and 2 in; the
 /// two directions overlap. So are the chunks that it took.
-TEST(SegmentedSimulation, WhoeverIsPreemptedByALevelAboveIsRestored) {
+TEST(SegmentedSimulation, PreemptedJobIsSwappedBackInBeforeItResumes) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 1, .volume = 2},
                      {.wcet = 30, .device_class = 2, .segments = 3, .volume = 2}},
                     2);
@@ -100,7 +100,7 @@ TEST(SegmentedSimulation, WhoeverIsPreemptedByALevelAboveIsRestored) {
               ElementsAre("5 t1 start", "15 t1 preempted", "20 t0 start", "25 t0 end", "30 t1 goes on", "50 t1 end"));
 }
 
-TEST(SegmentedSimulation, ShorterExecutionsAreDividedAlike) {
+TEST(SegmentedSimulation, ShorterExecutionIsDividedInSameProportions) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 30, .segments = 3}});
   Options options;
   options.execution = [](JobId job, Part part) { return Duration(part != Part::device ? 0 : job.task == 0 ? 1 : 22); };
@@ -108,7 +108,7 @@ TEST(SegmentedSimulation, ShorterExecutionsAreDividedAlike) {
               ElementsAre("0 t1 start", "14 t1 preempted", "14 t0 start", "15 t0 end", "15 t1 goes on", "23 t1 end"));
 }
 
-TEST(SegmentedSimulation, SegmentsHaveTheRatioThatIsPlanned) {
+TEST(SegmentedSimulation, SegmentLengthsFollowPlannedRatio) {
   Scene scene({{.wcet = 5, .offset = 1, .device_class = 0}, {.wcet = 30, .segments = 3}});
   scene.plan.tasks[1].segment_wcets = {Duration(12), Duration(24), Duration(24)};
   EXPECT_EQ(scene.log()[1], "6 t1 preempted");
@@ -118,7 +118,7 @@ TEST(SegmentedSimulation, SegmentsHaveTheRatioThatIsPlanned) {
   EXPECT_EQ(scene.log()[1], "10 t1 preempted");
 }
 
-TEST(SegmentedSimulation, AStopOfTheDeviceHoldsASegmentUp) {
+TEST(SegmentedSimulation, PlatformStallDelaysCutPoint) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 30, .segments = 3}});
   Options options;
   options.stop = [stopped = false](Instant) mutable -> std::optional<MachineStop> {
@@ -128,7 +128,7 @@ TEST(SegmentedSimulation, AStopOfTheDeviceHoldsASegmentUp) {
   EXPECT_EQ(scene.log(options)[1], "24 t1 preempted");
 }
 
-TEST(SegmentedSimulation, AnAbandonedJobLeavesAtTheEndOfItsSegment) {
+TEST(SegmentedSimulation, AbortedJobLeavesDeviceAtNextCutPoint) {
   Scene scene({{.wcet = 5, .offset = 16}, {.wcet = 30, .segments = 3}});
   scene.tasks.tasks[1].on_overrun = OnOverrun::abort_job;
   scene.tasks.tasks[1].period = scene.tasks.tasks[1].deadline = Duration(15);
@@ -138,7 +138,7 @@ TEST(SegmentedSimulation, AnAbandonedJobLeavesAtTheEndOfItsSegment) {
               ElementsAre("0 t1 start", "20 t1 preempted", "20 t0 start", "25 t0 end", "25 t1 start"));
 }
 
-TEST(SegmentedSimulation, TheReportCountsPreemptions) {
+TEST(SegmentedSimulation, ReportCountsPreemptions) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 30, .segments = 3}});
   const Recorder recorder(scene.tasks, scene.plan);
   Options options;
@@ -170,7 +170,7 @@ Scene random_scene(std::mt19937_64& random) {
 }
 
 /// One job executes at a time, for its total execution time. A job that resumes was preempted.
-TEST(SegmentedSimulation, JobsExecuteAllTheirSegmentsWhateverComesBetween) {
+TEST(SegmentedSimulation, JobsExecuteForTheirWholeWcetDespitePreemptions) {
   std::mt19937_64 random(3);
   std::uint64_t preemptions = 0, jobs = 0;
   for (int scenes = 0; scenes < 500; ++scenes) {

@@ -171,9 +171,9 @@ struct Broken {
 
 /// The errors that this search can detect. test/policies/exact_test.cpp detects the others (device jitter, one job
 /// less).
-class BrokenTest : public testing::TestWithParam<Broken> {};
+class BrokenAnalysis : public testing::TestWithParam<Broken> {};
 
-TEST_P(BrokenTest, IsCaught) {
+TEST_P(BrokenAnalysis, IsCaughtByAdversary) {
   const Broken& broken = GetParam();
   const Search found = search({broken.order, broken.faults}, 2, sets_to_try(80), 6);
   RecordProperty("sets", found.sets);
@@ -182,7 +182,7 @@ TEST_P(BrokenTest, IsCaught) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Deliberate, BrokenTest,
+    Deliberate, BrokenAnalysis,
     testing::Values(Broken{"static_device_blocking", Order::static_priority, {.device_blocking = true}},
                     Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},
                     Broken{"static_first_job_only", Order::static_priority, {.first_job_only = true}},

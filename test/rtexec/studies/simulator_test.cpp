@@ -67,7 +67,7 @@ Options until(int horizon) {
   return options;
 }
 
-TEST(Simulator, OneJobPassesThroughItsParts) {
+TEST(Simulator, JobExecutesItsThreePartsInOrder) {
   const Scene scene = scene_of(Order::edf, {task_of(20, 2, 5, 3)});
   EXPECT_THAT(log_of(scene, until(15)),
               ElementsAre("0 t0.0 release", "2 t0.0 request", "2 t0.0 start", "7 t0.0 end", "10 t0.0 completion"));
@@ -88,7 +88,7 @@ TEST(Simulator, CoresArePreemptive) {
 }
 
 /// No less urgent task executes between the two parts, and the device scheduler gets no event.
-TEST(Simulator, WithoutADevicePartTheLastPartFollowsTheFirstAtOnce) {
+TEST(Simulator, LastPartFollowsFirstAtOnceWithoutDevicePart) {
   const Scene scene = scene_of(Order::edf, {task_of(100, 2, 0, 3), task_of(100, 4, 1, 0)});
   EXPECT_THAT(log_of(scene, until(50)),
               ElementsAre("0 t0.0 release", "0 t1.0 release", "2 t0.0 hand-on", "5 t0.0 completion", "9 t1.0 request",
@@ -121,7 +121,7 @@ TEST(Simulator, EdfOrdersTheDeviceByDeadlineNotByRank) {
 
 // The same late job under every policy: job 0 of a task of period 10 takes 35, all others take 2.
 
-class Overrun : public testing::Test {
+class OverrunSimulation : public testing::Test {
  protected:
   std::vector<std::string> log(OnOverrun policy, int horizon) {
     const Scene scene = scene_of(Order::edf, {task_of(10, 0, 2, 0, policy)});
@@ -141,14 +141,14 @@ class Overrun : public testing::Test {
   Outcome outcome;
 };
 
-TEST_F(Overrun, Skip) {
+TEST_F(OverrunSimulation, SkipDropsReleasesThatPassedDuringLateJob) {
   EXPECT_THAT(log(OnOverrun::skip, 45), ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 skip", "30 t0.1 skip",
                                                     "35 t0.0 completion", "40 t0.1 release", "42 t0.1 completion"));
   EXPECT_EQ(task().skipped, 3u);
   EXPECT_EQ(task().missed, 1u);
 }
 
-TEST_F(Overrun, CatchUp) {
+TEST_F(OverrunSimulation, CatchUpReleasesPendingJobsBackToBack) {
   EXPECT_THAT(log(OnOverrun::catch_up, 45),
               ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion",
                           "37 t0.2 release", "39 t0.2 completion", "39 t0.3 release", "41 t0.3 completion",
@@ -158,14 +158,14 @@ TEST_F(Overrun, CatchUp) {
   EXPECT_EQ(task().response_max, Duration(35));
 }
 
-TEST_F(Overrun, RePhase) {
+TEST_F(OverrunSimulation, RePhaseReleasesAtOnceAndShiftsLaterReleases) {
   EXPECT_THAT(log(OnOverrun::re_phase, 60),
               ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion",
                           "45 t0.2 release", "47 t0.2 completion", "55 t0.3 release", "57 t0.3 completion"));
   EXPECT_EQ(task().missed, 1u);
 }
 
-TEST_F(Overrun, AbortJob) {
+TEST_F(OverrunSimulation, AbortJobAbortsLateJobAtItsDeadline) {
   EXPECT_THAT(log(OnOverrun::abort_job, 45),
               ElementsAre("0 t0.0 release", "10 t0.0 abort", "35 t0.1 release", "37 t0.1 completion", "40 t0.2 release",
                           "42 t0.2 completion"));
@@ -176,7 +176,7 @@ TEST_F(Overrun, AbortJob) {
   EXPECT_EQ(task().released, 3u);
 }
 
-TEST_F(Overrun, Stop) {
+TEST_F(OverrunSimulation, StopEndsRunAtMissedDeadline) {
   EXPECT_THAT(log(OnOverrun::stop, 45), ElementsAre("0 t0.0 release", "10 t0.0 stop"));
   EXPECT_TRUE(outcome.stopped);
   EXPECT_EQ(outcome.end, Instant{Duration(10)});
@@ -202,12 +202,12 @@ class WcetExceeded : public testing::Test {
   Outcome outcome;
 };
 
-TEST_F(WcetExceeded, TellChangesNothing) {
+TEST_F(WcetExceeded, TellPolicySkipsNoRelease) {
   EXPECT_EQ(log(OnWcetExceeded::tell, Part::device), log(OnWcetExceeded::skip_next, Part::device, Duration(2)));
   EXPECT_EQ(outcome.tasks[0].skipped, 0u);
 }
 
-TEST_F(WcetExceeded, SkipNextDropsTheReleaseAfterEachJobThatExceeded) {
+TEST_F(WcetExceeded, SkipNextDropsReleaseAfterEachExceedingJob) {
   for (const Part part : {Part::before, Part::device, Part::after}) {
     EXPECT_THAT(log(OnWcetExceeded::skip_next, part),
                 ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 release", "30 t0.2 release", "40 t0.3 skip",
@@ -217,19 +217,19 @@ TEST_F(WcetExceeded, SkipNextDropsTheReleaseAfterEachJobThatExceeded) {
   }
 }
 
-TEST_F(WcetExceeded, AReleaseThatTheLateJobReachedIsNotDroppedTwice) {
+TEST_F(WcetExceeded, SkipNextDropsReleasePassedByLateJobOnlyOnce) {
   EXPECT_THAT(log(OnWcetExceeded::skip_next, Part::device, Duration(9)),
               ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 release", "30 t0.2 release", "40 t0.3 skip",
                           "50 t0.3 release", "60 t0.4 release"));
 }
 
-TEST_F(WcetExceeded, StopEndsTheRunWithThePart) {
+TEST_F(WcetExceeded, StopEndsRunAtEndOfExceedingPart) {
   EXPECT_THAT(log(OnWcetExceeded::stop, Part::device), ElementsAre("0 t0.0 release", "7 t0.0 stop"));
   EXPECT_TRUE(outcome.stopped);
   EXPECT_EQ(outcome.end, Instant{Duration(7)});
 }
 
-TEST(Simulator, AnAbortedJobLeavesTheQueueAtOnce) {
+TEST(Simulator, AbortedJobLeavesDeviceQueueAtOnce) {
   Scene scene = scene_of(Order::static_priority, {task_of(100, 0, 30, 0), task_of(10, 0, 2, 0, OnOverrun::abort_job)});
   scene.tasks.tasks[1].offset = Duration(1);
   EXPECT_THAT(log_of(scene, until(22)),
@@ -238,12 +238,12 @@ TEST(Simulator, AnAbortedJobLeavesTheQueueAtOnce) {
                           "21 t1.2 request"));
 }
 
-TEST(Simulator, AnAbortedCpuPartIsWaitedFor) {
+TEST(Simulator, NextReleaseWaitsForAbortedCpuPart) {
   const Scene scene = scene_of(Order::edf, {task_of(10, 14, 2, 0, OnOverrun::abort_job)});
   EXPECT_THAT(log_of(scene, until(15)), ElementsAre("0 t0.0 release", "10 t0.0 abort", "14 t0.1 release"));
 }
 
-TEST(Simulator, AJobThatEndsAtTheNextReleaseIsInTime) {
+TEST(Simulator, JobThatEndsAtNextReleaseMeetsItsDeadline) {
   const Scene scene = scene_of(Order::edf, {task_of(10, 3, 4, 3)});
   const Outcome outcome = simulate(scene.tasks, scene.plan, until(100));
   EXPECT_EQ(outcome.missed(), 0u);
@@ -251,7 +251,7 @@ TEST(Simulator, AJobThatEndsAtTheNextReleaseIsInTime) {
   EXPECT_EQ(outcome.tasks[0].response_max, Duration(10));
 }
 
-TEST(Simulator, StopsAtTheFirstMissWhereAsked) {
+TEST(Simulator, StopsAtFirstMissWhenRequested) {
   const Scene scene = scene_of(Order::edf, {task_of(10, 0, 11, 0)});
   Options options = until(1000);
   options.stop_at_miss = true;
@@ -261,13 +261,13 @@ TEST(Simulator, StopsAtTheFirstMissWhereAsked) {
   EXPECT_FALSE(outcome.stopped);
 }
 
-TEST(Simulator, AJobThatIsLateWhenTheRunEndsIsAMiss) {
+TEST(Simulator, CountsLateUnfinishedJobAsMissAtEndOfRun) {
   const Scene scene = scene_of(Order::edf, {task_of(10, 0, 50, 0)});
   EXPECT_EQ(simulate(scene.tasks, scene.plan, until(11)).missed(), 1u);
   EXPECT_EQ(simulate(scene.tasks, scene.plan, until(10)).missed(), 0u);
 }
 
-TEST(Simulator, ReleasesAndLatenciesComeFromTheCallbacks) {
+TEST(Simulator, TakesReleasesAndLatenciesFromCallbacks) {
   const Scene scene = scene_of(Order::edf, {task_of(10, 1, 1, 1)});
   Options options = until(60);
   options.release = [](std::uint32_t, Instant earliest) { return earliest + Duration(5); };
@@ -293,7 +293,7 @@ Options with_stop(int horizon, const MachineStop& stop) {
   return options;
 }
 
-TEST(Simulator, AStopOfTheMachineLengthensWhatIsUnderWay) {
+TEST(Simulator, PlatformStallLengthensRunningPart) {
   const Scene scene = scene_of(Order::edf, {task_of(100, 4, 6, 3)});
   const auto stopped = [&](int begin) {
     return log_of(scene, with_stop(60, {.begin = Instant{Duration(begin)}, .length = Duration(10)}));
@@ -308,7 +308,7 @@ TEST(Simulator, AStopOfTheMachineLengthensWhatIsUnderWay) {
               ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "13 t0.0 completion"));
 }
 
-TEST(Simulator, WhatBeginsInAStopLacksTheRestOfIt) {
+TEST(Simulator, PartThatBeginsInPlatformStallIsDelayedByItsRest) {
   const Scene scene = scene_of(Order::edf, {task_of(100, 4, 6, 3)});
   MachineStop stop{.begin = Instant{Duration(3)}, .length = Duration(10), .cores = [](unsigned) { return false; }};
   EXPECT_THAT(log_of(scene, with_stop(60, stop)),
@@ -322,7 +322,7 @@ TEST(Simulator, WhatBeginsInAStopLacksTheRestOfIt) {
               ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "21 t0.0 completion"));
 }
 
-TEST(Simulator, ThreadsWakeUpAfterAStop) {
+TEST(Simulator, ThreadsWakeUpAfterPlatformStall) {
   Scene scene = scene_of(Order::edf, {task_of(100, 1, 1, 1)});
   scene.tasks.tasks[0].offset = Duration(5);
   MachineStop stop{.begin = Instant{Duration(3)}, .length = Duration(10)};
@@ -331,7 +331,7 @@ TEST(Simulator, ThreadsWakeUpAfterAStop) {
               ElementsAre("5 t0.0 release", "16 t0.0 request", "16 t0.0 start", "17 t0.0 end", "18 t0.0 completion"));
 }
 
-TEST(Simulator, AStopBeforeASpanAndOneWithinItBothLengthenAResponse) {
+TEST(Simulator, TwoPlatformStallsLengthenResponseWithinItsBound) {
   const test::TwoStops example;
   const auto plan = policies::make_plan(test::resolved(example.tasks, example.board()), std::vector<MemoryDemand>(2));
   const Outcome outcome = simulate(example.tasks, plan.value(), test::options_of(example));
@@ -341,7 +341,7 @@ TEST(Simulator, AStopBeforeASpanAndOneWithinItBothLengthenAResponse) {
 
 /// For any mixture of policies, overruns and latencies, the counters are consistent, and a repeated run gives the same
 /// result.
-TEST(Simulator, BooksBalanceUnderOverload) {
+TEST(Simulator, CountersAreConsistentUnderOverload) {
   std::mt19937 random(5);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int run = 0; run < 300; ++run) {

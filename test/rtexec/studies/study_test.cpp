@@ -61,7 +61,7 @@ std::string key_lines(const Study& study) {
 
 // ---- computing ----
 
-TEST(Study, DoesNotDependOnTheNumberOfThreads) {
+TEST(Study, GivesSameOutcomesForAnyThreadCount) {
   const Study study = small_study();
   const auto alone = masks_of(outcomes_of(study, 1));
   EXPECT_EQ(alone, masks_of(outcomes_of(study, 2)));
@@ -69,7 +69,7 @@ TEST(Study, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(std::ranges::count(alone, UINT32_MAX), 0);
 }
 
-TEST(Study, HandsEachItemOverOnceAndInOrder) {
+TEST(Study, ReportsEachItemOnceInOrder) {
   const Study study = small_study();
   Outcomes outcomes(study.values.size(), study.sets);
   std::vector<std::size_t> told;
@@ -81,7 +81,7 @@ TEST(Study, HandsEachItemOverOnceAndInOrder) {
   EXPECT_EQ(std::ranges::adjacent_find(told), told.end());
 }
 
-TEST(Study, WhatThreadsHadBegunIsHandedOverWhenItIsStopped) {
+TEST(Study, ReportsItemsInProgressWhenStopped) {
   const Study study = small_study();
   Outcomes outcomes(study.values.size(), study.sets);
   std::size_t told = 0;
@@ -105,7 +105,7 @@ TEST(Study, PercentagesCountTheSetsOfEachRow) {
   EXPECT_THAT(rows[1].percent, ElementsAre(25, 0));
 }
 
-TEST(Study, ColumnsAreTheTestsOfTheOrder) {
+TEST(Study, ColumnsCoverEveryDeviceTestOfTheOrder) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     const auto known = policies::device_tests(order);
     const auto shown = columns(order, false);
@@ -122,7 +122,7 @@ TEST(Study, ColumnsAreTheTestsOfTheOrder) {
 
 /// The results that an independent program computed for 2000 sets. For 400 sets, five points are twice the standard
 /// deviation.
-TEST(Study, Fig7aIsWhatOthersComputed) {
+TEST(Study, Figure7aMatchesIndependentProgram) {
   Study study = preset_named("rt-swap-fig7a", 400);
   study.values = {8, 9, 10, 11};
   study.tests.resize(3);
@@ -134,7 +134,7 @@ TEST(Study, Fig7aIsWhatOthersComputed) {
   }
 }
 
-TEST(Study, WidePeriodsAreProvedTenTimesAsOftenAsByTheorem1) {
+TEST(Study, PipelinedProvesTenTimesAsManyWidePeriodSetsAsTheorem1) {
   Study study = preset_named("rt-swap-wide", 20);
   study.tests = {study.tests[0], study.tests[4]};
   ASSERT_EQ(study.tests[1].name, "pipelined");
@@ -146,7 +146,7 @@ TEST(Study, WidePeriodsAreProvedTenTimesAsOftenAsByTheorem1) {
 
 /// Without cuts no set is proved: a detector's period is shorter than the networks' device parts. The numbers are for
 /// 40 sets each; a better search may prove more.
-TEST(Study, MixedRatesNeedSegments) {
+TEST(Study, MixedRateSetsAreProvedOnlyWithSegments) {
   Study study = preset_named("mixed-rates", 40);
   study.values = {2, 3, 4};
   std::vector<std::string_view> names;
@@ -164,7 +164,7 @@ TEST(Study, MixedRatesNeedSegments) {
   EXPECT_THAT(static_priority[1].percent, ElementsAre(90, 90, 0, 90, 90));
 }
 
-TEST(Study, CapacityIsReducedBySoManyPercent) {
+TEST(Study, ReducesCapacityByGivenPercentage) {
   Study study = preset_named("rt-swap-fig7b", 20);
   study.tests.resize(3);
   const auto reduced = masks_of(outcomes_of(study, 1));
@@ -177,7 +177,7 @@ TEST(Study, CapacityIsReducedBySoManyPercent) {
 }
 
 /// For one network at one resolution, Table III has 1.4 GB, that is 23 chunks, of which 11 may be swapped.
-TEST(Study, NetworksAreThoseOfTableThree) {
+TEST(Study, NetworksMatchTableThreeOfThePaper) {
   const Study study = preset_named("rt-swap-fig7a", 1);
   ASSERT_EQ(study.source.networks.size(), 4U);
   const policies::GeneratedTask task{.period = 4s, .need = study.source.networks[0][0]};
@@ -191,7 +191,7 @@ TEST(Study, NetworksAreThoseOfTableThree) {
 
 // ---- in a file ----
 
-TEST(OutcomeFile, GoesOnWhereItWasStopped) {
+TEST(OutcomeFile, ResumesStoppedStudy) {
   const Study study = small_study();
   const auto whole = masks_of(outcomes_of(study, 1));
   const ScratchFolder folder;
@@ -213,7 +213,7 @@ TEST(OutcomeFile, GoesOnWhereItWasStopped) {
   EXPECT_EQ(masks_of(read), whole);
 }
 
-TEST(OutcomeFile, LinesAreOneForEachSet) {
+TEST(OutcomeFile, HoldsOneLinePerTaskSet) {
   Study study = small_study();
   study.values = {8};
   study.sets = 2;
@@ -231,7 +231,7 @@ TEST(OutcomeFile, LinesAreOneForEachSet) {
 }
 
 /// Wherever the file is cut off, the next sitting reads the complete lines and continues.
-TEST(OutcomeFile, ALastLineThatWasNotFinishedIsWorkedOutAgain) {
+TEST(OutcomeFile, RecomputesUnfinishedLastLine) {
   Study study = small_study();
   study.values = {8};
   study.sets = 3;
@@ -253,7 +253,7 @@ TEST(OutcomeFile, ALastLineThatWasNotFinishedIsWorkedOutAgain) {
   }
 }
 
-TEST(OutcomeFile, MoreSetsAndOtherRowsAreAddedToIt) {
+TEST(OutcomeFile, AcceptsAddedSetsAndRows) {
   Study study = small_study();
   study.values = {8, 9};
   study.sets = 5;
@@ -281,7 +281,7 @@ std::string refusal(const Study& before, const Study& after) {
   return opened ? "opened" : opened.error().what;
 }
 
-TEST(OutcomeFile, OutcomesOfAnotherStudyAreRefusedByName) {
+TEST(OutcomeFile, RefusesOutcomesOfAnotherStudyNamingTheDifference) {
   const Study study = small_study();
   EXPECT_EQ(refusal(study, study), "opened");
   Study other = study;
@@ -302,7 +302,7 @@ TEST(OutcomeFile, OutcomesOfAnotherStudyAreRefusedByName) {
   EXPECT_THAT(refusal(study, other), HasSubstr("period = 3s..5s, not 1s..5s"));
 }
 
-TEST(OutcomeFile, IsOfOneProcessAtATime) {
+TEST(OutcomeFile, RefusesSecondOpenWhileInUse) {
   const Study study = small_study();
   const ScratchFolder folder;
   Outcomes outcomes(study.values.size(), study.sets);
@@ -313,7 +313,7 @@ TEST(OutcomeFile, IsOfOneProcessAtATime) {
   EXPECT_THAT(second.error().what, HasSubstr("another rtexec sweep works on it"));
 }
 
-TEST(OutcomeFile, ABrokenLineIsNamed) {
+TEST(OutcomeFile, NamesBrokenLine) {
   const Study study = small_study();
   const std::string begin = key_lines(study);
   for (const char* line : {"8,0,1,0", "8,0,1,0,2", "8,0,1,0,1,1", "8,x,1,0,1", "", "8", "8,-1,0,0,0"}) {
@@ -327,7 +327,7 @@ TEST(OutcomeFile, ABrokenLineIsNamed) {
   }
 }
 
-TEST(OutcomeFile, AFileOfSomethingElseStaysAsItIs) {
+TEST(OutcomeFile, LeavesUnrelatedFileUnchanged) {
   const Study study = small_study();
   for (const char* text : {"hello\n", "hello", "# a = b\n"}) {
     const ScratchFolder folder;

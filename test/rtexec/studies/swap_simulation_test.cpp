@@ -99,7 +99,7 @@ std::vector<std::string> log_of(const Scene& scene, Options options) {
 
 // Two tasks of two chunks share two frames, which first hold t0's chunks. Only t1 has a job.
 
-TEST(SwapSimulation, TwoCopyEnginesWorkAtOnce) {
+TEST(SwapSimulation, TwoCopyEnginesWorkConcurrently) {
   const Scene scene =
       scene_of(Order::edf, swap_of(SwapPolicy::pipelined, 2, 2, cost_of(3, 2)), {{100ns, 5ns, 2}, {100ns, 5ns, 2}});
   EXPECT_THAT(log_of(scene, once_at({never, at(10)}, 90ns)),
@@ -117,7 +117,7 @@ TEST(SwapSimulation, OneCopyEngineServesBothDirections) {
                           "20 t1 start", "25 t1 end"));
 }
 
-TEST(SwapSimulation, RtSwapMovesOneWayAtATime) {
+TEST(SwapSimulation, RtSwapCopiesInOneDirectionAtATime) {
   const Scene scene =
       scene_of(Order::edf, swap_of(SwapPolicy::rt_swap, 2, 2, cost_of(3, 2)), {{100ns, 5ns, 2}, {100ns, 5ns, 2}});
   EXPECT_THAT(log_of(scene, once_at({never, at(10)}, 90ns)),
@@ -126,7 +126,7 @@ TEST(SwapSimulation, RtSwapMovesOneWayAtATime) {
                           "25 t1 end"));
 }
 
-TEST(SwapSimulation, TheNextJobIsLoadedBesideTheExecution) {
+TEST(SwapSimulation, NextJobIsLoadedDuringExecution) {
   const SwapPlan swap = swap_of(SwapPolicy::pipelined, 2, 4, cost_of(3, 2));
   const Scene scene = scene_of(Order::edf, swap, {{100ns, 20ns, 2}, {100ns, 5ns, 2}, {200ns, 5ns, 2}});
   EXPECT_THAT(log_of(scene, once_at({at(0), never, at(1)}, 90ns)),
@@ -135,7 +135,7 @@ TEST(SwapSimulation, TheNextJobIsLoadedBesideTheExecution) {
                           "20 t2 start", "25 t2 end"));
 }
 
-TEST(SwapSimulation, ConstantsAreDropped) {
+TEST(SwapSimulation, ConstantChunksAreDroppedNotCopiedOut) {
   const Scene scene = scene_of(Order::edf, swap_of(SwapPolicy::pipelined, 1, 1, cost_of(3, 20)),
                                {{100ns, 5ns, 1, false}, {100ns, 5ns, 1}});
   EXPECT_THAT(log_of(scene, once_at({never, at(10)}, 90ns)),
@@ -148,7 +148,7 @@ TEST(SwapSimulation, ConstantsAreDropped) {
               ElementsAre(1u, 1u, 0u));
 }
 
-TEST(SwapSimulation, FixedCostsArePaidOnceForALoadAndOnceForEachVictim) {
+TEST(SwapSimulation, FixedCostsArePaidOncePerLoadAndPerVictim) {
   SwapCost cost = cost_of(3, 2);
   cost.in_fixed = 100ns;
   cost.out_fixed = 10ns;
@@ -168,7 +168,7 @@ TEST(SwapSimulation, FixedCostsArePaidOnceForALoadAndOnceForEachVictim) {
                           "732 in t0[1] begin", "735 in t0[1] end", "735 t0 start", "740 t0 end"));
 }
 
-TEST(SwapSimulation, TransfersTakeAsLongAsTheCallbackSays) {
+TEST(SwapSimulation, TransfersTakeTheTimeOfTheCallback) {
   SwapCost cost = cost_of(3, 2);
   cost.in_fixed = 5ns;
   const Scene scene =
@@ -181,7 +181,7 @@ TEST(SwapSimulation, TransfersTakeAsLongAsTheCallbackSays) {
                                                   "26 in t1[0] end", "26 t1 start", "31 t1 end"));
 }
 
-TEST(SwapSimulation, ALoadThatEndsWithTheExecutionIsInTimeForTheChoice) {
+TEST(SwapSimulation, LoadThatEndsWithExecutionCountsForNextChoice) {
   const SwapPlan swap = swap_of(SwapPolicy::pipelined, 2, 2, cost_of(3, 2));
   const Scene scene = scene_of(Order::edf, swap, {{100ns, 10ns, 1}, {100ns, 5ns, 1}, {90ns, 5ns, 1}});
   // t2's chunk is requested at 5 and arrives at 10, when t0 ends.
@@ -190,7 +190,7 @@ TEST(SwapSimulation, ALoadThatEndsWithTheExecutionIsInTimeForTheChoice) {
                           "10 t0 end", "10 t2 start", "15 t2 end"));
 }
 
-TEST(SwapSimulation, AFailedTransferFailsItsJobAndNoOther) {
+TEST(SwapSimulation, FailedTransferFailsOnlyItsJob) {
   for (const auto failing : {Action::Kind::copy_in, Action::Kind::copy_out})
     for (const auto policy : {SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::lru}) {
       const Scene scene = scene_of(Order::edf, swap_of(policy, 1, 1, cost_of(3, 2)), {{100ns, 5ns, 1}, {50ns, 5ns, 1}});
@@ -280,11 +280,11 @@ class Memory {
   int under_way_[2] = {};
 };
 
-class AnyPolicy : public testing::TestWithParam<SwapPolicy> {};
+class SwapPolicySimulation : public testing::TestWithParam<SwapPolicy> {};
 
 /// For any tasks, times, withdrawn jobs and failing transfers, the memory stays consistent, every job has its end, and
 /// a repeated run gives the same result.
-TEST_P(AnyPolicy, BooksBalance) {
+TEST_P(SwapPolicySimulation, KeepsMemoryAndCountersConsistent) {
   std::mt19937 random(7);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   std::uint64_t failed = 0, aborted = 0, moved = 0;
@@ -351,7 +351,7 @@ TEST_P(AnyPolicy, BooksBalance) {
   EXPECT_GT(moved, 10'000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(SwapSimulation, AnyPolicy,
+INSTANTIATE_TEST_SUITE_P(SwapSimulation, SwapPolicySimulation,
                          testing::Values(SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::lru),
                          [](const auto& policy) {
                            return policy.param == SwapPolicy::pipelined ? "pipelined"
@@ -364,7 +364,7 @@ INSTANTIATE_TEST_SUITE_P(SwapSimulation, AnyPolicy,
 /// RT-Swap's Eq. (3) accepts this set: B / min T + sum (O_out + O_in + C) / T = 0.976. But only swap-ins are reserved
 /// for the most urgent job: a swap-out for a job of low priority may begin inside a busy period, and delays the job
 /// that needs the memory next. Tasks in order of period: c; m1 .. m8; L1 .. L3.
-class Hole : public testing::TestWithParam<Order> {
+class SimulatedRtSwapCounterexample : public testing::TestWithParam<Order> {
  protected:
   enum : std::uint32_t { c = 0, m1 = 1, m8 = 8, L1 = 9, L2 = 10, L3 = 11 };
   static constexpr Instant start{1s}; // the instant 0 of the counter-example
@@ -390,7 +390,7 @@ class Hole : public testing::TestWithParam<Order> {
   }
 };
 
-TEST_P(Hole, RtSwapMisses) {
+TEST_P(SimulatedRtSwapCounterexample, RtSwapMissesDeadline) {
   const Outcome outcome = [&] {
     const Scene set = scene(SwapPolicy::rt_swap, 2);
     return simulate(set.tasks, set.plan, once_at(releases(-1us, 39'990us, 40'001us), 2s));
@@ -401,14 +401,14 @@ TEST_P(Hole, RtSwapMisses) {
 }
 
 /// The miss is caused by the swap-out for L3 that begins when L1 ends: without it no job misses.
-TEST_P(Hole, RtSwapMissesOnlyForTheSwapOut) {
+TEST_P(SimulatedRtSwapCounterexample, RtSwapMeetsDeadlineWithoutTheExtraSwapOut) {
   const Scene set = scene(SwapPolicy::rt_swap, 2);
   const Outcome outcome = simulate(set.tasks, set.plan, once_at(releases(-1us, 200ms, 40'001us), 2s));
   EXPECT_EQ(outcome.tasks[m8].completed, 1u);
   EXPECT_EQ(outcome.missed(), 0u);
 }
 
-TEST_P(Hole, PipelinedDoesNotMiss) {
+TEST_P(SimulatedRtSwapCounterexample, PipelinedMeetsDeadline) {
   for (const unsigned copy_engines : {1u, 2u}) {
     const Scene set = scene(SwapPolicy::pipelined, copy_engines);
     const Outcome outcome = simulate(set.tasks, set.plan, once_at(releases(-1us, 39'990us, 40'001us), 2s));
@@ -417,7 +417,7 @@ TEST_P(Hole, PipelinedDoesNotMiss) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BothOrders, Hole, testing::Values(Order::edf, Order::static_priority),
+INSTANTIATE_TEST_SUITE_P(BothOrders, SimulatedRtSwapCounterexample, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
 } // namespace

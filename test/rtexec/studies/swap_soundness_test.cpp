@@ -336,7 +336,7 @@ SwapSet hole(Order order, std::int64_t period) {
   return set;
 }
 
-TEST(RtSwapSoundness, TheHoleInItsAnalysisIsRefused) {
+TEST(RtSwapSoundness, RefusesCounterexampleToRtSwapAnalysis) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     EXPECT_FALSE(admitted(hole(order, 140'000), SwapPolicy::rt_swap));
     // The difference is less than one swap-out of 10 chunks.
@@ -359,7 +359,7 @@ struct Broken {
 
 class BrokenPipelinedFormula : public testing::TestWithParam<Broken> {};
 
-TEST_P(BrokenPipelinedFormula, IsCaught) {
+TEST_P(BrokenPipelinedFormula, IsCaughtByAdversary) {
   const auto& [name, faults, sets] = GetParam();
   const auto changes_anything = [](const SwapSet& set) { return !by_formula(set, {}); };
   const Search found = search([&](const SwapSet& set) { return by_formula(set, faults); }, Style::device_only, 2,

@@ -57,7 +57,7 @@ Outcome run(const Scene& scene, NextRelease release, Duration horizon) {
   return simulate(scene.tasks, scene.plan, options);
 }
 
-TEST(WorstCase, OfBlockingIsFoundAndRepeatedByItsReleases) {
+TEST(WorstCase, FindsBlockingAndReproducesItFromItsReleases) {
   const Scene scene = scene_of({task_of(50ms, 10ms), task_of(200ms, 45ms, 15ms)});
   EXPECT_EQ(run(scene, {}, 10s).missed(), 0u) << "on the grid nobody is late";
   const WorstCase found = search(scene);
@@ -73,7 +73,7 @@ TEST(WorstCase, OfBlockingIsFoundAndRepeatedByItsReleases) {
   EXPECT_LT(found.run.horizon, 400ms) << "it begins shortly before";
 }
 
-TEST(WorstCase, IsWithinTheBoundOfASetThatIsProved) {
+TEST(WorstCase, StaysWithinBoundOfProvedSet) {
   const Scene scene = scene_of({task_of(50ms, 10ms), task_of(70ms, 12ms), task_of(200ms, 20ms)});
   ASSERT_TRUE(scene.plan.proved);
   const WorstCase found = search(scene);
@@ -82,7 +82,7 @@ TEST(WorstCase, IsWithinTheBoundOfASetThatIsProved) {
   EXPECT_GE(found.response, found.bound - 1ms) << "the bound is tight here";
 }
 
-TEST(WorstCase, OfAJobThatNeverEndsIsItsAge) {
+TEST(WorstCase, ReportsAgeOfJobThatNeverEnds) {
   Scene scene = scene_of({task_of(50ms, 25ms), task_of(50ms, 25ms), task_of(200ms, 10ms)});
   // The lateness of the first two remains: the third gets no turn any more.
   for (Task& task : scene.tasks.tasks) task.on_overrun = OnOverrun::catch_up;
@@ -91,7 +91,7 @@ TEST(WorstCase, OfAJobThatNeverEndsIsItsAge) {
   EXPECT_GT(found.response, 400ms);
 }
 
-TEST(WorstCase, ComesOutTwiceFromOneSeed) {
+TEST(WorstCase, IsReproducibleFromItsSeed) {
   const Scene scene = scene_of({task_of(50ms, 10ms), task_of(200ms, 45ms, 15ms)});
   for (const bool early : {false, true}) {
     const Search how{.attempts = 5, .seed = 7, .early = early};
@@ -103,7 +103,7 @@ TEST(WorstCase, ComesOutTwiceFromOneSeed) {
   }
 }
 
-TEST(WorstCase, IsTheBestSoFarWhereTheSearchIsEnded) {
+TEST(WorstCase, ReturnsBestSoFarWhenSearchIsStopped) {
   const Scene scene = scene_of({task_of(50ms, 10ms), task_of(200ms, 45ms)});
   int asked = 0;
   const WorstCase found =

@@ -62,7 +62,7 @@ struct SupervisionTest : testing::Test {
   std::optional<Supervision> supervision;
 };
 
-TEST_F(SupervisionTest, StartsAtOnceAndWaitsForTheFirstRelease) {
+TEST_F(SupervisionTest, StartsAtOnceAndKillsRunWithoutTimelyFirstRelease) {
   EXPECT_EQ(at(0s), Action::start);
   EXPECT_EQ(at(rules.to_set_up - 1ns), Action::nothing);
   EXPECT_EQ(supervision->wakes(), now + 1ns);
@@ -72,7 +72,7 @@ TEST_F(SupervisionTest, StartsAtOnceAndWaitsForTheFirstRelease) {
   EXPECT_EQ(at(1ns), Action::start);
 }
 
-TEST_F(SupervisionTest, LetsItRunWhileItBeats) {
+TEST_F(SupervisionTest, KeepsRunWhileHeartbeatsArrive) {
   at(0s);
   hear("READY=1\nSTATUS=Runs");
   beat_for(rules.proof * 10);
@@ -84,14 +84,14 @@ TEST_F(SupervisionTest, LetsItRunWhileItBeats) {
   EXPECT_EQ(start(), Action::start);
 }
 
-TEST_F(SupervisionTest, ABeatBeforeTheFirstReleaseIsNone) {
+TEST_F(SupervisionTest, HeartbeatBeforeFirstReleaseDoesNotCount) {
   at(0s);
   at(rules.to_set_up - 1ns);
   hear("WATCHDOG=1");
   EXPECT_EQ(at(1ns), Action::kill);
 }
 
-TEST_F(SupervisionTest, TakesTheSafeSetAfterThreeFailures) {
+TEST_F(SupervisionTest, StartsSafeSetAfterThreeFailures) {
   for (int failure = 0; failure < 3; ++failure) {
     EXPECT_EQ(start(), Action::start) << failure;
     hear("READY=1");
@@ -107,7 +107,7 @@ TEST_F(SupervisionTest, TakesTheSafeSetAfterThreeFailures) {
   EXPECT_EQ(at(1h), Action::nothing);
 }
 
-TEST_F(SupervisionTest, CountsFailuresInARow) {
+TEST_F(SupervisionTest, CountsOnlyConsecutiveFailures) {
   for (int failure = 0; failure < 20; ++failure) {
     ASSERT_EQ(start(), Action::start);
     hear("READY=1");
@@ -117,7 +117,7 @@ TEST_F(SupervisionTest, CountsFailuresInARow) {
   }
 }
 
-TEST_F(SupervisionTest, TakesTheSafeSetAtOnceWhereTheSetIsRefused) {
+TEST_F(SupervisionTest, StartsSafeSetAtOnceWhenSetIsRefused) {
   for (const int code : {2, 3}) {
     begin(0);
     EXPECT_EQ(start(), Action::start);
@@ -128,7 +128,7 @@ TEST_F(SupervisionTest, TakesTheSafeSetAtOnceWhereTheSetIsRefused) {
   }
 }
 
-TEST_F(SupervisionTest, TakesTheSafeSetAfterThreeFailedBoots) {
+TEST_F(SupervisionTest, StartsSafeSetAfterThreeFailedBoots) {
   for (const unsigned boots : {0U, 1U, 2U, 3U, 4U, 100U}) {
     begin(boots);
     EXPECT_EQ(start(), boots < 3 ? Action::start : Action::start_safe) << boots;
@@ -140,7 +140,7 @@ TEST_F(SupervisionTest, TakesTheSafeSetAfterThreeFailedBoots) {
   }
 }
 
-TEST_F(SupervisionTest, TakesTheSafeSetWhereBootsAreNotCounted) {
+TEST_F(SupervisionTest, StartsSafeSetWhenBootsCannotBeCounted) {
   begin(0);
   supervision->distrust();
   EXPECT_EQ(at(0s), Action::start_safe);
@@ -152,7 +152,7 @@ TEST_F(SupervisionTest, TakesTheSafeSetWhereBootsAreNotCounted) {
   EXPECT_EQ(at(0s), Action::start) << "there is no other";
 }
 
-TEST_F(SupervisionTest, GivesUpWithoutASafeSet) {
+TEST_F(SupervisionTest, StopsFeedingWatchdogAfterThreeFailuresWithoutSafeSet) {
   begin(0, false);
   for (int failure = 0; failure < 3; ++failure) {
     EXPECT_TRUE(supervision->feeds());
@@ -162,7 +162,7 @@ TEST_F(SupervisionTest, GivesUpWithoutASafeSet) {
   EXPECT_FALSE(supervision->feeds());
 }
 
-TEST_F(SupervisionTest, GivesUpWhatCannotBeKilled) {
+TEST_F(SupervisionTest, StopsFeedingWatchdogWhenRunCannotBeKilled) {
   start();
   EXPECT_EQ(at(rules.to_set_up), Action::kill);
   EXPECT_EQ(at(rules.to_die - 1ns), Action::nothing);
@@ -171,7 +171,7 @@ TEST_F(SupervisionTest, GivesUpWhatCannotBeKilled) {
   EXPECT_FALSE(supervision->feeds());
 }
 
-TEST_F(SupervisionTest, IsOverWhereTheRunIs) {
+TEST_F(SupervisionTest, EndsWhenRunEndsRegularly) {
   for (const int code : {0, 4}) {
     begin(0);
     start();
@@ -184,7 +184,7 @@ TEST_F(SupervisionTest, IsOverWhereTheRunIs) {
   }
 }
 
-TEST_F(SupervisionTest, ARunThatATaskOrAFaultHasEndedIsStartedAgain) {
+TEST_F(SupervisionTest, RestartsRunEndedByTaskOrFault) {
   for (const char* told : {"STOPPING=1\nSTATUS=Stopped by overrun of task 'a'", "STOPPING=1", ""}) {
     begin(0);
     start();
@@ -198,7 +198,7 @@ TEST_F(SupervisionTest, ARunThatATaskOrAFaultHasEndedIsStartedAgain) {
   EXPECT_EQ(end({.code = 0}), Failure::refusal) << "nothing ran";
 }
 
-TEST_F(SupervisionTest, ARunThatDoesNotStopIsKilledAndFailed) {
+TEST_F(SupervisionTest, KillsRunThatDoesNotStopAndCountsFailure) {
   start();
   hear("READY=1");
   hear("STOPPING=1");
@@ -207,7 +207,7 @@ TEST_F(SupervisionTest, ARunThatDoesNotStopIsKilledAndFailed) {
   EXPECT_FALSE(supervision->over());
 }
 
-TEST_F(SupervisionTest, StopsWhenItIsAskedTo) {
+TEST_F(SupervisionTest, StopsRunOnRequest) {
   for (const bool ready : {false, true}) {
     begin(0);
     start();
@@ -233,7 +233,7 @@ TEST_F(SupervisionTest, StopsWhenItIsAskedTo) {
 
 /// In any history, never two runs exist at once, the watchdog is fed unless it was given up, and a next action is
 /// always due.
-TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
+TEST_F(SupervisionTest, KeepsInvariantsInRandomHistories) {
   std::mt19937 random(11);
   const char* lines[] = {"READY=1", "WATCHDOG=1", "STOPPING=1", "STATUS=x", "READY=1\nWATCHDOG=1", ""};
   for (int round = 0; round < 2000; ++round) {
@@ -291,7 +291,7 @@ const Kernel& failing_at(int nth, bool after_that_too = false) {
 constexpr Counts some{
     .boots = 7, .failed_boots = 2, .starts = 12, .safe_starts = 1, .refusals = 3, .deaths = 4, .silences = 5};
 
-TEST(Counts, AreReadAsTheyWereWritten) {
+TEST(Counts, AreReadBackAsWritten) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   EXPECT_EQ(read_counts(file), Counts{});
@@ -300,7 +300,7 @@ TEST(Counts, AreReadAsTheyWereWritten) {
   EXPECT_THAT(read_text(file), HasSubstr("failed_boots = 2\n"));
 }
 
-TEST(Counts, OfADamagedFileAreNoneThatItDoesNotSay) {
+TEST(Counts, DamagedFileYieldsOnlyIntactEntries) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   for (const std::string text : {"", "\n\n", "boots", "boots = ", "boots = x", "boo = 3", "= 3", "boots=3"}) {
@@ -319,7 +319,7 @@ TEST(Counts, OfADamagedFileAreNoneThatItDoesNotSay) {
   }
 }
 
-TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
+TEST(Counts, AreOldOrNewAfterAnyFailedCall) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   Counts newer = some;
@@ -346,7 +346,7 @@ TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
   EXPECT_GE(nth, 8) << "open, write, sync, close, rename, and the folder's open and sync";
 }
 
-TEST(Counts, WaitForNoOtherEndOfAPipe) {
+TEST(Counts, DoNotBlockOnPipe) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
@@ -355,7 +355,7 @@ TEST(Counts, WaitForNoOtherEndOfAPipe) {
   EXPECT_EQ(read_counts(file), some) << "the pipe was replaced";
 }
 
-TEST(Counts, FollowNoLink) {
+TEST(Counts, FollowNoSymbolicLink) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   write_text(folder / "other", "boots = 3\n");
@@ -382,7 +382,7 @@ const Kernel& full() {
   return kernel;
 }
 
-TEST(Counts, AreKeptOnAFullPartitionOnceTheyWereWritten) {
+TEST(Counts, AreUpdatedOnFullPartitionOnceFileExists) {
   const ScratchFolder folder;
   const std::string file = folder / "counts";
   EXPECT_THAT(write_counts(file, some, full()), HasSubstr("No space left"));
@@ -431,7 +431,7 @@ const Kernel& device() {
   return kernel;
 }
 
-TEST(Watchdog, IsArmedFedAndEnded) {
+TEST(Watchdog, IsArmedFedAndDisarmed) {
   {
     Watchdog watchdog(device());
     EXPECT_THAT(watchdog.arm("/dev/null", 30), IsEmpty());
@@ -442,7 +442,7 @@ TEST(Watchdog, IsArmedFedAndEnded) {
   EXPECT_THAT(device_calls, testing::ElementsAre("timeout 30", "feed", "feed", "end", "close"));
 }
 
-TEST(Watchdog, WaitsForNoReaderOfAPipe) {
+TEST(Watchdog, DoesNotBlockOnPipe) {
   const ScratchFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   Watchdog watchdog;
@@ -450,7 +450,7 @@ TEST(Watchdog, WaitsForNoReaderOfAPipe) {
   EXPECT_FALSE(watchdog.armed());
 }
 
-TEST(Watchdog, StaysArmedWhereItIsLeft) {
+TEST(Watchdog, StaysArmedWhenDestroyed) {
   {
     Watchdog watchdog(device());
     EXPECT_THAT(watchdog.arm("/dev/null", 30), IsEmpty());
@@ -458,14 +458,14 @@ TEST(Watchdog, StaysArmedWhereItIsLeft) {
   EXPECT_THAT(device_calls, testing::ElementsAre("timeout 30", "feed", "close"));
 }
 
-TEST(Watchdog, TakesTheTimeoutThatTheDeviceTells) {
+TEST(Watchdog, UsesTimeoutReportedByDevice) {
   Watchdog watchdog(device());
   device_seconds = 16;
   EXPECT_THAT(watchdog.arm("/dev/null", 30), IsEmpty());
   EXPECT_EQ(watchdog.seconds(), 16);
 }
 
-TEST(Watchdog, OfADeviceThatKeepsItsTimeoutHasThat) {
+TEST(Watchdog, KeepsTimeoutOfDeviceThatCannotChangeIt) {
   Watchdog watchdog(device());
   device_options = WDIOF_MAGICCLOSE;
   device_seconds = 60;
@@ -474,14 +474,14 @@ TEST(Watchdog, OfADeviceThatKeepsItsTimeoutHasThat) {
   EXPECT_THAT(device_calls, testing::ElementsAre("feed"));
 }
 
-TEST(Watchdog, SaysWhereItCannotBeEnded) {
+TEST(Watchdog, ReportsDeviceThatCannotBeDisarmed) {
   Watchdog watchdog(device());
   device_options = 0;
   EXPECT_THAT(watchdog.arm("/dev/null", 30), IsEmpty());
   EXPECT_THAT(watchdog.disarm(), HasSubstr("will reset the machine"));
 }
 
-TEST(Watchdog, WithoutAKnownTimeoutIsNotArmed) {
+TEST(Watchdog, IsNotArmedWithoutKnownTimeout) {
   Watchdog watchdog(device());
   device_seconds = 0;
   EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("does not tell"));
@@ -489,7 +489,7 @@ TEST(Watchdog, WithoutAKnownTimeoutIsNotArmed) {
   EXPECT_THAT(device_calls.back(), "close");
 }
 
-TEST(Watchdog, IsNoOtherDevice) {
+TEST(Watchdog, RefusesOtherDevices) {
   Watchdog watchdog;
   EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("is no watchdog"));
   EXPECT_FALSE(watchdog.armed());
@@ -497,7 +497,7 @@ TEST(Watchdog, IsNoOtherDevice) {
   EXPECT_THAT(watchdog.feed(), IsEmpty()) << "nothing is there to be fed";
 }
 
-TEST(Watchdog, CanBeAPlainFile) {
+TEST(Watchdog, AcceptsPlainFile) {
   const ScratchFolder folder;
   write_text(folder / "watchdog", "");
   Watchdog watchdog;
@@ -509,7 +509,7 @@ TEST(Watchdog, CanBeAPlainFile) {
   EXPECT_EQ(read_text(folder / "watchdog"), std::string("\0\0V", 3));
 }
 
-TEST(Watchdog, SaysWhatFails) {
+TEST(Watchdog, ReportsEachFailedCall) {
   const ScratchFolder folder;
   write_text(folder / "watchdog", "");
   for (int nth = 1;; ++nth) {
@@ -532,7 +532,7 @@ std::string shell(Ear& ear, const std::string& script) {
   return std::to_string(WEXITSTATUS(status));
 }
 
-TEST(LaunchedExecutive, KnowsWhoListens) {
+TEST(LaunchedExecutive, ReceivesNotifySocketAndWatchdogVariables) {
   Ear ear;
   ASSERT_THAT(ear.open(), IsEmpty());
   EXPECT_EQ(shell(ear, "[ \"$NOTIFY_SOCKET\" = " + ear.name() +
@@ -545,7 +545,7 @@ TEST(LaunchedExecutive, KnowsWhoListens) {
   EXPECT_EQ(WEXITSTATUS(status), 127);
 }
 
-TEST(LaunchedExecutive, IsHeardAndNobodyElse) {
+TEST(LaunchedExecutive, MessagesOfOtherProcessesAreIgnored) {
   Ear ear;
   ASSERT_THAT(ear.open(), IsEmpty());
   const auto speaker = [&](const std::string& what) {
@@ -566,7 +566,7 @@ TEST(LaunchedExecutive, IsHeardAndNobodyElse) {
 }
 
 // Another user could take every name that can be guessed, and fill the queue of a socket within reach.
-TEST(LaunchedExecutive, IsHeardWhereNamesOfSocketsAreTaken) {
+TEST(LaunchedExecutive, NotifySocketOpensInPrivateFolderWhenNameIsTaken) {
   const std::string taken = "@rtexec-supervisor-" + std::to_string(::getpid());
   const int squatter = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -586,7 +586,7 @@ TEST(LaunchedExecutive, IsHeardWhereNamesOfSocketsAreTaken) {
   ::close(squatter);
 }
 
-TEST(Recordings, AreTheNewestAlone) {
+TEST(Recordings, KeepOnlyTheNewest) {
   const ScratchFolder data;
   for (unsigned start = 1; start <= 30; ++start)
     write_text(std::filesystem::path(recording(data.path(), start)) / "snapshot-1/ust/uid/channel", "events");

@@ -83,7 +83,7 @@ TEST(VerifierManifest, ReadsWhatBsdtarWrites) {
   EXPECT_EQ(file.digest, digest);
 }
 
-TEST(VerifierManifest, RefusesWhatItDoesNotUnderstand) {
+TEST(VerifierManifest, RefusesUnknownOrMalformedEntries) {
   for (const char* line : {
            "./a mode=755 gid=0 uid=0 type=dir nochange=1", // another keyword
            "./a mode=755 gid=0 uid=0 type=dir optional",   // one without a value

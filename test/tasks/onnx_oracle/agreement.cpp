@@ -242,7 +242,7 @@ Cases covering(Cases all) {
   return all;
 }
 
-TEST_P(OnnxOperator, ComputesWhatItsSpecificationSays) {
+TEST_P(OnnxOperator, MatchesOnnxSpecification) {
   expect_agreement(GetParam().make(), GetParam().tolerance, GetParam().support);
 }
 

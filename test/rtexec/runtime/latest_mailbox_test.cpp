@@ -35,12 +35,12 @@ std::optional<std::uint64_t> value_of(const LatestMailbox::Value& value) {
   return first;
 }
 
-TEST(LatestMailbox, HasNothingBeforeTheFirstValue) {
+TEST(LatestValueMailbox, IsEmptyBeforeFirstValue) {
   LatestMailbox latest(8, 1, 1);
   EXPECT_FALSE(latest.newest(0, at(100)));
 }
 
-TEST(LatestMailbox, GivesTheNewestToEachReader) {
+TEST(LatestValueMailbox, GivesNewestValueToEachReader) {
   LatestMailbox latest(64, 2, 1);
   write(latest, 7);
   write(latest, 8);
@@ -53,7 +53,7 @@ TEST(LatestMailbox, GivesTheNewestToEachReader) {
   }
 }
 
-TEST(LatestMailbox, WhatIsBeingReadStaysAsItIs) {
+TEST(LatestValueMailbox, KeepsValueUnchangedWhileItIsRead) {
   LatestMailbox latest(64, 2, 1);
   write(latest, 1);
   const auto held = latest.newest(0, at(0));
@@ -65,7 +65,7 @@ TEST(LatestMailbox, WhatIsBeingReadStaysAsItIs) {
   EXPECT_EQ(value_of(*latest.newest(0, at(0))), 99u);
 }
 
-TEST(LatestMailbox, IsSeenFromTheInstantThatItsWriterNames) {
+TEST(LatestValueMailbox, ShowsValueFromItsVisibilityTime) {
   LatestMailbox latest(8, 1, 3);
   EXPECT_FALSE(latest.newest(0, at(5)));
   for (const std::uint64_t each : {10u, 20u, 30u}) write(latest, each, at(static_cast<std::int64_t>(each)));
@@ -77,7 +77,7 @@ TEST(LatestMailbox, IsSeenFromTheInstantThatItsWriterNames) {
   EXPECT_EQ(value_of(*latest.newest(0, at(25))), 20u) << "three are kept";
 }
 
-TEST(LatestMailbox, WhatIsTakenIsSeenOnceItIsPublished) {
+TEST(LatestValueMailbox, ShowsValueOnlyOncePublished) {
   LatestMailbox latest(8, 1, 1);
   write(latest, 1);
   const std::uint64_t next = 2;
@@ -91,7 +91,7 @@ TEST(LatestMailbox, WhatIsTakenIsSeenOnceItIsPublished) {
   EXPECT_EQ(latest.newest(0, at(0))->version, 2u) << "nothing was taken";
 }
 
-TEST(LatestMailbox, LiesInTheMemoryThatItIsGiven) {
+TEST(LatestValueMailbox, UsesOnlySlotsOfGivenMemory) {
   LatestMailbox latest(100, 2, 3, LatestMailbox::Where::given_memory);
   std::vector<std::byte> memory(latest.room().count + 1, std::byte{0x5a});
   EXPECT_EQ(latest.room().count, 6u * 256);
@@ -112,8 +112,8 @@ TEST(LatestMailbox, LiesInTheMemoryThatItIsGiven) {
 
 /// How the writer proceeds from one value to the next.
 enum class Writing { at_once, taken_before, taken_and_not_published };
-class LatestUnderStress : public testing::TestWithParam<Writing> {};
-INSTANTIATE_TEST_SUITE_P(EachWay, LatestUnderStress,
+class LatestValueMailboxStress : public testing::TestWithParam<Writing> {};
+INSTANTIATE_TEST_SUITE_P(EachWay, LatestValueMailboxStress,
                          testing::Values(Writing::at_once, Writing::taken_before, Writing::taken_and_not_published));
 
 void write(LatestMailbox& latest, std::uint64_t value, Writing how) {
@@ -130,7 +130,7 @@ void write(LatestMailbox& latest, std::uint64_t value, Writing how) {
 
 /// Readers run as fast as they can. No value is torn, none comes back, and each is at least as new as one complete
 /// before the read began.
-TEST_P(LatestUnderStress, NobodyReadsHalfOfAValue) {
+TEST_P(LatestValueMailboxStress, NeverGivesTornOrOlderValue) {
   constexpr std::size_t readers = 3;
   LatestMailbox latest(4096, readers, 1);
   std::atomic<std::uint64_t> written{0};

@@ -52,7 +52,7 @@ TaskSet front(Duration duration) {
   return set;
 }
 
-TEST(PictureObserver, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAllocates) {
+TEST(TaskObserver, SeesCompletePicturesWithoutAllocationInRun) {
   const auto observer = std::make_shared<PictureObserver>("front");
   auto executive = executive_of(front(1500ms), observer, painter());
   ASSERT_EQ(problem(executive), "none");
@@ -79,7 +79,7 @@ TEST(PictureObserver, WholePicturesAreSeenWhileJobsGoOnAndNoThreadOfTheRunAlloca
   EXPECT_LE(last, 17u) << "ten a second of " << report.tasks[0].completed << " jobs";
 }
 
-TEST(PictureObserver, ItsCostIsPartOfThePlan) {
+TEST(TaskObserver, CostIsAddedToWcet) {
   auto observer = std::make_shared<PictureObserver>("front");
   auto executive = executive_of(front(100ms), observer, painter());
   // On a shared machine, the copies that measure the cost only get longer.
@@ -94,7 +94,7 @@ TEST(PictureObserver, ItsCostIsPartOfThePlan) {
   EXPECT_EQ(executive->set().tasks.tasks[0].wcet->before, own_task("front", 10ms).wcet->before);
 }
 
-TEST(PictureObserver, WhatLeavesNoTimeForItIsRefused) {
+TEST(TaskObserver, IsRejectedWhenDeadlineLeavesNoTimeForCopy) {
   TaskSet set = front(100ms);
   set.tasks[0].wcet->before = 10ms - set.tasks[0].wcet->after;
   const auto refused = problem(executive_of(set, std::make_shared<PictureObserver>("front"), painter()));
@@ -102,7 +102,7 @@ TEST(PictureObserver, WhatLeavesNoTimeForItIsRefused) {
   EXPECT_THAT(refused, HasSubstr("longer than the deadline"));
 }
 
-TEST(PictureObserver, RefusesWhatCannotBeShown) {
+TEST(TaskObserver, RejectsUnknownTaskAndTaskWithoutPicture) {
   const auto refused = [](const std::string& task, std::vector<OwnWorkload::Values> inputs) {
     TaskSet set = set_of({own_task("front", 10ms)}, 100ms);
     for (const auto& input : inputs)
@@ -119,7 +119,7 @@ TEST(PictureObserver, RefusesWhatCannotBeShown) {
                              HasSubstr("name a task whose network sees pictures")));
 }
 
-TEST(PictureObserver, AClassifierIsSeenWithItsBestClasses) {
+TEST(TaskObserver, SeesBestClassesOfClassifier) {
   const ScratchFolder folder;
   const auto model = folder / "net.onnx";
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32, .classes = 7, .seed = 3}, model.string())), "none");

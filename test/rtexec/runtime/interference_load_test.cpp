@@ -10,16 +10,16 @@ namespace rtexec {
 namespace {
 
 using namespace test;
-using executive::Neighbours;
+using executive::InterferenceLoad;
 
-TEST(Neighbours, AreOnTheCoresThatAreAskedForAndGiveWayToAllOthers) {
+TEST(InterferenceLoad, RunsAsIdleClassThreadOnEachRequestedCore) {
   const auto online = hal::Machine().online_cores();
   const std::set<unsigned> cores(online.begin(), online.end());
   const auto name = [](unsigned core) { return "beside/" + std::to_string(core); };
   {
-    auto started = Neighbours::start(cores, nullptr);
+    auto started = InterferenceLoad::start(cores, nullptr);
     ASSERT_TRUE(started) << started.error().what;
-    const Neighbours moved = std::move(*started);
+    const InterferenceLoad moved = std::move(*started);
     for (const unsigned core : cores) EXPECT_EQ(class_of(name(core)), SCHED_IDLE);
   }
   for (const unsigned core : cores)
