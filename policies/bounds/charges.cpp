@@ -189,6 +189,7 @@ class DeviceCharges {
     if (!pauses_) return dispatched(charged, plan_.tasks[task], plan_, set_.board, decision_);
     std::vector<Nanos> segments = dispatched(charged, plan_.tasks[task], plan_, set_.board);
     for (Nanos& each : segments) each = with_pauses(each) + decision_;
+    if (stops_others(plan_, plan_.tasks[task])) segments.back() += decision_;
     return segments;
   }
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }

@@ -1,5 +1,6 @@
 // Tests reservations: the plan's choice, and attacks in virtual time on the cores and the compute engine under them.
 #include "policies/admission/admission.hpp"
+#include "policies/bounds/charges.hpp"
 #include "policies/bounds/reservations.hpp"
 #include "test/policies/constant_bandwidth.hpp"
 #include "test/policies/plan_sets.hpp"
@@ -94,7 +95,7 @@ Nanos worst_excess(Nanos share_in_thousandths, unsigned seed) {
   return worst;
 }
 
-TEST(Reservations, WorkOfOneRuntimeInAnyWindowIsServedWithinTheWindow) {
+TEST(Reservations, ServeOneRuntimeOfWorkPerWindowWithinTheWindow) {
   Nanos worst = -unbounded;
   for (unsigned seed = 0; seed < 20'000; ++seed) {
     worst = worst_excess(1000, seed);
@@ -102,7 +103,7 @@ TEST(Reservations, WorkOfOneRuntimeInAnyWindowIsServedWithinTheWindow) {
   }
 }
 
-TEST(Reservations, TheAttackSeesACoreThatIsGivenAwayTwice) {
+TEST(Reservations, SimulationDetectsOvercommittedCore) {
   int caught = 0;
   for (unsigned seed = 0; seed < 500; ++seed) caught += worst_excess(1150, seed) > 0;
   EXPECT_GT(caught, 50);
@@ -152,7 +153,7 @@ Nanos time_to_end(const TaskSet& set, unsigned core, const CpuReservation& part)
   return alone_on(set, core) ? std::min(window, part.runtime.count() + spare_runtime) : window;
 }
 
-TEST(Reservations, ProvedPlansKeepTheCapTheDeadlinesAndTheKernelsLimits) {
+TEST(Reservations, RespectUtilisationCapDeadlinesAndKernelLimits) {
   Draw draw(5);
   int proved = 0;
   int best_effort = 0;
@@ -237,7 +238,7 @@ void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
     ASSERT_LE(end.end, end.arrival + longest[end.server]) << "core " << core << " server " << end.server;
 }
 
-TEST(Reservations, EveryPartOfAPromisedTaskEndsWithinItsWindow) {
+TEST(Reservations, PartsOfPromisedTasksEndWithinTheirWindows) {
   Draw draw(6);
   int attacked = 0;
   for (int i = 0; i < 1500; ++i) {
@@ -250,7 +251,7 @@ TEST(Reservations, EveryPartOfAPromisedTaskEndsWithinItsWindow) {
   EXPECT_GT(attacked, 300);
 }
 
-TEST(Reservations, ATaskAloneOnItsCoreDoesNotWaitForItsWindows) {
+TEST(Reservations, TaskAloneOnItsCoreDoesNotWaitForItsWindows) {
   const auto bound_of_first = [](unsigned core_of_second, Order order) {
     const TaskSet set =
         set_of({task_of("a", 100ms, {8ms, 2ms, 1ms}, 1), task_of("b", 100ms, {8ms, 2ms, 1ms}, core_of_second)}, order);
@@ -333,7 +334,7 @@ class Engine {
   bool throttled_ = false;
 };
 
-TEST(Reservations, TheEnginePausesForATenthAndOnceForATick) {
+TEST(Reservations, EnginePausesStayWithinChargedTenthPlusOneTick) {
   Draw draw(7);
   Nanos worst = 0;
   for (int run = 0; run < 3000; ++run) {
@@ -353,7 +354,7 @@ TEST(Reservations, TheEnginePausesForATenthAndOnceForATick) {
 }
 
 /// Executions of each task begin between its releases and its deadlines, one at a time.
-TEST(Reservations, TheEngineNeverPausesInAWindowWithRoomForWhatArrives) {
+TEST(Reservations, EngineNeverPausesWhenWindowHasRoomForArrivals) {
   Draw draw(8);
   int tried = 0, long_windows = 0;
   for (int run = 0; run < 3000; ++run) {
@@ -390,7 +391,7 @@ TEST(Reservations, TheEngineNeverPausesInAWindowWithRoomForWhatArrives) {
 // ---- a scheduler that has a core of its own ----
 
 /// Eight tasks. Each has more than three events in a window of five times their cost.
-TEST(Reservations, TheReservationOfALoneSchedulerHasRoomForAllItsEvents) {
+TEST(Reservations, SchedulerAloneOnCoreHasBudgetForAllItsEvents) {
   std::vector<Task> tasks;
   constexpr Duration period = 8ms;
   for (int i = 0; i < 8; ++i)
@@ -406,7 +407,7 @@ TEST(Reservations, TheReservationOfALoneSchedulerHasRoomForAllItsEvents) {
 }
 
 /// The demand of a late task on the service threads has no bound, so no budget can have room for it.
-TEST(Reservations, WhatIsPromisedBesideALateTaskIsChargedForASchedulerThatDecidesInItsWindow) {
+TEST(Reservations, TaskKeepsBoundWhenLateTaskLimitsSchedulerBudget) {
   const auto plan_with = [](Duration execution) {
     std::vector<Task> tasks{task_of("a", 200ms, {1ms, 40ms, 1ms}, 1), task_of("b", 200ms, {1ms, execution, 1ms}, 2)};
     tasks[1].deadline = 150ms;
@@ -427,10 +428,10 @@ TEST(Reservations, WhatIsPromisedBesideALateTaskIsChargedForASchedulerThatDecide
 
 // ---- verdicts ----
 
-class EitherOrder : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(Reservations, EitherOrder, testing::Values(Order::edf, Order::static_priority));
+class ReservationsPerOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Reservations, ReservationsPerOrder, testing::Values(Order::edf, Order::static_priority));
 
-TEST_P(EitherOrder, ALightSetIsPromised) {
+TEST_P(ReservationsPerOrder, ProveLightTaskSet) {
   const TaskSet set =
       set_of({task_of("a", 100ms, {1ms, 30ms, 1ms}), task_of("b", 200ms, {2ms, 5ms, Duration(0)}, 1)}, GetParam());
   const Plan plan = plan_of(set);
@@ -445,7 +446,7 @@ TEST_P(EitherOrder, ALightSetIsPromised) {
   EXPECT_GE(compute.runtime, 2 * (30ms + 5ms)) << "both executions of two jobs";
 }
 
-TEST_P(EitherOrder, AFullCoreIsRefusedWithItsShare) {
+TEST_P(ReservationsPerOrder, RejectFullCoreWithItsShare) {
   const TaskSet set = set_of({task_of("a", 50ms, {8ms, 1ms, 8ms}), task_of("b", 50ms, {8ms, 1ms, 8ms})}, GetParam());
   const Plan plan = plan_of(set);
   EXPECT_FALSE(plan.proved);
@@ -458,7 +459,7 @@ TEST_P(EitherOrder, AFullCoreIsRefusedWithItsShare) {
   for (const PlannedTask& task : plan.tasks) EXPECT_FALSE(task.promised);
 }
 
-TEST_P(EitherOrder, ADeadlineThatIsTooShortForItsPartsIsRefused) {
+TEST_P(ReservationsPerOrder, RejectDeadlineTooShortForParts) {
   Task task = task_of("late", 100ms, {1ms, 30ms, 1ms});
   task.deadline = 32ms;
   const Plan plan = plan_of(set_of({task}, GetParam()));
@@ -468,25 +469,25 @@ TEST_P(EitherOrder, ADeadlineThatIsTooShortForItsPartsIsRefused) {
   EXPECT_LT(test_named(plan, "end-to-end").slack, Duration(0));
 }
 
-TEST_P(EitherOrder, APartThatIsLongerThanAnyReservationIsRefused) {
+TEST_P(ReservationsPerOrder, RejectPartLongerThanAnyReservation) {
   const Plan plan = plan_of(set_of({task_of("endless", 60s, {5s, 1ms, 1ms}, 1)}, GetParam()));
   EXPECT_FALSE(plan.proved);
   EXPECT_EQ(times_of(test_named(plan, "end-to-end")).left, 5s + 70us);
 }
 
-TEST_P(EitherOrder, TheServiceCoreGivesTheServiceThreadsTheirShare) {
+TEST_P(ReservationsPerOrder, ChargeServiceThreadsToServiceCore) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms}, 1)}, GetParam());
   EXPECT_LT(times_of(test_named(plan_of(set, 0), "core 1")).left, times_of(test_named(plan_of(set, 1), "core 1")).left);
 }
 
-TEST(Reservations, TheSchedulerHasNoRoomBesideTheComputeEngine) {
+TEST(Reservations, RejectSchedulerOnComputeCore) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms})});
   const auto plan = make_plan(test::resolved(set, charged_board(9)), std::vector<MemoryDemand>(1));
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().what, HasSubstr("service_core"));
 }
 
-TEST(Reservations, OnlyWhereTheyArePlannedFor) {
+TEST(Reservations, AreAbsentUnderFifoAndAutomaticThreads) {
   TaskSet set = set_of({task_of("a", 100ms, {1ms, 30ms, 1ms})});
   for (const ThreadPolicy threads : {ThreadPolicy::automatic, ThreadPolicy::fifo}) {
     set.executive.threads = threads;
@@ -496,6 +497,28 @@ TEST(Reservations, OnlyWhereTheyArePlannedFor) {
     const Duration decisions = 4 * 25us; // on a request and an end, of this job and the one before
     EXPECT_EQ(plan.tasks[0].response_bound, 100us + 1020us + decisions + 30120us + 1020us + decisions);
   }
+}
+
+// ---- charges of the device ----
+
+TEST(Reservations, ChargeDecisionOfEachInterruptionBesidePauses) {
+  const TaskSet set = set_of({task_of("front", 100ms, {.device = 5ms}), task_of("rear", 200ms, {.device = 30ms})});
+  Plan plan;
+  plan.launch_ahead = 1;
+  plan.tasks.resize(2);
+  plan.tasks[0].device_class = 0;
+  plan.tasks[1].device_class = 1;
+  plan.tasks[1].segments = 2;
+  plan.tasks[1].segment_wcets = {10ms, 20ms};
+  const NamedSet named =
+      charged_set(plan, test::resolved(set, charged_board(0)), std::vector<std::size_t>{0, 1}, Lateness::any);
+  ASSERT_TRUE(named.services && named.services->pauses);
+  const Nanos decision = named.services->decision, dispatched = 120'000, cut = 60'000;
+  ASSERT_GT(decision, 0);
+  EXPECT_EQ(named.set.tasks[0].device, with_pauses(5'000'000 + 2 * dispatched) + 2 * decision)
+      << "its own begin, and the one after it, of the segment that it sent away";
+  EXPECT_EQ(named.set.tasks[1].device,
+            with_pauses(10'000'000 + cut) + with_pauses(20'000'000 + dispatched) + 2 * decision);
 }
 
 } // namespace

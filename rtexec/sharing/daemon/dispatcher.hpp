@@ -6,8 +6,8 @@
 // entry is checked against the client's grants and commands. An impossible entry counts as a violation, and a client
 // with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a command too
 // late, or holds the device for too long. The sink then kills its process, and the server calls died() after that.
-// Only then other clients get its frames. So one client delays others at most once, by `command_timeout` or `stuck_after` at
-// most.
+// Only then other clients get its frames. So one client delays others at most once, by `command_timeout` or
+// `stuck_after` at most.
 //
 // The death of a client makes no job of others fail. Its pending saves count as done, its pending loads as failed,
 // and its job is withdrawn.
@@ -66,8 +66,8 @@ struct DispatcherOptions {
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration command_timeout = std::chrono::milliseconds(500); // maximum time for one command
-  Duration stuck_after = std::chrono::seconds(1);    // maximum time beyond a job's WCET while others wait
-  std::uint32_t max_violations = 100;                // violations after which a client is expelled
+  Duration stuck_after = std::chrono::seconds(1);            // maximum time beyond a job's WCET while others wait
+  std::uint32_t max_violations = 100;                        // violations after which a client is expelled
   /// True if frames are chunks of the daemon. They remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // size of a chunk, for recordings

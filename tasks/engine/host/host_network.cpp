@@ -265,13 +265,13 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch, std::byte
   for (auto& transfer : output_transfers_) transfer.pointer = read(transfer.place);
 }
 
-void HostNetwork::take_in(const Port& port, const Input& transfer) noexcept {
+void HostNetwork::stage_input(const Port& port, const Input& transfer) noexcept {
   const std::byte* const from = transfer.from != nullptr ? transfer.from : port.bytes.data();
   if (from == transfer.pointer) return;
   kernels::stage_input(transfer.pointer, port.type, from, port.bytes.size() / size_of(port.type));
 }
 
-void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
+void HostNetwork::stage_output(const Port& port, const Output& transfer) noexcept {
   const std::size_t count = port.bytes.size() / size_of(port.type);
   const bool there = port.bytes.data() == transfer.pointer;
   if (transfer.on_host && !there) kernels::stage_output(port.bytes.data(), port.type, transfer.pointer, count);
@@ -280,21 +280,21 @@ void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
 }
 
 Status HostNetwork::run() noexcept {
-  take_in();
+  stage_input();
   run_layers(0, steps_.size());
-  give_out();
+  stage_output();
   return {};
 }
 
 Status HostNetwork::run_segment(std::uint32_t segment) noexcept {
-  if (segment == 0) take_in();
+  if (segment == 0) stage_input();
   run_layers(first_layer(segment_ends_, segment), segment_ends_[segment]);
-  if (segment + 1 == segment_ends_.size()) give_out();
+  if (segment + 1 == segment_ends_.size()) stage_output();
   return {};
 }
 
-void HostNetwork::take_in() noexcept {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) take_in(inputs_[i], input_transfers_[i]);
+void HostNetwork::stage_input() noexcept {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) stage_input(inputs_[i], input_transfers_[i]);
 }
 
 void HostNetwork::run_layers(std::size_t begin, std::size_t end) noexcept {
@@ -306,8 +306,8 @@ void HostNetwork::run_layers(std::size_t begin, std::size_t end) noexcept {
   }
 }
 
-void HostNetwork::give_out() noexcept {
-  for (std::size_t i = 0; i < outputs_.size(); ++i) give_out(outputs_[i], output_transfers_[i]);
+void HostNetwork::stage_output() noexcept {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) stage_output(outputs_[i], output_transfers_[i]);
 }
 
 } // namespace rtexec::tasks

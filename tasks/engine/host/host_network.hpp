@@ -100,11 +100,11 @@ class HostNetwork final : public Network {
   /// Returns the plan for cuts after the layers `after`. Returns out_of_memory if the plan needs more than max_scratch.
   [[nodiscard]] Result<SegmentPlan> planned(std::span<const std::uint32_t> after) const;
   [[nodiscard]] std::vector<MemoryObject> objects_of(const SegmentPlan& plan) const;
-  static void take_in(const Port& port, const Input& transfer) noexcept;
-  static void give_out(const Port& port, const Output& transfer) noexcept;
-  void take_in() noexcept;
+  static void stage_input(const Port& port, const Input& transfer) noexcept;
+  static void stage_output(const Port& port, const Output& transfer) noexcept;
+  void stage_input() noexcept;
   void run_layers(std::size_t begin, std::size_t end) noexcept;
-  void give_out() noexcept;
+  void stage_output() noexcept;
 
   std::vector<Layer> steps_;
   std::vector<std::string> layers_;

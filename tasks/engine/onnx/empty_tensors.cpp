@@ -11,7 +11,7 @@ namespace {
 /// True if the operation may select no elements from an input that has elements.
 bool selects(const Operation& operation) {
   return std::holds_alternative<View>(operation) || std::holds_alternative<GatherConstant>(operation) ||
-         std::holds_alternative<Take>(operation) || std::holds_alternative<GatherElements>(operation) ||
+         std::holds_alternative<Gather>(operation) || std::holds_alternative<GatherElements>(operation) ||
          std::holds_alternative<GatherND>(operation) || std::holds_alternative<TopK>(operation) ||
          std::holds_alternative<NonMaxSuppression>(operation);
 }

@@ -79,14 +79,16 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   std::byte* const workspace = method_.workspace > 0 ? y + round_up(picture(), alignment).count : nullptr;
   const auto floats = inputs_[0].as<float>().size();
   executor_->begin();
-  if (auto copied = executor_->take_in(x, ElementType::float32, {buffers_[0].device}, floats); !copied) return copied;
+  if (auto copied = executor_->stage_input(x, ElementType::float32, {buffers_[0].device}, floats); !copied)
+    return copied;
   if (auto recorded = record(0, 0); !recorded) return recorded;
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
   executor_->begin(); // the last kernel belongs to cuDNN
   if (auto recorded = record(0, 1); !recorded) return recorded;
-  if (auto copied = executor_->give_out({buffers_[1].device}, ElementType::float32, y, floats); !copied) return copied;
+  if (auto copied = executor_->stage_output({buffers_[1].device}, ElementType::float32, y, floats); !copied)
+    return copied;
   return record_end(0);
 }
 
