@@ -26,18 +26,17 @@ std::vector<Key<Board>> keys() {
   const auto memories = spellings<MemoryPolicy>().subspan(1, 3); // a board has neither "auto" nor "D/H"
   const auto overhead = duration(0ns, longest_overhead);
   return {
-      key<B>("name", identifier(), required, "as task sets call it", &B::name),
-      key<B>("description", text(), "what it is, in one line", &B::description),
+      key<B>("name", identifier(), required, "the board's name in task sets", &B::name),
+      key<B>("description", text(), "a description in one line", &B::description),
       key<B>("device", one_of<DeviceKind>(), "the back end that drives its device", &B::device),
       key<B>("ordinal", integer<unsigned>(0, last_ordinal), "cuda: which of the machine's GPUs", &B::ordinal),
       key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks",
              &B::capacity),
-      key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
+      key<B>("chunk", pages(), required, "unit of physical device memory if a task set has chunk = auto", &B::chunk),
       key<B>("copy_engines", integer<unsigned>(1, max_copy_engines), "2: copies in and out overlap", &B::copy_engines),
-      key<B>("unified_memory", boolean(),
-             "CPU and device share one memory: task sets swap to a file where they do not say otherwise",
+      key<B>("unified_memory", boolean(), "CPU and device share one memory: task sets swap to a file by default",
              &B::unified_memory),
-      key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live",
+      key<B>("memory_policies", set_of(one_of(memories)), required, "the memory policies that the device supports",
              &B::memory_policies),
       key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
              &B::compute_core),
@@ -49,20 +48,22 @@ std::vector<Key<Board>> keys() {
              "charged by admission: job requested to device start, and device done to thread ready, each",
              &B::dispatch),
       key<B>("cut", overhead, "as dispatch",
-             "charged by admission: between two segments of a job of which the device has the second ahead", &B::cut),
+             "charged by admission: between two segments of a job, the second of which was launched ahead", &B::cut),
       key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
              &B::release_latency),
-      renamed("hold_up", key<B>("platform_stall", overhead,
-                                "charged by admission to each bound: the longest time for which a hypervisor or "
-                                "firmware stops the machine, beyond the overheads above",
-                                &B::platform_stall)),
+      renamed("hold_up",
+              key<B>("platform_stall", overhead,
+                     "charged by admission to each bound: longest platform stall beyond these costs, by a hypervisor "
+                     "or firmware",
+                     &B::platform_stall)),
   };
 }
 
 std::vector<Key<BoardIdentity>> identity_keys() {
   using I = BoardIdentity;
-  return {key<I>("compatible", set_of(text()), "nothing tells it",
-                 "as the device tree's compatible has it: one of these is the board", &I::compatible)};
+  return {key<I>("compatible", set_of(text()), "not identified",
+                 "values of `compatible` in the device tree; a machine that has one of them is this board",
+                 &I::compatible)};
 }
 
 std::vector<Key<BuildFacts>> build_keys() {
@@ -77,9 +78,9 @@ std::vector<Key<BuildFacts>> build_keys() {
 std::vector<Key<BootFacts>> boot_keys() {
   using B = BootFacts;
   return {
-      key<B>("isolated_cores", set_of(integer<unsigned>(0, last_core)), "the kernel isolates none",
-             "kept free of all but what is pinned to them: isolcpus, nohz_full, rcu_nocbs and irqaffinity of the "
-             "kernel's command line follow from them",
+      key<B>("isolated_cores", set_of(integer<unsigned>(0, last_core)), "none is isolated",
+             "cores that execute only the threads pinned to them: determines isolcpus, nohz_full, rcu_nocbs and "
+             "irqaffinity of the kernel's command line",
              &B::isolated_cores),
       optional_text<B>("command_line", "no more words", "more words of the kernel's command line", &B::command_line)};
 }
@@ -87,7 +88,7 @@ std::vector<Key<BootFacts>> boot_keys() {
 std::vector<Key<CoreKind>> core_kind_keys() {
   using C = CoreKind;
   const auto identification = integer<std::uint32_t>(0, UINT16_MAX);
-  return {key<C>("name", text(), required, "of the cores, as people call them", &C::name),
+  return {key<C>("name", text(), required, "common name of these cores", &C::name),
           key<C>("implementer", identification, required, "as in /proc/cpuinfo (\"CPU implementer\")", &C::implementer),
           key<C>("part", identification, required, "as in /proc/cpuinfo (\"CPU part\")", &C::part),
           key<C>("cores", set_of(integer<unsigned>(0, last_core)), required, "that are of this kind, in one cluster",
@@ -101,7 +102,7 @@ Key<S> paths(std::string_view name, std::string_view fallback, std::string_view 
   Type<BoardPaths> type = set_of(board_path());
   type.write = list_of(board_path()).write;
   return key<S>(
-      name, type, fallback, std::string(meaning) + "; the first file that is there is meant",
+      name, type, fallback, std::string(meaning) + "; the first file that exists is used",
       [=](const S& source) { return (source.*member).empty() ? std::nullopt : std::optional(source.*member); },
       [=](S& target, const BoardPaths& value) { target.*member = value; });
 }
@@ -109,8 +110,8 @@ Key<S> paths(std::string_view name, std::string_view fallback, std::string_view 
 std::vector<Key<ClockFacts>> clock_keys() {
   using C = ClockFacts;
   constexpr std::string_view none = "it has none";
-  return {key<C>("name", text(), required, "unique; with # in it, one clock for each number that # in its files can be",
-                 &C::name),
+  return {key<C>("name", text(), required,
+                 "unique; with # in it, one clock for each number that # in its files matches", &C::name),
           key<C>("kind", one_of<ClockKind>(), required, "what it drives", &C::kind),
           paths<C>("rate", required, "at which it runs now, in Hz", &C::rate),
           paths<C>("lowest", none, "at which it may run; locking raises it to the highest", &C::lowest),
@@ -118,19 +119,19 @@ std::vector<Key<ClockFacts>> clock_keys() {
           paths<C>("set", none, "of a clock that is locked by a rate and a lock: takes the rate", &C::set),
           paths<C>("lock", none, "of the same: takes 1, and the rate stays", &C::lock),
           paths<C>("possible", none, "rates that the hardware has, of which the greatest counts", &C::possible),
-          paths<C>("cap", none, "at most what set is given; 0 is no cap", &C::cap)};
+          paths<C>("cap", none, "upper limit of the value written to set; 0: no limit", &C::cap)};
 }
 
 std::vector<Key<SensorFacts>> sensor_keys() {
   using S = SensorFacts;
   return {key<S>("name", text(), required,
-                 "unique; with # in it, one sensor for each number that # in its files can be", &S::name),
+                 "unique; with # in it, one sensor for each number that # in its files matches", &S::name),
           key<S>("kind", one_of<SensorKind>(), required,
-                 "what it tells: temperature (thousandths of a degree Celsius), power (microwatts), load of the GPU "
-                 "(per mille), memory activity (as the kernel counts it), over-current (events)",
+                 "the quantity and its unit: temperature (thousandths of a degree Celsius), power (microwatts), load "
+                 "of the GPU (per mille), memory activity (as the kernel counts it), over-current (events)",
                  &S::kind),
-          paths<S>("value", required, "what it tells now", &S::value),
-          paths<S>("limit", "not known", "where the machine throttles itself", &S::limit)};
+          paths<S>("value", required, "the current value", &S::value),
+          paths<S>("limit", "not known", "the value at which the machine throttles itself", &S::limit)};
 }
 
 std::vector<Key<SwapCost>> cost_keys() {
@@ -142,7 +143,7 @@ std::vector<Key<SwapCost>> cost_keys() {
                key<SwapCost>("chunk", pages(), required,
                              "the chunk size that these costs are of; unique for each store", &SwapCost::chunk)});
   keys.push_back(key<SwapCost>("residual", duration(0ns, longest_swap_cost),
-                               "the most by which a measured operation exceeded the fit, before the margin",
+                               "maximum by which a measured operation exceeded the fit, before the margin",
                                &SwapCost::residual));
   return keys;
 }
@@ -178,7 +179,7 @@ std::vector<Key<MemoryCosts>> memory_cost_keys() {
       per_byte("copied_in", "D: copies to the device", &M::copied_in),
       per_byte("copied_out", "D: copies from the device", &M::copied_out),
       per_byte("host_touched", "D: host memory that a copy is the first to touch", &M::host_touched),
-      per_byte("mapped", "M and H, one memory: pages that the device is to see", &M::mapped),
+      per_byte("mapped", "M and H, one memory: pages made accessible to the device", &M::mapped),
       key<M>("host_flush", once, "M, one memory: of the CPU's caches, before a launch that touches what the CPU wrote",
              &M::host_flush),
       key<M>("device_flush", once, "M, one memory: of the device's cache, behind each launch, at most",
@@ -202,18 +203,18 @@ std::vector<Key<MemoryCosts>> memory_cost_keys() {
 
 std::vector<Key<CounterFacts>> counter_keys() {
   using C = CounterFacts;
-  return {key<C>("event", text(), required,
-                 "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), pmu_name/0x2a4, or "
-                 "pmu_name/event=0x17,unit=1",
-                 &C::event),
-          optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
-          key<C>("line", bytes(), "that each event moves", &C::line),
-          key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all that no other counter names", "that it counts",
-                 &C::cores),
-          key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster),
-          key<C>("opened_on", integer<unsigned>(0, last_core), "as the driver says, or the core that is counted",
-                 "the core on which the driver wants to be asked: events opened elsewhere would count nothing",
-                 &C::opened_on)};
+  return {
+      key<C>("event", text(), required,
+             "event that counts reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), pmu_name/0x2a4, or "
+             "pmu_name/event=0x17,unit=1",
+             &C::event),
+      optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
+      key<C>("line", bytes(), "that each event moves", &C::line),
+      key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all cores that no other counter names",
+             "that it counts", &C::cores),
+      key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster),
+      key<C>("opened_on", integer<unsigned>(0, last_core), "as the driver says, or the core that is counted",
+             "the core on which the driver must be opened: events opened on other cores count nothing", &C::opened_on)};
 }
 
 Section<Board> swap_cost_section() {
@@ -236,12 +237,13 @@ const Schema<Board>& board_schema() {
 /// Checks the files for locking a clock. There are two ways to lock it, and each of them needs two files.
 void check_clock(const ClockFacts& clock, const Rules& rules) {
   if (clock.lowest.empty() != clock.highest.empty())
-    rules.broken({"lowest", "highest"}, "lowest and highest: one without the other");
-  if (clock.set.empty() != clock.lock.empty()) rules.broken({"set", "lock"}, "set and lock: one without the other");
+    rules.broken({"lowest", "highest"}, "lowest and highest: one is missing; give both or neither");
+  if (clock.set.empty() != clock.lock.empty())
+    rules.broken({"set", "lock"}, "set and lock: one is missing; give both or neither");
   if (!clock.set.empty() && !clock.lowest.empty())
-    rules.broken({"set", "lowest"}, "set beside lowest: a clock is locked in one way");
+    rules.broken({"set", "lowest"}, "set and lowest: both are given; a clock must have only one way to lock it");
   if (!clock.set.empty() && clock.possible.empty())
-    rules.broken({"set", "possible"}, "set: needs possible beside it, the rates that it may be given");
+    rules.broken({"set", "possible"}, "set: needs possible too, the rates that may be written");
   if (!clock.cap.empty() && clock.set.empty()) rules.broken({"cap", "set"}, "cap: of a clock with set only");
 }
 
@@ -266,9 +268,10 @@ void check_boot(const Board& board, Report& report) {
   for (const CoreKind& kind : board.core_kinds) left.insert(kind.cores.begin(), kind.cores.end());
   for (const unsigned core : board.boot.isolated_cores)
     if (left.erase(core) == 0)
-      return rules.broken({"isolated_cores"}, "isolated_cores: " + std::to_string(core) + " is of no core_kind");
+      return rules.broken({"isolated_cores"}, "isolated_cores: " + std::to_string(core) + " belongs to no core_kind");
   if (left.empty() && !board.boot.isolated_cores.empty())
-    rules.broken({"isolated_cores"}, "isolated_cores: all cores of the board: leave one for the system");
+    rules.broken({"isolated_cores"},
+                 "isolated_cores: lists all cores of the board; at least one must remain for the system");
 }
 
 void check_rules(const Board& board, Report& report) {
@@ -276,8 +279,7 @@ void check_rules(const Board& board, Report& report) {
   check_boot(board, report);
   const Rules rules(report);
   if (board.memory_is_of_host() && board.capacity == Bytes{0})
-    rules.broken({"device", "capacity"},
-                 "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
+    rules.broken({"device", "capacity"}, "capacity: a host device needs one: its maximum memory, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
     broken(rules, {"ordinal", "device"}, board.ordinal, "only with device = \"cuda\"");
   using StoreAndChunk = std::pair<StoreKind, Bytes>;
@@ -290,7 +292,7 @@ void check_rules(const Board& board, Report& report) {
   for (std::size_t i = 0; i < board.counters.size(); ++i)
     if (board.counters[i].cluster && board.counters[i].cores.empty())
       Rules(report, "counter", i)
-          .broken({"cluster", "cores"}, "cluster = true: needs cores beside it: those that share the counter");
+          .broken({"cluster", "cores"}, "cluster = true: needs cores too: those that share the counter");
   if (rules.is_bad("chunk")) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
     broken(rules, {"capacity", "chunk"}, board.capacity, problem);
@@ -303,10 +305,10 @@ Result<Board> read_board_file(const std::filesystem::path& file) {
 std::string not_found(std::string_view name, std::span<const BuiltinBoard> builtin) {
   std::vector<std::string_view> names;
   for (const BuiltinBoard& board : builtin) names.push_back(board.name);
-  std::string message = "board " + shortened(toml_string(name)) + ": there is no such board";
+  std::string message = "board " + shortened(toml_string(name)) + ": no board has this name";
   if (const auto near = nearest(name, names)) message += "; did you mean '" + std::string(*near) + "'?";
   return message + (names.empty() ? "" : "; known: " + alternatives(names)) +
-         "; a file of your own is named by its path (\"./board.toml\")";
+         "; name your own file by its path (\"./board.toml\")";
 }
 
 } // namespace

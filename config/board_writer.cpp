@@ -248,7 +248,7 @@ template <class Rewrite> Result<std::string> rewritten(std::string_view board_to
   if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   std::string text = rewrite();
   if (const auto after = parse_board(text, "board"); !after)
-    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
+    return fail(Errc::bad_input, "the measured values make an invalid board file:\n" + after.error().what);
   return text;
 }
 

@@ -24,7 +24,7 @@ Description described(Content content) {
   case Content::onnx: return {"an ONNX model", "`rtexec infer FILE`, or model = \"FILE\" in a task set"};
   case Content::picture: return {"a picture", "`rtexec infer MODEL.onnx FILE`, or input = \"FILE\" in a task set"};
   case Content::tensor: return {"a NumPy tensor", "`rtexec infer MODEL.onnx FILE`, or input = \"FILE\" in a task set"};
-  case Content::json: return {"JSON", "the TOML file that it was made of"};
+  case Content::json: return {"JSON", "the TOML file from which it was made"};
   case Content::execution_times: return {"a list of execution times", "`rtexec analyze FILE`"};
   }
   std::unreachable();

@@ -27,48 +27,48 @@ std::vector<Key<DaemonSettings>> top_keys() {
 std::vector<Key<DaemonOptions>> option_keys() {
   using D = DaemonOptions;
   return {
-      key<D>("directory", path(), "where the daemon's socket is; made with mode 0700, or 0750 with a group",
+      key<D>("directory", path(), "folder of the daemon's socket; created with mode 0700, or 0750 with a group",
              &D::directory),
       optional_text<D>("group", "only the user who runs the daemon", "whose members may connect too", &D::group),
       optional_text<D>("metrics", "off",
-                       "where Prometheus reads numbers of the clients, as in \"127.0.0.1:9464\": by HTTP, and who "
-                       "reaches the address sees their names, limits and misses",
+                       "address on which Prometheus reads statistics of the clients by HTTP, such as "
+                       "\"127.0.0.1:9464\"; anyone who can connect to it sees the clients' names, limits and misses",
                        &D::metrics),
       key<D>("places", integer<unsigned>(1, max_places), "how many clients can be connected at once", &D::places),
       key<D>("order", one_of<Order>(),
              "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",
              &D::order),
       key<D>("priorities", one_of<PriorityAssignment>(),
-             "with order = \"static-priority\"; explicit: each client that declares itself says its own",
+             "with order = \"static-priority\"; explicit: each declaration of a client has its priority",
              &D::priorities),
-      key<D>(
-          "chunks", one_of<ChunkSharing>(),
-          "how physical memory comes from one client to the next: shared: it is made once and handed on as it is, "
-          "for clients that may see each other's data; separate: each makes its own, and gives it back; auto: shared "
-          "where the driver can",
-          &D::chunks),
+      key<D>("chunks", one_of<ChunkSharing>(),
+             "how clients get physical memory: shared: chunks are allocated once and passed on without clearing, for "
+             "clients that may see each other's data; separate: each client allocates and frees its own; auto: shared "
+             "if the driver supports it",
+             &D::chunks),
       key<D>("best_effort_wcet", duration(1us, longest_interval),
-             "the longest job of a client without a deadline, for which all others wait; a longer one is counted, and "
-             "breaks promises",
+             "the longest permitted job of a client without a deadline, which blocks all others; a longer one is "
+             "counted and may break promises",
              &D::best_effort_wcet),
-      renamed("patience", key<D>("command_timeout", duration(1ms, longest_interval),
-                                 "how long a client may take to execute a command before it is ended; a client that "
-                                 "hangs delays the others once, by this time",
-                                 &D::command_timeout)),
+      renamed("patience",
+              key<D>("command_timeout", duration(1ms, longest_interval),
+                     "time limit of a client for one command; the daemon then ends the client. A client that hangs "
+                     "delays the others by at most this time, once",
+                     &D::command_timeout)),
       key<D>("stuck_after", duration(1ms, longest_interval),
-             "how long a client may hold the device beyond its worst case, while others wait, before it is ended; with "
-             "on_overrun = \"stop\" it is ended at once",
+             "how long a client may hold the device beyond its WCET while others wait; the daemon then ends it; with "
+             "on_overrun = \"stop\" at once",
              &D::stuck_after),
       key<D>("keep_awake", boolean(),
-             "keep the machine's cores from going idle: from request to grant is shorter, most of all in a virtual "
-             "machine, for more power",
+             "keep the machine's cores out of idle states: grants are faster, especially in a virtual machine, at the "
+             "cost of power",
              &D::keep_awake),
   };
 }
 
 std::vector<Key<DeviceOptions>> device_keys() {
   using D = DeviceOptions;
-  return {key<D>("capacity", pages(), "all that the board has",
+  return {key<D>("capacity", pages(), "the board's whole memory",
                  "device memory of all clients together, in whole chunks", &D::capacity),
           key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk)};
 }
@@ -105,27 +105,28 @@ std::vector<Key<ClientRule>> client_keys() {
   using D = ClientDeclaration;
   return {
       optional_text<C>("name", "any",
-                       "of the processes that this is for, as their RTEXEC_CLIENT says; of several rules that fit one, "
-                       "the first holds",
+                       "value of RTEXEC_CLIENT of the processes to which this rule applies; if several rules match, "
+                       "the first applies",
                        &C::name),
-      key<C>("executable", path(), "any", "the program that this is for, as /proc/PID/exe says", &C::executable),
+      key<C>("executable", path(), "any", "the program to which this rule applies: the target of /proc/PID/exe",
+             &C::executable),
       key<C>(
-          "memory", bytes(), "all of the device", "device memory that one such process may have",
+          "memory", bytes(), "all of the device", "maximum device memory of one such process",
           [](const C& rule) { return rule.memory; }, [](C& rule, Bytes value) { rule.memory = value; }),
       declared("period", period(shortest_period, longest_interval),
-               "as the process declares; best-effort where it does not", "the least distance of two jobs", &D::period),
-      declared("deadline", duration(1ns, longest_interval), "the period", "of a job, from when it is asked for",
-               &D::deadline),
-      declared("wcet", duration(1ns, longest_interval), "as the process declares; required beside a period",
+               "as the process declares; best-effort without a declaration", "minimum distance between two jobs",
+               &D::period),
+      declared("deadline", duration(1ns, longest_interval), "the period", "of a job, from its request", &D::deadline),
+      declared("wcet", duration(1ns, longest_interval), "as the process declares; required with a period",
                "worst-case execution time of a job on the device, alone, with its memory there", &D::wcet),
       declared("gap", duration(0ns, longest_interval), "0ns",
-               "a job goes on where the program's next work comes within this time after it has synchronised, as long "
-               "as its wcet lasts, of which such pauses are a part; it holds the device for as long",
+               "a job continues if the program submits its next work within this time after it has synchronised; it "
+               "holds the device meanwhile, and such pauses count towards its wcet",
                &D::gap),
       declared("priority", integer<int>(lowest_priority, highest_priority), "none",
                "with priorities = \"explicit\" in [daemon]; larger is more urgent", &D::priority),
       declared("on_overrun", one_of<OnWcetExceeded>(), toml_string(spelling(OnWcetExceeded::tell)),
-               "what answers a job that takes longer than its wcet: it is counted, and with skip-next the next one is "
+               "reaction to a job that takes longer than its wcet: it is counted; skip-next: the next one is also "
                "released a period later; stop: the process is ended",
                &D::on_overrun),
   };
@@ -136,9 +137,9 @@ void complete_client(const Table& given, const KeyPath& place, ClientRule& clien
   const bool periodic = find(given, "period") != nullptr;
   for (const std::string_view key : {"deadline", "wcet", "gap", "priority", "on_overrun"})
     if (find(given, key) != nullptr && !periodic)
-      report.relation({at(key), at("period")}, std::string(key) + ": needs a period beside it");
+      report.relation({at(key), at("period")}, std::string(key) + ": needs a period too");
   if (periodic && find(given, "wcet") == nullptr)
-    report.relation({at("period"), at("wcet")}, "period: needs wcet beside it, or nothing can be promised");
+    report.relation({at("period"), at("wcet")}, "period: needs wcet too; without it no deadline can be promised");
   if (periodic && client.declaration && find(given, "deadline") == nullptr)
     client.declaration->deadline = client.declaration->period;
 }
@@ -172,8 +173,8 @@ void check_order(const std::vector<ClientRule>& clients, std::size_t index, Repo
   const auto before = std::find_if(begin, rule, [&](const ClientRule& each) { return hides(each, *rule); });
   if (before == rule) return;
   const KeyPath here{.table = "client", .index = index, .key = rule->name.empty() ? "executable" : "name"};
-  report.relation({here}, "it holds for none: client " + std::to_string(before - begin + 1) +
-                              " holds for all whom it fits, and comes first");
+  report.relation({here}, "it applies to no process: client " + std::to_string(before - begin + 1) +
+                              " comes first and matches all of them");
 }
 
 void check_client(const ClientRule& client, const Rules& rules) {
@@ -181,7 +182,7 @@ void check_client(const ClientRule& client, const Rules& rules) {
     rules.broken({"name"}, "name: RTEXEC_CLIENT has at most " + std::to_string(longest_client_name) +
                                " characters, of printable ASCII");
   if (!client.executable.empty() && !client.executable.is_absolute())
-    broken(rules, {"executable"}, client.executable, "write its whole path, which begins with /");
+    broken(rules, {"executable"}, client.executable, "must be an absolute path, which begins with /");
   if (!client.declaration) return;
   const auto& [period, deadline, wcet, gap, priority, on_overrun] = *client.declaration;
   if (deadline > period)

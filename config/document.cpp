@@ -107,7 +107,7 @@ std::string problem_of_syntax(std::string_view description, bool at_end_of_line)
   const bool in_string = description.contains("parsing string") || description.contains("parsing literal string");
   if (at_end_of_line && in_string) return "the string has no closing quote on this line";
   const bool bare_word = description.ends_with("could not determine value type");
-  return std::string(description) + (bare_word ? " (text stands between quotes)" : "");
+  return std::string(description) + (bare_word ? " (a text needs quotes)" : "");
 }
 
 std::string listed(const Array& array) {

@@ -26,7 +26,7 @@ auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
 
 std::vector<Key<Profile>> top_keys() {
   return {key<Profile>("machine", text(), required, "where it was measured", &Profile::machine),
-          key<Profile>("device", text(), required, "on what, as the device names itself", &Profile::device)};
+          key<Profile>("device", text(), required, "the device's name", &Profile::device)};
 }
 
 /// The names of the keys for the basis of one part's WCET: the measurements that it was derived from.
@@ -41,11 +41,11 @@ std::vector<Key<ProfileEntry>> basis_keys(const BasisNames& names, PartBasis Pro
   };
   return {
       key<P>(names.method, one_of<WcetMethod>(), spelling(WcetMethod::growth),
-             "how that WCET was made of the executions", of(&PartBasis::method)),
-      key<P>(names.exceedance, real(0, 1), "0", "with what probability a job exceeds it at most; 0: nothing is claimed",
+             "how the WCET was derived from the executions", of(&PartBasis::method)),
+      key<P>(names.exceedance, real(0, 1), "0", "maximum probability that a job exceeds it; 0: not known",
              of(&PartBasis::exceedance)),
       key<P>(names.block, integer<std::uint64_t>(1, std::uint64_t{1} << 62), "1",
-             "of how many jobs each of these is the longest", of(&PartBasis::block)),
+             "number of jobs of which each of these is the longest", of(&PartBasis::block)),
       key<P>(
           names.longest, list_of(integer<std::int64_t>(0, longest_interval.count())), "none",
           "the longest executions in ns, block by block; more can be added to them",
@@ -67,7 +67,7 @@ template <class T>
 Key<ProfileEntry> traffic_key(std::string_view name, const Type<T>& type, std::string_view meaning,
                               T ProfiledTraffic::*member) {
   return key<ProfileEntry>(
-      name, type, "not a micro-benchmark", meaning,
+      name, type, "not measured: no micro-benchmark", meaning,
       [=](const ProfileEntry& entry) {
         return entry.traffic ? std::optional<T>((*entry.traffic).*member) : std::nullopt;
       },
@@ -94,7 +94,7 @@ std::vector<Key<ProfileEntry>> traffic_keys() {
           traffic_key("exchanged", bytes(), "memory of CPU and device", &T::exchanged),
           traffic_key("device_only", bytes(), "memory of the device alone", &T::device_only),
           key<ProfileEntry>(
-              "estimated", list_of(text()), "none", "of these keys, those that nobody counted",
+              "estimated", list_of(text()), "none", "those of these keys that were not counted",
               [](const ProfileEntry& entry) {
                 return entry.traffic && !entry.traffic->estimated.empty() ? std::optional(entry.traffic->estimated)
                                                                           : std::nullopt;
@@ -130,11 +130,13 @@ std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
   std::vector<Key<P>> keys = {
-      key<P>("name", identifier(), required, "of the task; there once for each memory policy", &P::task),
+      key<P>("name", identifier(), required, "the task's name; one entry for each memory policy", &P::task),
       key<P>("memory_policy", one_of(spellings<MemoryPolicy>().subspan(1)), "where its device memory lay",
              &P::memory_policy),
       key<P>("workload", text(), required,
-             "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
+             "fingerprint of the measured workload, including its tuning; the entry is stale if the task's fingerprint "
+             "differs",
+             &P::workload),
       key<P>("wcet", time, required, "on the device: at least observed maximum times margin; 0ns: it is not used",
              part(&P::wcet, &Wcet::device)),
       key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
@@ -144,14 +146,15 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
       key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured",
              &P::samples),
-      key<P>("margin", real(1, largest_margin), required, "least factor between observed and promised", &P::margin),
+      key<P>("margin", real(1, largest_margin), required, "minimum factor between the observed maximum and the WCET",
+             &P::margin),
       key<P>(
           "tuning", list_of(text()), "default kernels",
-          "ways to compute that were found fastest and then measured; lines of the workload's own",
+          "the fastest implementations, which were then measured; lines of the workload's own",
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
       key<P>(
-          "degraded", list_of(text()), "none", "what the machine refused while it was measured",
+          "degraded", list_of(text()), "none", "real-time settings that the machine refused during the measurement",
           [](const P& entry) { return entry.degraded.empty() ? std::nullopt : std::optional(entry.degraded); },
           [](P& entry, const std::vector<std::string>& lines) { entry.degraded = lines; }),
       key<P>(
@@ -166,10 +169,10 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       piece_key("piece_longest", longest_interval.count(), "the longest execution of each in ns",
                 &MeasuredLayers::Piece::longest),
   };
-  keys.push_back(key<P>("wcet_beside", time, "it was in no pair",
-                        "on the device, while a job of another task executed beside it", &P::wcet_beside));
-  keys.push_back(key<P>("mapping_idle", time, "not measured", "how long of that its device part at least only waited",
-                        &P::mapping_idle));
+  keys.push_back(key<P>("wcet_beside", time, "not measured in a pair",
+                        "on the device, with a concurrent job of another task", &P::wcet_beside));
+  keys.push_back(key<P>("mapping_idle", time, "not measured",
+                        "minimum part of that time in which the device part only waited", &P::mapping_idle));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
     keys.push_back(std::move(key));
@@ -201,7 +204,7 @@ void check_rules(const Profile& profile, Report& report) {
     const bool whole = std::ranges::all_of(pieces, [](const auto& piece) { return piece.longest > Duration(0); });
     if (!whole || std::ranges::adjacent_find(pieces, std::not_fn(ascending)) != pieces.end())
       report.error({.table = "task", .index = i, .key = "piece_ends"},
-                   "piece_ends and piece_longest: there must be as many of each, and each end above the one before");
+                   "piece_ends and piece_longest: must have the same length, and piece_ends must ascend");
     for (const auto& [key, part] :
          {std::pair{"block", &ProfileEntry::device}, std::pair{"block_before", &ProfileEntry::before},
           std::pair{"block_after", &ProfileEntry::after}})
@@ -282,9 +285,9 @@ std::string what_changed(std::string_view before, std::string_view now) {
                          plain_now = now.substr(0, now.find(tuning));
   if (plain_before == plain_now) return "the tuning of its kernels";
   if (kind_of(plain_before) != kind_of(plain_now))
-    return "the kind of workload, its device or its precision (" + toml_string(kind_of(plain_before)) + ", now " +
+    return "its kind of workload, device or precision (" + toml_string(kind_of(plain_before)) + ", now " +
            toml_string(kind_of(plain_now)) + ")";
-  return "its model, parameters or shared object, its input files, or the kinds of its inputs and outputs";
+  return "its model, parameters, shared object, input files, or the types of its inputs and outputs";
 }
 
 } // namespace
@@ -299,8 +302,7 @@ Result<> check_same_place(const Profile& before, const Profile& later) {
   const std::string there = before.machine + ", " + before.device, here = later.machine + ", " + later.device;
   if (there == here) return {};
   return fail(Errc::bad_input, before.file.string() + ": error: it was measured on " + toml_string(there) +
-                                   ", and this is " + toml_string(here) +
-                                   ": nothing can be added to it; measure without --add");
+                                   ", but this is " + toml_string(here) + "; measure again without --add");
 }
 
 Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints) {
@@ -314,14 +316,14 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     const std::string subject = profile.file.string() + ": error: task '" + task.name + "': ";
     if (entry == nullptr)
-      problems += subject + "it was not measured" +
+      problems += subject + "no measurement" +
                   (task.memory_policy == MemoryPolicy::managed || task.memory_policy == MemoryPolicy::host
                        ? " under memory policy " + std::string(spelling(task.memory_policy))
                        : "") +
                   "\n";
     else if (entry->workload != fingerprints[i])
-      problems += subject + "its measurement is stale: since then " + what_changed(entry->workload, fingerprints[i]) +
-                  " changed\n";
+      problems +=
+          subject + "its measurement is out of date: " + what_changed(entry->workload, fingerprints[i]) + " changed\n";
     else fill(task, *entry);
   }
   if (!problems.empty())

@@ -43,8 +43,8 @@ std::string hint(std::string_view name, std::string_view table, std::span<const 
   const auto elsewhere =
       std::ranges::find_if(docs, [&](const KeyDoc& doc) { return doc.key == name && doc.table != table; });
   if (elsewhere != docs.end())
-    return elsewhere->table.empty() ? "it belongs above the first [table]" : "it belongs below " + elsewhere->table;
-  return "known here: " + alternatives(known);
+    return elsewhere->table.empty() ? "it must be above the first [table]" : "it must be below " + elsewhere->table;
+  return "expected " + alternatives(known);
 }
 
 void report_unknown(const Table& content, std::string_view table, const KeyPath& place, std::span<const KeyDoc> docs,

@@ -181,7 +181,7 @@ template <class Root, class S, class Member>
                 report.locate(place, value.at);
                 if (const auto* content = std::get_if<Table>(&value.content))
                   detail::read_keys(*content, place, keys, std::invoke(member, root), report);
-                else report.error(place, "not a table: write " + header + " once, and its keys below it");
+                else report.error(place, "must be a table: write " + header + " once, and its keys below it");
               },
           .check = [=](const Root& root, const Around&,
                        Report& report) { detail::check_keys(std::invoke(member, root), place, keys, report); },
@@ -218,7 +218,7 @@ template <class Root, class S, class Name, class Complete>
               [=](const Value& value, Root& root, const Around& around, Report& report) {
                 report.locate(place_of(0, around), value.at);
                 if (!detail::is_list_of_tables(value))
-                  return report.error(place_of(0, around), "not a list of tables: write " + header + " above each");
+                  return report.error(place_of(0, around), "must be a list of tables: write " + header + " above each");
                 for (const Value& content : std::get<Array>(value.content)) {
                   const KeyPath place = place_of((root.*member).size(), around);
                   const auto& element = std::get<Table>(content.content);

@@ -47,25 +47,24 @@ std::size_t names_in(std::string_view text) {
   return count;
 }
 
-constexpr const char* three_names =
-    "not SERVICE/INSTANCE/EVENT: write three names of A-Z a-z 0-9 _ . -, with / between";
+constexpr const char* three_names = "expected SERVICE/INSTANCE/EVENT: three names of A-Z a-z 0-9 _ . -, separated by /";
 
 std::string problem_of(SourceKind kind, const std::string& of) {
   switch (kind) {
   case SourceKind::noise:
-  case SourceKind::program: return of.empty() ? "" : "nothing may follow";
+  case SourceKind::program: return of.empty() ? "" : "no text may follow";
   case SourceKind::files:
   case SourceKind::camera: return path().problem(of);
   case SourceKind::iceoryx: return names_in(of) == 3 ? "" : three_names;
   case SourceKind::task:
-    return names_in(of) == 1 || names_in(of) == 2 ? "" : "not TASK or TASK/TENSOR: write \"task:front/boxes\"";
+    return names_in(of) == 1 || names_in(of) == 2 ? "" : "expected TASK or TASK/TENSOR, such as \"task:front/boxes\"";
   }
   return "unknown";
 }
 
 std::string problem_of(SinkKind kind, const std::string& of) {
   switch (kind) {
-  case SinkKind::none: return of.empty() ? "" : "nothing may follow";
+  case SinkKind::none: return of.empty() ? "" : "no text may follow";
   case SinkKind::files: return path().problem(of);
   case SinkKind::iceoryx: return names_in(of) == 3 ? "" : three_names;
   }
@@ -83,7 +82,8 @@ template <class Kind> Type<Choice<Kind>> choice(std::span<const Scheme<Kind>> sc
           if (prefix.empty() && given->contains("://"))
             return Unexpected(given->substr(0, given->find("://")) + ":// is not supported: use " + listed(schemes));
           std::string of = what.empty() ? "" : given->substr(prefix.size());
-          if (!what.empty() && of.empty()) return Unexpected("nothing follows: use " + listed(schemes));
+          if (!what.empty() && of.empty())
+            return Unexpected("the part after the colon is missing: use " + listed(schemes));
           return Choice<Kind>{kind, std::move(of)};
         }
         return Unexpected("use " + listed(schemes));
@@ -123,7 +123,7 @@ Type<PictureSize> picture_size() {
             const std::size_t cross = std::min(text->find('x'), text->size());
             const auto width = number<unsigned>(std::string_view(*text).substr(0, cross));
             const auto height = number<unsigned>(std::string_view(*text).substr(std::min(cross + 1, text->size())));
-            if (!width || !height) return Unexpected("not WIDTHxHEIGHT in pixels");
+            if (!width || !height) return Unexpected("expected WIDTHxHEIGHT in pixels");
             return PictureSize{*width, *height};
           },
           .write = [=](const PictureSize& size) { return toml_string(shown(size)); },
@@ -155,7 +155,7 @@ Type<std::vector<double>> of_channels(double least, double most) {
               },
           .problem = [=](const std::vector<double>& values) -> std::string {
             if (values.size() != 1 && values.size() != channels)
-              return std::to_string(values.size()) + " numbers: write one, or one for each of the three channels";
+              return std::to_string(values.size()) + " numbers: must be one, or one for each of the three channels";
             return values.size() == 1 ? one.problem(values[0]) : several.problem(values);
           }};
 }
@@ -180,35 +180,34 @@ std::vector<Key<TaskInput>> preprocessing_keys() {
   };
   constexpr double least = 1e-9, most = 1e9;
   return {
-      key<I>("channels", one_of<ChannelOrder>(), "the order in which the network takes the colours of a picture",
+      key<I>("channels", one_of<ChannelOrder>(), "the network's order of the colours of a picture",
              of(&Preprocessing::channels)),
-      key<I>("layout", one_of<TensorLayout>(), "as the shape says; where both are possible, NCHW",
+      key<I>("layout", one_of<TensorLayout>(), "from the shape; if both are possible, NCHW",
              "of the tensor: [1, 3, height, width] or [1, height, width, 3]", of(&Preprocessing::layout)),
       key<I>("fit", one_of<PictureFit>(),
-             "of a picture of another aspect ratio: letterbox: centred between grey bars; stretch: as wide and as high "
-             "as the tensor",
+             "how a picture of another aspect ratio is scaled: letterbox: centred between grey bars; stretch: to the "
+             "tensor's width and height",
              of(&Preprocessing::fit)),
-      channels_key<I>("mean", of_channels(-most, most), "the model's; 0 where std or scale is given",
+      channels_key<I>("mean", of_channels(-most, most), "the model's; 0 if std or scale is given",
                       "a float of the tensor is (byte * scale - mean) / std, with one number for all channels, or "
                       "three in the order of channels",
                       &Preprocessing::mean),
-      channels_key<I>("std", of_channels(least, most), "the model's; 1 where mean or scale is given",
-                      "likewise; with the default scale, mean and std are of values from 0 to 1, as torchvision has "
-                      "them",
+      channels_key<I>("std", of_channels(least, most), "the model's; 1 if mean or scale is given",
+                      "likewise; with the default scale, mean and std are for values from 0 to 1, as in torchvision",
                       &Preprocessing::deviation),
       channels_key<I>("scale", of_channels(least, most), "1/255",
-                      "likewise; with 1, mean and std are of values from 0 to 255, as Caffe and OpenVINO have them",
+                      "likewise; with 1, mean and std are for values from 0 to 255, as in Caffe and OpenVINO",
                       &Preprocessing::scale)};
 }
 
 /// Returns the reason why this source gives no pictures; empty if it may give pictures.
 std::string_view without_pictures(const TaskInput& input) {
   switch (input.source) {
-  case SourceKind::noise: return "noise is no picture";
-  case SourceKind::task: return "an output of a task is taken as it is";
-  case SourceKind::program: return "what a program puts in is taken as it is";
+  case SourceKind::noise: return "noise is not a picture";
+  case SourceKind::task: return "an output of a task is not converted";
+  case SourceKind::program: return "data of a program are not converted";
   case SourceKind::files:
-    return lower_extension(input.from) == ".npy" ? "the values of a .npy file are taken as they are" : "";
+    return lower_extension(input.from) == ".npy" ? "the values of a .npy file are not converted" : "";
   case SourceKind::camera:
   case SourceKind::iceoryx: return "";
   }
@@ -229,9 +228,9 @@ void check_tensors(const std::vector<Channel>& channels, const char* table, std:
     for (std::size_t k = 0; k < i; ++k)
       if (channels[i].tensor == channels[k].tensor)
         report.relation({{.table = table, .index = i, .key = "tensor", .around = task}},
-                        channels[i].tensor.empty()
-                            ? "tensor: needed where there are several, since none tells them apart"
-                            : "tensor = " + toml_string(channels[i].tensor) + ": it has one already");
+                        channels[i].tensor.empty() ? "tensor: needs a name, since the task has several without one"
+                                                   : "tensor = " + toml_string(channels[i].tensor) +
+                                                         ": already listed; each tensor must have one entry");
 }
 
 void check_file(const TaskInput& input, const Rules& rules) {
@@ -246,10 +245,10 @@ void check_producer(const TaskSet& set, const Task& task, const TaskInput& input
   const std::string shown = "from = " + toml_string("task:" + input.from) + ": ";
   if (name == task.name)
     rules.broken({"from"}, shown +
-                               "it is this task itself: a network hands on to its next job by state = { INPUT = "
-                               "\"OUTPUT\" }, and a workload of your own keeps it");
+                               "a task cannot read its own output: use state = { INPUT = \"OUTPUT\" } for a network; a "
+                               "workload of your own keeps its state");
   const auto producer = std::ranges::find(set.tasks, name, &Task::name);
-  if (producer == set.tasks.end()) rules.broken({"from"}, shown + "there is no such task");
+  if (producer == set.tasks.end()) rules.broken({"from"}, shown + "no task has this name");
   else if (!has_tensors(*producer))
     rules.broken({"from"}, shown + "a " + std::string(spelling(producer->workload)) + " task has no outputs");
 }
@@ -263,13 +262,13 @@ std::vector<Key<TaskInput>> task_input_keys() {
                        &I::tensor),
       choice_key<I, SourceKind>(
           "from", sources,
-          "noise: seeded, others for each job; program: on_input of who runs the set; v4l2: the newest frame of a "
-          "camera; iceoryx: the newest sample of another process; task: an output of another task of this set; a "
-          "picture, a folder of pictures, or a .npy file",
+          "noise: seeded, different in each job; program: on_input of the program that runs the set; v4l2: the newest "
+          "frame of a camera; iceoryx: the newest sample of another process; task: an output of another task of this "
+          "set; a picture, a folder of pictures, or a .npy file",
           &I::source, &I::from),
       key<I>("on_stale", one_of<OnStale>(),
-             "what becomes of a job when nothing new is there: reuse: it takes what was there; skip: it is dropped "
-             "and counted; miss: it fails",
+             "reaction of a job to an input without new data: reuse: it reads the old data; skip: it is dropped and "
+             "counted; miss: it fails",
              &I::on_stale),
       key<I>("size", picture_size(), "the tensor's", "of a camera's pictures; it gives the nearest that it has",
              &I::size),
@@ -299,12 +298,12 @@ std::vector<Key<TaskOutput>> task_output_keys() {
   using O = TaskOutput;
   return {optional_text<O>("tensor", "all",
                            "the output tensor's name, as the model or the workload has it; detections: the boxes of a "
-                           "detector, each left, top, right, bottom, score and class",
+                           "detector, each with left, top, right, bottom, score and class",
                            &O::tensor),
-          choice_key<O, SinkKind>("to", sinks,
-                                  "file: a line of JSON for each job, and each tensor as .npy; iceoryx: whoever "
-                                  "subscribes; null: nobody",
-                                  &O::sink, &O::to)};
+          choice_key<O, SinkKind>(
+              "to", sinks,
+              "file: a line of JSON for each job, and each tensor as .npy; iceoryx: all subscribers; null: discarded",
+              &O::sink, &O::to)};
 }
 
 void check_channels(const TaskSet& set, std::size_t index, Report& report) {
@@ -316,20 +315,22 @@ void check_channels(const TaskSet& set, std::size_t index, Report& report) {
   if (!has_tensors(task) && !task.inputs.empty()) of_task.broken({"workload"}, "inputs: " + kind);
   if (!has_tensors(task) && !task.outputs.empty()) of_task.broken({"workload"}, "outputs: " + kind);
   if (!task.input.empty() && !task.inputs.empty())
-    of_task.broken({"input"}, "input = " + toml_string(task.input.string()) + ": inputs is given too; write it there");
+    of_task.broken({"input"},
+                   "input = " + toml_string(task.input.string()) + ": inputs is given too; give this input there");
   for (std::size_t i = 0; i < task.inputs.size(); ++i) {
     const TaskInput& input = task.inputs[i];
     const Rules rules(report, "task.inputs", i, index);
     if (input.source == SourceKind::files) check_file(input, rules);
     if (input.source == SourceKind::task) check_producer(set, task, input, rules);
     if ((input.size || input.format || input.interval) && input.source != SourceKind::camera)
-      rules.broken({"size", "format", "interval", "from"}, "size, format and interval are those of a camera");
+      rules.broken({"size", "format", "interval", "from"}, "size, format and interval are only for cameras");
     if (const std::string_view why = without_pictures(input); !why.empty() && input.preprocessing != Preprocessing{})
       rules.broken({"channels", "layout", "fit", "mean", "std", "scale", "from"},
                    "channels, layout, fit, mean, std and scale are for pictures, and " + std::string(why));
     if (input.on_stale != OnStale::reuse && !can_be_stale(input.source))
-      rules.broken({"on_stale", "from"}, "on_stale = " + toml_string(spelling(input.on_stale)) +
-                                             ": noise and files always have something new");
+      rules.broken({"on_stale", "from"},
+                   "on_stale = " + toml_string(spelling(input.on_stale)) +
+                       ": only for cameras, programs, iceoryx and tasks; noise and files always have new data");
   }
 }
 

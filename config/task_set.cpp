@@ -30,45 +30,45 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
       key<E>("order", one_of<Order>(), "order of device parts: earliest deadline first, or by priority", &E::order),
       key<E>("priorities", one_of<PriorityAssignment>(), "how static priorities are assigned", &E::priorities),
       key<E>("duration", duration(1ms, longest_run), "until stopped", "how long to run", &E::duration),
-      key<E>("allow_degraded", boolean(), "run although the machine refuses some real-time setting",
+      key<E>("allow_degraded", boolean(), "run without a promise if the machine refuses a real-time setting",
              &E::allow_degraded),
-      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class that the executive's threads ask for",
-             &E::threads),
+      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class of the executive's threads", &E::threads),
       key<E>("keep_awake", boolean(),
-             "keep the run's cores from going idle: shorter wake-ups, most of all in a virtual machine, for more power",
+             "keep the run's cores out of idle states: faster wake-ups, especially in a virtual machine, at the cost "
+             "of power",
              &E::keep_awake),
       key<E>("lock_clocks", boolean(),
-             "lock the clocks of cores, GPU and memory that the board's file names, at the highest that the power mode "
-             "allows; they are given back at the end, or by `rtexec restore`",
+             "lock the clocks of cores, GPU and memory that the board's file names, at the highest rate that the power "
+             "mode allows; the end of the run, or `rtexec restore`, restores them",
              &E::lock_clocks),
       key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them",
              &E::profile),
-      key<E>(
-          "wcet_exceedance", real(1e-12, 0.1),
-          "share of jobs that may exceed a measured WCET: `rtexec profile` carries executions on to there, as far as "
-          "they allow it",
-          &E::wcet_exceedance),
+      key<E>("wcet_exceedance", real(1e-12, 0.1),
+             "share of jobs that may exceed a measured WCET: `rtexec profile` extrapolates to it, if the executions "
+             "allow that",
+             &E::wcet_exceedance),
   };
 }
 
 std::vector<Key<DeviceOptions>> device_keys() {
   using D = DeviceOptions;
   return {
-      key<D>("capacity", pages(), "all that the board has", "device memory to use, in whole chunks", &D::capacity),
+      key<D>("capacity", pages(), "the board's whole memory", "device memory to use, in whole chunks", &D::capacity),
       key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
       key<D>("completion", one_of<Completion>(),
-             "how a GPU's work is waited for: spin answers sooner and takes all of the compute core", &D::completion),
+             "how the executive waits for a GPU: spin reacts faster and occupies the compute core completely",
+             &D::completion),
       key<D>("co_run", boolean(),
-             "a job under D executes beside one under M or H, while that one waits for pages; all memory must fit, and "
-             "tasks say wcet_beside and mapping_idle",
+             "a job under D may execute concurrently with one under M or H that waits for pages; all memory must fit, "
+             "and tasks need wcet_beside and mapping_idle",
              &D::co_run),
       key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
-             "segments of a job that the device has while one executes: less time between two, and longer until others "
-             "can go first; auto: 1 where that proves the set, or takes less of the device",
+             "segments of a job launched ahead of the one that executes: shorter gaps between segments, but later "
+             "preemption; auto: 1 if that proves the set or takes less device time",
              &D::launch_ahead),
       key<D>("memory_objective", one_of<MemoryObjective>(),
-             "what memory_policy = \"auto\" is chosen for, of all policies with which the set is proved: the most time "
-             "left before deadlines within the capacity, or the least memory",
+             "objective of memory_policy = \"auto\" among the policies with which the set is proved: maximum slack "
+             "within the capacity, or minimum memory",
              &D::memory_objective),
   };
 }
@@ -82,7 +82,7 @@ Type<SwapStore> store() {
             if (text != nullptr && *text == "pinned") return SwapStore{};
             if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
               return SwapStore{text->substr(prefix.size())};
-            return Unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
+            return Unexpected("expected \"pinned\" for page-locked host memory, or \"file:PATH\"");
           },
           .write =
               [](const SwapStore& store) {
@@ -96,20 +96,20 @@ std::vector<Key<SwapOptions>> swap_keys() {
   return {
       key<S>("policy", one_of<SwapPolicy>(),
              "how tasks share device memory that is too small for all of them: pipelined loads the next job's memory "
-             "beside the execution of this "
-             "one; rt-swap is as its paper states it, and those up to lru are its baselines; none: all memory must fit",
+             "during the execution of this one; rt-swap is as published, and the next ones up to lru are its "
+             "baselines; none: all memory must fit",
              &S::policy),
       key<S>("store", store(), "pinned; a file on a board of unified_memory",
              "where swapped memory goes: page-locked host memory, or a file", &S::store),
       key<S>(
           "candidates", one_of<SwapCandidates>(),
-          "which of a task's memory is swapped first: constants, which need no copy out, or its largest memory objects",
+          "which memory of a task is swapped first: constants, which need no copy out, or its largest memory objects",
           &S::candidates),
       key<S>("skip_unchanged", boolean(),
-             "state whose digest is that of its last copy is not copied out again; admission takes no credit for it",
+             "state that has not changed since its last copy, by its digest, is not copied out again; admission does "
+             "not count on it",
              &S::skip_unchanged),
-      key<S>("verify", boolean(),
-             "compare the digest of all memory after it was loaded: a job whose memory came back otherwise fails",
+      key<S>("verify", boolean(), "check the digest of all memory after loading: a job whose memory differs fails",
              &S::verify),
   };
 }
@@ -126,45 +126,46 @@ constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/l
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
   return {
-      key<B>("period", duration(shortest_regulation, longest_regulation),
-             "of regulation: budgets are given anew in each", &B::period),
+      key<B>("period", duration(shortest_regulation, longest_regulation), "of regulation: budgets are refilled in each",
+             &B::period),
       key<B>("best_effort", word_or("unlimited", bandwidth(min_budget)),
-             "memory bandwidth of each core that serves no real-time task and not the device, in the time that `while` "
-             "says",
+             "memory bandwidth limit of each core that executes no real-time part and does not feed the device, while "
+             "the condition of `while` holds",
              &B::best_effort),
       key<B>("while", one_of<RegulateWhile>(),
              "when best_effort is in force: device-works: a job executes on the device or chunks are copied; "
-             "device-busy: a job wants the device or has it",
+             "device-busy: a job has requested the device or has it",
              &B::regulate_while),
-      key<B>("reclaim", boolean(), "cores donate what they are predicted not to use, and those that need more take it",
+      key<B>("reclaim", boolean(),
+             "cores donate the budget that they are predicted not to use, and cores that need more take it",
              &B::reclaim),
       key<B>("sharing", one_of<BandwidthSharing>(),
-             "once every regulated core has used its budget up: none: all stand still until the period ends; spare: "
-             "all go on without a limit; "
-             "proportional: a new period begins",
+             "once every regulated core has used up its budget: none: all are stopped until the period ends; spare: "
+             "all continue without a limit; proportional: a new period begins",
              &B::sharing),
-      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is taken off the next ones, or forgotten",
+      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is deducted from the next budgets, or forgiven",
              &B::overshoot),
       key<B>("slowdown", real(1, greatest_slowdown), "best_effort is fixed",
-             "wanted at most of device executions, in times of their undisturbed length: a closed loop sets "
-             "best_effort by it",
+             "maximum slowdown of device executions, as a factor of their undisturbed length: a closed loop sets "
+             "best_effort to keep it",
              &B::slowdown),
       key<B>("floor", bandwidth(min_budget), "the closed loop sets best_effort no lower", &B::floor),
       key<B>("counter", one_of<CounterBackEnd>(),
-             "who counts, and who stops: core: a counter of each core and a thread that holds it; thread: each thread "
-             "of this process stops itself; "
-             "polling: as core, but the counter is read several times in a period",
+             "how traffic is counted and stopped: core: by a counter of each core and a thread that occupies the core; "
+             "thread: each thread of this process stops itself; polling: as core, but the counter is read several "
+             "times in a period",
              &B::counter),
-      optional_text<B>("event", "the board's",
-                       "what is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4",
-                       &B::event),
+      optional_text<B>(
+          "event", "the board's",
+          "event that is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4",
+          &B::event),
   };
 }
 
 std::vector<Key<CoreBudget>> core_budget_keys() {
   return {key<CoreBudget>("core", integer<unsigned>(0, last_core), required, "unique", &CoreBudget::core),
-          key<CoreBudget>("budget", bandwidth(min_budget), required, "memory bandwidth of this core, in force always",
-                          &CoreBudget::budget)};
+          key<CoreBudget>("budget", bandwidth(min_budget), required,
+                          "memory bandwidth limit of this core, always in force", &CoreBudget::budget)};
 }
 
 std::vector<Key<OutputOptions>> output_keys() {
@@ -235,8 +236,8 @@ Type<WorkloadChoice> workload_choice() {
 Key<Task> workload_key() {
   return key<Task>(
       "workload", workload_choice(), toml_string(spelling(Task{}.workload)),
-      "what each job runs; lib:FILE: a shared object that makes a workload of one's own (workload.h); custom: one that "
-      "a program gives",
+      "what each job runs; lib:FILE: a shared object with your own workload (workload.h); custom: a workload from the "
+      "program that runs the set",
       [](const Task& task) {
         return std::optional(WorkloadChoice{task.workload, task.library});
       },
@@ -274,7 +275,7 @@ Type<TriggerChoice> trigger_choice() {
               },
           .problem = [=](const TriggerChoice& choice) -> std::string {
             if (choice.kind == Trigger::after) return identifier().problem(choice.after);
-            return choice.after.empty() ? kinds.problem(choice.kind) : "names a task, and is not after one";
+            return choice.after.empty() ? kinds.problem(choice.kind) : "must be after:TASK to follow a task";
           }};
 }
 
@@ -282,8 +283,8 @@ Key<Task> trigger_key() {
   return key<Task>(
       "trigger", trigger_choice(), toml_string(spelling(Task{}.trigger)),
       "what releases a job: timer: the period; input: a new frame or sample of its inputs; call: a program; "
-      "after:TASK: the end of a job of TASK (under communicate = \"let\" its deadline). A job that comes less than a "
-      "period after the one before waits until it has passed, and a newer one takes its place",
+      "after:TASK: the end of a job of TASK (under communicate = \"let\" its deadline). A trigger that comes less than "
+      "a period after the previous release waits until the period has passed; a newer trigger replaces it",
       [](const Task& task) {
         return std::optional(TriggerChoice{task.trigger, task.after});
       },
@@ -302,9 +303,9 @@ Key<Task> segments_key() {
   using Given = std::optional<std::optional<std::uint32_t>>; // outer nullopt: "auto"; inner nullopt: "none"
   return key<Task>(
       "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, max_layers))), "\"auto\"",
-      "into how many runs of layers the device part may be cut, between which more urgent tasks may have the device; "
-      "auto: as many as these need to be proved. Where jobs cannot be preempted (swap policies but pipelined and none, "
-      "and co_run) it is not cut",
+      "maximum number of segments of the device part, between which more urgent tasks may preempt it; auto: as many as "
+      "are needed to prove these tasks. No segments if jobs cannot be preempted (swap policies other than pipelined "
+      "and none, or co_run)",
       [](const Task& task) {
         if (!task.segments) return std::optional<Given>(Given());
         return std::optional<Given>(*task.segments == 1 ? std::nullopt : task.segments);
@@ -336,9 +337,9 @@ Type<std::optional<std::uint32_t>> preemption_class() {
 Key<Task> level_key() {
   using Given = std::optional<std::uint32_t>;
   return key<Task>(
-      "level", preemption_class(), "chosen by the plan",
-      "whom its device parts may preempt where a segment ends: top: all that is less urgent, and nothing of it is "
-      "swapped; 1 ..: tasks of larger levels, whose weights may have to leave for it",
+      "level", preemption_class(), "chosen by the planner",
+      "preemption class at the end of a segment: top: preempts all less urgent tasks and is never swapped; 1 ..: "
+      "preempts tasks of larger levels, whose weights may be swapped out for it",
       [](const Task& task) -> std::optional<Given> {
         if (!task.device_class) return std::nullopt;
         return *task.device_class == 0 ? Given() : task.device_class;
@@ -361,7 +362,7 @@ Type<SyntheticLayers> synthetic_layers() {
             auto each = times.read(value);
             if (!each) return Unexpected(each.error());
             if (each->empty())
-              return Unexpected("an empty list: write how many layers there are, or how long each of them takes");
+              return Unexpected("an empty list: expected the number of layers, or the duration of each layer");
             return SyntheticLayers{.times = std::move(*each)};
           },
           .write =
@@ -394,10 +395,10 @@ std::vector<Key<Chain>> chain_keys() {
   return {
       key<Chain>("name", identifier(), required, "unique", &Chain::name),
       key<Chain>("tasks", set_of(identifier()), required,
-                 "the tasks through which data travel, from the sensor to the actuator", &Chain::tasks),
+                 "the tasks through which the data pass, from the sensor to the actuator", &Chain::tasks),
       key<Chain>("communicate", one_of<Communication>(),
-                 "immediate: a job reads when its first part begins, and its outputs appear when its last part "
-                 "ends; let (logical execution time): it reads at its release, and they appear at its deadline",
+                 "immediate: a job reads when its first part begins, and publishes its outputs when its last part "
+                 "ends; let (logical execution time): it reads at its release and publishes at its deadline",
                  &Chain::communicate),
       key<Chain>("max_reaction", duration(1ns, longest_run), "no limit",
                  "from an event that the first task's job before has just missed to the end of the output that "
@@ -415,117 +416,116 @@ std::vector<Key<Task>> task_keys() {
   return {
       key<Task>("name", identifier(), required, "unique", &Task::name),
       workload_key(),
-      optional_text<Task>("arguments", "none", "of a workload of one's own or a back end: handed to its shared object",
+      optional_text<Task>("arguments", "none", "text passed to the shared object of your own workload or back end",
                           &Task::arguments),
-      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file, or what its backend reads", &Task::model),
+      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file, or a file for its backend", &Task::model),
       optional_text<Task>("backend", "rtexec",
-                          "dnn: what computes the model; NAME: the shared object librtexec-backend-NAME.so, ./FILE.so: "
+                          "dnn: the inference engine; NAME: the shared object librtexec-backend-NAME.so, ./FILE.so: "
                           "that file (backend.h)",
                           &Task::backend),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
       table_key("shape", dimensions(),
-                "dnn: all dimensions of each input of which the file leaves some open, by its name: { image = [1, 3, "
-                "640, 640] }; those that the file fixes stay, and those of one name in it are of one size",
+                "dnn: all dimensions of each input with dynamic dimensions, by input name: { image = [1, 3, 640, 640] "
+                "}; dimensions that the file fixes must be equal, and dimensions of one name must have one size",
                 &Task::shape),
       table_key("constant", line_of(real(-largest_constant, largest_constant)),
                 "dnn: inputs that are the same in each job, by their names: { rate = [16000] }; all elements, or one "
-                "number for all. What depends on them alone is computed when the model is loaded",
+                "number for all. Nodes that depend only on them are computed when the model is loaded",
                 &Task::constant),
       table_key("state", text(),
-                "dnn: inputs that hold what the job before left in an output, both by their names: { h = \"hn\" }; "
-                "zeros at first, and unchanged by jobs that fail or are dropped (rtexec/docs/user-guide/own-model.md)",
+                "dnn: inputs that hold an output of the previous job, as INPUT = \"OUTPUT\": { h = \"hn\" }; initially "
+                "zeros, and unchanged by jobs that fail or are dropped (rtexec/docs/user-guide/own-model.md)",
                 &Task::state),
       key<Task>("precision", one_of<Precision>(),
-                "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
-      key<Task>(
-          "period", period(shortest_period, longest_interval), required,
-          "time between two releases, or how often they come (\"30Hz\"): then rounded down to a whole nanosecond; "
-          "their least distance where no timer releases the task",
-          &Task::period),
+                "dnn on a GPU: arithmetic of matrix products; host devices compute in fp32", &Task::precision),
+      key<Task>("period", period(shortest_period, longest_interval), required,
+                "time between two releases, or their frequency (\"30Hz\"; rounded down to a whole nanosecond); the "
+                "minimum distance if no timer releases the task",
+                &Task::period),
       trigger_key(),
       key<Task>("deadline", duration(1ns, longest_interval), "the period",
                 "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
-      key<Task>("input_delay", duration(0ns, longest_interval), "not known: chains count from the release",
-                "what may be relied upon: the longest time from the sampling of what a job reads to its release; "
-                "jobs above it are counted. Chains that begin with the task count from the sampling then. Where "
-                "inputs or calls release it, its source samples at least a period apart",
+      key<Task>("input_delay", duration(0ns, longest_interval), "not known: chains are measured from the release",
+                "guaranteed maximum time from the sampling of the data that a job reads to its release; jobs above it "
+                "are counted. Chains that begin with the task are then measured from the sampling. If inputs or calls "
+                "release the task, the samples must be at least a period apart",
                 &Task::input_delay),
-      key<Task>("core", integer<unsigned>(0, last_core), "chosen by the plan", "that runs the CPU parts", &Task::core),
+      key<Task>("core", integer<unsigned>(0, last_core), "chosen by the planner", "core that executes the CPU parts",
+                &Task::core),
       key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
                 "unique; larger is more urgent", &Task::priority),
       key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
-      key<Task>("on_overrun", one_of<OnOverrun>(), "what happens when a job is unfinished at the next release",
+      key<Task>("on_overrun", one_of<OnOverrun>(), "reaction to a job that is unfinished at the next release",
                 &Task::on_overrun),
-      key<Task>("on_wcet_exceeded", one_of<OnWcetExceeded>(),
-                "what answers a part of a job that took longer than its WCET: tell: it is counted and shown, which it "
-                "always is; skip-next: "
-                "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
-                &Task::on_wcet_exceeded),
       key<Task>(
-          "memory_policy", one_of<MemoryPolicy>(),
-          "where its device memory lives: device (D), managed (M), host (H); auto: of a task without wcet what "
-          "[device] memory_objective asks for, of the policies that profile measured, otherwise D; D/H: H beside a job "
-          "under D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H "
-          "only for "
-          "the latter (rtexec/docs/user-guide/memory-policies.md)",
-          &Task::memory_policy),
+          "on_wcet_exceeded", one_of<OnWcetExceeded>(),
+          "reaction to a part of a job that took longer than its WCET: tell: it is only counted and shown; skip-next: "
+          "the task's next release is also dropped, unless one was dropped since the job's release; stop: the run ends",
+          &Task::on_wcet_exceeded),
+      key<Task>("memory_policy", one_of<MemoryPolicy>(),
+                "where its device memory is: device (D), managed (M), host (H); auto: without wcet chosen by [device] "
+                "memory_objective among the measured policies, otherwise D; D/H: H while it runs concurrently with a "
+                "job under D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory "
+                "policies, D/H only for the latter (rtexec/docs/user-guide/memory-policies.md)",
+                &Task::memory_policy),
       wcet_key(),
-      wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
-      wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
+      wcet_part("wcet_before", "of the CPU part before; only with a given wcet", &Wcet::before),
+      wcet_part("wcet_after", "of the CPU part after; only with a given wcet", &Wcet::after),
       key<Task>("wcet_beside", duration(1ns, longest_interval),
-                "that of the profile; without one it executes beside no other",
-                "worst-case execution time on the device while a job of another task executes beside it ([device] "
-                "co_run); of D/H that of H",
+                "from the profile; without one it never executes concurrently",
+                "worst-case execution time on the device while a job of another task executes concurrently ([device] "
+                "co_run); for D/H that of H",
                 &Task::wcet_beside),
-      key<Task>("mapping_idle", duration(0ns, longest_interval), "that of the profile, or 0ns",
-                "how long of wcet_beside its device part only waits for pages, under M, H and D/H: a job under D whose "
-                "wcet_beside is no longer executes meanwhile",
+      key<Task>("mapping_idle", duration(0ns, longest_interval), "from the profile, or 0ns",
+                "part of wcet_beside in which the device part only waits for pages, under M, H and D/H; a job under D "
+                "whose wcet_beside is at most this long may execute meanwhile",
                 &Task::mapping_idle),
       segments_key(),
       level_key(),
       key<Task>("memory", one_of<Constants>(),
-                "which of its weights are on the device while a job executes: whole: all; stream: those that the next "
-                "layers read come meanwhile, through a ring of chunks, so that the network may be larger than the "
-                "device; auto: as the plan decides. stream only for dnn tasks, and synthetic ones of class constant",
+                "which of its weights are on the device while a job executes: whole: all; stream: those of the next "
+                "layers are loaded during the execution, through a ring buffer of chunks, so that the network may be "
+                "larger than the device; auto: the planner decides. stream is only for dnn tasks, and for synthetic "
+                "tasks of class constant",
                 &Task::constants),
       key<Task>("stream_chunks", integer<std::uint32_t>(1, max_stream_chunks), "planned",
                 "of memory = \"stream\": the chunks of the ring", &Task::stream_chunks),
-      key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
-                "device memory in all; dnn: at least what its network takes", &Task::footprint),
+      key<Task>("footprint", bytes(), "required for synthetic; dnn: the memory of its network",
+                "total device memory; dnn: at least the memory of its network", &Task::footprint),
       key<Task>("swappable", bytes(), "the footprint",
-                "how much of the footprint may leave the device; only beside a given footprint", &Task::swappable),
+                "part of the footprint that may be swapped out; only with a given footprint", &Task::swappable),
       key<Task>("class", one_of<MemoryClass>(),
-                "what the swappable memory holds (dnn: what the footprint adds to its network): constant is not copied "
-                "out, scratch is dead between "
-                "jobs and shared by all tasks, state is copied both ways",
+                "contents of the swappable memory (dnn: of the footprint beyond its network): constant is not copied "
+                "out, scratch is dead between jobs and shared by all tasks, state is copied both ways",
                 &Task::memory_class),
-      key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks",
+      key<Task>("swap_volume", bytes(), "planned", "amount of the swappable memory that is swapped, in whole chunks",
                 &Task::swap_volume),
       key<Task>(
-          "resident", bytes(), "what others leave, tasks in turn",
-          "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
+          "resident", bytes(), "the frames that are free, in the order of the tasks",
+          "part of the swap volume that is on the device at the start (of a run: before the warm-up), in whole chunks",
           &Task::resident),
       key<Task>("layers", synthetic_layers(), "1",
-                "synthetic: how many layers of equal length the device part has, or how long each of them takes, the "
-                "wcet in all; it can be cut behind each",
+                "synthetic: number of layers of equal length in the device part, or the duration of each layer, wcet "
+                "in total; there is a cut point after each layer",
                 &Task::layers),
-      key<Task>("live", bytes(),
-                "synthetic: device memory, beside the footprint, whose contents must survive between two layers",
-                &Task::live),
+      key<Task>(
+          "live", bytes(),
+          "synthetic: device memory, in addition to the footprint, whose contents must survive between two layers",
+          &Task::live),
       key<Task>("traffic_before", bytes(), "not known; required for traffic",
-                "to and from memory in the CPU part before, at most (traffic: exactly): admission charges a regulated "
+                "maximum memory traffic of the CPU part before (traffic tasks: exact): admission charges a regulated "
                 "core's stalls for it",
                 &Task::traffic_before),
       key<Task>("traffic_after", bytes(), "0B where traffic_before is given", "in the CPU part after",
                 &Task::traffic_after),
-      key<Task>("pattern", one_of<TrafficPattern>(), "traffic: how it moves memory, line by line", &Task::pattern),
-      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: the memory that it sweeps",
+      key<Task>("pattern", one_of<TrafficPattern>(), "traffic: its access pattern, line by line", &Task::pattern),
+      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: size of the memory that it sweeps",
                 &Task::buffer),
       key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture),
                 "winograd: side of the square picture that it convolves", &Task::resolution),
       key<Task>("size", integer<unsigned>(1, largest_size), "required for micro-benchmarks of memory policies",
-                "of what they compute on: elements of vector-add, random-access; sides of the matrices of matrix-add, "
+                "problem size: elements of vector-add, random-access; sides of the matrices of matrix-add, "
                 "matrix-multiply, needleman-wunsch, gaussian, hotspot; columns of pathfinder; nodes of bfs; places of "
                 "nearest-neighbour; points of euclidean-clustering",
                 &Task::size),
@@ -547,7 +547,7 @@ void complete_task(const Table& given, const KeyPath& place, Task& task, Report&
   for (const std::string_view part : {"wcet_before", "wcet_after"})
     if (find(given, part) != nullptr)
       report.relation({{.table = place.table, .index = place.index, .key = part}, wcet},
-                      std::string(part) + ": needs wcet beside it, as a duration; a profile gives all three parts");
+                      std::string(part) + ": needs wcet too, as a duration; a profile gives all three parts");
 }
 
 const Schema<TaskSet>& task_set_schema() {

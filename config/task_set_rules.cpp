@@ -27,12 +27,12 @@ void check_times(const Task& task, const Rules& rules) {
   if (!task.wcet->uses_device() && task.workload != WorkloadKind::custom)
     broken(rules, {"wcet", "workload"}, task.wcet->device,
            "a " + std::string(spelling(task.workload)) +
-               " task uses the device: write at least 1ns; only a workload of your own does without");
+               " task uses the device: must be at least 1ns; only a workload of your own may be 0ns");
   const Duration sum = task.wcet->before + task.wcet->device + task.wcet->after;
   if (sum > task.deadline)
-    broken(
-        rules, {"wcet", "deadline", "period"}, task.wcet->device,
-        "the parts of a job take " + to_string(sum) + " in all, longer than the deadline, " + to_string(task.deadline));
+    broken(rules, {"wcet", "deadline", "period"}, task.wcet->device,
+           "the parts of a job take " + to_string(sum) + " in total, longer than the deadline, " +
+               to_string(task.deadline));
 }
 
 void check_exists(const std::filesystem::path& file, std::string_view key, bool may_be_folder, const Rules& rules) {
@@ -52,7 +52,7 @@ void check_state(const Task& task, const Rules& rules) {
     if (const auto [other, is_new] = inputs.emplace(output, input); !is_new)
       rules.broken({"state"}, shown + "the output goes to input " + toml_string(other->second) + " already");
     if (std::ranges::find(task.inputs, input, &TaskInput::tensor) != task.inputs.end())
-      rules.broken({"state"}, shown + "inputs has another source for the same input; leave out one of them");
+      rules.broken({"state"}, shown + "inputs has another source for this input; remove one of them");
   }
 }
 
@@ -66,8 +66,7 @@ void check_backend(const Task& task, const Rules& rules) {
                  "backend = " + toml_string(task.backend) +
                      ": write a name of letters, digits, '-' and '_', or the path of a shared object, ./FILE.so");
   const auto only = [&](const char* key, bool given) {
-    if (given)
-      rules.broken({key, "backend"}, std::string(key) + ": only where the built-in back end computes the model");
+    if (given) rules.broken({key, "backend"}, std::string(key) + ": only for the built-in back end");
   };
   only("constant", !task.constant.empty());
   only("state", !task.state.empty());
@@ -77,12 +76,12 @@ void check_backend(const Task& task, const Rules& rules) {
 void check_dnn(const Task& task, const Rules& rules) {
   check_backend(task, rules);
   check_state(task, rules);
-  if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs one, an ONNX file");
+  if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs an ONNX file");
   else check_exists(task.model, "model", false, rules);
   if (!task.input.empty()) check_exists(task.input, "input", true, rules);
   if (task.memory_class != MemoryClass::state && !task.footprint)
     broken(rules, {"class", "footprint", "workload"}, task.memory_class,
-           "of a dnn task it is what a footprint adds to its network: needs footprint beside it");
+           "a dnn task needs footprint too: class is for the memory that it adds to the network");
 }
 
 void check_no_dnn(const Task& task, const Rules& rules) {
@@ -96,17 +95,17 @@ void check_no_dnn(const Task& task, const Rules& rules) {
     broken(rules, {"precision", "workload"}, task.precision,
            "only for dnn tasks; a " + std::string(spelling(task.workload)) + " one " +
                (task.workload == WorkloadKind::winograd || is_micro_benchmark(task.workload) ? "computes in fp32"
-                : task.workload == WorkloadKind::custom                                      ? "computes as it likes"
-                                                                                             : "computes nothing"));
+                : task.workload == WorkloadKind::custom ? "chooses its own arithmetic"
+                                                        : "computes nothing"));
 }
 
 void check_traffic(const Task& task, const Rules& rules) {
   if (task.workload == WorkloadKind::traffic && !task.traffic_before)
     rules.broken({"traffic_before", "workload"},
-                 "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
+                 "traffic_before: a traffic task needs the amount of memory that each job moves");
   if (task.traffic_after && !task.traffic_before)
     broken(rules, {"traffic_after", "traffic_before"}, *task.traffic_after,
-           "needs traffic_before beside it, 0B where there is none");
+           "needs traffic_before too, 0B if there is none");
   if (task.buffer && task.workload != WorkloadKind::traffic)
     broken(rules, {"buffer", "workload"}, *task.buffer, "only for traffic tasks");
 }
@@ -115,25 +114,25 @@ void check_layers(const Task& task, const Rules& rules) {
   if (task.layers && task.workload != WorkloadKind::synthetic)
     rules.broken({"layers", "workload"}, "layers: only for synthetic tasks");
   if (task.live > Bytes{0} && !task.layers)
-    broken(rules, {"live", "layers"}, task.live, "needs layers beside it, between which it survives");
+    broken(rules, {"live", "layers"}, task.live, "needs layers too, between which its contents survive");
   if (!task.layers || task.layers->times.empty() || !task.wcet || rules.is_bad("layers")) return;
   const auto& times = task.layers->times;
   const Duration sum = std::accumulate(times.begin(), times.end(), Duration(0));
   if (sum != task.wcet->device)
-    rules.broken({"layers", "wcet"}, "layers: they take " + to_string(sum) + " in all, and wcet is " +
-                                         to_string(task.wcet->device) + ": both must be the same");
+    rules.broken({"layers", "wcet"}, "layers: they take " + to_string(sum) + " in total, but wcet is " +
+                                         to_string(task.wcet->device) + "; both must be equal");
 }
 
 void check_synthetic(const Task& task, const Rules& rules) {
-  if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs one, as a duration");
+  if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs a duration");
   if (!task.footprint || *task.footprint == Bytes{0})
-    rules.broken({"footprint", "workload"}, "footprint: a synthetic task needs one, at least 1B");
+    rules.broken({"footprint", "workload"}, "footprint: a synthetic task needs a size, at least 1B");
 }
 
 void check_benchmark(const Task& task, const Rules& rules) {
   const std::string kind(spelling(task.workload));
   if (is_micro_benchmark(task.workload)) {
-    if (!task.size) rules.broken({"size", "workload"}, "size: a " + kind + " task needs one: how much it computes");
+    if (!task.size) rules.broken({"size", "workload"}, "size: a " + kind + " task needs the size of its problem");
     return;
   }
   if (task.size) broken(rules, {"size", "workload"}, *task.size, "only for micro-benchmarks of memory policies");
@@ -157,7 +156,7 @@ void check_policy(const Task& task, const Rules& rules) {
 
 void check_memory(const Task& task, const Rules& rules) {
   if (task.swappable && !task.footprint)
-    broken(rules, {"swappable", "footprint"}, *task.swappable, "needs footprint beside it, of which this is a part");
+    broken(rules, {"swappable", "footprint"}, *task.swappable, "needs footprint too, of which it is a part");
   if (task.swappable && task.footprint && *task.swappable > *task.footprint)
     broken(rules, {"swappable", "footprint"}, *task.swappable,
            "more than the footprint, " + to_string(*task.footprint));
@@ -166,8 +165,7 @@ void check_memory(const Task& task, const Rules& rules) {
            "more than the swap volume, " + to_string(*task.swap_volume));
   if (!task.swap_volume) return;
   if (task.swappable && *task.swap_volume > *task.swappable)
-    broken(rules, {"swap_volume", "swappable"}, *task.swap_volume,
-           "more than may be swapped, swappable = " + literal(*task.swappable));
+    broken(rules, {"swap_volume", "swappable"}, *task.swap_volume, "more than swappable = " + literal(*task.swappable));
   else if (task.footprint && *task.swap_volume > *task.footprint)
     broken(rules, {"swap_volume", "footprint"}, *task.swap_volume,
            "more than the footprint, " + to_string(*task.footprint));
@@ -175,7 +173,7 @@ void check_memory(const Task& task, const Rules& rules) {
 
 void check_co_running(const Task& task, const Rules& rules) {
   if (task.mapping_idle && !task.wcet_beside)
-    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle, "needs wcet_beside beside it");
+    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle, "needs wcet_beside too");
   if (task.mapping_idle && task.wcet_beside && *task.mapping_idle > *task.wcet_beside)
     broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle,
            "longer than the device part, wcet_beside = " + literal(*task.wcet_beside));
@@ -183,7 +181,7 @@ void check_co_running(const Task& task, const Rules& rules) {
     broken(rules, {"mapping_idle", "memory_policy"}, *task.mapping_idle, "under D no job waits for pages");
   if (task.wcet_beside && task.wcet && *task.wcet_beside < task.wcet->device)
     broken(rules, {"wcet_beside", "wcet"}, *task.wcet_beside,
-           "shorter than alone, wcet = " + literal(task.wcet->device));
+           "shorter than the execution alone, wcet = " + literal(task.wcet->device));
 }
 
 /// Returns the level of a task as a file spells it.
@@ -200,7 +198,7 @@ bool can_be_cut(WorkloadKind workload) {
 std::optional<std::string> problem_of_preemption(const TaskSet& set) {
   if (set.swap.policy != SwapPolicy::pipelined && set.swap.policy != SwapPolicy::none)
     return "no job is preempted with [swap] policy = " + literal(set.swap.policy) + ": use \"pipelined\" or \"none\"";
-  if (set.device.co_run) return "no job is preempted where others execute beside it: leave out [device] co_run";
+  if (set.device.co_run) return "no job is preempted with [device] co_run = true: leave out co_run";
   return std::nullopt;
 }
 
@@ -228,31 +226,31 @@ void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Re
   }
   if (task.device_class && !task.real_time())
     rules.broken({"level", "criticality"},
-                 "level = " + level_of(task) + ": only for real-time tasks; best-effort ones are below all levels");
+                 "level = " + level_of(task) + ": only for real-time tasks; best-effort tasks are below all levels");
   if (task.device_class == 0U && task.swap_volume && *task.swap_volume > Bytes{0})
     rules.broken({"level", "swap_volume"},
-                 "level = \"top\": nothing of a top-class task is swapped; leave out "
-                 "swap_volume, or give it a level");
+                 "level = \"top\": a top-class task is not swapped; leave out swap_volume, or use a numbered level");
 }
 
 void check_streaming(const Task& task, const Rules& rules) {
   if (task.stream_chunks && task.constants != Constants::streamed)
-    broken(rules, {"stream_chunks", "memory"}, *task.stream_chunks, "needs memory = \"stream\" beside it");
+    broken(rules, {"stream_chunks", "memory"}, *task.stream_chunks, "needs memory = \"stream\" too");
   if (task.constants != Constants::streamed) return;
   const auto refuse = [&](std::string_view key, const std::string& why) {
     broken(rules, {"memory", key}, task.constants, why);
   };
   if (task.workload == WorkloadKind::synthetic) {
     if (task.memory_class != MemoryClass::constant)
-      refuse("class", "what it streams are constants; write class = \"constant\"");
+      refuse("class", "a synthetic task streams constants; write class = \"constant\"");
   } else if (task.workload != WorkloadKind::dnn) {
     refuse("workload", "only for dnn and synthetic tasks");
   }
   if (waits_for_pages(task.memory_policy))
     refuse("memory_policy", "only under memory_policy = \"D\": the others copy nothing");
   if (task.device_class == 0U)
-    refuse("level", "a top-class task does not wait for copies; give it a level, or leave level out");
-  if (task.swap_volume) refuse("swap_volume", "what is swapped of it is its ring; write stream_chunks");
+    refuse("level", "a top-class task cannot wait for copies; use a numbered level, or leave level out");
+  if (task.swap_volume)
+    refuse("swap_volume", "the swap volume of a streamed task is its ring buffer; write stream_chunks");
 }
 
 void check_releases(const Task& task, const Rules& rules) {
@@ -264,10 +262,9 @@ void check_releases(const Task& task, const Rules& rules) {
                                              to_string(task.period) + ", after " + to_string(*early) +
                                              ": write them in ascending order, at least a period apart");
   if (task.offset != 0ns)
-    broken(rules, {"offset", "releases"}, task.offset, "the first of releases says when the first job comes");
+    broken(rules, {"offset", "releases"}, task.offset, "releases gives the first release; leave out offset");
   if (task.on_overrun == OnOverrun::abort_job)
-    broken(rules, {"on_overrun", "releases"}, task.on_overrun,
-           "looks for the release to go on with on a grid; leave out releases");
+    broken(rules, {"on_overrun", "releases"}, task.on_overrun, "needs periodic releases; leave out releases");
 }
 
 void check_priority(const Task& task, const Rules& rules, PriorityAssignment priorities, Report& report) {
@@ -290,8 +287,7 @@ void check_device(const DeviceOptions& device, const Rules& rules) {
 void check_library(const Task& task, const Rules& rules) {
   if (!task.library.empty()) check_exists(task.library, "workload", false, rules);
   if (!task.arguments.empty() && task.library.empty() && is_built_in(task))
-    rules.broken({"arguments", "workload"},
-                 "arguments: only for workload = \"lib:FILE\", or with a backend, which is given them");
+    rules.broken({"arguments", "workload"}, "arguments: only for workload = \"lib:FILE\", or with a backend");
 }
 
 void check_workload(const Task& task, const Rules& rules) {
@@ -306,7 +302,7 @@ void check_bandwidth(const TaskSet& set, Report& report) {
   const BandwidthOptions& asked = set.bandwidth;
   const Rules rules(report, "bandwidth");
   if (asked.slowdown && !asked.best_effort)
-    rules.broken({"slowdown", "best_effort"}, "slowdown: needs best_effort beside it, where the closed loop begins");
+    rules.broken({"slowdown", "best_effort"}, "slowdown: needs best_effort too, the initial value of the closed loop");
   if (asked.slowdown && asked.best_effort && asked.floor > *asked.best_effort)
     broken(rules, {"floor", "best_effort"}, asked.floor, "more than best_effort, " + to_string(*asked.best_effort));
   check_unique<unsigned>("bandwidth.core", "core", set.core_budgets, &CoreBudget::core, literal<unsigned>, report);
@@ -317,11 +313,11 @@ void check_trigger(const Task& task, const Rules& rules) {
   if (task.offset != 0ns) broken(rules, {"offset", "trigger"}, task.offset, "only for tasks that a timer releases");
   if (task.on_overrun == OnOverrun::abort_job)
     broken(rules, {"on_overrun", "trigger"}, task.on_overrun,
-           "looks for the release to go on with on a grid; only for tasks that a timer releases");
+           "needs periodic releases; only for tasks that a timer releases");
   if (task.trigger == Trigger::after && task.input_delay)
-    broken(rules, {"input_delay", "trigger"}, *task.input_delay,
-           "the jobs of task '" + task.after +
-               "' release this one: chains count from the sampling of what that one reads");
+    broken(
+        rules, {"input_delay", "trigger"}, *task.input_delay,
+        "the jobs of task '" + task.after + "' release this one: chains are measured from the sampling for that task");
   if (task.trigger == Trigger::after && task.releases)
     rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
 }
@@ -360,10 +356,10 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
   if (task.period > first.period)
     report.relation({here, of(i, "period"), of(*before, "period")},
                     shown + "the period, " + to_string(task.period) + ", is longer than that of task '" + first.name +
-                        "', " + to_string(first.period) + ": every job of that one could not release one");
+                        "', " + to_string(first.period) + ": not every job of that task could release a job");
   if (task.real_time() && !first.real_time())
     report.relation({here, of(i, "criticality"), of(*before, "criticality")},
-                    shown + "a real-time task cannot wait for a best-effort one, to which nothing is promised");
+                    shown + "a real-time task cannot wait for a best-effort task, which has no promised response");
 }
 
 /// Checks that each task of a chain exists. Checks that a task released by another task follows that task in the chain.
@@ -380,7 +376,7 @@ void check_chain(const TaskSet& set, std::size_t i, Report& report) {
     const Task& task = set.tasks[*index];
     if (task.trigger != Trigger::after || (at > 0 && chain.tasks[at - 1] == task.after)) continue;
     report.relation({here, {.table = "task", .index = *index, .key = "trigger"}},
-                    who + " is released after task '" + task.after + "', and must stand right behind it");
+                    who + " is released after task '" + task.after + "', and must come directly after it");
   }
 }
 
@@ -394,7 +390,7 @@ void check_communication(const TaskSet& set, Report& report) {
       const Rules rules(report, "chain", i);
       report.relation({rules.of("communicate"), rules.of("tasks"), Rules(report, "chain", earlier).of("communicate")},
                       "communicate = " + literal(set.chains[i].communicate) + ": task '" + task +
-                          "' communicates otherwise in chain '" + set.chains[earlier].name + "'");
+                          "' communicates differently in chain '" + set.chains[earlier].name + "'");
       break;
     }
 }
@@ -403,7 +399,7 @@ void check_communication(const TaskSet& set, Report& report) {
 
 void config::check_rules(const TaskSet& set, Report& report) {
   if (set.tasks.empty())
-    report.relation({KeyPath{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
+    report.relation({KeyPath{}, {.table = "task", .index = 0, .key = {}}}, "no task: needs at least one [[task]]");
   check_device(set.device, Rules(report, "device"));
   check_bandwidth(set, report);
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

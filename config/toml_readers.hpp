@@ -47,7 +47,7 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
              "to load one chunk, mapping included, while the other direction is as busy", &S::in_per_chunk),
       key<S>("out_per_chunk", cost, fallback,
              "to copy one chunk out, mapping included, while the other direction is as busy", &S::out_per_chunk),
-      key<S>("drop_per_chunk", cost, fallback, "to take one chunk of constants away: unmapped, and not copied",
+      key<S>("drop_per_chunk", cost, fallback, "to unmap one chunk of constants, which is not copied",
              &S::drop_per_chunk),
       key<S>("in_fixed", cost, fallback, "once for each job that loads chunks", &S::in_fixed),
       key<S>("out_fixed", cost, fallback, "once for each victim of a job's load", &S::out_fixed),
@@ -82,7 +82,7 @@ void check_unique(std::string_view table, std::string_view key, const std::vecto
     if (!is_new)
       report.relation(
           {{.table = table, .index = i, .key = key}, {.table = table, .index = earlier->second, .key = key}},
-          std::string(key) + " = " + shown(*mine) + ": already that of " + std::string(table) + " " +
+          std::string(key) + " = " + shown(*mine) + ": already used by " + std::string(table) + " " +
               std::to_string(earlier->second + 1));
   }
 }

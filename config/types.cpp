@@ -28,7 +28,7 @@ Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), 
   }
   const bool bare =
       std::holds_alternative<std::int64_t>(value.content) || std::holds_alternative<double>(value.content);
-  return Unexpected((bare ? "a number without a unit: write it like " : "not a string with a unit: write it like ") +
+  return Unexpected((bare ? "a number without a unit: write " : "expected a string with a unit: write ") +
                     toml_string("100" + example_unit));
 }
 

@@ -92,7 +92,9 @@ template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<E
             if (!text) return Unexpected(text.error() + ": use " + listed);
             for (const Spelling<Enum>& known : all)
               if (known.text == *text) return known.value;
-            return Unexpected("unknown value: use " + listed);
+            const auto near = text->size() > 1 ? nearest(*text, words) : std::nullopt;
+            return Unexpected("unknown value: " + (near ? "did you mean " + toml_string(*near) + "? Use " : "use ") +
+                              listed);
           },
           .write = [](const Enum& value) { return toml_string(spelling(value)); },
           .problem =
@@ -168,7 +170,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type
     if (values.empty()) return "an empty list";
     if (std::string problem = of_each(values); !problem.empty()) return problem;
     for (auto value = values.begin(); value != values.end(); ++value)
-      if (std::find(values.begin(), value, *value) != value) return type.write(*value) + " stands there twice";
+      if (std::find(values.begin(), value, *value) != value) return type.write(*value) + " occurs twice";
     return {};
   };
   return set;

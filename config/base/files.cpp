@@ -92,17 +92,17 @@ Result<> AtomicFile::put_in_place(bool durable) {
     return failure(error);
   }
   if (::renameat(folder, temporary_.c_str(), folder, target_.name.c_str()) != 0)
-    return fail(Errc::refused, failure(errno).error().what + "; what was to be written is in " +
+    return fail(Errc::refused, failure(errno).error().what + "; the new contents are in " +
                                    (target_.path.parent_path() / temporary_).string());
   if (const int unsynced = durable ? sync_folder() : 0)
-    return fail(Errc::refused,
-                target_.path.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
+    return fail(Errc::refused, target_.path.string() + ": error: written, but its folder cannot be synced to disk: " +
+                                   error_text(unsynced));
   return {};
 }
 
 Unexpected<Error> AtomicFile::failure(int error) const {
   return fail(Errc::refused, target_.path.string() + ": error: cannot write it" +
-                                 (target_.found ? ", the old one stays as it was: " : ": ") + error_text(error));
+                                 (target_.found ? ", the old file is unchanged: " : ": ") + error_text(error));
 }
 
 namespace config {
@@ -127,7 +127,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return refuse(error_text(errno));
   if (S_ISDIR(found.st_mode)) return refuse(error_text(EISDIR));
   const bool is_pipe = S_ISFIFO(found.st_mode);
-  if (!is_pipe && !S_ISREG(found.st_mode)) return refuse("it is neither a file nor a pipe");
+  if (!is_pipe && !S_ISREG(found.st_mode)) return refuse("it must be a file or a pipe");
   const std::size_t announced = is_pipe ? 0 : static_cast<std::size_t>(found.st_size);
   const auto too_large =
       fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
@@ -136,7 +136,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   for (std::size_t size = 0;;) {
     if (size > limit) return too_large;
     if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);
-    if (is_pipe && !has_come(fd.get())) return refuse("it is a pipe from which nothing comes");
+    if (is_pipe && !has_come(fd.get())) return refuse("it is a pipe that delivers no data");
     const ssize_t n = ::read(fd.get(), content.data() + size, content.size() - size);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return refuse(error_text(errno));

@@ -93,7 +93,7 @@ class Walk {
     const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
     if (!is_trusted(status))
       problem_ = (at_ / name).string() + " is a symbolic link of another user (" + std::to_string(status.st_uid) +
-                 "): name the file that is meant";
+                 "): name the target file itself";
     else if (++links_ > max_links) problem_ = error_text(ELOOP);
     else if (size < 0) problem_ = error_text(errno);
     else push(std::string_view(target.data(), static_cast<std::size_t>(size)));

@@ -157,12 +157,12 @@ TEST(BoardFile, RejectsIncompleteOrAmbiguousClockLock) {
   EXPECT_EQ(problem_of(""), "none") << "it is only read";
   EXPECT_EQ(problem_of("lowest = ['/l']\nhighest = ['/h']\n"), "none");
   EXPECT_EQ(problem_of("set = ['/s']\nlock = ['/l']\npossible = ['/p']\ncap = ['/c']\n"), "none");
-  EXPECT_THAT(problem_of("lowest = ['/l']\n"), HasSubstr("one without the other"));
-  EXPECT_THAT(problem_of("set = ['/s']\npossible = ['/p']\n"), HasSubstr("one without the other"));
+  EXPECT_THAT(problem_of("lowest = ['/l']\n"), HasSubstr("is missing; give both or neither"));
+  EXPECT_THAT(problem_of("set = ['/s']\npossible = ['/p']\n"), HasSubstr("is missing; give both or neither"));
   EXPECT_THAT(problem_of("set = ['/s']\nlock = ['/l']\n"), HasSubstr("needs possible"));
   EXPECT_THAT(problem_of("cap = ['/c']\n"), HasSubstr("of a clock with set only"));
   EXPECT_THAT(problem_of("lowest = ['/l']\nhighest = ['/h']\nset = ['/s']\nlock = ['/l']\npossible = ['/p']\n"),
-              HasSubstr("locked in one way"));
+              HasSubstr("only one way to lock it"));
 }
 
 TEST(BoardFile, RejectsCoreInTwoKinds) {
@@ -184,9 +184,9 @@ TEST(BoardFile, BuiltinBoardIsValidated) {
 TEST(BoardFile, UnknownNameListsKnownBoards) {
   const config::BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
   EXPECT_EQ(problem(config::read_board("hots", builtin)),
-            "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is "
-            "named by its path (\"./board.toml\")");
-  EXPECT_THAT(problem(config::read_board("host", {})), HasSubstr("there is no such board"));
+            "board \"hots\": no board has this name; did you mean 'host'?; known: tx2 or host; name your own file by "
+            "its path (\"./board.toml\")");
+  EXPECT_THAT(problem(config::read_board("host", {})), HasSubstr("no board has this name"));
   EXPECT_THAT(problem(read_board("./host.toml.none")), HasSubstr("cannot read it"));
 }
 

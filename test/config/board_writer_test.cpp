@@ -207,12 +207,12 @@ TEST(BoardWriter, RefusesResultThatIsNoValidBoard) {
   const std::string text = "chunk = '2MiB'\n" + facts;
   const std::vector<SwapCost> twice(2, cost_of(Bytes{4096}));
   EXPECT_THAT(problem(with_swap_costs(text, {}, twice)),
-              HasSubstr("swap_cost 2: chunk = \"4KiB\": already that of swap_cost 1"));
+              HasSubstr("swap_cost 2: chunk = \"4KiB\": already used by swap_cost 1"));
   std::vector<SwapCost> of_two_stores = twice;
   of_two_stores.back().store = StoreKind::file;
   EXPECT_EQ(problem(with_swap_costs(text, {}, of_two_stores)), "none");
   EXPECT_THAT(problem(with_swap_costs(text, Bytes{3u << 20}, {})),
-              testing::AllOf(HasSubstr("the board's file cannot take what was measured"),
+              testing::AllOf(HasSubstr("the measured values make an invalid board file"),
                              HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
 }
 

@@ -48,12 +48,12 @@ memory = "1GiB"
 
 TEST(DaemonSettings, RejectsInconsistentClientRules) {
   const auto problem = [](const std::string& client) { return test::problem(parsed("[[client]]\n" + client)); };
-  EXPECT_THAT(problem("period = '10ms'"), HasSubstr("period: needs wcet beside it"));
-  EXPECT_THAT(problem("wcet = '1ms'"), HasSubstr("wcet: needs a period beside it"));
+  EXPECT_THAT(problem("period = '10ms'"), HasSubstr("period: needs wcet too"));
+  EXPECT_THAT(problem("wcet = '1ms'"), HasSubstr("wcet: needs a period too"));
   EXPECT_THAT(problem("period = '10ms'\nwcet = '1ms'\ndeadline = '20ms'"), HasSubstr("longer than the period, 10ms"));
   EXPECT_THAT(problem("period = '10ms'\nwcet = '11ms'"), HasSubstr("longer than the deadline, 10ms"));
-  EXPECT_THAT(problem("executable = 'python3'"), HasSubstr("write its whole path"));
-  EXPECT_THAT(problem("gap = '1ms'"), HasSubstr("gap: needs a period beside it"));
+  EXPECT_THAT(problem("executable = 'python3'"), HasSubstr("must be an absolute path"));
+  EXPECT_THAT(problem("gap = '1ms'"), HasSubstr("gap: needs a period too"));
   EXPECT_THAT(
       problem("period = '10ms'\nwcet = '1ms'\npriority = 3"),
       HasSubstr("priority = 3: only with order = \"static-priority\" and priorities = \"explicit\" in [daemon]"));
@@ -72,7 +72,7 @@ TEST(DaemonSettings, RejectsClientRulesThatMatchNobody) {
                     executed = "[[client]]\nexecutable = '/bin/a'\n", both = named + "executable = '/bin/a'\n",
                     other = "[[client]]\nname = 'b'\n";
   for (const std::string& twice : {named + named, named + both, executed + both, all + named, all + all, both + both})
-    EXPECT_THAT(problem(twice), HasSubstr("holds for none: client 1")) << twice;
+    EXPECT_THAT(problem(twice), HasSubstr("applies to no process: client 1")) << twice;
   EXPECT_THAT(problem(named + other + both), HasSubstr("client 1 holds"));
   for (const std::string& right : {both + named, both + executed, named + other, named + executed, named + other + all})
     EXPECT_TRUE(parsed(right)) << right;

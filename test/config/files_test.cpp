@@ -123,7 +123,7 @@ TEST(ReadFile, FailsOnPipeWithoutWriter) {
   const auto read = config::read_file(folder / "pipe", 10);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().what,
-            (folder / "pipe").string() + ": error: cannot read it: it is a pipe from which nothing comes");
+            (folder / "pipe").string() + ": error: cannot read it: it is a pipe that delivers no data");
 }
 
 TEST(ReadFile, RefusesOversizedAndEndlessFiles) {
@@ -133,7 +133,7 @@ TEST(ReadFile, RefusesOversizedAndEndlessFiles) {
   EXPECT_EQ(config::read_file(folder / "file", 3).error().what,
             (folder / "file").string() + ": error: larger than 3 bytes");
   EXPECT_EQ(config::read_file("/dev/zero", 100).error().what,
-            "/dev/zero: error: cannot read it: it is neither a file nor a pipe");
+            "/dev/zero: error: cannot read it: it must be a file or a pipe");
   EXPECT_EQ(config::read_file("/proc/self/comm", 100).value().back(), '\n') << "a file that announces no size";
 }
 
@@ -154,7 +154,7 @@ TEST(AtomicFile, ErrorMentionsOldFileOnlyIfItExists) {
   const test::ScratchFolder folder;
   test::write_text(folder / "old", "old");
   const test::FileSizeLimit full(0);
-  for (const auto& [name, kept] : {std::pair{"old", ", the old one stays as it was: "}, std::pair{"new", ": "}})
+  for (const auto& [name, kept] : {std::pair{"old", ", the old file is unchanged: "}, std::pair{"new", ": "}})
     EXPECT_EQ(config::replace_file(folder / name, "content").error().what,
               (folder / name).string() + ": error: cannot write it" + kept + "File too large");
   EXPECT_FALSE(fs::exists(folder / "new"));

@@ -128,7 +128,7 @@ TEST(ProfileFile, RefusesToWriteUnreadableProfile) {
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "")}), file)),
               HasSubstr("workload = \"\": an empty string"));
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "x"), entry("a", "y")}), file)),
-              HasSubstr("already that of task 1"));
+              HasSubstr("already used by task 1"));
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "\xff")}), file)), HasSubstr("p.toml:"));
   EXPECT_EQ(test::read_text(file), before);
 }
@@ -145,8 +145,7 @@ TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
   }
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::refused);
-  EXPECT_EQ(result.error().what,
-            file.string() + ": error: cannot write it, the old one stays as it was: File too large");
+  EXPECT_EQ(result.error().what, file.string() + ": error: cannot write it, the old file is unchanged: File too large");
   EXPECT_EQ(test::read_text(file), before);
   EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary file is gone";
 }
@@ -233,9 +232,9 @@ TEST(ApplyProfile, ReportsCauseOfStaleMeasurement) {
     TaskSet set = tasks({"a"});
     return apply_profile(set, profile_of({entry("a", before)}), {now}).error().what;
   };
-  EXPECT_THAT(change("dnn-0123", "dnn-4567"), testing::HasSubstr("since then its model, parameters or shared object"));
+  EXPECT_THAT(change("dnn-0123", "dnn-4567"), testing::HasSubstr("out of date: its model, parameters, shared object"));
   EXPECT_THAT(change("dnn-cuda-fp32-0123", "dnn-cuda-fp16-4567"),
-              testing::HasSubstr("its precision (\"dnn-cuda-fp32\", now \"dnn-cuda-fp16\") changed"));
+              testing::HasSubstr("precision (\"dnn-cuda-fp32\", now \"dnn-cuda-fp16\") changed"));
   EXPECT_THAT(change("dnn-0123-tuned-1", "dnn-0123-tuned-2"), testing::HasSubstr("the tuning of its kernels changed"));
 }
 
@@ -247,10 +246,9 @@ TEST(ApplyProfile, ReportsUnmeasuredTasksAndChangesNothing) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
   EXPECT_EQ(result.error().what,
-            "demo.profile.toml: error: task 'b': its measurement is stale: since then the kind of workload, its "
-            "device or its precision (\"net 2\", now \"net 3\") changed\n"
-            "demo.profile.toml: error: task 'c': it was not measured\n"
-            "run `rtexec profile demo.toml`, or give wcet in the task set");
+            "demo.profile.toml: error: task 'b': its measurement is out of date: its kind of workload, device or "
+            "precision (\"net 2\", now \"net 3\") changed\ndemo.profile.toml: error: task 'c': no measurement\nrun "
+            "`rtexec profile demo.toml`, or give wcet in the task set");
   EXPECT_FALSE(set.tasks[0].wcet);
 }
 

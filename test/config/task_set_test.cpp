@@ -227,7 +227,7 @@ TEST(TaskSetFile, AcceptsInlineTablesAndWindowsLineEnds) {
 
 TEST(TaskSetFile, ReadsLastLineWithoutLineEnd) {
   EXPECT_EQ(problem(parse_task_set("board = 3", "x.toml")),
-            "x.toml:1:1: error: no task: write at least one [[task]]\nx.toml:1:9: error: board = 3: not a string");
+            "x.toml:1:1: error: no task: needs at least one [[task]]\nx.toml:1:9: error: board = 3: not a string");
 }
 
 TEST(TaskSetFile, ReportsWhyFileCannotBeRead) {
@@ -280,9 +280,9 @@ TEST(TaskSetFile, DeepestNestingDoesNotExhaustStack) {
 
 TEST(TaskSetInCode, IsValidatedLikeFile) {
   EXPECT_TRUE(validate(set_of({synthetic("a"), synthetic("b")})));
-  EXPECT_EQ(problem(validate(TaskSet{})), "no task: write at least one [[task]]");
+  EXPECT_EQ(problem(validate(TaskSet{})), "no task: needs at least one [[task]]");
   EXPECT_EQ(problem(validate(set_of({synthetic("a"), synthetic("a")}))),
-            "task 'a': name = \"a\": already that of task 1");
+            "task 'a': name = \"a\": already used by task 1");
 }
 
 struct Mistake {
@@ -313,23 +313,21 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].wcet->device = Duration::max(); }},
         Mistake{"task 'a': wcet_before = \"-1ns\": out of range: at least 0ns, at most 60min",
                 [](TaskSet& s) { s.tasks[0].wcet->before = -1ns; }},
-        Mistake{"task 'a': wcet = \"10ms\": the parts of a job take 101ms in all, longer than the deadline, 100ms",
+        Mistake{"task 'a': wcet = \"10ms\": the parts of a job take 101ms in total, longer than the deadline, 100ms",
                 [](TaskSet& s) { s.tasks[0].wcet->after = 90ms; }},
-        Mistake{
-            "task 'a': wcet = \"0ns\": a synthetic task uses the device: write at least 1ns; only a workload of your "
-            "own does without",
-            [](TaskSet& s) { s.tasks[0].wcet->device = 0ns; }},
+        Mistake{"task 'a': wcet = \"0ns\": a synthetic task uses the device: must be at least 1ns; only a workload of "
+                "your own may be 0ns",
+                [](TaskSet& s) { s.tasks[0].wcet->device = 0ns; }},
         Mistake{"task 'a': core = 1024: out of range: at least 0, at most 1023",
                 [](TaskSet& s) { s.tasks[0].core = 1024; }},
         Mistake{"task 'a': priority = 100: out of range: at least 1, at most 99",
                 [](TaskSet& s) { s.tasks[0].priority = 100; }},
         Mistake{"task 'a': priority = 5: only with priorities = \"explicit\" in [executive]",
                 [](TaskSet& s) { s.tasks[0].priority = 5; }},
-        Mistake{"task 'a': wcet: a synthetic task needs one, as a duration",
-                [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
-        Mistake{"task 'a': model: a dnn task needs one, an ONNX file",
+        Mistake{"task 'a': wcet: a synthetic task needs a duration", [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
+        Mistake{"task 'a': model: a dnn task needs an ONNX file",
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
-        Mistake{"task 'a': size: a gaussian task needs one: how much it computes",
+        Mistake{"task 'a': size: a gaussian task needs the size of its problem",
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::gaussian, s.tasks[0].footprint.reset(); }},
         Mistake{"task 'a': memory_policy = \"M\": only for dnn and winograd tasks and micro-benchmarks of memory "
                 "policies; device memory of a synthetic task lives under D",
@@ -342,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(
                   task.workload = WorkloadKind::winograd, task.memory_policy = MemoryPolicy::host;
                   task.footprint.reset(), task.swap_volume = Bytes{4096};
                 }},
-        Mistake{"task 'a': mapping_idle = \"1ms\": needs wcet_beside beside it",
+        Mistake{"task 'a': mapping_idle = \"1ms\": needs wcet_beside too",
                 [](TaskSet& s) { s.tasks[0].mapping_idle = 1ms; }},
         Mistake{"task 'a': mapping_idle = \"19ms\": longer than the device part, wcet_beside = \"18ms\"",
                 [](TaskSet& s) { s.tasks[0].mapping_idle = 19ms, s.tasks[0].wcet_beside = 18ms; }},
@@ -351,7 +349,7 @@ INSTANTIATE_TEST_SUITE_P(
                   s.tasks[0].mapping_idle = 2ms, s.tasks[0].wcet_beside = 18ms;
                   s.tasks[0].memory_policy = MemoryPolicy::device;
                 }},
-        Mistake{"task 'a': wcet_beside = \"8ms\": shorter than alone, wcet = \"10ms\"",
+        Mistake{"task 'a': wcet_beside = \"8ms\": shorter than the execution alone, wcet = \"10ms\"",
                 [](TaskSet& s) { s.tasks[0].wcet_beside = 8ms; }},
         Mistake{"task 'a': layers = 0: out of range: at least 1, at most 4096",
                 [](TaskSet& s) { s.tasks[0].layers = SyntheticLayers{.count = 0}; }},
@@ -375,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].swappable = Bytes{8192}; }},
         Mistake{"task 'a': swap_volume = \"8KiB\": more than the footprint, 4KiB",
                 [](TaskSet& s) { s.tasks[0].swap_volume = Bytes{8192}; }},
-        Mistake{"task 'a': swap_volume = \"1KiB\": more than may be swapped, swappable = \"0B\"",
+        Mistake{"task 'a': swap_volume = \"1KiB\": more than swappable = \"0B\"",
                 [](TaskSet& s) { s.tasks[0].swappable = Bytes{0}, s.tasks[0].swap_volume = Bytes{1024}; }},
         Mistake{"task 'a': class = \"?\": unknown value: use constant, scratch or state",
                 [](TaskSet& s) { s.tasks[0].memory_class = static_cast<MemoryClass>(77); }},
