@@ -54,7 +54,7 @@ void check_chains(const TaskSet& tasks, const auto& complain) {
       const auto task = std::ranges::find(tasks.tasks, name, &Task::name);
       if (task == tasks.tasks.end()) complain(who + "no task '" + name + "'");
       else if (task->trigger == Trigger::after && (before == nullptr || *before != task->after))
-        complain(who + "task '" + name + "' must stand right behind '" + task->after + "', which releases it");
+        complain(who + "task '" + name + "' must come directly after '" + task->after + "', which releases it");
       else if (task->trigger == Trigger::timer && !in_range(task->offset))
         complain(who + "the offset of task '" + name + "' must be between 0 and " + readable(Duration(longest_time)));
       before = &name;
@@ -467,8 +467,7 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
   const bool possible = !layered.empty() && may_preempt(set, plan);
   const bool given = std::ranges::any_of(layered, &LayeredTask::fixed);
   if (!possible && std::ranges::any_of(layered, &LayeredTask::streams))
-    return fail(Errc::bad_input,
-                "memory = \"stream\" is for sets none of whose tasks executes beside another one; leave it out");
+    return fail(Errc::bad_input, "memory = \"stream\" cannot be combined with [device] co_run; leave one of them out");
   if (!given || !possible) {
     Plan whole = with_priorities(plan, set, *overflow);
     if (whole.end_to_end.proved || !possible || set.tasks.tasks.size() > max_searched) return whole;
@@ -477,9 +476,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
   }
   if (auto divided = in_segments(cores, set, memory, layered, goal)) return std::move(*divided);
   return fail(Errc::not_proved,
-              "with the classes and segments that are given no swap volumes fit, or the memory that "
-              "is kept between segments does not: give fewer segments or levels, or a larger "
-              "[device] capacity");
+              "no swap volumes fit with the given classes and segments, or the memory that stays between segments does "
+              "not fit: give fewer segments or levels, or a larger [device] capacity");
 }
 
 /// Plans the set. If it is not proved, makes more and more of its tasks stream (load their constants during
@@ -565,8 +563,8 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
       complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
   if (reserved(tasks) && set.compute_core == set.service_core)
     complain("board '" + board.name + "': core " + std::to_string(set.compute_core) +
-             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
-             "scheduler another service_core");
+             " runs the scheduler and the compute engine, whose reservation takes all of the core; give the scheduler "
+             "another service_core");
   for (const Task& task : tasks.tasks) {
     const std::string who = "task '" + task.name + "': ";
     if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
@@ -575,7 +573,7 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
     if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
       complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
     if (task.constants == Constants::streamed && tasks.swap.policy != SwapPolicy::pipelined)
-      complain(who + "memory = \"stream\" moves chunks beside executions; set [swap] policy = \"pipelined\"");
+      complain(who + "memory = \"stream\" loads chunks during executions; set [swap] policy = \"pipelined\"");
     if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
@@ -589,9 +587,8 @@ Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> mem
   if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
   for (const Task& task : set.tasks.tasks)
     if (task.constants == Constants::streamed && layered.empty())
-      return fail(Errc::bad_input, "task '" + task.name +
-                                       "': memory = \"stream\" cannot be planned without what its "
-                                       "layers are");
+      return fail(Errc::bad_input,
+                  "task '" + task.name + "': memory = \"stream\" cannot be planned: the task's layers are not known");
   auto plan = on_cores(set, memory, layered);
   const bool estimated =
       std::ranges::any_of(layered, [](const LayeredTask& task) { return static_cast<bool>(task.memory_if_cut); });

@@ -33,8 +33,8 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
       if (wanted && std::ranges::find(there, policy) != there.end()) places.push_back(k);
     }
     if (places.empty())
-      config::add_line(errors, "task '" + tasks[i].name + "': of the memory policies that it may get and board '" +
-                                   set.board.name + "' has, none was measured");
+      config::add_line(errors, "task '" + tasks[i].name + "': none of its memory policies was measured that board '" +
+                                   set.board.name + "' supports; measure them with 'rtexec profile'");
   }
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }

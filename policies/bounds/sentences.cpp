@@ -132,14 +132,14 @@ std::string swapping(const SwapFacts& swap) {
 /// fewer frames.
 std::string delays(const LoadDelay& delay, bool suggests) {
   if (delay.time == 0) return "";
-  return "; a load beside a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
-         " for its frames" + (suggests ? "; [swap] policy = \"serial\" needs less room" : "");
+  return "; a load concurrent with a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
+         " for its frames" + (suggests ? "; [swap] policy = \"serial\" needs fewer frames" : "");
 }
 
 std::string stalls(unsigned core, const BudgetFacts& facts) {
   return "; " + core_named(core) + " may move " + std::to_string(facts.charge.budget) + " lines of " +
          to_string(facts.line) + " in each " + in_ms(facts.period.count()) + " (" + to_string(facts.budget) +
-         "), and stands still for up to " + in_ms(facts.charge.stall) +
+         "), and stalls for up to " + in_ms(facts.charge.stall) +
          " once in each window and once for as many lines as its parts move";
 }
 
@@ -147,7 +147,7 @@ std::string stalls(unsigned core, const BudgetFacts& facts) {
 std::string looks(const NamedSet& named) {
   const auto looks = std::ranges::find_if(named.set.tasks, [](const StagedTask& task) { return task.looks.cost > 0; });
   if (looks == named.set.tasks.end()) return "";
-  return "; each release thread that looks for messages of iceoryx is charged " + in_ms(looks->looks.cost) +
+  return "; each release thread that polls for iceoryx messages is charged " + in_ms(looks->looks.cost) +
          " of its core every " + in_ms(looks->looks.period);
 }
 
@@ -162,41 +162,41 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
   const std::string has = core_named(budget.core) + " has a memory bandwidth budget ([[bandwidth.core]])";
   switch (budget.why) {
   case Why::feeds_device:
-    return {has + " and is the " + which + " of board '" + budget.board +
-                "', whose threads feed the device and cannot be charged for standing still; give the board another " +
-                which + ", or leave this budget out",
-            "no budget for cores that feed the device"};
+    return {
+        has + " and is the " + which + " of board '" + budget.board +
+            "', whose threads feed the device, and the analysis cannot charge their stalls; give the board another " +
+            which + ", or leave this budget out",
+        "no budget for cores that feed the device"};
   case Why::stops_reservations:
     return {has +
-                ", and a thread that stops itself for it loses its place under SCHED_DEADLINE, which is not charged; "
+                ", and a thread that stops itself loses its reservation under SCHED_DEADLINE, which is not charged; "
                 "use threads = \"fifo\", or [bandwidth] counter = \"core\", which stops best-effort threads only, or "
                 "leave this budget out",
             "no stop within a reservation"};
   case Why::stops_threads:
     return {has + ", and only stalls by [bandwidth] counter = \"core\" are charged; use that, or leave this budget out",
-            "a core is held as a whole, by overflows"};
+            "only stops of a whole core, by counter overflows"};
   case Why::shared_counter:
     return {has + ", and counter " + budget.event + " of board '" + budget.board +
-                "' counts several cores at once: the others can use the budget up at any time; leave this budget out, "
-                "or name an event of each core in [bandwidth] event",
+                "' counts several cores at once: the others can use up the budget at any time; leave this budget out, "
+                "or name a per-core event in [bandwidth] event",
             "a budget for one core alone"};
   case Why::endless_overshoot:
-    return {has + ", and what is moved beyond it is taken off later budgets, without a bound that is known" +
+    return {has + ", and traffic beyond it is deducted from later budgets, without a known bound" +
                 (budget.stands_in ? " for " + budget.event + "; "
                                   : "; give board '" + budget.board + "' [memory] core_bandwidth, or ") +
                 "set [bandwidth] overshoot = \"forgive\"",
             "a bound on overshoot"};
   case Why::machine_stops:
     return {has + ", and board '" + budget.board +
-                "' says that its machine may stop (platform_stall), which moves the periods of budgets and is not "
-                "charged to "
-                "them; leave this budget out",
-            "no budget on a machine that stops"};
+                "' may stall (platform_stall > 0), which shifts the budgets' periods and is not charged; leave this "
+                "budget out",
+            "no budget on a board with platform_stall > 0"};
   case Why::unknown_traffic: break;
   }
   return {has + ", and runs " + task +
-              ", whose memory traffic is not known, nor how often it uses the budget up; "
-              "give its traffic_before and traffic_after, in bytes, or leave this budget out",
+              ", whose memory traffic is not known; give its traffic_before and traffic_after, in bytes, or leave this "
+              "budget out",
           "traffic is known of each part on a core with a budget"};
 }
 
@@ -208,10 +208,10 @@ class Sentences {
 
   Words operator()(const NoTask&) const { return {"there is no real-time task"}; }
   Words operator()(const NoDevicePart&) const { return {"no real-time task uses the device"}; }
-  Words operator()(const NoVolumesFit&) const { return {"no volumes fit"}; }
+  Words operator()(const NoVolumesFit&) const { return {"no swap volumes fit into the capacity"}; }
   Words operator()(const Overload& overload) const {
-    return {"the tasks ask for " + left() + " in each second of the " + resource_of(overload) + "; from " + task_ +
-                " on no time is left. Lengthen periods, or shorten or remove tasks",
+    return {task_ + " does not fit: the tasks need " + left() + " in each second of the " + resource_of(overload) +
+                ", but must need less than 1000ms. Lengthen periods, or shorten or remove tasks",
             "sum of C/T on the " + resource_of(overload) + " < 1"};
   }
   Words operator()(const OnComputeCore& found) const {
@@ -231,14 +231,14 @@ class Sentences {
   }
   Words operator()(const DeviceResponseFound& found) const {
     return {"the device part of " + task_ + ", " + in_ms(found.device) + " with its charges" +
-            (found.load > 0 ? " beside a load of " + in_ms(found.load) : "") + ", ends after " +
+            (found.load > 0 ? " concurrent with a load of " + in_ms(found.load) : "") + ", ends after " +
             at_least(found.settled) + sides() + blocked() + pauses() + (found.examined ? "" : too_close)};
   }
   Words operator()(const CoreResponseFound& found) const {
     const auto regulated = named_->regulated.find(*finding_.core);
     return {"the CPU parts of " + task_ + ", " + in_ms(found.parts) + " with their charges, end after " +
             at_least(found.settled) + sides() + " if the device takes no time" +
-            (found.service ? ", beside what the scheduler's decisions take of this core" : "") +
+            (found.service ? ", in addition to the scheduler's time on this core" : "") +
             (regulated != named_->regulated.end() ? stalls(regulated->first, regulated->second) : "")};
   }
   Words operator()(const StagesFound& found) const {
@@ -259,7 +259,7 @@ class Sentences {
                                         (found.copies ? "with the copy engines " : "") + in_ms(found.others)
                                   : "") +
                 ", in the widest windows " +
-                (found.beside_device ? "beside the device parts" : "if the device takes no time") + "; " + right() +
+                (found.beside_device ? "while device parts run" : "if the device takes no time") + "; " + right() +
                 " can be reserved",
             reservations};
   }
@@ -272,29 +272,27 @@ class Sentences {
             "J + P + C + Q <= D"};
   }
   Words operator()(const DigestsUncharged& found) const {
-    return {
-        std::string("[swap] ") + (found.verify ? "verify" : "skip_unchanged") +
-            " = true computes a digest of each chunk that moves, which is not charged; leave it out for a promise, or "
-            "run with --force",
-        "no digests: neither verify nor skip_unchanged"};
+    return {std::string("[swap] ") + (found.verify ? "verify" : "skip_unchanged") +
+                " = true computes a digest of each chunk that moves, which is not charged; leave it out",
+            "no digests: neither verify nor skip_unchanged"};
   }
   Words operator()(const LooksUncharged&) const {
-    return {task_ + " is released by messages of iceoryx, for which its release thread looks every " +
+    return {task_ + " is released by iceoryx messages, for which its release thread polls every " +
                 in_ms(message_looks.count()) +
-                ": under SCHED_DEADLINE that uses up what its first part has reserved; use [executive] threads = "
-                "\"fifo\", or let a timer release it",
-            "no release thread that looks for messages"};
+                ": under SCHED_DEADLINE polling uses up the reservation of its first part; use [executive] threads = "
+                "\"fifo\", or trigger = \"timer\"",
+            "no release thread that polls for messages"};
   }
   Words operator()(const CoRunUnreserved&) const {
     return {
-        "[device] co_run executes two jobs at once, on two compute engines, and under SCHED_DEADLINE one of them "
-        "reserves what there is of their core; use [executive] threads = \"fifo\", or leave out co_run",
+        "[device] co_run needs two compute engines, but under SCHED_DEADLINE the first one reserves all of their core; "
+        "use [executive] threads = \"fifo\", or leave out co_run",
         "one compute engine under SCHED_DEADLINE"};
   }
   Words operator()(const CopyEnginesStarved& found) const {
     return {core_named(found.core) + " of board '" + found.board + "' runs the compute engine, which " +
                 (found.computes ? "computes" : "spins") +
-                " there, and the copy engines, which then stand still; give the board another service_core",
+                " there, and also the copy engines, which then get no time; give the board another service_core",
             "no copy engine on the core that executes device parts"};
   }
   Words operator()(const ServiceOverrun& found) const {
@@ -302,9 +300,8 @@ class Sentences {
     const std::string who = found.thread == Thread::copy_in    ? "the copy-in engine's thread"
                             : found.thread == Thread::copy_out ? "the copy-out engine's thread"
                                                                : "the scheduler's thread";
-    return {who + " may have to compute for " + left() + " in " + in_ms(found.window) + ", and its reservation is " +
-                right() +
-                (found.copies ? ", since it copies by itself; use threads = \"fifo\""
+    return {who + " may need " + left() + " in " + in_ms(found.window) + ", but its reservation is " + right() +
+                (found.copies ? ", since the engine copies by itself; use threads = \"fifo\""
                               : "; use a larger chunk, or threads = \"fifo\""),
             "work in a window <= Q"};
   }
@@ -328,7 +325,7 @@ class Sentences {
   /// Returns text about the pauses of the compute engine, which count as shorter deadlines or longer responses.
   std::string pauses() const {
     const Nanos delay = named_->set.device_delay;
-    return delay > 0 ? ", besides " + in_ms(delay) + " in which the compute engine may pause" : "";
+    return delay > 0 ? ", in addition to " + in_ms(delay) + " in which the compute engine may pause" : "";
   }
 
   const Finding& finding_;
@@ -386,15 +383,13 @@ std::string why(const ChainObstacle& obstacle) {
   const std::string task = ": " + task_named(obstacle.task);
   switch (obstacle.why) {
   case ChainObstacle::Why::no_response: return task + " has no promised response";
-  case ChainObstacle::Why::slow_follower: return task + " has a longer period than the task that it is released after";
+  case ChainObstacle::Why::slow_follower: return task + " has a longer period than the task that releases it";
   case ChainObstacle::Why::drops_jobs:
-    return task +
-           " has no job while an input has nothing new, and nothing says how long that lasts; let its on_stale "
-           "be \"reuse\"";
+    return task + " has no job while an input has no new data, for an unknown time; set its on_stale to \"reuse\"";
   case ChainObstacle::Why::sporadic: break;
   }
   return task + " is released by " + (obstacle.trigger == Trigger::input ? "inputs" : "calls") +
-         ", and nothing says how long after one job the next one comes";
+         ", and the maximum time between two jobs is not known";
 }
 
 } // namespace
@@ -418,8 +413,8 @@ TestVerdict told(const Finding& finding, const NamedSet& named) {
     if (whole) verdict.explanation += stalls(core, facts);
   if (whole && !named.services) verdict.explanation += looks(named);
   if (whole && stop > 0 && !named.names.empty())
-    verdict.explanation += "; for stops of the machine of up to " + in_ms(stop) + ", releases are charged as " +
-                           in_ms(2 * stop) + " later";
+    verdict.explanation +=
+        "; for platform stalls of up to " + in_ms(stop) + ", releases are charged as " + in_ms(2 * stop) + " later";
   return verdict;
 }
 
@@ -428,8 +423,8 @@ std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& 
                      exceeded(chain, "data age", "max_age", chain.age, chain.max_age);
   const std::string missing = std::string(chain.reaction ? "" : "its reaction time") +
                               (chain.reaction || chain.age ? "" : " and ") + (chain.age ? "" : "its data age");
-  if (obstacle && !missing.empty()) text += (text.empty() ? "" : "; ") + ("nothing bounds " + missing) + why(*obstacle);
-  else if (!missing.empty()) text += (text.empty() ? "" : "; ") + missing + ": beyond what can be computed";
+  if (obstacle && !missing.empty()) text += (text.empty() ? "" : "; ") + ("no bound on " + missing) + why(*obstacle);
+  else if (!missing.empty()) text += (text.empty() ? "" : "; ") + missing + ": too large to be computed";
   return text;
 }
 

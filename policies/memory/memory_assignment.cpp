@@ -385,12 +385,12 @@ class Search {
 Result<> check(const MemoryProblem& problem) {
   for (std::size_t task = 0; task < problem.options.size(); ++task)
     if (problem.options[task].empty())
-      return fail(Errc::bad_input, "task " + std::to_string(task) + " of the set has no memory policy to choose");
+      return fail(Errc::bad_input, "task " + std::to_string(task) + " of the set has no memory policy available");
   return {};
 }
 
 Error not_admitted(const Questions& questions) {
-  std::string what = "no choice of memory policies fits and is admitted";
+  std::string what = "no combination of memory policies fits into memory and is proved";
   if (questions.exhausted()) what += " among the " + std::to_string(questions.asked()) + " that were tried";
   return {Errc::not_proved, std::move(what)};
 }

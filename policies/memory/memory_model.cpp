@@ -378,7 +378,7 @@ ModelError held_out(const MemoryCosts& costs, std::span<const MemoryMeasurement>
 Result<> valid(std::span<const MemoryMeasurement> measurements) {
   for (const MemoryMeasurement& each : measurements)
     if (each.measured <= Duration::zero() || each.policy == MemoryPolicy::automatic)
-      return fail(Errc::bad_input, "a measurement of a memory policy must say which one, and be above 0 ns");
+      return fail(Errc::bad_input, "a measurement of a memory policy must name the policy and be above 0 ns");
   return {};
 }
 
@@ -418,7 +418,7 @@ Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasuremen
   const std::size_t traffics = groups.empty() ? 0 : std::ranges::max(groups) + 1;
   if (traffics < 2)
     return fail(Errc::bad_input, "the costs of memory policies were measured with " + std::to_string(traffics) +
-                                     " kinds of traffic; it takes 2 or more to fit them and to hold some out");
+                                     " kinds of traffic; the fit and its cross-validation need at least 2");
 
   constexpr std::size_t max_turns = 5;
   const Fitted best = fitted_to_all(costs, measurements);

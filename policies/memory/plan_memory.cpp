@@ -34,8 +34,9 @@ Result<> plan_device(Plan& plan, const ResolvedSet& set) {
   const Bytes asked = set.tasks.device.capacity.value_or(board.capacity);
   const bool known_to_board = board.capacity > Bytes{0};
   if (asked == Bytes{0})
-    return fail(Errc::bad_input, "the capacity of board '" + board.name +
-                                     "' is not known here; give [device] capacity, or plan where its device is");
+    return fail(Errc::bad_input,
+                "the capacity of board '" + board.name +
+                    "' is not known on this machine; give [device] capacity, or plan on the machine with the device");
   if (known_to_board && asked > board.capacity)
     return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " +
                                      to_string(board.capacity));
@@ -66,7 +67,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
       continue;
     const std::string asked =
         "task '" + task.name + "': memory_policy = \"" + std::string(spelling(task.memory_policy)) + '"';
-    config::add_line(errors, asked + (policy == task.memory_policy ? "" : " is D where nothing was chosen") +
+    config::add_line(errors, asked + (policy == task.memory_policy ? "" : " stays D if no policy was chosen") +
                                  ": board '" + set.board.name + "' does not have it; give " + spelled(there));
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
@@ -125,7 +126,7 @@ std::string less_of_it(const Task& asked, const PlannedTask& task, const Resolve
   const bool on_device = task.memory_policy == MemoryPolicy::device;
   std::string ways;
   if (on_device && task.memory.outside > Bytes{0} && std::ranges::find(policies, MemoryPolicy::host) != policies.end())
-    ways += ", or memory_policy = \"H\", which takes less of it";
+    ways += ", or memory_policy = \"H\", which needs less device memory";
   if (asked.constants == Constants::whole) ways += ", or memory = \"auto\", with which its constants may be streamed";
   else if (asked.workload == WorkloadKind::dnn && on_device && set.tasks.swap.policy == SwapPolicy::pipelined)
     ways += ", or memory = \"stream\", with which `rtexec profile` measures it with all memory of the device";
@@ -336,7 +337,7 @@ Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
     if (resident->count % plan.chunk.count != 0) problem = "not a multiple of the chunk, " + to_string(plan.chunk);
     else if (*resident > task.swap_volume)
       problem =
-          "more than is swapped of this task, " + to_string(task.swap_volume) + "; swap_volume fixes that by hand";
+          "more than is swapped of this task, " + to_string(task.swap_volume) + "; give swap_volume to fix its volume";
     if (!problem.empty())
       config::add_line(errors, "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem);
     task.resident_slots = static_cast<std::uint32_t>(resident->count / plan.chunk.count);
@@ -346,8 +347,8 @@ Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
   const Bytes frames = plan.chunk * (plan.swap ? plan.swap->frames : 0);
   if (all <= frames) return {};
   return fail(Errc::bad_input, "the tasks' resident memory is " + to_string(all) +
-                                   " in all, but the frames that they share hold " + to_string(frames) +
-                                   "; lower resident of some task, or raise [device] capacity");
+                                   " in total, but the frames that they share hold " + to_string(frames) +
+                                   "; lower resident of a task, or raise [device] capacity");
 }
 
 Bytes swap_volume(const Plan& plan) {

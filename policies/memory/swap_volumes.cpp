@@ -145,8 +145,8 @@ std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(most) - most.begin());
-  return "of " + size_of(plan, all) + " that may be swapped only " + size_of(plan, all - most[largest]) +
-         " can be away while task '" + tasks.tasks[largest].name + "' executes, which needs " +
+  return "of " + size_of(plan, all) + " that may be swapped, only " + size_of(plan, all - most[largest]) +
+         " can be swapped out while task '" + tasks.tasks[largest].name + "' executes, which needs " +
          size_of(plan, most[largest]) + " of it";
 }
 

@@ -443,8 +443,8 @@ TEST_F(DeviceMemoryAdmission, RejectsCapacityAndMemoryPolicyThatBoardLacks) {
   set.tasks[1].memory_policy = MemoryPolicy::automatic;
   board.memory_policies = {MemoryPolicy::managed, MemoryPolicy::host};
   EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)),
-              HasSubstr("task 'b': memory_policy = \"auto\" is D where nothing was chosen: board 'host' does not have "
-                        "it; give M or H"));
+              HasSubstr("task 'b': memory_policy = \"auto\" stays D if no policy was chosen: board 'host' does not "
+                        "have it; give M or H"));
   board.memory_policies = {MemoryPolicy::device};
   set.device.chunk = Bytes{0};
   EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);

@@ -118,7 +118,7 @@ TEST_P(BandwidthCharge, CountsPageFaultsInPages) {
 TEST_P(BandwidthCharge, AppearsInExplanationsOfTests) {
   for (const char* test : {"core 1", "end-to-end"})
     EXPECT_THAT(test_named(plan(), test).explanation,
-                HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stands still for up to 0.96ms"));
+                HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stalls for up to 0.96ms"));
   EXPECT_THAT(test_named(plan(), "core 1").inequality, HasSubstr("X (1 + floor("));
   set.core_budgets.clear();
   for (const TestVerdict& verdict : plan().tests()) EXPECT_THAT(verdict.explanation, Not(HasSubstr("may move")));
@@ -191,9 +191,9 @@ TEST_P(BandwidthCharge, RejectsThreadAndPollingCounters) {
 TEST_P(BandwidthCharge, RejectsClusterCounterForCoreBudget) {
   board.counters[0].cluster = true;
   board.counters[0].cores = {0, 1};
-  EXPECT_THAT(refusal(), HasSubstr("the others can use the budget up"));
+  EXPECT_THAT(refusal(), HasSubstr("the others can use up the budget"));
   set.core_budgets[0].core = 0; // the other core's: then both stand still
-  EXPECT_THAT(refusal(), HasSubstr("the others can use the budget up"));
+  EXPECT_THAT(refusal(), HasSubstr("the others can use up the budget"));
   board.counters[0].cores = {1, 2};
   set.core_budgets[0].core = 1;
   EXPECT_THAT(refusal(), HasSubstr("service_core"));

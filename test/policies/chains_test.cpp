@@ -376,7 +376,7 @@ TEST(PlannedChains, LackBoundWhenATaskHasNoneOrIsSporadic) {
   EXPECT_TRUE(plan.proved); // there is no limit
   EXPECT_EQ(plan.chains[0].reaction, std::nullopt);
   EXPECT_EQ(plan.chains[0].finding,
-            "nothing bounds its reaction time and its data age: task 'plan' has no promised response");
+            "no bound on its reaction time and its data age: task 'plan' has no promised response");
   set.chains[0].max_age = 10s;
   EXPECT_FALSE(planned(set).proved);
 
@@ -387,8 +387,8 @@ TEST(PlannedChains, LackBoundWhenATaskHasNoneOrIsSporadic) {
   EXPECT_TRUE(plan.proved);
   EXPECT_TRUE(plan.chains[0].reaction);
   EXPECT_EQ(plan.chains[0].finding,
-            "nothing bounds its data age: task 'sensor' is released by inputs, and nothing says "
-            "how long after one job the next one comes");
+            "no bound on its data age: task 'sensor' is released by inputs, and the maximum time between two jobs is "
+            "not known");
   set.chains[0].max_age = 10s;
   EXPECT_FALSE(planned(set).proved);
 }
@@ -406,7 +406,7 @@ TEST(PlannedChains, LackBoundWhenATaskSkipsJobsWithoutNewInput) {
     const PlannedChain chain = planned(set).chains[0];
     EXPECT_EQ(chain.reaction, std::nullopt);
     EXPECT_EQ(chain.age, std::nullopt);
-    EXPECT_THAT(chain.finding, HasSubstr("task 'sensor' has no job while an input has nothing new"));
+    EXPECT_THAT(chain.finding, HasSubstr("task 'sensor' has no job while an input has no new data"));
     set.chains[0].max_reaction = 10s;
     EXPECT_FALSE(planned(set).proved);
   }

@@ -129,7 +129,7 @@ TEST(EventChecks, AreChargedToTheirCore) {
   const Plan plan = planned(set, board);
   EXPECT_FALSE(plan.proved);
   EXPECT_THAT(plan.end_to_end.explanation,
-              HasSubstr("looks for messages of iceoryx is charged 0.025ms of its core every 0.5ms"));
+              HasSubstr("polls for iceoryx messages is charged 0.025ms of its core every 0.5ms"));
   set.tasks[0].criticality = Criticality::best_effort; // without priority
   EXPECT_TRUE(planned(set, board).proved);
   set.tasks[0].criticality = Criticality::real_time;
@@ -156,7 +156,7 @@ TEST(EventChecks, LeaveTaskUnprovedUnderReservations) {
   const Plan plan = planned(set, board_of());
   EXPECT_FALSE(plan.proved);
   EXPECT_FALSE(plan.tasks[0].promised);
-  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("task 'seen' is released by messages of iceoryx"));
+  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("task 'seen' is released by iceoryx messages"));
   set.tasks[0].inputs[0].source = SourceKind::camera;
   EXPECT_TRUE(planned(set, board_of()).proved);
 }

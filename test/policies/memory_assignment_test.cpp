@@ -427,7 +427,7 @@ TEST(MemoryAssignment, ReportsProblemsWithoutAdmissibleChoice) {
   MemoryProblem problem{.options = {{option(5, 1ns), option(4, 2ns)}}};
   const auto never = min_memory(problem, {.slack = [](auto) { return std::optional<Nanos>(); }});
   EXPECT_EQ(never.error().code, Errc::not_proved);
-  EXPECT_THAT(never.error().what, HasSubstr("no choice of memory policies fits and is admitted"));
+  EXPECT_THAT(never.error().what, HasSubstr("no combination of memory policies fits into memory and is proved"));
   problem.capacity = Bytes{3};
   for (const auto& small : {max_slack(problem, {.slack = always}), min_memory(problem, {.slack = always})})
     EXPECT_EQ(small.error().code, Errc::not_proved);

@@ -236,7 +236,7 @@ TEST(PlanMemory, ChargesHostBuffersToUnifiedMemory) {
   EXPECT_THAT(two.error().what, HasSubstr("task 'a' alone needs 24KiB"));
   EXPECT_THAT(two.error().what, Not(HasSubstr("memory_policy")));
   two.board.memory_policies.push_back(MemoryPolicy::host);
-  EXPECT_THAT(two.error().what, HasSubstr(", or memory_policy = \"H\", which takes less of it"));
+  EXPECT_THAT(two.error().what, HasSubstr(", or memory_policy = \"H\", which needs less device memory"));
 }
 
 TEST(PlanMemory, NeverSwapsBuffersOutsideChunks) {
@@ -264,7 +264,7 @@ TEST(PlanMemory, RejectsOverflowBeyondSwappableMemory) {
   EXPECT_THAT(three.error().what,
               AllOf(HasSubstr("the tasks need 92KiB"), HasSubstr("24KiB more than the capacity of 68KiB"),
                     HasSubstr("of 44KiB that may be swapped"),
-                    HasSubstr("only 20KiB can be away while task 'a' executes, which needs 24KiB of it")));
+                    HasSubstr("only 20KiB can be swapped out while task 'a' executes, which needs 24KiB of it")));
   three.set.tasks[0].swap_volume = chunks(5);
   EXPECT_THAT(three.error().what, HasSubstr("raise swappable or swap_volume"));
   three.capacity(11);

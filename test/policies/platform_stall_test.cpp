@@ -71,7 +71,7 @@ TEST_P(PlatformStall, IsChargedOnceToEachBound) {
 TEST_P(PlatformStall, IsReportedInEndToEndVerdict) {
   const TestVerdict verdict = plan_of(set(), board_that_stops(stop)).end_to_end;
   EXPECT_THAT(verdict.inequality, HasSubstr("J = release latency + 2 S, S: platform_stall"));
-  EXPECT_THAT(verdict.explanation, HasSubstr("stops of the machine of up to 0.5ms, releases are charged as 1ms later"));
+  EXPECT_THAT(verdict.explanation, HasSubstr("platform stalls of up to 0.5ms, releases are charged as 1ms later"));
   const TestVerdict none = plan_of(set(), board_that_stops(0us)).end_to_end;
   EXPECT_THAT(none.inequality + none.explanation, Not(HasSubstr("stop")));
 }
@@ -139,7 +139,7 @@ TEST(PlatformStallUnderBudgets, LeavesTaskSetUnproved) {
   board.platform_stall = stop;
   const Plan plan = plan_of(set, board);
   EXPECT_FALSE(plan.proved);
-  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("its machine may stop (platform_stall)"));
+  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("may stall (platform_stall > 0)"));
 }
 
 TEST(PlatformStallLength, IsRejectedWhenNegative) {

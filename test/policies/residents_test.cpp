@@ -83,7 +83,7 @@ TEST_F(InitialResidency, RejectsPartialChunksAndMoreThanVolumeOrFrames) {
   EXPECT_THAT(problem({{}, chunk * 5, {}}),
               HasSubstr("task 'b': resident = \"20KiB\": more than is swapped of this task, 16KiB"));
   EXPECT_THAT(problem({chunk * 4, chunk * 2, chunk * 1}),
-              HasSubstr("28KiB in all, but the frames that they share hold 24KiB"));
+              HasSubstr("28KiB in total, but the frames that they share hold 24KiB"));
 }
 
 TEST_F(InitialResidency, RejectsRequestOfTaskThatIsNotSwapped) {

@@ -248,10 +248,10 @@ TEST(SwapAdmission, ChargesChunkDecisionsToCpuPartsOnServiceCore) {
   const Duration apart = window();
   trio.board.service_core = 0;
   EXPECT_GE(window(), apart + 3 * 2 * 2 * 5us);
-  EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("the scheduler's decisions"));
-  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, Not(HasSubstr("the scheduler's decisions")));
+  EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("the scheduler's time on this core"));
+  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, Not(HasSubstr("the scheduler's time on this core")));
   trio.board.service_core = 1;
-  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("the scheduler's decisions"));
+  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("the scheduler's time on this core"));
 }
 
 TEST(SwapAdmission, RejectsSetWhenBestEffortTaskCatchesUpWithoutBound) {
@@ -457,14 +457,15 @@ TEST_P(SwapAdmissionPerOrder, ChargesAndReportsDelayOfLoads) {
   // o = 5 + 3 x 11, delay = 40 - 11: each job costs max(40, 38 + 29) at the best lambda.
   const Plan tight = planned(300ms, 4, SwapPolicy::pipelined);
   EXPECT_TRUE(tight.proved) << told_of(tight);
-  EXPECT_THAT(told_of(tight), HasSubstr("a load beside a job of task 'a' may wait for up to 29ms for its frames"));
+  EXPECT_THAT(told_of(tight),
+              HasSubstr("a load concurrent with a job of task 'a' may wait for up to 29ms for its frames"));
   EXPECT_THAT(told_of(tight), Not(HasSubstr("serial")));
   const Plan roomy = planned(300ms, 5, SwapPolicy::pipelined);
   EXPECT_THAT(told_of(roomy), HasSubstr("up to 18ms"));
   EXPECT_LT(*roomy.tasks[0].response_bound, *tight.tasks[0].response_bound);
   const Plan refused = planned(130ms, 4, SwapPolicy::pipelined);
   EXPECT_FALSE(refused.proved);
-  EXPECT_THAT(told_of(refused), HasSubstr("[swap] policy = \"serial\" needs less room"));
+  EXPECT_THAT(told_of(refused), HasSubstr("[swap] policy = \"serial\" needs fewer frames"));
 }
 
 /// Under reservations, executions are charged 18 ms more. Then (M) fails for volumes that would suffice for the
