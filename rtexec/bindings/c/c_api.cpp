@@ -46,9 +46,9 @@ Error error_of_exception() {
   try {
     throw;
   } catch (const Failed& failed) { return failed.error; } catch (const std::bad_alloc&) {
-    return {Errc::out_of_memory, "no memory is left"};
+    return {Errc::out_of_memory, "out of memory"};
   } catch (const std::exception& exception) { return {Errc::unsupported, exception.what()}; } catch (...) {
-    return {Errc::unsupported, "a callback threw what is no std::exception"};
+    return {Errc::unsupported, "a callback threw an exception that is not a std::exception"};
   }
 }
 
@@ -83,7 +83,7 @@ template <class T> T* not_null(T* argument, const char* name) {
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
   if (given == nullptr) return known;
-  if (given->size < sizeof given->size) give_up(Errc::bad_input, "a struct's size is not set to its sizeof");
+  if (given->size < sizeof given->size) give_up(Errc::bad_input, "a struct's size must be set to its sizeof");
   std::memcpy(&known, given, std::min(given->size, sizeof known));
   return known;
 }
@@ -100,7 +100,7 @@ template <class Struct, class Use> void for_each(const Struct* array, std::size_
 }
 
 Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
-  if (own.create == nullptr) return fail(Errc::bad_input, "create is null");
+  if (own.create == nullptr) return fail(Errc::bad_input, "create must not be null");
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = own.create(own.context, &error);
   if (workload == nullptr) return fail(config::errc_of(error.code), config::text_of(error, "create()"));
@@ -225,12 +225,12 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   std::string errors;
   Errc first{};
   for_each(setup.callbacks, setup.callback_count, "callbacks", [&](const rtexec_task_callbacks& own) {
-    if (own.task == nullptr) give_up(Errc::bad_input, "callbacks were given without the name of their task");
+    if (own.task == nullptr) give_up(Errc::bad_input, "callbacks need the name of their task");
     if (!result.callbacks.try_emplace(own.task, TaskCallbacks{input_callback(own), output_callback(own)}).second)
       give_up(Errc::bad_input, "callbacks were given twice for task '" + std::string(own.task) + "'");
   });
   for_each(setup.workloads, setup.workload_count, "workloads", [&](const rtexec_own_workload& own) {
-    if (own.task == nullptr) give_up(Errc::bad_input, "a workload was given without the name of its task");
+    if (own.task == nullptr) give_up(Errc::bad_input, "a workload needs the name of its task");
     auto workload = make(own);
     if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
     if (errors.empty()) first = workload.error().code;

@@ -108,8 +108,8 @@ std::string CameraSource::failure() const {
   if (const hal::CameraSettings& settings = camera_->settings();
       counts.lost > 0 && settings.interval && *settings.interval * (settings.buffers - 2) < wanted_.gap)
     text += "; the driver's " + std::to_string(settings.buffers) + " buffers hold " +
-            readable(*settings.interval * (settings.buffers - 2)) + " of frames, and the task may look only each " +
-            readable(wanted_.gap) + ": ask for fewer frames (interval) to get newer ones";
+            readable(*settings.interval * (settings.buffers - 2)) + " of frames, but the task may poll only every " +
+            readable(wanted_.gap) + ": set a longer interval to get newer frames";
   return text;
 }
 

@@ -72,7 +72,7 @@ class Connector {
           std::make_unique<TaskIo>(tasks_[i].name, *workloads_[i], own ? std::move(own.mapped()) : TaskCallbacks()));
     }
     for (const auto& [name, _] : callbacks_)
-      config::add_line(errors_, "callbacks were given for task '" + name + "', which the task set does not have");
+      config::add_line(errors_, "callbacks were given for task '" + name + "', but no task of the set has this name");
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       add_inputs(i);
       add_outputs(i);
@@ -106,9 +106,9 @@ class Connector {
     const std::size_t kept = values_to_keep(Communication::let, writer, reader);
     if (kept <= max_kept) return;
     const std::string line =
-        "task '" + writer.name + "': " + std::to_string(kept) + " of its values would be kept for '" + reader.name +
-        "', which may read what was there a deadline of " + to_string(reader.deadline) + " ago (at most " +
-        std::to_string(max_kept) + ": shorten that deadline, or have the chain communicate = \"immediate\")";
+        "task '" + writer.name + "': " + std::to_string(kept) + " of its values must be kept for '" + reader.name +
+        "', which may read values that are as old as its deadline, " + to_string(reader.deadline) + " (maximum " +
+        std::to_string(max_kept) + ": shorten that deadline, or set communicate = \"immediate\" in the chain)";
     if (!errors_.contains(line)) config::add_line(errors_, line);
   }
 
@@ -118,15 +118,15 @@ class Connector {
       if (const auto input = find_input(task, asked)) {
         if (fed[*input])
           complain(task, "inputs: " + config::quoted(workloads_[task]->inputs()[*input].name) +
-                             " has two sources: leave out one of them");
+                             " has two sources: remove one of them");
         else add_input(task, *input, asked);
         fed[*input] = true;
       }
     if (made_[task]->asks_program()) return;
     if (!tasks_[task].input.empty() && fed.size() > 1)
       complain(task, "input = " + config::toml_string(tasks_[task].input.string()) +
-                         ": one file or folder feeds one input, and there are " + std::to_string(fed.size()) +
-                         ": name each in inputs");
+                         ": one file or folder feeds one input, but the task has " + std::to_string(fed.size()) +
+                         ": give a source for each in inputs");
     for (std::size_t input = 0; input < fed.size(); ++input)
       if (!fed[input]) add_file(task, input, tasks_[task].input, {});
   }
@@ -184,7 +184,7 @@ class Connector {
 
   void answer(std::size_t task) {
     if (!made_[task]->asks_program())
-      return complain(task, "from = \"program\": nobody gave on_input for it (ExecutiveSetup::callbacks)");
+      return complain(task, "from = \"program\": the program must give on_input for it (ExecutiveSetup::callbacks)");
     const auto first = std::ranges::find(tasks_[task].inputs, SourceKind::program, &TaskInput::source);
     made_[task]->answer_program(first->on_stale);
   }
@@ -277,8 +277,8 @@ class Connector {
     for (const TaskOutput& asked : tasks_[task].outputs)
       if (asked.sink == SinkKind::files && !asked.to.empty() && !folders.insert(normal(asked.to)).second)
         complain(task, "outputs: \"file:" + asked.to +
-                           "\" is given twice, and both would write the same files: give each a folder of its own, or "
-                           "leave tensor out, which writes all outputs");
+                           "\" is given twice for the same files: give each a folder of its own, or leave out tensor, "
+                           "which writes all outputs");
   }
 
   void add_outputs(std::size_t task) {

@@ -54,8 +54,9 @@ Result<void*> ask(std::function<void*()> call) {
   }).detach();
   for (const Instant end = hal::now() + timeout; asked->done.value() == 0;)
     if (!asked->done.wait_until(0, end) && asked->done.value() == 0)
-      return fail(Errc::device_lost, "iceoryx's daemon (iox-roudi) gave no answer within " + readable(timeout) +
-                                         ": it hangs, or is not of version 2.0. End it, and start this program again.");
+      return fail(Errc::device_lost,
+                  "iceoryx's daemon (iox-roudi) did not answer within " + readable(timeout) +
+                      ": it hangs, or is not of version 2.0. Stop it, and start this program again.");
   if (!asked->error.empty()) return fail(Errc::refused, asked->error);
   return asked->answer;
 }
@@ -90,15 +91,15 @@ std::optional<Registration>& registration() {
 }
 
 Result<> state_of(const Registration& made) {
-  const char* advice = "\nWhat is connected goes on; nothing new connects. Start this program again.";
+  const char* advice = "\nExisting connections continue; new ones are not possible. Start this program again.";
   if (!made.outcome) return made.outcome;
-  if (broken) return fail(Errc::device_lost, "iceoryx met an error that it cannot go on from." + std::string(advice));
+  if (broken) return fail(Errc::device_lost, "iceoryx reported a fatal error." + std::string(advice));
   if (!daemon_listens())
     return fail(Errc::device_lost,
                 "iceoryx's daemon (iox-roudi) ended while this process used it." + std::string(advice));
   if (daemon_memory() != made.memory)
     return fail(Errc::device_lost,
-                "iceoryx's daemon (iox-roudi) was started anew, and does not know this process." + std::string(advice));
+                "iceoryx's daemon (iox-roudi) was restarted and does not know this process." + std::string(advice));
   return {};
 }
 

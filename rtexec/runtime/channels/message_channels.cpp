@@ -123,7 +123,7 @@ std::string MessageSource::failure() const {
   const auto add = [&](std::uint64_t count, const std::string& what) {
     if (count > 0) text += (text.empty() ? "" : "; ") + std::to_string(count) + what;
   };
-  add(misfits, " messages were not " + wanted_ + (sampler_ ? ", and no picture of uint8 [height, width, 3]" : ""));
+  add(misfits, " messages were not " + wanted_ + (sampler_ ? ", and not a picture of uint8 [height, width, 3]" : ""));
   add(counts.malformed, " messages without the header of rtexec/message.h");
   add(counts.lost, " messages lost from a full queue");
   return text;
@@ -184,8 +184,8 @@ std::string MessageSink::failure() const {
   const int failure = failure_.load(std::memory_order_relaxed);
   if (failure == 0) return {};
   const auto error = static_cast<Errc>(failure - 1);
-  return error == Errc::out_of_memory ? "all of iceoryx's memory of this size was in use: some subscriber keeps "
-                                        "messages, or its daemon needs more chunks (roudi_config.toml)"
+  return error == Errc::out_of_memory ? "all of iceoryx's chunks of this size were in use: a subscriber keeps "
+                                        "messages, or the daemon needs more chunks (roudi_config.toml)"
                                       : name(error);
 }
 

@@ -29,7 +29,7 @@ Result<> PictureObserver::connect(const Task& task, const Workload& workload) {
   if (!pictures_)
     return fail(Errc::bad_input, "it has no input that can be shown as a picture: " +
                                      (problems.empty() ? "its workload has no inputs" : problems) +
-                                     "\n  name a task whose network sees pictures");
+                                     "\n  name a task whose network has a picture as input");
   workload_ = &workload;
   size_ = size_of_values(workload.inputs()[input_]);
   cost_ = 2 * longest_copy(size_);

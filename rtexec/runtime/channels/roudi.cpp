@@ -125,7 +125,7 @@ Result<> Child::start() {
       ::posix_spawnp(&process_, program.c_str(), &settings.files, &settings.attributes, arguments, ::environ);
   if (error == 0) return {};
   process_ = 0;
-  return hal::call_failed("iceoryx's daemon does not run, and starting iox-roudi", error,
+  return hal::call_failed("iceoryx's daemon is not running, and starting iox-roudi", error,
                           "apt-get install iceoryx, or start the daemon yourself.", Errc::unsupported);
 }
 
@@ -154,8 +154,8 @@ Result<> ensure_daemon() {
     if (!child.runs() && child.said().find(found_another) == std::string::npos)
       return fail(Errc::refused, "iceoryx's daemon (iox-roudi) ended as soon as it was started: " + child.said());
   }
-  return fail(Errc::refused, "iceoryx's daemon (iox-roudi) was started and did not come up within " +
-                                 readable(timeout) + ": " + child.said());
+  return fail(Errc::refused, "iceoryx's daemon (iox-roudi) was started, but was not ready within " + readable(timeout) +
+                                 ": " + child.said());
 }
 
 } // namespace rtexec::channels::iceoryx

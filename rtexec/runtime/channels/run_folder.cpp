@@ -33,9 +33,9 @@ Result<> check_link(const fs::path& base) {
   std::error_code error;
   const auto status = fs::symlink_status(base / link_name, error);
   if (!fs::exists(status) || fs::is_symlink(status)) return {};
-  return fail(Errc::bad_input, (base / link_name).string() +
-                                   ": must be a link, which each run lets lead to its own folder\nrename it, or name "
-                                   "another folder");
+  return fail(Errc::bad_input,
+              (base / link_name).string() +
+                  ": must be a link, which each run points to its own folder\nrename it, or name another folder");
 }
 
 /// Makes a new folder in `base`, named by the time. If the name exists, because two runs start within a second, chooses

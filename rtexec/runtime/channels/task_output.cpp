@@ -15,8 +15,7 @@ bool holds_boxes(const Tensor& tensor) {
 }
 
 constexpr const char* no_boxes =
-    "it makes no boxes: its model's metadata do not say rtexec.task = \"detect\", or it is "
-    "a workload of one's own that recognises none";
+    "it has no boxes: rtexec.task = \"detect\" is missing in its model's metadata, or its workload is not a detector";
 
 bool makes_boxes(const Workload& workload) { return workload.recognises() == Recognition::boxes; }
 
@@ -52,10 +51,9 @@ Result<Output> Output::of(const Workload& workload, const std::string& name) {
   if (name.empty() && tensors.size() == 1) output.tensor_ = 0;
   else if (found != tensors.end()) output.tensor_ = static_cast<std::size_t>(found - tensors.begin());
   if (output.tensor_) return output;
-  return fail(Errc::bad_input,
-              (name.empty() ? "it has " + std::to_string(tensors.size()) + " outputs, and none is named"
-                            : "it has no output '" + name + "'") +
-                  "; known: " + known(workload));
+  return fail(Errc::bad_input, (name.empty() ? "it has " + std::to_string(tensors.size()) + " outputs: name one of them"
+                                             : "it has no output '" + name + "'") +
+                                   "; known: " + known(workload));
 }
 
 std::string Output::problem_of(const Workload& workload, const Tensor& input) const {

@@ -24,7 +24,7 @@ regulation::RegulationObserver to_trace() {
               [](void*, unsigned core) noexcept {
                 traces::probe(
                     "bandwidth",
-                    ("core " + std::to_string(core) + " is no longer regulated: its counter counts no more").c_str());
+                    ("core " + std::to_string(core) + " is no longer regulated: its counter has stopped").c_str());
               },
           .self = nullptr};
 }

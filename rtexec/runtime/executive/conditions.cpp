@@ -52,7 +52,7 @@ bool below_observed(const ProfileEntry& entry) {
 std::string doubts(const std::vector<const ProfileEntry*>& measured) {
   std::string text;
   for (const ProfileEntry* entry : measured)
-    if (below_observed(*entry)) text += "; a WCET of '" + entry->task + "' is below the longest that was measured";
+    if (below_observed(*entry)) text += "; a WCET of '" + entry->task + "' is below the longest measured time";
   std::set<std::string> refused;
   for (const ProfileEntry* entry : measured) refused.insert(entry->degraded.begin(), entry->degraded.end());
   for (const std::string& each : refused) text += "; measured in a degraded run: " + each.substr(0, each.find('\n'));
@@ -91,7 +91,7 @@ Condition class_and_memory(const ResolvedSet& set) {
     if (!refusal.empty()) refusals += (refusals.empty() ? "" : "; ") + refusal.substr(0, refusal.find('\n'));
   return {.supposed = std::string(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO") + " and locked memory",
           .standing = refusals.empty() ? Standing::holds : Standing::against,
-          .known = refusals.empty() ? whose(set) + " gives them" : refusals};
+          .known = refusals.empty() ? whose(set) + " grants them" : refusals};
 }
 
 /// Returns the cores that execute real-time parts, or the threads that feed the device.
@@ -110,7 +110,7 @@ std::string list(const std::vector<Condition>& conditions, Standing standing) {
 
 Condition nothing_above(const ResolvedSet& set, const Plan& plan) {
   const auto& found = set.machine.disturbances;
-  Condition condition{.supposed = "nothing above the executive on cores " + hal::core_list(cores_of(set, plan)),
+  Condition condition{.supposed = "nothing preempts the executive on cores " + hal::core_list(cores_of(set, plan)),
                       .standing = Standing::holds,
                       .known = whose(set) + " shows nothing"};
   const std::string against = list(found, Standing::against), unknown = list(found, Standing::unknown);
@@ -120,7 +120,7 @@ Condition nothing_above(const ResolvedSet& set, const Plan& plan) {
                  whose(set) + " has " + against + (unknown.empty() ? "" : "; " + condition.known)};
   if (found.empty())
     condition = {condition.supposed, Standing::unknown,
-                 whose(set) + "'s file does not tell: write it anew, by rtexec probe --json"};
+                 whose(set) + "'s file does not say; write it again with rtexec probe --json"};
   return condition;
 }
 
@@ -128,7 +128,7 @@ Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
   const SwapCostOptions& given = set.tasks.device.swap_cost;
   const bool by_hand =
       given.in_per_chunk || given.out_per_chunk || given.in_fixed || given.out_fixed || given.drop_per_chunk;
-  return {.supposed = "swapping costs what is charged",
+  return {.supposed = "swapping takes at most the charged costs",
           .standing = Standing::unknown,
           .known = readable(plan.swap->cost.in_per_chunk) + " in, " + readable(plan.swap->cost.out_per_chunk) +
                    " out a chunk, " + (by_hand ? "given by hand" : "as board '" + set.board.name + "' says")};
@@ -136,11 +136,11 @@ Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
 
 Condition rare_stops(const ResolvedSet& set) {
   const bool reserved = policies::reserved(set.tasks);
-  return {
-      .supposed = "the machine stops for " + readable(set.board.platform_stall) + " at most, once in the span of a job",
-      .standing = Standing::unknown,
-      .known = "platform_stall, as board '" + set.board.name + "' says" +
-               (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
+  return {.supposed =
+              "the platform stalls for at most " + readable(set.board.platform_stall) + ", once in the span of a job",
+          .standing = Standing::unknown,
+          .known = "platform_stall, as board '" + set.board.name + "' says" +
+                   (reserved ? "; no stall consumes runtime (the kernel counts stolen time)" : "")};
 }
 
 /// Returns the condition that the input delays of the first tasks of chains hold. Returns nullopt if no first task has
@@ -156,7 +156,7 @@ std::optional<Condition> input_delays(const ResolvedSet& set) {
   }
   if (tasks.empty()) return std::nullopt;
   return Condition{
-      .supposed = std::string("input delays hold") + (released ? ", and sources sample a period apart or more" : ""),
+      .supposed = std::string("input delays hold") + (released ? ", and samples are at least a period apart" : ""),
       .standing = Standing::unknown,
       .known = "given by hand for " + tasks};
 }

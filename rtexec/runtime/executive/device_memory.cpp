@@ -85,7 +85,7 @@ Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   if (swapped > 0 && !device_.capabilities().remap_under_load)
     return fail(Errc::refused,
                 "device '" + device_.name() +
-                    "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
+                    "': its mappings cannot change while it computes, so chunks cannot be swapped during a job; " +
                     "use fewer or smaller networks, with [swap] policy = \"none\"");
   auto store = options_.open_store(device_, swapped + (options_.background_copy ? 2 : 0));
   if (!store) return Unexpected(store.error());
@@ -191,7 +191,7 @@ Result<> DeviceMemory::note_digests() {
   if (outcome) return {};
   return fail(outcome.error(),
               "device '" + device_.name() +
-                  "': the digests of swapped chunks, which [swap] verify and skip_unchanged need, failed: " +
+                  "': computing the digests of swapped chunks ([swap] verify, skip_unchanged) failed: " +
                   name(outcome.error()));
 }
 

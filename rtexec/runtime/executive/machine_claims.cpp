@@ -15,7 +15,7 @@ Requirement MachineClaims::hold_idle_states() {
   if (!idle && idle.error().code != Errc::unsupported) return refused("idle states", idle.error());
   if (!idle) return given("idle states", idle.error().what);
   shallow_idle_ = std::move(*idle);
-  return given("idle states", "deep ones are held off");
+  return given("idle states", "deep ones are disabled");
 }
 
 Requirement MachineClaims::take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive) {
@@ -43,7 +43,7 @@ Requirement MachineClaims::lock_frequency(const Placement& placement) {
   auto frequency = hal::Machine().lock_frequency(std::vector<unsigned>(cores.begin(), cores.end()));
   if (!frequency) return refused("frequency", frequency.error());
   frequency_ = std::move(*frequency);
-  return given("frequency", "locked, where the kernel decides it");
+  return given("frequency", "locked, if the kernel controls it");
 }
 
 Requirement MachineClaims::lock_device_clocks() {
@@ -55,7 +55,7 @@ Requirement MachineClaims::lock_device_clocks() {
   for (const hal::LockedClock& clock : clock_lock_.clocks())
     state += (state.empty() ? "" : ", ") + clock.name + " at " +
              readable(Frequency{static_cast<std::uint64_t>(clock.hertz)});
-  return given("lock_clocks", state.empty() ? "this machine shows no clock that can be locked" : state);
+  return given("lock_clocks", state.empty() ? "this machine has no clock that can be locked" : state);
 }
 
 std::optional<Requirement> MachineClaims::keep_cores_awake(const Placement& placement) {
@@ -64,22 +64,21 @@ std::optional<Requirement> MachineClaims::keep_cores_awake(const Placement& plac
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
   if (!awake) return refused("keep_awake", awake.error());
   awake_ = std::move(*awake);
-  return given("keep_awake", "cores are kept from idling");
+  return given("keep_awake", "the cores stay out of idle states");
 }
 
 Requirement MachineClaims::start_interference(const Placement& placement) {
   auto interference = InterferenceLoad::start(cores_of_threads(placement), partition_.get());
   if (!interference) return refused("neighbours", interference.error());
   interference_ = std::move(*interference);
-  return given("neighbours", "others use the cores of the set, too");
+  return given("neighbours", "interference load runs on the cores of the set");
 }
 
 std::optional<Requirement> right_board(const ResolvedSet& set) {
   if (set.board.identity.compatible.empty()) return std::nullopt;
   const std::string why = hal::why_not_board(set.board, hal::Machine());
   if (why.empty()) return given("board", set.board.name);
-  return refused("board",
-                 {Errc::refused, why + "\n`rtexec probe` says which board this is: name that one in the set."});
+  return refused("board", {Errc::refused, why + "\n`rtexec probe` shows which board this is: name it in the set."});
 }
 
 std::optional<Requirement> enough_processor_time(const ResolvedSet& set) {
@@ -92,7 +91,7 @@ std::optional<Requirement> enough_processor_time(const ResolvedSet& set) {
     used += static_cast<double>(on_cores.count()) / static_cast<double>(task.period.count());
   }
   const auto cores = [](double number) { return config::decimal(std::round(number * 100) / 100) + " cores"; };
-  const std::string state = cores(quota->cores) + " by " + quota->file.string() + "; the tasks use " + cores(used);
+  const std::string state = cores(quota->cores) + " by " + quota->file.string() + "; the tasks need " + cores(used);
   if (used <= quota->cores) return given("cpu quota", state);
   return refused("cpu quota", {Errc::refused, state + "\nRaise the limit (CPUQuota= of systemd, --cpus of docker)."});
 }

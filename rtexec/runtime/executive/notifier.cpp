@@ -45,7 +45,7 @@ void Notifier::notify(const Notice& notice) {
     failure_ = error.what();
     failed_.store(true);
   } catch (...) {
-    failure_ = "an exception of unknown type";
+    failure_ = "an exception that is not a std::exception";
     failed_.store(true);
   }
 }

@@ -40,13 +40,15 @@ class Placer {
     const std::string core = "core " + std::to_string(compute_core_);
     if (!separate)
       lacks("compute core",
-            core + " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
+            core +
+                " runs the compute engine and CPU parts of tasks, which then delay each other by more than the plan "
+                "charges",
             "Give the tasks another core, or set compute_core in the board's file.");
     if (compute_core_ == service_core_ && starves())
       lacks("service core",
             core +
-                " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond "
-                "the plan",
+                " runs the compute engine, the scheduler and the copy engines, which then delay each other by more "
+                "than the plan charges",
             "Give them different cores: compute_core and service_core in the board's file.");
     set_service_threads();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) set_task_threads(i);
@@ -68,7 +70,7 @@ class Placer {
     service_core_ = usable(set_.service_core);
     for (const PlannedTask& task : plan_.tasks) cores_.push_back(usable(task.core));
     if (placement_.needs.empty())
-      placement_.needs.push_back(given("cores", hal::core_list(used_cores()) + " are there"));
+      placement_.needs.push_back(given("cores", hal::core_list(used_cores()) + " available"));
     return std::ranges::find(cores_, compute_core_) == cores_.end();
   }
 
@@ -99,7 +101,7 @@ class Placer {
     }
     if (policy_ == ThreadPolicy::deadline && hal::tick() > Duration(policies::longest_tick))
       lacks("kernel tick",
-            "the kernel enforces reservations every " + to_string(hal::tick()) + "; the plan holds for " +
+            "the kernel enforces reservations every " + to_string(hal::tick()) + "; the plan needs at most " +
                 to_string(Duration(policies::longest_tick)),
             "Use a kernel with CONFIG_HZ of 250 or more.");
   }
@@ -111,8 +113,8 @@ class Placer {
       if (!is_real_time(i) || rank_on_core(i) < max_on_core) continue;
       lacks("priorities",
             "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
-                std::to_string(max_on_core) + " real-time tasks, and the kernel no more priorities",
-            "Move some to another core.");
+                std::to_string(max_on_core) + " real-time tasks, more than the kernel has priorities",
+            "Move some of them to another core.");
       placement_.needs.back().indispensable = true;
     }
   }
@@ -164,7 +166,7 @@ class Placer {
     placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
     placement_.beside->stack = placement_.compute.stack;
     if (policy_ == ThreadPolicy::deadline)
-      lacks("second compute engine", "it has no reservation, as the plan has none for two jobs at once",
+      lacks("second compute engine", "it has no reservation: the plan has none for two concurrent jobs",
             "Set threads = \"fifo\" in [executive], or co_run = false in [device].");
   }
 

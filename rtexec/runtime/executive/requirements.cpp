@@ -35,7 +35,7 @@ std::string list(const std::map<unsigned, std::string>& cores) {
   return (numbers.size() == 1 ? "core " : "cores ") + hal::core_list(numbers);
 }
 
-constexpr const char* keepers = "taskset, a cpuset or a container keeps it";
+constexpr const char* keepers = "taskset, a cpuset or a container withholds it";
 
 } // namespace
 
@@ -77,7 +77,7 @@ std::string other_machine(const ResolvedSet& set, const Plan& plan) {
   if (missing.empty()) return {};
   const bool kept = std::ranges::all_of(missing, [&](const auto& each) { return withheld(set, each.first); });
   const std::string there = hal::core_list(set.machine.cores);
-  if (kept) return "a process that has " + list(missing) + "; this one may use cores " + there + " only";
+  if (kept) return "a process with " + list(missing) + "; this process may use only cores " + there + " only";
   return "a machine with " + list(missing) + "; " + (set.machine.here ? "this" : "that") + " one has cores " + there;
 }
 

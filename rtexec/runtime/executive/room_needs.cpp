@@ -41,7 +41,8 @@ Requirement room_in_host_memory(const LoadedSet& set, const Plan& plan, const Se
 
 std::optional<Requirement> room_in_locked_memory(const LoadedSet& set, const Plan& plan) {
   const Bytes ahead = plan.separate + host_buffers(set, plan) + stacks(plan);
-  const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
+  const auto room =
+      hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "the memory that the run locks");
   if (room) return std::nullopt;
   Requirement need = refused("locked memory", room.error());
   if (const hal::Finding limit = hal::Machine().memory_lock(); !limit.advice.empty()) need.advice = limit.advice;

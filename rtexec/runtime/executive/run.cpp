@@ -95,7 +95,7 @@ std::vector<hal::EngineKind> Run::compute_engines() const {
 
 Result<> Run::start() {
   if (const auto fit = startable(); !fit) return fit;
-  if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
+  if (device_ || final_report_) return fail(Errc::bad_input, "an executive can run only once: create another one");
   Placement placement;
   if (const auto taken = take_machine(placement); !taken) return taken;
   if (setup_.record)
@@ -142,17 +142,16 @@ Result<> Run::start_heartbeat() {
 Result<> Run::startable() const {
   for (const Task& task : set_.tasks.tasks)
     if (task.releases)
-      return fail(
-          Errc::bad_input,
-          "task '" + task.name +
-              "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
+      return fail(Errc::bad_input,
+                  "task '" + task.name +
+                      "': releases is only for `rtexec simulate`; leave it out to run the task periodically");
   for (std::size_t i = 0; i < set_.io.size(); ++i)
     if (const Task& task = set_.tasks.tasks[i]; task.trigger == Trigger::input && !set_.io[i]->releases())
       return fail(Errc::bad_input, "task '" + task.name +
-                                       "' is released by its inputs, and none of them is a camera or of iceoryx: "
-                                       "write one in inputs, or trigger = \"call\" for a program to release it");
+                                       "': trigger = \"input\" needs an input from a camera or iceoryx: add one to "
+                                       "inputs, or set trigger = \"call\" so that a program releases it");
   if (!plan_.proved && !setup_.force)
-    return fail(Errc::not_proved, "the task set is not promised to keep its deadlines: `rtexec check` shows why");
+    return fail(Errc::not_proved, "the deadlines of the task set are not proved: `rtexec check` shows why");
   return {};
 }
 
@@ -216,11 +215,11 @@ Result<> Run::await_warm_up() {
     if (control_.warmed_up.load() < runs_.size()) control_.warm_up_ended.wait(seen);
   }
   if (control_.unregulated.load()) {
-    const char* uncounted = "memory traffic of a task's thread cannot be counted, and so its budget not kept";
+    const char* uncounted = "the memory traffic of a task's thread cannot be counted, so its budget cannot be enforced";
     if (!set_.tasks.executive.allow_degraded) return fail(Errc::refused, uncounted);
     degraded_.emplace_back(uncounted);
   }
-  const std::string nothing = " the job that rehearses it before the start; nothing was released";
+  const std::string nothing = " its warm-up job, before the start; no job was released";
   if (device_failed())
     return fail(Errc::device_fault,
                 "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);

@@ -93,7 +93,7 @@ std::optional<Requirement> Run::acquire_budgets(const Placement& placement) {
   budgets_ = std::move(*budgets);
   const std::size_t domains = budgets_->domains.size();
   return given("memory bandwidth",
-               domains == 0 ? "no core is regulated" : std::to_string(domains) + " budgets can be kept");
+               domains == 0 ? "no core is regulated" : std::to_string(domains) + " budgets can be enforced");
 }
 
 Requirement Run::acquire_device() {
@@ -102,12 +102,11 @@ Requirement Run::acquire_device() {
   device_ = std::move(*device);
   if (!set_.measured_on || *set_.measured_on == device_->name())
     return given("device", device_->name() + ", " + readable(device_->capacity()));
-  return indispensable(
-      refused("device", {Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" +
-                                            *set_.measured_on + "', and this one is '" + device_->name() +
-                                            "': its execution times and its tuning do not hold here\nRun `rtexec "
-                                            "profile " +
-                                            set_.tasks.file.string() + "` on this machine."}));
+  return indispensable(refused(
+      "device", {Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" +
+                                    *set_.measured_on + "', but this device is '" + device_->name() +
+                                    "': its execution times and tuning are not valid here\nRun `rtexec profile " +
+                                    set_.tasks.file.string() + "` on this machine."}));
 }
 
 Result<> Run::regulate(const Placement& placement) {

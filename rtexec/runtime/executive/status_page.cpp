@@ -99,23 +99,24 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
 std::string problem_of(const PageHeader& header) {
   if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
       header.chain_size != sizeof(ChainStatus))
-    return "its parts have other sizes than those of this version";
-  if (header.tasks > max_tasks) return "it claims " + std::to_string(header.tasks) + " tasks";
-  if (header.chains > max_tasks) return "it claims " + std::to_string(header.chains) + " chains";
-  if (header.size != size_of_page(header.tasks, header.chains)) return "its size is not that of its tasks and chains";
+    return "its structures have other sizes than in this version";
+  if (header.tasks > max_tasks) return "it has the impossible number of " + std::to_string(header.tasks) + " tasks";
+  if (header.chains > max_tasks) return "it has the impossible number of " + std::to_string(header.chains) + " chains";
+  if (header.size != size_of_page(header.tasks, header.chains))
+    return "its size does not match its number of tasks and chains";
   return {};
 }
 
 /// Returns the contents of the page if it is complete and consistent, otherwise its defect.
 Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   const auto expected = read_header(file);
-  if (!expected) return Unexpected("it is cut off");
+  if (!expected) return Unexpected("it is truncated");
   if (std::string problem = problem_of(*expected); !problem.empty()) return Unexpected(std::move(problem));
   std::vector<std::uint64_t> words(expected->size / sizeof(std::uint64_t));
   if (read_from_begin(file, std::as_writable_bytes(std::span(words))) != expected->size)
-    return Unexpected("it is cut off");
+    return Unexpected("it is truncated");
   const std::uint64_t digest = std::exchange(words[digest_word], 0);
-  if (digest != digest_of(words)) return Unexpected("its contents do not fit their digest");
+  if (digest != digest_of(words)) return Unexpected("its digest does not match its contents");
 
   Snapshot snapshot{.run = {},
                     .tasks = std::vector<TaskStatus>(expected->tasks),
@@ -145,9 +146,9 @@ std::optional<uid_t> user_of(std::uint32_t process) {
 /// are then accepted.
 std::string foreign(const PageOwner& owner, uid_t user) {
   const std::string named =
-      "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process);
+      "it was written by user " + std::to_string(user) + ", but process " + std::to_string(owner.process);
   if (!owner.identity().of_this_namespace())
-    return user == 0 || user == ::geteuid() ? std::string() : named + " is of another container";
+    return user == 0 || user == ::geteuid() ? std::string() : named + " belongs to another container";
   const auto of_process = user_of(owner.process);
   if (!of_process || *of_process == user) return {};
   return named + " is user " + std::to_string(*of_process) + "'s";
@@ -313,24 +314,24 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
   const int opened = hal::sys().open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (opened < 0)
     return hal::call_failed("opening " + file.string(), errno,
-                            errno == EACCES ? "Another user's run is shown to that user, and to root." : "");
+                            errno == EACCES ? "Only the user of a run and root may read it." : "");
   hal::FileDescriptor descriptor(opened);
   struct stat status {};
-  if (::fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) return damaged(file, "it is no file");
+  if (::fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) return damaged(file, "it is not a regular file");
   auto header = read_header(descriptor);
   for (int tries = 0; !header && tries < 10; ++tries) { // a page may exist before its header is written
     hal::sleep_until(hal::now() + retry_after);
     header = read_header(descriptor);
   }
-  if (!header) return damaged(file, "it is cut off");
-  if (header->owner.magic != magic) return damaged(file, "it does not begin as a page of rtexec does");
+  if (!header) return damaged(file, "it is truncated");
+  if (header->owner.magic != magic) return damaged(file, "it does not begin like a status page of rtexec");
   if (header->owner.version != version)
     return fail(Errc::unsupported, "the status page " + file.string() + " is of version " +
-                                       std::to_string(header->owner.version) + ", and this program reads version " +
-                                       std::to_string(version) + "\n  use the rtexec that process " +
+                                       std::to_string(header->owner.version) + ", but this program reads version " +
+                                       std::to_string(version) + "\n  use the rtexec of process " +
                                        std::to_string(header->owner.process) + " runs");
   if (const std::string why = foreign(header->owner, status.st_uid); !why.empty())
-    return fail(Errc::refused, "the status page " + file.string() + " is not believed: " + why);
+    return fail(Errc::refused, "the status page " + file.string() + " is rejected: " + why);
   return StatusPage(file, std::move(descriptor), header->owner);
 }
 
@@ -340,7 +341,7 @@ Result<Snapshot> StatusPage::read() const {
     const bool last = is_last();
     auto snapshot = decode(open_);
     if (snapshot && possible(*snapshot)) return std::move(*snapshot);
-    if (snapshot) return damaged(file_, "a task is in a state that there is not");
+    if (snapshot) return damaged(file_, "a task has an unknown state");
     problem = std::move(snapshot.error());
     if (last) break; // the writer has ended and will not complete the page
     hal::sleep_until(hal::now() + retry_after);

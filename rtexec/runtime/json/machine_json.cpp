@@ -94,9 +94,9 @@ Result<MachineFacts> read_machine(const std::filesystem::path& file) {
         machine.device_memory = Bytes{memory->get<std::uint64_t>()};
       if (!machine.cores.empty()) return machine;
     }
-  return fail(Errc::bad_input, file.string() +
-                                   ": error: it describes no machine: write it there with `rtexec probe "
-                                   "--json FILE`");
+  return fail(
+      Errc::bad_input,
+      file.string() + ": error: it describes no machine: write it on that machine with `rtexec probe --json FILE`");
 }
 
 } // namespace rtexec

@@ -56,12 +56,13 @@ class Calibrator {
       for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2)
         chunks_.push_back(chunk);
     if (chunks_.empty())
-      give_up(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " +
-                                   to_string(smallest_chunk) + "; raise it, or say which chunk sizes to measure");
+      give_up(Errc::bad_input, "a volume of " + to_string(volume_) + " must hold at least four chunks of " +
+                                   to_string(smallest_chunk) +
+                                   "; raise --volume, or give smaller chunk sizes (--chunk)");
     const auto too_large = std::ranges::find_if(chunks_, [&](Bytes chunk) { return chunk > volume_; });
     if (too_large != chunks_.end())
-      give_up(Errc::bad_input, "a chunk of " + to_string(*too_large) + " is larger than the volume that is swapped, " +
-                                   to_string(volume_));
+      give_up(Errc::bad_input,
+              "a chunk of " + to_string(*too_large) + " is larger than the swapped volume, " + to_string(volume_));
   }
 
   std::vector<std::uint32_t> volumes_of(Bytes chunk) const {

@@ -140,9 +140,8 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
     const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // any of its policies may have been
                                                                              // measured
     if (!open && begun_entry(before, name, tasks.tasks[i].memory_policy, set.fingerprints[i]).samples == 0)
-      give_up(Errc::bad_input,
-              before.file.string() + ": error: task '" + name +
-                  "' was not measured with this workload: nothing can be added; measure without --add");
+      give_up(Errc::bad_input, before.file.string() + ": error: task '" + name +
+                                   "' was measured with another workload: measure without --add");
     tuned.know(*set.workloads[i]);
   }
   return tuned;

@@ -36,19 +36,17 @@ std::string unmeasured(const TaskSet& tasks) {
 std::string problem_of_memory(const Workload& workload) {
   const Bytes asked = workload.memory().on_device();
   if (workload.uses_device() || asked == Bytes{0}) return {};
-  return "its workload has no part on the device, and asks for " + to_string(asked) +
-         " of device memory; let it keep its data in memory of its own, or give it such a part";
+  return "its workload has no device part, but requests " + to_string(asked) +
+         " of device memory; keep its data in host memory, or give it a device part";
 }
 
 /// Returns the problem that only one of WCET and workload has a device part, with a remedy. Empty: they agree.
 std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
   if (wcet.uses_device() == workload.uses_device()) return {};
-  const std::string found = "its wcet is " + to_string(wcet.device) + ", and its workload has ";
+  const std::string found = "its wcet is " + to_string(wcet.device) + ", but its workload has ";
   return workload.uses_device()
-             ? found + "a part on the device; give the execution time of that, or measure it with `rtexec profile`"
-             : found +
-                   "no part on the device; set wcet = \"0ns\", and give its times on the core in wcet_before and "
-                   "wcet_after";
+             ? found + "a device part; give its execution time, or measure it with `rtexec profile`"
+             : found + "no device part; set wcet = \"0ns\", and give its CPU times in wcet_before and wcet_after";
 }
 
 Result<> check_parts(const LoadedSet& set) {
@@ -81,9 +79,9 @@ Result<> settle_capacity(LoadedSet& set) {
   if (set.board.capacity > Bytes{0} || set.tasks.device.capacity) return {};
   set.whole_device = true;
   if (!set.machine.here && set.machine.device_memory == Bytes{0})
-    return fail(Errc::bad_input, "how much memory board '" + set.board.name +
-                                     "' has is known only where its device is, and the file of that machine does not "
-                                     "say it\n  write it there with `rtexec probe --board " +
+    return fail(Errc::bad_input, "the device memory of board '" + set.board.name +
+                                     "' is not known: the machine file does not contain it\n  write the file on that "
+                                     "machine with `rtexec probe --board " +
                                      set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
   if (!set.machine.here) {
     const std::uint64_t chunk = std::max<std::uint64_t>(set.chunk.count, 1);
@@ -93,9 +91,8 @@ Result<> settle_capacity(LoadedSet& set) {
   const auto device = set.open_device({});
   if (!device)
     return fail(device.error().code,
-                "how much memory board '" + set.board.name +
-                    "' has is known only where its device is, which cannot be " +
-                    "opened here: " + device.error().what +
+                "the device memory of board '" + set.board.name +
+                    "' is not known: its device cannot be opened on this machine: " + device.error().what +
                     "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
   set.board.capacity = (*device)->capacity();
   return {};
@@ -146,11 +143,11 @@ class Loader {
                "' has a host device");
     if (set_.tasks.device.co_run && set_.tasks.device.completion == Completion::spin)
       complain(
-          "[device] co_run = true needs completion = \"block\": two jobs' threads share the compute core, which one "
-          "that spins would keep");
+          "[device] co_run = true needs completion = \"block\": two jobs' threads share the compute core, and a "
+          "spinning thread would occupy it");
     for (std::size_t i = 0; i < set_.tasks.tasks.size(); ++i) make(i);
     for (const auto& [name, _] : setup_.workloads)
-      complain("a workload was given for task '" + name + "', which the task set does not have");
+      complain("a workload was given for task '" + name + "', but no task of the set has this name");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     if (const auto chosen = choose(); !chosen) return chosen;
     if (const auto connected = connect_channels(std::move(setup_.callbacks)); !connected) return connected;
@@ -245,7 +242,7 @@ Result<> settle_wcets(LoadedSet& set) {
   if (names.empty()) return {};
   if (!set.profile)
     return fail(Errc::bad_input,
-                "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
+                "no execution times are known for task " + names + ": no wcet is given, and there is no profile " +
                     set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
                     config::shell_word(set.tasks.file.string()) + "`");
   if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return applied;
@@ -270,7 +267,7 @@ Result<> show(LoadedSet& set, const std::shared_ptr<channels::PictureObserver>& 
   if (shown == tasks.end()) {
     std::string there;
     for (const Task& task : tasks) there += (there.empty() ? "" : ", ") + task.name;
-    return fail(Errc::bad_input, "there is no task '" + observer->task() + "' to be shown; there are: " + there);
+    return fail(Errc::bad_input, "there is no task '" + observer->task() + "' to be shown; expected one of " + there);
   }
   const auto number = static_cast<std::size_t>(shown - tasks.begin());
   if (const auto connected = observer->connect(*shown, *set.workloads[number]); !connected)
@@ -283,7 +280,7 @@ Result<> show(LoadedSet& set, const std::shared_ptr<channels::PictureObserver>& 
   shown->wcet->after += observer->cost();
   if (const auto valid = validate(set.tasks); !valid)
     return fail(valid.error().code, "with " + to_string(observer->cost()) + " for a picture in the last part of '" +
-                                        observer->task() + "', which is to be shown: " + valid.error().what);
+                                        observer->task() + "' for --show: " + valid.error().what);
   return {};
 }
 
@@ -361,7 +358,7 @@ Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
     if (task.constants == Constants::streamed && of_task.layered.reads.empty())
       return fail(Errc::bad_input,
                   "task '" + task.name + "': memory = \"stream\": " +
-                      (of_task.obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
+                      (of_task.obstacle.empty() ? "its constants must be read layer by layer, in several chunks"
                                                 : of_task.obstacle));
     of_task.layered.memory_if_cut = [&set, i, last = of_task.last_layer](auto cuts) {
       return memory_if_cut(set, i, last, cuts);

@@ -96,11 +96,11 @@ std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen,
   const auto costs = [&](const MeasuredPolicy& each) {
     return readable(memory_of(each, board)) + " and " + readable(time_of(each));
   };
-  if (measured.size() == 1) return "no other was measured";
+  if (measured.size() == 1) return "the only measured policy";
   std::string text = costs(measured[chosen]) + " a job";
   for (std::size_t k = 0; k < measured.size(); ++k)
     if (k != chosen) text += "; " + costs(measured[k]) + " under " + std::string(spelling(measured[k].policy));
-  return text + (plan.proved ? "; slack " + readable(plan.end_to_end.slack) : "; nothing is proved");
+  return text + (plan.proved ? "; slack " + readable(plan.end_to_end.slack) : "; not proved");
 }
 
 /// Returns the error that no choice of policies fits into memory. `of_device` is the error of the plan in which all of
@@ -108,8 +108,9 @@ std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen,
 Unexpected<Error> none_fits(const LoadedSet& set, std::span<const std::size_t> choosing, const Error& of_device) {
   std::string names;
   for (const std::size_t index : choosing) names += (names.empty() ? "'" : ", '") + set.tasks.tasks[index].name + "'";
-  return fail(of_device.code, of_device.what + "\n  that is under D; no choice of memory policies for " + names +
-                                  " that was measured fits and is proved");
+  return fail(of_device.code, of_device.what +
+                                  "\n  this applies to D; no combination of measured memory policies for " + names +
+                                  " fits and is proved");
 }
 
 } // namespace

@@ -76,7 +76,7 @@ TaskLayers task_layers(const Task& task, const Workload& workload, const Profile
   if (workload.layers().size() < 2) return result.obstacle = "its workload has no layers", result;
   const std::vector<MeasuredLayers::Piece> pieces = known_pieces(task, entry);
   if (pieces.empty()) {
-    result.obstacle = "it is not known how long its layers take; measure them with `rtexec profile`";
+    result.obstacle = "the execution times of its layers are not known; measure them with `rtexec profile`";
     return result;
   }
   if (pieces.size() < 2 || pieces.back().last_layer + 1 != workload.layers().size()) return result;

@@ -81,7 +81,7 @@ std::string mistrust(int file) {
   if (::fstat(file, &found) != 0) return hal::errno_text(errno);
   if (found.st_uid == 0 || found.st_uid == ::geteuid()) return {};
   return "it belongs to user " + std::to_string(found.st_uid) +
-         ", who could end this process by shortening it; end its users and delete it";
+         ", who could crash this process by truncating it; stop its users and delete it";
 }
 
 /// Allocates the file's memory in advance. Otherwise, if /dev/shm is full, writing to the mapped file would kill the
@@ -125,7 +125,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   locks.page_ = static_cast<Page*>(memory);
   std::uint64_t layout = 0;
   if (!locks.page_->layout.compare_exchange_strong(layout, this_layout) && layout != this_layout)
-    return failed(file, "it is of another version of rtexec; end its users and delete it");
+    return failed(file, "it was made by another version of rtexec; stop its users and delete it");
   for (std::size_t i = 0; i < max_processes; ++i) {
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
@@ -135,7 +135,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
     locks.forget_dead();
     return locks;
   }
-  return failed(file, std::to_string(max_processes) + " processes hold a place already");
+  return failed(file, std::to_string(max_processes) + " processes use all of its slots");
 }
 
 BandwidthLocks::~BandwidthLocks() {

@@ -59,7 +59,7 @@ class Checker {
     if (!event && event.error().code == Errc::bad_input) return complain(event.error().what);
     if (const Bandwidth most = board_.memory.core_bandwidth; most != Bandwidth{} && budget > most)
       complain(who + to_string(budget) + " is more than a core of board '" + board_.name + "' can move, " +
-               to_string(most) + "; it would limit nothing");
+               to_string(most) + ", so it has no effect");
     const Bandwidth least = policies::bandwidth_of(1, counter.line, tasks_.bandwidth.period);
     if (budget < least)
       complain(who + to_string(budget) + " is less than one line of " + to_string(counter.line) + " in a period of " +
@@ -72,8 +72,9 @@ class Checker {
     Bandwidth sum;
     for (const CoreBudget& each : tasks_.core_budgets) sum.bytes_per_second += each.budget.bytes_per_second;
     if (const Bandwidth most = board_.memory.saturation; most != Bandwidth{} && sum > most)
-      complain("the budgets of [[bandwidth.core]] add up to " + to_string(sum) + ", more than the memory of board '" +
-               board_.name + "' gives all cores together, " + to_string(most) + "; lower them");
+      complain("the budgets of [[bandwidth.core]] add up to " + to_string(sum) +
+               ", more than the memory bandwidth of board '" + board_.name + "' for all cores, " + to_string(most) +
+               "; reduce them");
   }
 
   const TaskSet& tasks_;
@@ -92,7 +93,7 @@ class Planner {
     for (const CoreBudget& each : tasks_.core_budgets)
       if (!contains(machine_.online, each.core))
         complain("[[bandwidth.core]] core = " + std::to_string(each.core) +
-                 ": not there for this process (cores: " + list(machine_.online) + ")");
+                 ": this process cannot use the core (cores: " + list(machine_.online) + ")");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     const std::vector<unsigned> cores = regulated_cores();
     const auto choices = machine_.choose(board_, tasks_.bandwidth, cores, machine_.holds);
@@ -107,8 +108,8 @@ class Planner {
       if (domain.counter.back_end != CounterBackEnd::thread) note_unthrottled(domain);
     if (tasks_.bandwidth.sharing == BandwidthSharing::spare && plan_.domains.size() == 1)
       plan_.reasons.push_back(
-          "sharing = \"spare\" with one regulated domain limits nothing: all of them have used up their budgets as "
-          "soon as it has");
+          "sharing = \"spare\" has no effect with one regulated domain: once it has used up its budget, all domains "
+          "have");
     return plan_;
   }
 
@@ -129,7 +130,7 @@ class Planner {
       const CoreBudget* own = budget_of(core, tasks_);
       if (own != nullptr && given != nullptr)
         complain("[[bandwidth.core]]: cores " + list(choice.cores) +
-                 " share one counter, and so one budget: give it to one of them");
+                 " share one counter and one budget: give the budget to only one of them");
       if (own != nullptr) given = own;
     }
     const auto serving = std::ranges::find_if(choice.cores, [&](unsigned core) { return contains(own_, core); });
@@ -164,13 +165,11 @@ class Planner {
   void note_limits(unsigned core, const hal::CounterChoice& choice) {
     const std::string who = "core " + std::to_string(core) + " has real-time parts and a budget; ";
     if (choice.settings.back_end != CounterBackEnd::core)
-      return plan_.degraded.push_back(who + "what is proved rests on counter = \"core\", and it is \"" +
+      return plan_.degraded.push_back(who + "the proof needs counter = \"core\", but it is \"" +
                                       std::string(spelling(choice.settings.back_end)) + "\" here: " + choice.reason);
     for (const std::string& limit : machine_.limits(core))
-      plan_.degraded.push_back(who +
-                               "while other programs make it stand still by what they move, its real-time threads may "
-                               "stop for longer than is proved: " +
-                               limit);
+      plan_.degraded.push_back(
+          who + "memory traffic of other programs may stop its real-time threads for longer than is proved: " + limit);
   }
 
   const TaskSet& tasks_;
@@ -185,8 +184,7 @@ class Planner {
 
 std::vector<std::string> unthrottled(const RegulatedMachine& machine, unsigned core) {
   std::vector<std::string> reasons;
-  for (const std::string& limit : machine.limits(core))
-    reasons.push_back("a core that is held is let go for this: " + limit);
+  for (const std::string& limit : machine.limits(core)) reasons.push_back("a stopped core is interrupted by: " + limit);
   return reasons;
 }
 

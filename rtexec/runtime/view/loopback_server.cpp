@@ -61,8 +61,8 @@ class Session : public std::enable_shared_from_this<Session> {
     const std::string_view target = header(request.target());
     const bool reads = request.method() == http::verb::get;
     Answer answer = !names_loopback(header(request[http::field::host]))
-                        ? Answer{.status = 403, .body = "This is for 127.0.0.1 and localhost alone.\n"}
-                    : !reads ? Answer{.status = 405, .body = "There is nothing here but to GET.\n"}
+                        ? Answer{.status = 403, .body = "Only 127.0.0.1 and localhost may connect.\n"}
+                    : !reads ? Answer{.status = 405, .body = "Only GET is supported.\n"}
                              : respond_(target.substr(0, target.find('?')));
     response_.emplace(static_cast<http::status>(answer.status), request.version());
     response_->set(http::field::content_type, beast::string_view(answer.type.data(), answer.type.size()));
@@ -147,11 +147,11 @@ LoopbackServer::~LoopbackServer() = default;
 Result<std::unique_ptr<LoopbackServer>> LoopbackServer::open(std::uint16_t port, Respond respond) try {
   auto impl = std::make_unique<Impl>(std::move(respond));
   if (const error_code error = impl->open(port))
-    return fail(Errc::refused, "port " + std::to_string(port) + " of 127.0.0.1 cannot be served: " + error.message() +
-                                   "\n  choose another one, or none: then one that is free is taken");
+    return fail(Errc::refused, "port " + std::to_string(port) + " of 127.0.0.1 cannot be opened: " + error.message() +
+                                   "\n  choose another port, or leave the option out for a free port");
   return std::unique_ptr<LoopbackServer>(new LoopbackServer(std::move(impl)));
 } catch (const boost::system::system_error& error) {
-  return fail(Errc::refused, std::string("127.0.0.1 cannot be served: ") + error.what());
+  return fail(Errc::refused, std::string("127.0.0.1 cannot be opened: ") + error.what());
 }
 
 std::string LoopbackServer::url() const { return "http://127.0.0.1:" + std::to_string(impl_->port()) + "/"; }

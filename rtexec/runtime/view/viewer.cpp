@@ -64,8 +64,8 @@ Answer Viewer::respond(std::string_view path) {
   look();
   if (path == "/") return {.type = "text/html", .body = std::string(page)};
   if (path == "/state.json") return {.type = "application/json", .body = state()};
-  if (path != "/picture.jpg") return {.status = 404, .body = "There are /, /picture.jpg and /state.json.\n"};
-  if (!seen_) return {.status = 503, .body = "There is no picture yet.\n"};
+  if (path != "/picture.jpg") return {.status = 404, .body = "Not found: expected /, /picture.jpg or /state.json.\n"};
+  if (!seen_) return {.status = 503, .body = "No picture yet.\n"};
   draw();
   return {.type = "image/jpeg", .body = std::string(reinterpret_cast<const char*>(jpeg_.data()), jpeg_.size())};
 }
@@ -110,7 +110,7 @@ void Viewer::write_file() {
   draw();
   const auto replaced = replace_file();
   if (replaced || failed_.load()) return;
-  failure_ = replaced.error().what + "\n  The run goes on, and so do the tries to write it.";
+  failure_ = replaced.error().what + "\n  The run continues, and tries again to write it.";
   failed_.store(true);
 }
 

@@ -33,7 +33,7 @@ std::vector<std::string> DriftMonitor::changes() const {
     const bool to_the_end = thread.until == last_look_;
     lines.push_back("thread " + thread.name + " ran as " + hal::to_string(*thread.found) + " instead of " +
                     hal::to_string(thread.wanted) + ", from " + readable(thread.from) +
-                    (to_the_end ? " on" : " until " + readable(thread.until)) + " as it was seen: somebody changed it");
+                    (to_the_end ? " on" : " until " + readable(thread.until)) + ": another process changed it");
   }
   return lines;
 }

@@ -33,7 +33,7 @@ void Heartbeat::run() {
 void Heartbeat::beat() {
   const std::string* now_stuck = stuck(hal::now());
   const std::string* reported = std::exchange(reported_, now_stuck);
-  if (now_stuck == nullptr) return report(reported != nullptr ? "WATCHDOG=1\nSTATUS=Goes on" : "WATCHDOG=1");
+  if (now_stuck == nullptr) return report(reported != nullptr ? "WATCHDOG=1\nSTATUS=Running" : "WATCHDOG=1");
   if (now_stuck == reported) return;
   report("STATUS=" + *now_stuck + " is stuck");
   const std::lock_guard lock(mutex_);
@@ -61,7 +61,7 @@ void Heartbeat::report(const std::string& lines) {
 std::vector<std::string> Heartbeat::gaps() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
-  if (!stuck_.empty()) lines.push_back(stuck_ + " was stuck: the beat for the service manager was withheld");
+  if (!stuck_.empty()) lines.push_back(stuck_ + " was stuck: no heartbeat was sent to the service manager");
   if (!unreachable_.empty()) lines.push_back(unreachable_);
   return lines;
 }

@@ -37,7 +37,7 @@ Result<std::optional<ServiceManager>> ServiceManager::of_environment() {
   const std::string_view name = variable("NOTIFY_SOCKET");
   if (name.empty()) return std::optional<ServiceManager>();
   if ((name[0] != '/' && name[0] != '@') || name.size() < 2 || name.size() >= sizeof(sockaddr_un::sun_path))
-    return refused("'" + std::string(name) + "' is neither the path of a socket nor \"@\" and an abstract name");
+    return refused("'" + std::string(name) + "' must be the path of a socket, or \"@\" and an abstract name");
   ServiceManager manager;
   manager.address_ = name;
   if (name[0] == '@') manager.address_[0] = '\0';
@@ -45,7 +45,7 @@ Result<std::optional<ServiceManager>> ServiceManager::of_environment() {
   manager.socket_ = config::Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (manager.socket_.get() < 0) return refused(std::string("no socket: ") + std::strerror(errno));
   if (const auto told = manager.tell("STATUS=Setting up"); !told)
-    return fail(Errc::refused, told.error().what + "\nWhere none watches over this program: unset NOTIFY_SOCKET.");
+    return fail(Errc::refused, told.error().what + "\nUnset NOTIFY_SOCKET if no service manager watches this program.");
   return std::optional(std::move(manager));
 }
 
@@ -60,7 +60,7 @@ Result<> ServiceManager::tell(const std::string& lines) const {
                     reinterpret_cast<const sockaddr*>(&to), size);
   while (sent < 0 && errno == EINTR);
   if (sent >= 0) return {};
-  return refused("the service manager cannot be told: " + std::string(std::strerror(errno)));
+  return refused("the service manager cannot be notified: " + std::string(std::strerror(errno)));
 }
 
 } // namespace rtexec::executive

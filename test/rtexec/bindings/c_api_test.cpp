@@ -158,7 +158,7 @@ TEST(CApi, WorkloadWithoutExecuteHasNoDevicePart) {
   const auto setup = setup_with(given);
   rtexec_error error{};
   EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
-  EXPECT_THAT(error.what, HasSubstr("asks for 100B of device memory"));
+  EXPECT_THAT(error.what, HasSubstr("requests 100B of device memory"));
   own.workload.memory.state = 0;
   EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
   EXPECT_THAT(error.what, HasSubstr("set wcet = \"0ns\""));
@@ -382,10 +382,10 @@ TEST(CApi, RefusesCallbacksWithoutMatchingTask) {
   setup.callback_count = 1;
   rtexec_error error{};
   EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
-  EXPECT_THAT(error.what, HasSubstr("without the name of their task"));
+  EXPECT_THAT(error.what, HasSubstr("need the name of their task"));
   none.task = "another";
   EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
-  EXPECT_THAT(error.what, HasSubstr("task 'another', which the task set does not have"));
+  EXPECT_THAT(error.what, HasSubstr("task 'another', but no task of the set has this name"));
   const rtexec_task_callbacks twice[] = {none, none};
   setup.callbacks = twice;
   setup.callback_count = 2;

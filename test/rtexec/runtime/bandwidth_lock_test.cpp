@@ -220,7 +220,7 @@ TEST_F(BandwidthLocksTest, RefusesMoreThanMaximumProcesses) {
   while (all.size() < BandwidthLocks::max_processes) all.push_back(opened());
   for (auto& each : all) each.lock();
   EXPECT_TRUE(held(all.front(), BandwidthLocks::max_processes, 0));
-  EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "64 processes hold a place already"));
+  EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "64 processes use all of its slots"));
   all.pop_back();
   EXPECT_TRUE(held(opened(), BandwidthLocks::max_processes - 1, 0));
 }

@@ -158,8 +158,8 @@ TEST(CameraFault, ReportsLostFramesAndRemedyWhenBuffersAreTooFew) {
   ASSERT_TRUE(eventually([&] {
     camera.make_frames(10);
     return failure().contains(
-               "frames lost; the driver's 6 buffers hold 4.00 ms of frames, and the task may look only "
-               "each 20.0 ms: ask for fewer frames (interval) to get newer ones") &&
+               "frames lost; the driver's 6 buffers hold 4.00 ms of frames, but the task may poll only every 20.0 ms: "
+               "set a longer interval to get newer frames") &&
            executive.progress().tasks[1].completed > 5;
   })) << failure();
   (void)ended(executive);
@@ -285,7 +285,7 @@ TEST(MessageFault, FailsJobThatReceivesWrongSizeOrType) {
     EXPECT_EQ(report.tasks[0].failed, wrong);
     EXPECT_EQ(report.tasks[0].failure, Errc::bad_input);
     EXPECT_THAT(report.channels.front().failure,
-                HasSubstr("2 messages were not uint8 [1, 3, 8, 8], and no picture of uint8 [height, width, 3]"));
+                HasSubstr("2 messages were not uint8 [1, 3, 8, 8], and not a picture of uint8 [height, width, 3]"));
   });
 }
 
@@ -355,7 +355,7 @@ TEST(MessageFault, DropsAndReportsResultsWhenDaemonMemoryIsFull) {
     ASSERT_TRUE(eventually([&] { return executive->progress().tasks[1].completed > 10; }));
     const Report report = ended(*executive);
     EXPECT_EQ(report.tasks[0].failed, 0u);
-    EXPECT_THAT(report.channels.front().failure, HasSubstr("all of iceoryx's memory of this size was in use"));
+    EXPECT_THAT(report.channels.front().failure, HasSubstr("all of iceoryx's chunks of this size were in use"));
   });
 }
 

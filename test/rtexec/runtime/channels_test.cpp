@@ -241,7 +241,7 @@ TEST(Channels, RejectMoreStoredValuesThanReaderLimit) {
     return problem(Executive::create(std::move(set), std::move(setup)));
   };
   EXPECT_EQ(outcome(1000ms), "none");
-  EXPECT_THAT(outcome(1100ms), testing::AllOf(HasSubstr("task 'a': 1102 of its values would be kept for 'b'"),
+  EXPECT_THAT(outcome(1100ms), testing::AllOf(HasSubstr("task 'a': 1102 of its values must be kept for 'b'"),
                                               HasSubstr("at most 1024")));
 }
 
@@ -358,7 +358,7 @@ TEST(Channels, RejectTwoSourcesOfOneInput) {
   set.tasks[0].inputs = {unnamed, {.tensor = "x", .source = SourceKind::task, .from = "b"}};
   ExecutiveSetup setup = setup_of(set);
   EXPECT_THAT(problem(Executive::create(std::move(set), std::move(setup))),
-              HasSubstr("task 'a': inputs: 'x' has two sources: leave out one of them"));
+              HasSubstr("task 'a': inputs: 'x' has two sources: remove one of them"));
 }
 
 TEST(Channels, ReportAllConfigurationErrorsTogether) {
@@ -374,7 +374,7 @@ TEST(Channels, ReportAllConfigurationErrorsTogether) {
   EXPECT_THAT(refused,
               HasSubstr("task 'b': from = \"task:a/detections\": boxes need an input of float32 [n, 6], and 'x' "
                         "is int32 [8]"));
-  EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', which the task set does not have"));
+  EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', but no task of the set has this name"));
 }
 
 TEST(Channels, RejectDetectionsOfNetworkWithoutDetector) {
@@ -398,9 +398,8 @@ TEST(Channels, RejectDetectionsOfNetworkWithoutDetector) {
                                     std::vector<OwnWorkload::Values>{}, [](auto, auto, auto) {});
   const auto refused = problem(Executive::create(std::move(set), std::move(setup)));
   const std::string why =
-      "it makes no boxes: its model's metadata do not say rtexec.task = \"detect\", or it is a workload of one's own "
-      "that "
-      "recognises none; known: ";
+      "it has no boxes: rtexec.task = \"detect\" is missing in its model's metadata, or its workload is not a "
+      "detector; known: ";
   EXPECT_THAT(refused, HasSubstr("task 'plain': " + why));
   EXPECT_THAT(refused, HasSubstr("task 'classifier': " + why));
   EXPECT_THAT(refused, HasSubstr("task 'reader': from = \"task:classifier/detections\": " + why));
@@ -419,7 +418,7 @@ TEST(Channels, RejectDetectionsOfWorkloadInC) {
   ExecutiveSetup setup;
   setup.workloads["a"] = std::move(*workload);
   EXPECT_TRUE(fails(Executive::create(std::move(set), std::move(setup)), Errc::bad_input,
-                    "a workload of one's own that recognises none; known: none"));
+                    "its workload is not a detector; known: none"));
 }
 
 Task pictured(const std::string& name, SourceKind source, const Preprocessing& preprocessing) {
@@ -445,14 +444,13 @@ TEST(Channels, RejectPreprocessingThatInputCannotTake) {
   setup.workloads["b"] = made(ElementType::float32, {8});
   setup.workloads["c"] = made(ElementType::uint8, {1, 3, 8, 8});
   setup.workloads["d"] = made(ElementType::float32, {8}); // accepts messages of its own shape
-  EXPECT_EQ(
-      problem(Executive::create(std::move(set), std::move(setup))),
-      "task 'a': from = \"v4l2:/dev/video0\": layout = \"NHWC\" needs an input of shape [1, height, width, 3], but "
-      "the network's is 1x3x8x8\n"
-      "task 'b': from = \"iceoryx:a/b/c\": pictures need an input of shape [1, 3, height, width] or [1, height, "
-      "width, 3], but the network's is 8\n"
-      "task 'c': from = \"v4l2:/dev/video0\": mean, std and scale need an input of floats, but the network takes "
-      "pictures as uint8");
+  EXPECT_EQ(problem(Executive::create(std::move(set), std::move(setup))),
+            "task 'a': from = \"v4l2:/dev/video0\": layout = \"NHWC\" needs an input of shape [1, height, width, 3], "
+            "but the network's is 1x3x8x8\n"
+            "task 'b': from = \"iceoryx:a/b/c\": pictures need an input of shape [1, 3, height, width] or [1, height, "
+            "width, 3], but the network's is 8\n"
+            "task 'c': from = \"v4l2:/dev/video0\": mean, std and scale need an input of floats, but the network needs "
+            "pictures as uint8");
 }
 
 /// Ten frames arrive between two jobs, and the driver has a free buffer for each.

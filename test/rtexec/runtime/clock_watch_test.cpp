@@ -127,7 +127,7 @@ TEST_F(BoardWatchTest, ReportsLockedClockThatChangedAndInvalidatesTimes) {
   core_runs_at(1, "2035200");
   watch.look();
   EXPECT_THAT(limits_of_board(), ElementsAre("a locked clock that moved"));
-  EXPECT_EQ(watch.invalid(), "execution times of this run are no WCETs: there was a locked clock that moved");
+  EXPECT_EQ(watch.invalid(), "execution times of this run are not valid as WCETs: there was a locked clock that moved");
 }
 
 TEST_F(BoardWatchTest, ReportsThermalThrottlingAndOverCurrent) {

@@ -290,7 +290,7 @@ TEST_F(Tuning, OfChangedWorkloadIsStaleWhenProfileWcetIsNeeded) {
   workloads["first"]->fingerprint = "changed";
   need_the_wcet_of_the_first();
   write();
-  EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
+  EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is out of date"));
 }
 
 TEST_F(Tuning, IsUsedTogetherWithWcetOfSameProfile) {
@@ -312,7 +312,8 @@ TEST_F(Tuning, EditedByHandMakesWcetStale) {
   for (const auto& changed : changes) {
     profile.entries[0].tuning = changed;
     write();
-    EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
+    EXPECT_TRUE(
+        fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is out of date"));
     EXPECT_TRUE(workloads["first"]->used.empty());
   }
 }
@@ -342,7 +343,7 @@ TEST_F(Tuning, MeasuredOnAnotherDeviceRefusesStart) {
   write();
   Executive executive = created();
   const auto started = executive.start();
-  EXPECT_TRUE(fails(started, Errc::refused, "was measured on device 'NVIDIA H100', and this one is 'double'"));
+  EXPECT_TRUE(fails(started, Errc::refused, "was measured on device 'NVIDIA H100', but this device is 'double'"));
   EXPECT_THAT(problem(started), HasSubstr("rtexec profile"));
 }
 

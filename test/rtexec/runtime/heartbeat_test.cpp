@@ -330,11 +330,11 @@ TEST_F(HeartbeatTest, StopsWhileThreadIsStuckAndResumesAfterwards) {
     std::this_thread::sleep_for(600ms);
     EXPECT_FALSE(hears("WATCHDOG=1")) << told; // another thread delayed by the machine may be reported instead
     where.store(Where::nowhere);
-    EXPECT_TRUE(eventually([&] { return hears("WATCHDOG=1\nSTATUS=Goes on"); })) << told;
+    EXPECT_TRUE(eventually([&] { return hears("WATCHDOG=1\nSTATUS=Running"); })) << told;
   }
   // The first stuck thread: one that the machine delayed, or the first case.
   EXPECT_THAT(executive->stop().degraded,
-              Contains(testing::EndsWith(" was stuck: the beat for the service manager was withheld")));
+              Contains(testing::EndsWith(" was stuck: no heartbeat was sent to the service manager")));
 }
 
 TEST_F(HeartbeatTest, ReportsRootCauseFoundLater) {
@@ -350,7 +350,7 @@ TEST_F(HeartbeatTest, ReportsRootCauseFoundLater) {
   EXPECT_TRUE(eventually([&] { return hears("STATUS=an engine is stuck"); }));
   engine.store(false);
   job.store(false);
-  EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=Running"); }));
 }
 
 TEST_F(HeartbeatTest, ReportsStuckCopyEngineUntilItContinues) {
@@ -367,7 +367,7 @@ TEST_F(HeartbeatTest, ReportsStuckCopyEngineUntilItContinues) {
   orders->each.store(Duration(700ms).count());
   EXPECT_TRUE(eventually([&] { return hears("engine is stuck"); }));
   orders->each.store(0);
-  EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=Running"); }));
   static_cast<void>(executive.stop());
 }
 

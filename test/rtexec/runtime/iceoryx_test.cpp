@@ -223,8 +223,8 @@ TEST(IceoryxDaemon, TimeoutIsReportedWhenItDoesNotAnswer) {
     const int silent = ::socket(AF_UNIX, SOCK_DGRAM, 0);
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/tmp/roudi"};
     ASSERT_EQ(::bind(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "gave no answer within 5.00 s"));
-    EXPECT_TRUE(fails(Subscriber::open(there), Errc::device_lost, "gave no answer")); // at once
+    EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "did not answer within 5.00 s"));
+    EXPECT_TRUE(fails(Subscriber::open(there), Errc::device_lost, "did not answer")); // at once
   });
 }
 
@@ -239,8 +239,8 @@ TEST(IceoryxDaemon, HangIsReportedWhileConnectedClientsContinue) {
   with_own_daemon([] {
     Ends ends;
     for (const pid_t daemon : daemons()) ::kill(daemon, SIGSTOP);
-    EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "gave no answer"));
-    EXPECT_TRUE(fails(connection_state(), Errc::device_lost, "gave no answer"));
+    EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "did not answer"));
+    EXPECT_TRUE(fails(connection_state(), Errc::device_lost, "did not answer"));
     ASSERT_TRUE(send(*ends.out, 1));
     EXPECT_TRUE(shows(newest(*ends.in), 1));
   });
@@ -267,8 +267,8 @@ TEST(IceoryxDaemon, DeathLeavesExistingConnectionsWorking) {
     OtherProcess next(peer, "publish"); // starts a new daemon
     ASSERT_TRUE(eventually(daemon_listens));
     ASSERT_TRUE(eventually([] { return !connection_state(); }));
-    EXPECT_TRUE(eventually([] { return problem(connection_state()).find("started anew") != std::string::npos; }));
-    EXPECT_TRUE(fails(Subscriber::open(there), Errc::device_lost, "started anew"));
+    EXPECT_TRUE(eventually([] { return problem(connection_state()).find("was restarted") != std::string::npos; }));
+    EXPECT_TRUE(fails(Subscriber::open(there), Errc::device_lost, "was restarted"));
     (void)in->newest();
     ASSERT_EQ(in->await(hal::now() + 20s), Wake::message) << "of the first";
   });

@@ -146,7 +146,7 @@ TEST(RunRequirements, IncludeMemoryThatRunWillLock) {
   const hal::SystemOverride override(limited);
   const auto needs = find_needs(small_set());
   ASSERT_TRUE(needs) << problem(needs);
-  EXPECT_THAT(told(*needs), HasSubstr("for what the run will lock failed: Resource temporarily unavailable"));
+  EXPECT_THAT(told(*needs), HasSubstr("for the memory that the run locks failed: Resource temporarily unavailable"));
 }
 
 } // namespace

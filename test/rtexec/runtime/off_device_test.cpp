@@ -137,13 +137,13 @@ TEST_P(OffDeviceTask, AbortedJobEndsAndRunContinues) {
 TEST_F(OffDevice, RejectsDemandForDeviceMemory) {
   const auto executive = create(set_of({control(10ms)}, 1s), Bytes{4096});
   EXPECT_TRUE(fails(executive, Errc::bad_input,
-                    "task 'control': its workload has no part on the device, and asks for "
-                    "4KiB of device memory; let it keep its data in memory of its own"));
+                    "task 'control': its workload has no device part, but requests 4KiB of device memory; keep its "
+                    "data in host memory"));
 }
 
 TEST_F(OffDevice, RejectsDeviceWcetThatContradictsWorkload) {
   EXPECT_TRUE(fails(create(set_of({control(10ms, {.before = 1ms, .device = 2ms, .after = {}})}, 1s)), Errc::bad_input,
-                    "task 'control': its wcet is 2ms, and its workload has no part on the device; set wcet = \"0ns\""));
+                    "task 'control': its wcet is 2ms, but its workload has no device part; set wcet = \"0ns\""));
   ExecutiveSetup setup;
   class Computing final : public Workload {
     MemoryDemand memory() const override { return {}; }
@@ -156,7 +156,7 @@ TEST_F(OffDevice, RejectsDeviceWcetThatContradictsWorkload) {
   };
   setup.workloads["control"] = std::make_unique<Computing>();
   EXPECT_TRUE(fails(Executive::create(set_of({control(10ms)}, 1s), std::move(setup)), Errc::bad_input,
-                    "task 'control': its wcet is 0ns, and its workload has a part on the device; give the execution"));
+                    "task 'control': its wcet is 0ns, but its workload has a device part; give its execution"));
 }
 
 TEST_F(OffDevice, ProfileHasZeroDeviceWcetAndIsReadBack) {

@@ -111,12 +111,12 @@ TEST(TaskObserver, RejectsUnknownTaskAndTaskWithoutPicture) {
         set, std::make_shared<PictureObserver>(task),
         std::make_unique<OwnWorkload>(inputs, std::vector<OwnWorkload::Values>{}, [](auto, auto, auto) {})));
   };
-  EXPECT_THAT(refused("rear", {}), HasSubstr("there is no task 'rear' to be shown; there are: front"));
+  EXPECT_THAT(refused("rear", {}), HasSubstr("there is no task 'rear' to be shown; expected one of front"));
   EXPECT_THAT(refused("front", {}), HasSubstr("task 'front' cannot be shown: it has no input that can be shown as a "
                                               "picture: its workload has no inputs"));
   EXPECT_THAT(refused("front", {{"x", ElementType::float32, {1, 10}}, {"y", ElementType::int32, {1, 3, 4, 4}}}),
               testing::AllOf(HasSubstr("'x' is float32 1x10"), HasSubstr("'y' is int32 1x3x4x4"),
-                             HasSubstr("name a task whose network sees pictures")));
+                             HasSubstr("name a task whose network has a picture as input")));
 }
 
 TEST(TaskObserver, SeesBestClassesOfClassifier) {

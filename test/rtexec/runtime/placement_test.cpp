@@ -136,7 +136,8 @@ TEST_F(ThreadPlacement, LowestTaskPriorityIsAboveCopyEngines) {
   if (class_refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
   for (const auto& thread : placed.release) EXPECT_GT(thread.fifo_priority, placed.copy_in.fifo_priority);
   set.tasks.push_back(task);
-  EXPECT_TRUE(fails(refusal_of(placement(ThreadPolicy::fifo).needs, true), Errc::refused, "no more priorities"));
+  EXPECT_TRUE(fails(refusal_of(placement(ThreadPolicy::fifo).needs, true), Errc::refused,
+                    "more than the kernel has priorities"));
 }
 
 TEST_F(ThreadPlacement, ReportsMissingCoreAndItsUser) {

@@ -103,7 +103,7 @@ TEST(PlanWithoutExecutive, UsesReservationsWhenMachineLacksFifo) {
 TEST(PlanWithoutExecutive, TakesDeviceMemoryFromMachineFile) {
   TaskSet set = two_tasks();
   set.board = "rtx";
-  EXPECT_TRUE(fails(plan(set, robot), Errc::bad_input, "the file of that machine does not say it"));
+  EXPECT_TRUE(fails(plan(set, robot), Errc::bad_input, "the machine file does not contain it"));
   MachineFacts with_gpu = robot;
   with_gpu.device_memory = Bytes{(std::uint64_t{1} << 30) + 5};
   const auto planned = plan(set, with_gpu);
@@ -196,7 +196,7 @@ TEST_F(OpenMemoryPolicy, FitsIntoCapacity) {
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
   set_.tasks[0].deadline = 15ms;
   EXPECT_TRUE(fails(planned(), Errc::not_proved, "task 'add' alone needs")) << "H is too slow";
-  EXPECT_TRUE(fails(planned(), Errc::not_proved, "no choice of memory policies for 'add' that was measured fits"));
+  EXPECT_TRUE(fails(planned(), Errc::not_proved, "no combination of measured memory policies for 'add' fits"));
 }
 
 TEST_F(OpenMemoryPolicy, ResolvesOnlyToMeasuredPolicies) {
@@ -206,9 +206,9 @@ TEST_F(OpenMemoryPolicy, ResolvesOnlyToMeasuredPolicies) {
   profile_.entries[1].workload += " of another size";
   const PlannedTask device = task();
   EXPECT_EQ(device.memory_policy, MemoryPolicy::device);
-  EXPECT_EQ(device.memory_policy_reason, "no other was measured");
+  EXPECT_EQ(device.memory_policy_reason, "the only measured policy");
   profile_.entries.clear();
-  EXPECT_TRUE(fails(planned(), Errc::bad_input, "task 'add': it was not measured"));
+  EXPECT_TRUE(fails(planned(), Errc::bad_input, "task 'add': no measurement"));
 }
 
 TEST_F(OpenMemoryPolicy, IsNotResolvedWhenTaskGivesPolicyOrWcet) {
@@ -216,7 +216,7 @@ TEST_F(OpenMemoryPolicy, IsNotResolvedWhenTaskGivesPolicyOrWcet) {
   EXPECT_EQ(task().wcet.device, 12ms);
   EXPECT_EQ(task().memory_policy_reason, "");
   profile_.entries.erase(profile_.entries.begin() + 1);
-  EXPECT_TRUE(fails(planned(), Errc::bad_input, "it was not measured under memory policy M"));
+  EXPECT_TRUE(fails(planned(), Errc::bad_input, "no measurement under memory policy M"));
   set_.tasks[0].memory_policy = MemoryPolicy::automatic;
   set_.tasks[0].wcet = Wcet{.before = {}, .device = 50ms, .after = {}};
   EXPECT_EQ(task().memory_policy, MemoryPolicy::device);
@@ -381,7 +381,7 @@ TEST(VerdictConditions, IncludeInputDelaysOfChainsOnly) {
   const std::string given = "given by hand for '" + tasks.tasks[0].name + "'";
   EXPECT_EQ(supposed(tasks), "input delays hold: " + given);
   tasks.tasks[0].trigger = Trigger::call;
-  EXPECT_EQ(supposed(tasks), "input delays hold, and sources sample a period apart or more: " + given);
+  EXPECT_EQ(supposed(tasks), "input delays hold, and samples are at least a period apart: " + given);
 }
 
 TEST(VerdictConditions, ExecutionTimesGivenByHandAreUnknown) {
@@ -422,7 +422,7 @@ TEST(VerdictConditions, ExecutionTimesHoldOnlyForProfileOfSameMachine) {
   ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
   EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::against);
   EXPECT_THAT(condition(planned, "execution times").known,
-              HasSubstr("a WCET of '" + profile.entries[0].task + "' is below the longest that was measured"));
+              HasSubstr("a WCET of '" + profile.entries[0].task + "' is below the longest measured time"));
   profile.entries[0].observed = profile.entries[0].wcet;
   ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
   planned.machine.name = "another robot";
@@ -447,22 +447,22 @@ TEST(VerdictConditions, IncludePlatformStallOnlyWhenBoardGivesOne) {
   for (const Condition& each : conditions(planned, planned.plan))
     EXPECT_THAT(each.supposed, testing::Not(HasSubstr("stops")));
   planned.board.platform_stall = 1200us;
-  const Condition found = condition(planned, "the machine stops for 1.20 ms at most, once in the span of a job");
+  const Condition found = condition(planned, "the platform stalls for at most 1.20 ms, once in the span of a job");
   EXPECT_EQ(found.standing, Condition::Standing::unknown);
   EXPECT_EQ(found.known, "platform_stall, as board 'host' says");
   planned.tasks.executive.threads = ThreadPolicy::deadline;
-  EXPECT_THAT(condition(planned, "the machine stops").known, HasSubstr("no stop takes runtime"));
+  EXPECT_THAT(condition(planned, "the platform stalls").known, HasSubstr("no stall consumes runtime"));
 }
 
 TEST(VerdictConditions, ListDisturbancesApartFromUnknowns) {
   MachineFacts machine = robot;
-  EXPECT_THAT(condition(planned_on(machine), "nothing above").known, HasSubstr("that machine's file does not tell"));
+  EXPECT_THAT(condition(planned_on(machine), "nothing preempts").known, HasSubstr("that machine's file does not say"));
   machine.disturbances = {{"clocks", Condition::Standing::holds, "locked"}};
-  EXPECT_EQ(condition(planned_on(machine), "nothing above").standing, Condition::Standing::holds);
+  EXPECT_EQ(condition(planned_on(machine), "nothing preempts").standing, Condition::Standing::holds);
   machine.disturbances.push_back({"SMIs", Condition::Standing::unknown, "SMIs"});
-  EXPECT_EQ(condition(planned_on(machine), "nothing above").standing, Condition::Standing::unknown);
+  EXPECT_EQ(condition(planned_on(machine), "nothing preempts").standing, Condition::Standing::unknown);
   machine.disturbances.push_back({"host", Condition::Standing::against, "a host"});
-  const Condition found = condition(planned_on(machine), "nothing above the executive on cores ");
+  const Condition found = condition(planned_on(machine), "nothing preempts the executive on cores ");
   EXPECT_EQ(found.standing, Condition::Standing::against);
   EXPECT_EQ(found.known, "that machine has a host; not known: SMIs");
 }

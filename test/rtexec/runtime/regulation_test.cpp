@@ -149,7 +149,7 @@ struct Told {
 struct ScriptedRegulation : testing::Test {
   void SetUp() override {
     if (cores.size() < 2) GTEST_SKIP() << "one core";
-    if (!fifo_is_given()) GTEST_SKIP() << "no thread may have FIFO priority";
+    if (!fifo_is_given()) GTEST_SKIP() << "SCHED_FIFO is not allowed";
     auto opened = BandwidthLocks::open(folder.path());
     ASSERT_TRUE(opened) << problem(opened);
     locks.emplace(std::move(*opened));
@@ -721,7 +721,7 @@ TEST(Regulation, ThreadCounterNeverDecreasesWhenThreadLeaves) {
 
 TEST(Regulation, EndsWhenProcessIsKilled) {
   if (sanitized) GTEST_SKIP() << "a forked process with threads of its own";
-  if (!fifo_is_given()) GTEST_SKIP() << "no thread may have FIFO priority";
+  if (!fifo_is_given()) GTEST_SKIP() << "SCHED_FIFO is not allowed";
   const unsigned core = hal::Machine().online_cores().back();
   if (const auto probe = hal::probe_counter(*hal::find_event("page-faults"), Bytes{4096}, core, true); !probe)
     GTEST_SKIP() << probe.error().what;
@@ -887,9 +887,9 @@ TEST_F(RegulationPlanning, KernelLimitsDegradeProofOfRealTimeCoreWithBudget) {
 
 TEST_F(RegulationPlanning, WarnsThatSpareSharingOfOneDomainLimitsNothing) {
   tasks.bandwidth.sharing = BandwidthSharing::spare;
-  EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("limits nothing"))));
+  EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("has no effect"))));
   own = {0, 1, 2};
-  EXPECT_THAT(plan()->reasons, Contains(HasSubstr("limits nothing")));
+  EXPECT_THAT(plan()->reasons, Contains(HasSubstr("has no effect")));
 }
 
 TEST_F(RegulationPlanning, RejectsUnknownEvent) {

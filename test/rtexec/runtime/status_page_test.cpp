@@ -242,7 +242,7 @@ TEST_F(StatusPageTest, RefusesPageWhoseOwnerIsNotUserOfNamedProcess) {
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().code, Errc::refused);
   EXPECT_THAT(page.error().what,
-              HasSubstr("was written by user 54321, and process " + std::to_string(::getpid()) + " is user 0's"));
+              HasSubstr("was written by user 54321, but process " + std::to_string(::getpid()) + " is user 0's"));
 }
 
 TEST_F(StatusPageTest, AcceptsPageOfAnotherContainerOnlyFromRootOrSameUser) {
@@ -252,7 +252,7 @@ TEST_F(StatusPageTest, AcceptsPageOfAnotherContainerOnlyFromRootOrSameUser) {
   ASSERT_EQ(::chown(file.c_str(), 54321, 54321), 0);
   const auto page = StatusPage::open(file);
   ASSERT_FALSE(page);
-  EXPECT_THAT(page.error().what, HasSubstr("is not believed"));
+  EXPECT_THAT(page.error().what, HasSubstr("is rejected"));
 }
 
 TEST_F(StatusPageTest, IgnoresLinksAndFoldersNamedLikePages) {
@@ -272,7 +272,7 @@ TEST_F(StatusPageTest, RejectsInvalidTaskStateWithoutRetry) {
   const hal::SystemOverride override(counting);
   const auto snapshot = page.read();
   ASSERT_FALSE(snapshot);
-  EXPECT_THAT(snapshot.error().what, HasSubstr("a state that there is not"));
+  EXPECT_THAT(snapshot.error().what, HasSubstr("an unknown state"));
   EXPECT_EQ(sleeps, 0);
 }
 
@@ -326,7 +326,8 @@ TEST_F(StatusPageTest, RejectsTruncatedPage) {
     EXPECT_THAT(snapshot.error().what, HasSubstr("damaged")) << size;
     if (size < 100) break;
   }
-  EXPECT_THAT(StatusPage::open(copy(file, [](std::string& page) { page.clear(); })).error().what, HasSubstr("cut off"));
+  EXPECT_THAT(StatusPage::open(copy(file, [](std::string& page) { page.clear(); })).error().what,
+              HasSubstr("truncated"));
 }
 
 TEST_F(StatusPageTest, RejectsPageThatShrinksWhileOpen) {
@@ -359,7 +360,7 @@ TEST_F(StatusPageTest, RejectsDamagedPageOfRunningProcess) {
   const auto wrong = copy(publisher->file(), [](std::string& page) { page.back() = 'x'; });
   const auto snapshot = opened(wrong).read();
   ASSERT_FALSE(snapshot);
-  EXPECT_THAT(snapshot.error().what, HasSubstr("do not fit their digest"));
+  EXPECT_THAT(snapshot.error().what, HasSubstr("does not match its contents"));
 }
 
 // ---- machines without status pages ----

@@ -327,7 +327,7 @@ TEST(Viewer, ReportsFullDiskOnceAndKeepsOldPicture) {
     const FileSizeLimit full(0);
     EXPECT_TRUE(eventually([&] { return observer->take({}), (news = viewer->news()).has_value(); }));
   }
-  EXPECT_THAT(*news, HasSubstr("the old one stays as it was: File too large"));
+  EXPECT_THAT(*news, HasSubstr("the old file is unchanged: File too large"));
   EXPECT_EQ(read_text(file), old);
   EXPECT_FALSE(viewer->news());
 }
