@@ -10,17 +10,17 @@ help_page = help2man --no-info --section 1 --version-string='rtexec $(VERSION)' 
 $(B)/man/see-also: rtexec/package/package.mk
 	@mkdir -p $(@D)
 	@{ echo '[see also]'; printf '.BR %s (1),\n' rtexec $(COMMANDS:%=rtexec\\-%); echo '.BR rtexecd (8)'; } > $@
-man_sections = -e 's/^\.SS "Exit codes:"/.SH "EXIT STATUS"/; s/^\.SS "\(Arguments\|Subcommands\):"/.SH "\U\1"/'
+man_sections = -e 's/^\.SS "Exit codes:"/.SH "EXIT STATUS"/; s/^\.SS "\(Arguments\|Subcommands\|Studies\):"/.SH "\U\1"/'
 $(B)/man/rtexec.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)$(help_page) 'run periodic DNN tasks with promised deadlines' $< -o $@.new
 	$(Q)sed $(man_sections) $@.new > $@ && rm $@.new
 $(B)/man/rtexec-supervisor.1: $(dir $(RUNNABLE))rtexec-supervisor $(B)/man/see-also
 	$(call say,MAN,$@)
-	$(Q)$(subst rtexec $(VERSION),rtexec-supervisor $(VERSION),$(help_page)) 'run a task set, and run it again where it ends or is stuck' $< -o $@
+	$(Q)$(subst rtexec $(VERSION),rtexec-supervisor $(VERSION),$(help_page)) 'run a task set, and restart it if it ends or hangs' $< -o $@
 $(B)/man/rtexecd.8: $(dir $(RUNNABLE))rtexecd $(B)/man/see-also
 	$(call say,MAN,$@)
-	$(Q)$(subst --section 1,--section 8,$(subst rtexec $(VERSION),rtexecd $(VERSION),$(help_page))) 'schedule one device among processes that are not ours, with deadlines' $< -o $@.new
+	$(Q)$(subst --section 1,--section 8,$(subst rtexec $(VERSION),rtexecd $(VERSION),$(help_page))) 'share one device among unmodified programs, with deadlines' $< -o $@.new
 	$(Q)sed $(man_sections) $@.new > $@ && rm $@.new
 $(B)/man/rtexec-%.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)

@@ -224,7 +224,7 @@ void check_outputs(const AnalyzeOptions& options) {
     for (const char* name : {jobs_file, summary_file}) outputs.push_back(fs::path(options.csv) / name);
   for (const fs::path& output : outputs)
     if (is_recorded(output, options.input))
-      give_up(Errc::bad_input, output.string() + ": error: cannot write it: it is of what is analyzed, " +
+      give_up(Errc::bad_input, output.string() + ": error: cannot write it: it is part of the analyzed trace, " +
                                    options.input + "; name another file");
 }
 
@@ -240,7 +240,7 @@ void check_options(const AnalyzeOptions& options, bool samples) {
     give_up(Errc::bad_input, "--causes needs a trace, and " + options.input + " is a file of execution times");
   if (options.window.empty()) return;
   if (options.html.empty() && options.svg.empty())
-    give_up(Errc::bad_input, "--window says what --html and --svg show: give one of them");
+    give_up(Errc::bad_input, "--window needs --html or --svg, whose charts it limits");
   must(study::parse_window(options.window));
 }
 
@@ -256,52 +256,54 @@ int analyze(const AnalyzeOptions& options) {
 
 void add_analyze(const Command& program, int& exit_code) {
   const Command command = program.add("analyze",
-                                      "Tell from a trace how long jobs take, where their time goes, and why "
-                                      "deadlines were missed; hold it against the promise");
+                                      "Analyze a trace: execution and response times, causes of delays and deadline "
+                                      "misses, and whether promised bounds held");
   auto options = std::make_shared<AnalyzeOptions>();
   command
       .option("TRACE", options->input, "PATH",
-              "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "
-              "file with one execution time a line")
+              "Folder of a trace (from run --trace, simulate --trace, or a flight recorder's snapshot); or a text file "
+              "with one execution time per line")
       .required()
       .existing_path();
   command.option("--html", options->html, "FILE",
-                 "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");
+                 "Write an HTML page with tables, pictures and a zoomable Gantt chart; it needs no network");
   command.option("--svg", options->svg, "FILE", "Draw a Gantt chart");
   command.option("--window", options->window, "FROM..TO",
-                 "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
-                 "short one, and of a long one misses, longest jobs and the beginning");
+                 "Interval that the Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); default: "
+                 "all of a short recording; of a long one the misses, the longest jobs and the beginning");
   command.option("--csv", options->csv, "FOLDER",
-                 "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER");
-  command.option("--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
+                 "Write jobs.csv (one line per job, with its time by cause) and summary.csv into FOLDER");
+  command.option("--perfetto", options->perfetto, "FILE", "Write a trace for ui.perfetto.dev");
   const Option profile = command.option("--to-toml", options->toml, "FILE",
                                         "Write the measured execution times as a profile, for check --wcet");
   command
       .option("--margin", options->margin, "N",
-              "In that profile, WCET is at least the longest execution observed times this")
+              "In that profile, a WCET is at least the longest observed execution times MARGIN")
       .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
   command
       .flag("--add", options->add,
-            "Add them to what the profile holds already of the same workloads; its other tasks stay")
+            "Add them to the profile's measurements of the same workloads; its other tasks are unchanged")
       .needs(profile);
   command
       .option("--pwcet", options->pwcet, "N",
-              "In that profile, WCET is what at most this share of jobs is expected to exceed")
+              "In that profile, at most this share of jobs is expected to exceed a WCET")
       .within(1e-15, 0.1)
       .needs(profile)
       .default_shown();
   command
       .option("--exceedance", options->exceedances, "N,...",
-              "Estimate the times that a job exceeds with these probabilities")
+              "Estimate the execution times that a job exceeds with these probabilities")
       .separated_by(',')
       .within(1e-15, 0.5)
       .default_shown();
-  command.option("--misses", options->misses, "N", "How many misses to explain").within(0, 1'000'000).default_shown();
+  command.option("--misses", options->misses, "N", "Maximum number of misses to explain")
+      .within(0, 1'000'000)
+      .default_shown();
   command.flag("--causes", options->causes,
-               "Tell on what execution times depend: the time since the last one, what ran before, what went on "
-               "beside; and what surrounded those above their WCETs (--misses N of them)");
+               "Show what execution times depend on: the time since the last execution, the preceding task, concurrent "
+               "load; and the circumstances of those above their WCETs (--misses N of them)");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = analyze(*options); });
 }

@@ -45,7 +45,7 @@ class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) : path_((parent / "rtexec-bringup-XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr)
-      give_up(Errc::refused, parent.string() + ": cannot make a folder in it: " +
+      give_up(Errc::refused, parent.string() + ": cannot create a folder in it: " +
                                  std::generic_category().message(errno) + "\nName another one with --folder.");
   }
   ~WorkFolder() {
@@ -88,7 +88,7 @@ void check_asked(const std::string& wanted) {
   const auto names = names_and_groups();
   const auto near = config::nearest(wanted, names);
   give_up(Errc::bad_input,
-          config::quoted(wanted) + ": there is no such item; " +
+          config::quoted(wanted) + ": no item has this name; " +
               (near ? "did you mean '" + std::string(*near) + "'?" : "known: " + config::alternatives(names)));
 }
 
@@ -172,7 +172,8 @@ class ItemProgress {
 };
 
 void tell_changes(const bringup::Comparison& comparison, bringup::TapWriter& tap) {
-  tap.diagnostic("Against the report " + comparison.earlier + (comparison.other_board ? ", another board: " : ": ") +
+  tap.diagnostic("Compared with the report " + comparison.earlier +
+                 (comparison.other_board ? ", another board: " : ": ") +
                  (comparison.changes.empty() ? "nothing changed" : "changed are"));
   for (const bringup::Change& change : comparison.changes) tap.diagnostic(change.item + ": " + text_of(change));
 }
@@ -190,10 +191,11 @@ std::string record(const BringupOptions& options, const Board& board, const hal:
   const ResultFolder guard(options.record);
   std::error_code error;
   if (!fs::is_empty(options.record, error))
-    give_up(Errc::bad_input, "--record " + options.record + ": is not empty: name a folder that is not there yet");
+    give_up(Errc::bad_input, "--record " + options.record + ": is not empty: name a new folder");
   const auto recording = must(bringup::record(board, machine, options.record));
   return "recorded " + std::to_string(recording.recorded) + " files in " + options.record + "; " +
-         std::to_string(recording.unrecorded) + " could not be: " + bringup::unrecorded_file + " there says why";
+         std::to_string(recording.unrecorded) + " could not be copied: " + bringup::unrecorded_file +
+         " lists the reasons";
 }
 
 struct Results {
@@ -243,7 +245,8 @@ void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machi
   std::string groups;
   for (const Item& item : bringup::items() | std::views::filter(is_read))
     if (const std::string group(group_of(item)); !groups.contains(" " + group)) groups += " " + group;
-  give_up(Errc::refused, claim.error().what + "\nWhat is read can be asked beside it: rtexec bringup" + groups);
+  give_up(Errc::refused,
+          claim.error().what + "\nChecks that only read can run at the same time: rtexec bringup" + groups);
 }
 
 bringup::Subject subject_of(const BringupOptions& options, const hal::Machine& machine, const WorkFolder& folder,
@@ -287,31 +290,31 @@ int bring_up_board(const BringupOptions& options) {
 void add_bringup(const Command& program, int& exit_code) {
   const Command command = program.add(
       "bringup",
-      "Test a new board: read and measure, item by item, whether it can keep deadlines (minutes; TAP output)");
+      "Qualify a new board: measure, item by item, whether it can keep deadlines (takes minutes; TAP output)");
   const auto options = std::make_shared<BringupOptions>();
   command.option("items", options->items, "ITEM",
-                 "Only these, by name or group (kernel/timers, memory), as the output of all names them");
+                 "Only these items or groups (kernel/timers, memory), named as in the full output");
   command
       .option("--board", options->board, "BOARD",
-              "The board, a name or a file; without it, the one that the device tree tells, else host")
+              "The board, a name or a file; default: the one that the device tree names, else host")
       .not_empty();
   command
       .option("--device", options->device, "DEVICE",
-              "\"host\": the software device in place of the board's, where there is no GPU")
+              "\"host\": test the software device instead of the board's, on a machine without a GPU")
       .one_of({"host"});
-  command.option("--folder", options->folder, "DIR", "On the disk that swap stores and recordings would lie on")
+  command.option("--folder", options->folder, "DIR", "On the disk of swap stores and recordings")
       .default_shown()
       .existing_folder();
   command
       .option("--against", options->against, "FILE.json",
-              "Say what changed since this report of --json; exits with 4 where an item fails that passed there")
+              "Compare with this earlier report of --json; exits with 4 if an item fails that passed there")
       .existing_file();
   command
       .option("--record", options->record, "DIR",
-              "Collect also what the kernel shows of this board, in a new folder that can stand in for it (rtexec "
-              "probe --root DIR)")
+              "Also copy the kernel's files about this board into a new folder, for rtexec probe --root DIR on another "
+              "machine")
       .not_empty();
-  command.option("--html", options->html, "FILE", "Write the report as a page that a browser shows without a network");
+  command.option("--html", options->html, "FILE", "Write the report as an HTML page that needs no network");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = bring_up_board(*options); });
 }

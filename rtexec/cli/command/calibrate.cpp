@@ -60,7 +60,7 @@ void calibrate(const CalibrateOptions& options) {
   auto target = board_target(options.target);
   std::ostream& out = text_output(options.json);
   if (target.board != options.target.board)
-    out << "measures the board of " << target.output.string() << ", which is there already\n";
+    out << "measures the board of " << target.output.string() << ", which exists already\n";
   const StopRequest stop;
   Progress progress(&stop);
   const executive::CalibrationObserver observer{
@@ -85,27 +85,27 @@ void calibrate(const CalibrateOptions& options) {
 void add_calibrate(const Command& program) {
   const Command command =
       program.add("calibrate",
-                  "Measure what swapping costs on a board, or (bandwidth) what its memory "
-                  "gives, or (memory) what memory policies cost, or (cut) what cutting networks costs, and write it "
-                  "into the board's file");
+                  "Measure a board's costs of swapping, or (bandwidth) its memory bandwidth, or (memory) its costs of "
+                  "memory policies, or (cut) its cost of segments, and write them into the board's file");
   const auto options = std::make_shared<CalibrateOptions>();
   options->target.add_to(command);
   command
       .option("--chunk", options->chunks, "BYTES,...",
-              "Measure these chunk sizes, or one alone (default: powers of two from 2MiB to 256MiB of which four fit "
-              "into the volume)")
+              "Measure only these chunk sizes (default: powers of two from 2MiB to 256MiB of which four fit into the "
+              "volume)")
       .separated_by(',');
   command.option("--volume", options->volume, "BYTES",
-                 "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
-  command.option("--store", options->store, "STORE", "Where chunks go: pinned, pageable or file:PATH").default_shown();
+                 "Maximum volume that one job swaps (default: 1GiB, on a host device 128MiB)");
+  command.option("--store", options->store, "STORE", "Store of swapped chunks: pinned, pageable or file:PATH")
+      .default_shown();
   command.option("--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
       .default_shown()
       .within(3, 10000);
-  command.option("--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
+  command.option("--margin", options->calibration.margin, "FACTOR", "Factor by which measured costs are multiplied")
       .default_shown()
       .within(1.0, 100.0);
   command.flag("--keep-awake", options->calibration.keep_awake,
-               "Keep the cores from going idle, as task sets with keep_awake = true do");
+               "Keep the cores out of idle states, as task sets with keep_awake = true do");
   command.json(options->json);
   const Command bandwidth = add_calibrate_bandwidth(command);
   const Command memory = add_calibrate_memory(command);

@@ -62,7 +62,8 @@ BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequ
 void calibrate_stand_in(const CalibrateBandwidthOptions& options, const study::Counting& counting,
                         const study::CalibratedCores& cores, const StopRequest& stop, OutputFile& json_file) {
   if (!options.target.output.empty())
-    give_up(Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " +
+    give_up(Errc::bad_input, "--event " + options.event +
+                                 ": does not count memory traffic, so nothing can be written to " +
                                  options.target.output + ": leave out -o");
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop);
@@ -102,25 +103,25 @@ void calibrate(const CalibrateBandwidthOptions& options) {
 } // namespace
 
 Command add_calibrate_bandwidth(const Command& calibrating) {
-  const Command command =
-      calibrating.add("bandwidth",
-                      "Measure what memory bandwidth one core and all cores reach, hold counters against "
-                      "traffic generators, and write [memory] into the board's file");
+  const Command command = calibrating.add("bandwidth",
+                                          "Measure the memory bandwidth of one core and of all cores, check counters "
+                                          "against traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<CalibrateBandwidthOptions>();
   options->target.add_to(command);
   command
       .option("--event", options->event, "EVENT",
-              "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
-              "generators touch pages and nothing is written")
+              "Event that counts memory traffic (default: the board's, or cache-misses); with page-faults, a "
+              "substitute for tests, generators touch pages and nothing is written")
       .not_empty();
   command
       .option("--seconds", options->seconds, "S",
-              "Of each measurement: one for each core, and one for each number of cores")
+              "Duration of each measurement: one for each core, and one for each number of cores")
       .default_shown()
       .within(0.01, 3600.0);
   command
-      .option("--demand", options->demand, "BANDWIDTH",
-              "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+      .option(
+          "--demand", options->demand, "BANDWIDTH",
+          "Maximum bandwidth of the device and of the core that feeds it; the budget of the other cores is the rest")
       .not_empty();
   command.json(options->json);
   command.on_run([options] { calibrate(*options); });

@@ -80,16 +80,18 @@ void calibrate(const CalibrateCutOptions& options) {
 Command add_calibrate_cut(const Command& calibrating) {
   const Command command = calibrating.add(
       "cut",
-      "Measure what it costs to cut a network into segments of which the device has the next one ahead, and write cut "
-      "into the board's file");
+      "Measure the cost of segments of a network with one segment launched ahead, and write cut into the board's file");
   const auto options = std::make_shared<CalibrateCutOptions>();
-  command.option("model", options->model, "FILE.onnx", "The network that is cut, best one of the longest").required();
+  command.option("model", options->model, "FILE.onnx", "The network that is cut, preferably one of the longest")
+      .required();
   add_given_inputs(command, options->inputs);
   options->target.add_to(command);
-  command.option("--jobs", options->calibration.jobs, "N", "Of each number of segments, and as many in one piece")
+  command
+      .option("--jobs", options->calibration.jobs, "N",
+              "Jobs for each number of segments, and as many without segments")
       .default_shown()
       .within(3, 10000);
-  command.option("--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
+  command.option("--margin", options->calibration.margin, "FACTOR", "Factor by which measured costs are multiplied")
       .default_shown()
       .within(1.0, 100.0);
   command.json(options->json);

@@ -51,15 +51,16 @@ void calibrate(const CalibrateMemoryOptions& options) {
 } // namespace
 
 Command add_calibrate_memory(const Command& calibrating) {
-  const Command command = calibrating.add(
-      "memory",
-      "Measure what the memory policies D, M and H cost, by micro-benchmarks of several kinds and sizes, say how "
-      "well the model fits, and write [memory_costs] into the board's file");
+  const Command command =
+      calibrating.add("memory",
+                      "Measure the costs of the memory policies D, M and H by micro-benchmarks of several kinds and "
+                      "sizes, report the model's error, and write [memory_costs] into the board's file");
   const auto options = std::make_shared<CalibrateMemoryOptions>();
   options->target.add_to(command);
-  command.option("--sizes", options->calibration.sizes, "N", "Of each micro-benchmark").default_shown().within(2, 32);
-  command
-      .option("--jobs", options->calibration.jobs, "N", "Of each size under each policy, of which the shortest counts")
+  command.option("--sizes", options->calibration.sizes, "N", "Sizes of each micro-benchmark")
+      .default_shown()
+      .within(2, 32);
+  command.option("--jobs", options->calibration.jobs, "N", "Jobs of each size under each policy; the shortest counts")
       .default_shown()
       .within(3, 10000);
   command.json(options->json);

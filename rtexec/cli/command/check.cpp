@@ -41,8 +41,7 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   for (Task& task : set.tasks) {
     if (!task.wcet) continue; // planning uses the profile's time if the workload is the same
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
-    if (entry == nullptr)
-      give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
+    if (entry == nullptr) give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': no measurement");
     task.wcet = entry->wcet;
   }
 }
@@ -93,12 +92,11 @@ Result<> refusal_of(const executive::Inquiry& inquiry) {
 
 /// Prints the known facts about the machine, and the refusal with the text that `run` would print.
 void print_machine(std::ostream& out, const executive::Inquiry& inquiry) {
-  if (!inquiry.not_asked.empty())
-    print_wrapped(out, "This machine was not asked for what a run needs: " + inquiry.not_asked);
+  if (!inquiry.not_asked.empty()) print_wrapped(out, "This machine was not checked for a run: " + inquiry.not_asked);
   const Board& board = inquiry.planned.board;
   if (inquiry.not_asked.empty() && !board.identity.compatible.empty() && !hal::identify_board(hal::Machine()).told)
-    print_wrapped(
-        out, "No device tree says that this machine is board '" + board.name + "'; what follows is of this machine");
+    print_wrapped(out, "No device tree says that this machine is board '" + board.name +
+                           "'; the following applies to this machine");
   const auto refusal = refusal_of(inquiry);
   if (refusal || refusal.error().code == Errc::not_proved) return;
   out << "`rtexec run` is refused (exit code " << exit_code(refusal.error().code) << "):\n";
@@ -152,7 +150,7 @@ int check(const CheckOptions& options) {
 
 void add_check(const Command& program, int& exit_code) {
   const Command command =
-      program.add("check", "Say whether every deadline can be promised, and whether this machine would run the set");
+      program.add("check", "Check whether every deadline can be promised, and whether this machine can run the set");
   const auto options = std::make_shared<CheckOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
@@ -162,12 +160,12 @@ void add_check(const Command& program, int& exit_code) {
   command.json(options->json);
   command
       .option("--tests", options->tests, "NAME,...",
-              "Which tests of the device alone to show beside the verdict (default: all for the order)")
+              "Tests of the device alone to show in addition to the verdict (default: all for the order)")
       .separated_by(',')
       .one_of({"theorem1", "baker", "demand", "rta", "pipelined"});
-  command.flag("--explain", options->explain, "Also every test with its formula and numbers, and the whole plan");
+  command.flag("--explain", options->explain, "Also print every test with its formula and numbers, and the whole plan");
   command.flag("--headroom", options->headroom,
-               "Also by how much execution times, periods, device memory and copies may change, or must");
+               "Also print by how much execution times, periods, device memory and copies may change, or must change");
   command.on_run([options, &exit_code] { exit_code = check(*options); });
 }
 

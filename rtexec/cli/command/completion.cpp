@@ -270,7 +270,7 @@ void print_fish(const CompletedCommand& program) {
 } // namespace
 
 void add_completion(const Command& program) {
-  const Command command = program.add("completion", "Print what completes command lines of rtexec in a shell");
+  const Command command = program.add("completion", "Print a script for command-line completion in a shell");
   const auto shell = std::make_shared<std::string>();
   command.option("shell", *shell, "SHELL", "The shell").required().one_of({"bash", "zsh", "fish"});
   command.on_run([&parser = program.parser(), shell] {

@@ -110,7 +110,7 @@ void add_config(const Command& program) {
                            .default_shown();
   command
       .option("--command-line", options->board, "BOARD",
-              "Print instead what the file of this board asks of the kernel's command line")
+              "Print instead the kernel command line that the file of this board needs")
       .not_empty()
       .excludes(topic);
   command.json(options->json);

@@ -48,32 +48,33 @@ void isolation(const ExperimentOptions& options) {
 }
 
 void add_isolation(const Command& experiment) {
-  const Command command = experiment.add("isolation",
-                                         "How much limits of other cores' memory bandwidth speed a DNN job on the "
-                                         "device up, beside 0 to n programs that sweep memory "
-                                         "(Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
+  const Command command = experiment.add(
+      "isolation",
+      "Measure how bandwidth limits of other cores speed up a DNN job on the device, with 0 to n concurrent programs "
+      "that sweep memory (Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
   const auto options = std::make_shared<ExperimentOptions>();
   const Option simulate =
       command.flag("--simulate", options->study.simulate,
                    "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");
   command
       .option("--board", options->study.board, "BOARD",
-              "That has the device, and counters of its cores' traffic: a name or a file")
+              "Board with the device and counters of its cores' traffic: a name or a file")
       .default_shown()
       .excludes(simulate);
   command
       .option("--event", options->study.event, "EVENT",
-              "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners "
-              "touch pages and no memory traffic is limited")
+              "Event that counts traffic (default: the board's, or cache-misses); page-faults: a substitute for tests, "
+              "co-runners touch pages and no memory traffic is limited")
       .excludes(simulate)
       .not_empty();
-  command.option("--seconds", options->study.seconds, "S", "Of each measurement on a machine, at least")
+  command.option("--seconds", options->study.seconds, "S", "Minimum duration of each measurement on a machine")
       .default_shown()
       .excludes(simulate)
       .within(0.01, 3600.0);
   command
-      .option("--model", options->study.models, "MODEL.onnx,...",
-              "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
+      .option(
+          "--model", options->study.models, "MODEL.onnx,...",
+          "Networks to measure on a machine in addition to the Winograd kernel, as workloads named after their files")
       .excludes(simulate)
       .existing_file()
       .separated_by(',');
@@ -89,24 +90,27 @@ void add_isolation(const Command& experiment) {
       .separated_by(',');
   command
       .option("--limits", options->study.limits, "LIST",
-              "Of each core, ascending, at least 1MB/s; no limit is measured as well")
+              "Limits of each core, ascending, at least 1MB/s; no limit is measured as well")
       .default_shown()
       .separated_by(',');
   command.option("--corunners", options->study.corunners, "N",
-                 "At most so many programs that sweep memory, on cores 1, 2, ... (default: one for each core but "
-                 "that which feeds the device)");
+                 "Maximum number of programs that sweep memory, on cores 1, 2, ... (default: one for each core except "
+                 "the one that feeds the device)");
   command
       .option("--runs", options->study.runs, "N",
               "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where "
               "the device is a core 1000)")
       .within(0, 10'000'000);
-  command.option("--runs-limit", options->study.runs_limit, "BANDWIDTH", "Of each core, for these; at least 1MB/s")
+  command
+      .option("--runs-limit", options->study.runs_limit, "BANDWIDTH",
+              "Limit of each core for these executions; at least 1MB/s")
       .default_shown();
   command
-      .option("--seed", options->study.seed, "N", "Of the noise in the model: the same seed gives the same executions")
+      .option("--seed", options->study.seed, "N",
+              "Seed of the noise in the model: the same seed gives the same executions")
       .default_shown();
   command.option("-o,--output", options->folder, "FOLDER",
-                 "Write results.csv, limits.csv, runs.csv and pictures of all three there");
+                 "Write results.csv, limits.csv, runs.csv and charts of all three into FOLDER");
   command.json(options->json);
   command.on_run([options] { isolation(*options); });
 }
@@ -114,7 +118,7 @@ void add_isolation(const Command& experiment) {
 } // namespace
 
 void add_experiment(const Command& program) {
-  const Command command = program.add("experiment", "Repeat an experiment of the literature");
+  const Command command = program.add("experiment", "Reproduce an experiment from a paper");
   command.needs_subcommand();
   add_isolation(command);
   add_experiment_memory(command);

@@ -134,7 +134,7 @@ void experiment(const ExperimentInitOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   if (!options.trace.empty() && !setup.platform().has_gpu())
-    give_up(Errc::bad_input, "--trace: board '" + options.board + "' has no GPU, and nothing is made in tiles there");
+    give_up(Errc::bad_input, "--trace: board '" + options.board + "' has no GPU: initialisation in tiles needs one");
   std::optional<Recording> recording;
   if (!options.trace.empty()) recording.emplace(options.trace, study.workloads.front());
   const auto found = measure(setup, study);
@@ -147,18 +147,17 @@ void experiment(const ExperimentInitOptions& options) {
 } // namespace
 
 void add_experiment_init(const Command& experiments) {
-  const Command command =
-      experiments.add("init",
-                      "How long managed memory takes to get its first contents from the host, from a GPU that "
-                      "faults, and from a GPU in prefetched tiles; and the kernel behind it "
-                      "(Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
+  const Command command = experiments.add(
+      "init",
+      "Measure the initialisation of managed memory by the host, by a faulting GPU, and by a GPU in prefetched tiles; "
+      "and the following kernel (Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
   const auto options = std::make_shared<ExperimentInitOptions>();
   const Option simulate =
       command.option("--simulate", options->simulate, "BOARD", "On a model of the paper's board, not on this machine")
           .one_of({"tx2", "xavier"});
   command
       .option("--board", options->board, "BOARD",
-              "That has the device: a name or a file; without a GPU every way is the host's own")
+              "Board with the device: a name or a file; without a GPU the host initialises in every case")
       .default_shown()
       .excludes(simulate);
   command
@@ -167,23 +166,23 @@ void add_experiment_init(const Command& experiments) {
       .separated_by(',');
   command
       .option("--sizes", options->sizes, "LIST",
-              "Of the arrays that are initialised, together, ascending (default: on a GPU 16MiB to 1GiB, else less)")
+              "Total sizes of the initialised arrays, ascending (default: on a GPU 16MiB to 1GiB, else less)")
       .separated_by(',');
-  command
-      .option("--tiles", options->tiles, "N", "Of each array (default: 1, 2, 4, ... are tried, the fastest is taken)")
+  command.option("--tiles", options->tiles, "N", "Tiles of each array (default: the fastest of 1, 2, 4, ...)")
       .within(1, 64);
-  command.option("--timeline-tiles", options->timeline_tiles, "N", "In the picture of both streams")
+  command.option("--timeline-tiles", options->timeline_tiles, "N", "Tiles in the picture of both streams")
       .default_shown()
       .within(1, 64);
-  command.option("--repeat", options->repetitions, "N", "Of each measurement, of which the median is taken")
+  command.option("--repeat", options->repetitions, "N", "Repetitions of each measurement; the median counts")
       .default_shown()
       .within(1, 1000);
-  command.option("-o,--output", options->folder, "FOLDER",
-                 "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and pictures of each, there");
+  command.option(
+      "-o,--output", options->folder, "FOLDER",
+      "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and charts of each, into FOLDER");
   command
       .option("--trace", options->trace, "DIR",
-              "Record that timeline as an LTTng trace into DIR, which must be new or empty: analyze tells how far both "
-              "streams overlapped")
+              "Record that timeline as an LTTng trace into DIR, which must be new or empty; rtexec analyze shows the "
+              "overlap of both streams")
       .excludes(simulate);
   command.json(options->json);
   command.on_run([options] { command::experiment(*options); });

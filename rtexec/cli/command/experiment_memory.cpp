@@ -45,31 +45,32 @@ void memory(const ExperimentMemoryOptions& options) {
 void add_experiment_memory(const Command& experiment) {
   const Command command = experiment.add(
       "memory",
-      "Micro-benchmarks under the memory policies D, M and H: alone, two together, and seven together "
-      "under what is chosen for each (Bateni et al., RTAS 2020: Figs. 2, 3, 5, 8, 9, Tables I, II, IV, V)");
+      "Run micro-benchmarks under the memory policies D, M and H: alone, two together, and seven together under the "
+      "policies chosen for each (Bateni et al., RTAS 2020: Figs. 2, 3, 5, 8, 9, Tables I, II, IV, V)");
   const auto options = std::make_shared<ExperimentMemoryOptions>();
   const Option simulate = command
                               .option("--simulate", options->study.simulate, "BOARD",
                                       "On a model of the paper's board, not on this machine")
                               .one_of({"tx2", "xavier"});
-  command.option("--board", options->study.board, "BOARD", "That has the device: a name or a file")
+  command.option("--board", options->study.board, "BOARD", "Board with the device: a name or a file")
       .default_shown()
       .excludes(simulate);
   command.option("--workloads", options->study.workloads, "LIST", "Micro-benchmarks (default: all)").separated_by(',');
   command
       .option("--largest", options->study.largest, "SIZE",
-              "Of an array, on a machine; without it they reach 256MiB on a GPU, and 16MiB where the device is a core")
+              "Maximum size of an array on a machine (default: 256MiB on a GPU, 16MiB on a host device)")
       .default_shown()
       .excludes(simulate);
   command
       .option("--repeats", options->study.repeats, "N",
-              "Jobs of which a time is the median, at least; short ones are measured up to 41 times")
+              "Minimum number of jobs for each median; short ones are measured up to 41 times")
       .default_shown()
       .within(1, 1000);
-  command.option("--seed", options->study.seed, "N", "Of the noise in the model: the same seed gives the same times")
+  command
+      .option("--seed", options->study.seed, "N", "Seed of the noise in the model: the same seed gives the same times")
       .default_shown();
   command.option("-o,--output", options->folder, "FOLDER",
-                 "Write tables as CSV and pictures there, in place of files of the same names");
+                 "Write tables as CSV and charts into FOLDER; files of the same names are overwritten");
   command.json(options->json);
   command.on_run([options] { memory(*options); });
 }

@@ -73,15 +73,14 @@ Sensitivity find_headroom(const PlannedSet& planned) {
 }
 
 void print_headroom(std::ostream& out, const Sensitivity& room) {
-  out << "Sensitivity: factors of one quantity alone with which the set is still proved, and the next that are not "
-         "(steps "
-         "of 0.1 %, from 0.01 to 100)\n";
+  out << "Headroom: by which factor one quantity alone can change so that the set is still proved, and the next factor "
+         "that is not (steps of 0.1 %, from 0.01 to 100)\n";
   if (room.wcet && room.period) {
     Table table({"task", "wcet proved", "not proved", "limits", "period proved", "not proved", "limits"});
     for (const policies::TaskSensitivity& task : room.tasks) add_row(table, task.name, task.wcet, task.period);
     add_row(table, "(all)", *room.wcet, *room.period);
     table.print(out);
-    out << "  wcet of one task: its device part, or its parts on the core where it has none; of all: every part\n";
+    out << "  wcet of one task: its device part, or its CPU parts if it has none; of all: every part\n";
   }
   if (room.bandwidth) out << "Copy bandwidth: " << sentence(*room.bandwidth) << '\n';
   if (room.wcet_to_prove) out << "To prove the set, all wcets by: " << sentence(*room.wcet_to_prove) << '\n';

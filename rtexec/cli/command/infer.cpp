@@ -97,10 +97,9 @@ void write(const Inference& inference, const InferOptions& options, std::ostream
   if (options.output.empty()) return;
   if (!asks_for_picture(options)) return must(study::write_outputs(inference.workload(), options.output, out));
   if (inference.workload().recognises() == Recognition::nothing)
-    give_up(
-        Errc::bad_input,
-        options.network.model +
-            " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
+    give_up(Errc::bad_input,
+            options.network.model +
+                " has no meaning of its outputs (rtexec.task in its metadata): write them as tensors with -o FOLDER");
   must(study::write_picture(inference, options.output));
   out << "wrote " << options.output << '\n';
 }
@@ -113,7 +112,7 @@ void print_zero_inputs(std::ostream& out, const Inference& inference) {
     const bool zeros = std::ranges::all_of(inputs[i].bytes, [](std::byte each) { return each == std::byte{0}; });
     if (inference.files()[i].empty() && zeros)
       out << "Note: input " << config::quoted(inputs[i].name) << " (" << name(inputs[i].type)
-          << ") is all zeros, since no file is given for it: NAME=FILE.npy\n";
+          << ") is all zeros, since no file is given for it (NAME=FILE.npy)\n";
   }
 }
 
@@ -135,14 +134,14 @@ void list_operators(const InferOptions& options) {
 void infer(const InferOptions& options) {
   if (options.list_operators) return list_operators(options);
   if (options.network.model.empty())
-    give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
+    give_up(Errc::bad_input, "the network is missing: expected rtexec infer MODEL.onnx, or --list-operators");
   if (asks_for_picture(options) && options.inputs.empty())
     give_up(Errc::bad_input,
-            "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
+            "-o " + options.output + " needs a picture as input, to draw on it: give one after the model");
   if (!asks_for_picture(options) && looks_like_a_file(options.output))
     give_up(Errc::bad_input, "-o " + options.output +
-                                 ": outputs are written as NAME.npy into a folder: name one, and end it with a '/' "
-                                 "where its name has a point; FILE.png is the picture with what was recognised");
+                                 ": expected a folder, into which outputs are written as NAME.npy (end it with '/' if "
+                                 "its name has a dot), or FILE.png for the picture with recognised objects");
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto inference = load(options, out);
@@ -164,50 +163,49 @@ void add_infer(const Command& program) {
   command.option("model", options->network.model, "MODEL.onnx", "The network");
   command.option(
       "input", options->inputs, "INPUT",
-      "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
+      "A picture (JPEG, PNG) or a tensor (.npy); for several inputs NAME=FILE for each; default: seeded noise");
   command.option("-o,--output", options->output, "OUT",
                  "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
   add_given_inputs(command, options->given);
   const auto backend = command.option("--backend", options->network.backend, "BACKEND",
-                                      "What computes the model: NAME, the shared object librtexec-backend-NAME.so, or "
-                                      "./FILE.so, that file (backend.h); without it, the built-in engine");
-  command.option("--arguments", options->network.arguments, "TEXT", "Handed to the back end").needs(backend);
-  command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
-      .default_shown();
+                                      "Inference engine: NAME for the shared object librtexec-backend-NAME.so, or "
+                                      "./FILE.so (backend.h); default: the built-in engine");
+  command.option("--arguments", options->network.arguments, "TEXT", "Arguments of the back end").needs(backend);
+  command.option("--board", options->network.board, "BOARD", "Board with the device: a name or a file").default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
       .default_shown()
       .one_of(all_spelled<Precision>());
   command
       .option("--memory", options->memory, "POLICY",
-              "Where the network's memory is: on the device (D), managed (M), in host memory that the device reads (H)")
+              "Memory policy: device memory (D), managed memory (M), or host memory that the device reads (H)")
       .default_shown()
       .one_of({"D", "M", "H"});
-  command
-      .option("--channels", options->channels, "ORDER", "The order in which the network takes the colours of a picture")
+  command.option("--channels", options->channels, "ORDER", "The network's order of the colours of a picture")
       .default_shown()
       .one_of(all_spelled<ChannelOrder>());
-  command.option("--layout", options->layout, "LAYOUT", "Of an input for pictures, where its shape may be either")
+  command.option("--layout", options->layout, "LAYOUT", "Layout of a picture input whose shape allows both")
       .one_of(all_spelled<TensorLayout>());
-  command.option("--fit", options->fit, "FIT", "Of a picture of another aspect ratio: between grey bars, or stretched")
+  command
+      .option("--fit", options->fit, "FIT",
+              "Scaling of a picture of another aspect ratio: with grey bars, or stretched")
       .default_shown()
       .one_of(all_spelled<PictureFit>());
   command
       .option("--mean", options->mean, "MEAN",
-              "The network takes (byte * SCALE - MEAN) / STD: one number, or three, separated by commas; without all "
-              "of them, as the model says")
+              "The input is (byte * SCALE - MEAN) / STD: one number, or three separated by commas; if none of the "
+              "three is given, from the model")
       .separated_by(',');
-  command.option("--std", options->deviation, "STD", "Likewise; 1 where one of the others is given").separated_by(',');
+  command.option("--std", options->deviation, "STD", "Likewise; 1 if one of the others is given").separated_by(',');
   command.option("--scale", options->scale, "SCALE", "Likewise; 1/255 unless given").separated_by(',');
-  const auto profile =
-      command.option("--profile", options->profile, "FILE.profile.toml",
-                     "Compute each layer as a run with this profile does, so that results are the same, bit by bit");
-  command.option("--task", options->task, "TASK", "Whose choices of the profile, where it has several").needs(profile);
-  command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device")
+  const auto profile = command.option("--profile", options->profile, "FILE.profile.toml",
+                                      "Compute each layer as a run with this profile does, for bit-identical results");
+  command.option("--task", options->task, "TASK", "Task of the profile, if it has several").needs(profile);
+  command.flag("--tune", options->tune, "First find the fastest implementation of each layer on the device")
       .excludes(profile);
-  command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
+  command.option("--repeat", options->repeat, "N", "Execute N times, and print the median and the longest times")
       .within(1, 100000);
   command.flag("--list-operators", options->list_operators,
-               "Print which operators of ONNX networks may have, of which opsets, and what of them is not supported");
+               "Print the supported ONNX operators, their opsets and their restrictions");
   command.json(options->json);
   command.on_run([options] { infer(*options); });
 }

@@ -19,18 +19,18 @@ namespace {
 
 constexpr const char* exit_codes =
     "Exit codes:\n"
-    "  0  promised, or kept\n"
+    "  0  deadlines promised (check) or kept (run)\n"
     "  2  bad input\n"
     "  3  not proved\n"
     "  4  a deadline or a bound was missed, or a part above its WCET ended the run (on_wcet_exceeded)\n"
-    "  5  the machine refused, or a measurement was interrupted\n";
+    "  5  the machine cannot do it, or a measurement was interrupted\n";
 constexpr const char* environment =
     "Environment:\n"
-    "  NO_COLOR  where it is set, terminals get no colours\n"
-    "  TERM      \"dumb\": they get no bars and no tables that are drawn over either\n";
+    "  NO_COLOR  if it is set, terminals get no colours\n"
+    "  TERM      \"dumb\": terminals get no colours, progress bars or live tables\n";
 constexpr const char* files =
     "Files:\n"
-    "  /dev/shm/rtexec.PID.NUMBER  what a run shows to rtexec top\n";
+    "  /dev/shm/rtexec.PID.NUMBER  status page of a run, for rtexec top\n";
 
 /// An example, printed at the end of a command's help.
 struct Example {
@@ -75,7 +75,7 @@ void add_examples(CLI::App& program) {
 
 int run(int argc, char** argv) {
   int exit_code = 0;
-  CLI::App program{"Runs periodic DNN tasks on pinned cores and one device, and keeps their deadlines."};
+  CLI::App program{"Runs periodic DNN tasks with promised deadlines on pinned cores and one device."};
   program.name("rtexec");
   program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
   add_restore(commands);
   add_completion(commands);
   add_help(commands);
+  for (const char* const study : {"sweep", "experiment"}) program.get_subcommand(study)->group("Studies");
   add_examples(program);
   if (argc < 2) {
     std::cerr << program.help();
@@ -145,7 +146,7 @@ int main(int argc, char** argv) {
     const rtexec::command::ExitGuard guard;
     const int exit_code = rtexec::command::run(argc, argv);
     if (std::cout.flush() || exit_code != 0 || rtexec::command::reader_left()) return exit_code;
-    std::fputs("rtexec: standard output could not be written\n", stderr);
+    std::fputs("rtexec: cannot write to standard output\n", stderr);
     return rtexec::exit_code(rtexec::Errc::refused);
   } catch (const std::exception& error) { return rtexec::command::report({rtexec::Errc::refused, error.what()}); }
 }

@@ -80,7 +80,7 @@ std::vector<Finding> probe_device(const Board& board, const std::string& subject
   if (!(*device)->capabilities().read_only_mapping)
     findings.push_back({.subject = subject,
                         .grade = Finding::Grade::note,
-                        .state = "a write to constants is not caught",
+                        .state = "a write to constants is not detected",
                         .advice = {}});
   return findings;
 }
@@ -88,8 +88,7 @@ std::vector<Finding> probe_device(const Board& board, const std::string& subject
 constexpr std::string_view counter_subject = "bandwidth counter";
 constexpr const char* other_events =
     "Budgets of memory bandwidth need an event that counts it: name another one in the board's [[counter]], or in "
-    "[bandwidth] event. "
-    "page-faults counts everywhere and shows how regulation works, but is no memory traffic.";
+    "[bandwidth] event. page-faults counts everywhere, but is only a substitute for tests: it is not memory traffic.";
 
 Finding probe_counter(const CounterFacts& facts, const std::string& event, unsigned core) {
   const study::CounterTrial trial = study::try_counter(facts, event, core);
@@ -98,7 +97,7 @@ Finding probe_counter(const CounterFacts& facts, const std::string& event, unsig
                   .state = "core " + std::to_string(core) + ", " + event + ": " + trial.what,
                   .advice = {}};
   if (!trial.counts) finding.advice = other_events;
-  else if (!trial.overflows) finding.advice = "Regulation must poll it: [bandwidth] counter = \"polling\".";
+  else if (!trial.overflows) finding.advice = "Regulation must poll it: set [bandwidth] counter = \"polling\".";
   return finding;
 }
 
@@ -196,7 +195,8 @@ int probe_for(const ProbeOptions& options) {
   print(out, findings);
   must(write_json(json_file, to_json(findings, this_machine())));
   const int status = exit_code_of(must(needs));
-  out << (status == 0 ? "Nothing is missing: rtexec run " : "Not as it is: rtexec run ") << options.tasks << '\n';
+  out << (status == 0 ? "Nothing is missing for rtexec run " : "Something is missing for rtexec run ") << options.tasks
+      << '\n';
   return status;
 }
 
@@ -216,22 +216,21 @@ int probe_machine(const ProbeOptions& options) {
 } // namespace
 
 void add_probe(const Command& program, int& exit_code) {
-  const Command command =
-      program.add("probe",
-                  "Show what this machine offers for real time, or (with a task set) what a run of the set lacks; "
-                  "measures nothing");
+  const Command command = program.add("probe",
+                                      "Show this machine's real-time settings, or (with a task set) what is missing to "
+                                      "run the set; seconds, no measurements");
   const auto options = std::make_shared<ProbeOptions>();
-  const Option tasks = command.option(
-      "task-set", options->tasks, "FILE.toml",
-      "Compare this machine with what a run of the set needs, and print the commands that provide what is "
-      "missing; exits with 5 if something is. Without it: describe the machine, with any set in mind");
-  command.option("--root", options->root, "DIR", "Folder that stands in for / when files under /sys and /proc are read")
+  const Option tasks =
+      command.option("task-set", options->tasks, "FILE.toml",
+                     "Check whether this machine can run the set, and print commands that provide what is missing; "
+                     "exits with 5 if something is missing. Default: describe the machine for any set");
+  command.option("--root", options->root, "DIR", "Folder to read instead of / for files under /sys and /proc")
       .existing_folder()
       .excludes(tasks);
   command
       .option("--board", options->board, "BOARD",
-              "The board, a name or a file, whose clocks and sensors are read, counters of memory traffic tried and "
-              "device opened; without it, the one that the device tree tells, or any NVIDIA GPU and cache misses")
+              "The board (a name or a file) whose clocks, sensors, counters and device are checked; default: the one "
+              "that the device tree names, or any NVIDIA GPU and cache misses")
       .excludes(tasks);
   command.json(options->json);
   command.on_run(

@@ -59,11 +59,12 @@ std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, d
 
 void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, const ProfileArguments& options) {
   if (parts.empty()) {
-    out << "The WCETs that the first half of the executions make held for the other half.\n";
+    out << "The WCETs derived from the first half of the executions held for the second half.\n";
     return;
   }
   std::ostringstream text, lines;
-  text << "Not settled: WCETs that the first half of the executions make did not hold for the other half, or too few "
+  text << "Not settled: the WCETs derived from the first half of the executions did not hold for the second half, or "
+          "too few "
        << "were measured: ";
   for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i) text << (i == 0 ? "" : ", ") << parts[i];
   if (parts.size() > 3) text << " and " << parts.size() - 3 << " more";
@@ -78,7 +79,8 @@ void print_degraded(std::ostream& out, const Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) lines.insert(entry.degraded.begin(), entry.degraded.end());
   for (const std::string& line : lines) {
     std::ostringstream wrapped;
-    print_wrapped(wrapped, "Measured in a degraded run, a better one may take longer: " + line);
+    print_wrapped(wrapped,
+                  "Measured in a degraded run; execution times may be longer in a run that is not degraded: " + line);
     out << Toned{Tone::warning, wrapped.view()};
   }
 }
@@ -86,11 +88,11 @@ void print_degraded(std::ostream& out, const Profile& profile) {
 /// Warns about inputs that got no new values. The profile lacks the time that jobs need for new values.
 void print_unfed(std::ostream& out, const Profile& profile) {
   if (profile.unfed.empty()) return;
-  std::string text = "Nobody fed, while it was measured: ";
+  std::string text = "Without new data during the measurement: ";
   for (std::size_t i = 0; i < profile.unfed.size(); ++i) text += (i == 0 ? "" : "; ") + profile.unfed[i];
   text +=
-      ". Jobs read what was there, or nothing, so that their WCETs lack what new values take: profile again with "
-      "cameras plugged in and senders running.";
+      ". Jobs read old data or none, so the WCETs lack the time for new data: profile again with cameras plugged in "
+      "and senders running.";
   std::ostringstream lines;
   print_wrapped(lines, text);
   out << Toned{Tone::warning, lines.view()};
@@ -100,7 +102,7 @@ void print_unfed(std::ostream& out, const Profile& profile) {
 void print_unmeasured(std::ostream& out, const Profile& profile) {
   for (const std::string& line : profile.unmeasured) {
     std::ostringstream lines;
-    print_wrapped(lines, "Not measured, and not chosen for a task: " + line);
+    print_wrapped(lines, "Not measured, and therefore not available to a task: " + line);
     out << Toned{Tone::warning, lines.view()};
   }
 }
@@ -111,7 +113,7 @@ Profile measure(const TaskSet& set, const ProfileOptions& options, const Profile
   auto measured = rtexec::profile(set, options, observer);
   if (!measured && measured.error().code == Errc::cancelled)
     measured.error().what +=
-        std::filesystem::exists(file) ? ": " + file.string() + " stays as it was" : ": nothing was written";
+        std::filesystem::exists(file) ? ": " + file.string() + " is unchanged" : ": nothing was written";
   return must(std::move(measured));
 }
 
@@ -170,28 +172,29 @@ void profile(const ProfileArguments& options) {
 
 void add_profile(const Command& program) {
   const Command command = program.add(
-      "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
+      "profile",
+      "Tune each task on the device, measure its WCETs, and write both into the profile that check and run read");
   const auto options = std::make_shared<ProfileArguments>();
   add_task_set(command, options->set);
-  command.option("-o,--output", options->output, "FILE.toml", "The profile (default: the one that the task set names)");
+  command.option("-o,--output", options->output, "FILE.toml",
+                 "Profile to write (default: the one that the task set names)");
   const Option jobs = command
                           .option("--jobs", options->jobs, "N",
-                                  "Jobs of each task, at least: all tasks run until the rarest has ended so many, and "
-                                  "all that ended count")
+                                  "Minimum number of jobs of each task: all tasks run until each has completed N jobs")
                           .within(1, 1000000);
   command
       .option("--minutes", options->minutes, "N",
-              "Measure so long (default: until the WCETs of the first half of the executions hold for the other half, "
-              "35 to 60 s)")
+              "Duration of the measurement (default: until the WCETs of the first half of the executions hold for the "
+              "second half, 35 to 60 s)")
       .within(0.1, 10000.0)
       .excludes(jobs);
   command
       .option("--margin", options->profile.margin, "FACTOR",
-              "WCET is at least the longest execution observed times this")
+              "A WCET is at least the longest observed execution times MARGIN")
       .default_shown()
       .within(1.0, 100.0);
   command.flag("--add", options->add,
-               "Add to what the profile holds already: its executions count, its tuning and its other tasks stay");
+               "Add to the existing profile: its executions count, its tuning and its other tasks are kept");
   command.json(options->json);
   command.on_run([options] { profile(*options); });
 }

@@ -32,9 +32,10 @@ void ps(const PsOptions& options) {
 
 void add_ps(const Command& program) {
   const Command command =
-      program.add("ps", "List the clients of an rtexecd: their memory, what they are promised, what they missed");
+      program.add("ps", "List the clients of an rtexecd with their memory, promises and deadline misses");
   const auto options = std::make_shared<PsOptions>();
-  command.option("--daemon", options->directory, "FOLDER", "Of its socket, as [daemon] directory says").default_shown();
+  command.option("--daemon", options->directory, "FOLDER", "Folder of the daemon's socket, as in [daemon] directory")
+      .default_shown();
   command.json(options->json);
   command.on_run([options] { ps(*options); });
 }

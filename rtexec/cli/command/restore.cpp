@@ -15,8 +15,8 @@ void restore(const std::string& json) {
   OutputFile json_file = must(OutputFile::open(json));
   const std::size_t files = must(hal::restore_clocks(hal::Machine()));
   std::ostream& out = text_output(json);
-  if (files == 0) out << "Nothing to restore: no killed run left clocks locked\n";
-  else out << "Clocks: " << files << (files == 1 ? " file is" : " files are") << " as before the run that was killed\n";
+  if (files == 0) out << "Nothing to restore: no killed run has left clocks locked\n";
+  else out << "Clocks: " << files << (files == 1 ? " file is" : " files are") << " as before the killed run\n";
   must(write_json(json_file, {{"clock_files", files}}));
 }
 
@@ -24,7 +24,7 @@ void restore(const std::string& json) {
 
 void add_restore(const Command& program) {
   const Command command =
-      program.add("restore", "Give back what a killed run left changed on this machine: clocks that it had locked");
+      program.add("restore", "Restore the clocks that a killed run has left locked on this machine");
   const auto json = std::make_shared<std::string>();
   command.json(*json);
   command.on_run([json] { restore(*json); });

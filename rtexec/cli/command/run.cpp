@@ -86,7 +86,7 @@ std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Pictu
   out << "What " << observer->task() << " sees: " << viewer->url() << '\n';
   if (!viewer->file().empty()) out << "  also in " << viewer->file().string() << '\n';
   if (!observer->recognises())
-    out << "  Nothing is drawn on it: its model does not say what its outputs mean (rtexec.task).\n";
+    out << "  No boxes are drawn: its model does not name its task (rtexec.task in its metadata).\n";
   out << "  At most " << std::chrono::seconds(1) / channels::PictureObserver::interval
       << " pictures a second are copied in its last part:\n  its WCET has " << readable(observer->cost())
       << " for it.\n"
@@ -135,7 +135,7 @@ int run(RunOptions options) {
   const bool asked_by_set = options.trace.empty();
   complete(options, set.output);
   if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
-    give_up(Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR");
+    give_up(Errc::bad_input, "--trace-layers needs --trace DIR or --flight-recorder DIR");
   if (options.json == "-" && options.jobs == "-")
     give_up(Errc::bad_input, "--json - and --jobs - both take standard output: give one of them a file");
   if (!options.duration.empty()) set.executive.duration = value_of("--duration", options.duration, parse_duration);
@@ -171,15 +171,15 @@ int run(RunOptions options) {
   out << std::endl;
   // Refuses the run here, before any output is recorded or written.
   if (const auto may_start = executive.startable(); !may_start)
-    give_up(
-        may_start.error().code,
-        may_start.error().what + (may_start.error().code == Errc::not_proved ? ", --force runs it all the same" : ""));
+    give_up(may_start.error().code,
+            may_start.error().what +
+                (may_start.error().code == Errc::not_proved ? "; --force runs it without a promise" : ""));
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(observer, options, executive, out);
   startable.store(&executive);
   ExitGuard::come_first(); // before the exit handlers that channels have registered
-  if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
+  if (stop.asked()) give_up(Errc::cancelled, "stopped by a signal before the start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();
   nlohmann::json told = to_json(ended.report);
@@ -202,36 +202,36 @@ void add_run(const Command& program, int& exit_code) {
   const Command command = program.add("run", "Run the task set and report on it");
   const auto options = std::make_shared<RunOptions>();
   add_task_set(command, options->set);
-  command.option("--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
+  command.option("--duration", options->duration, "DURATION", "Duration, instead of the file's (\"10s\")");
   const Option trace =
       command.option("--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
   command
       .option("--trace-limit", options->trace_limit, "SIZE",
-              "Keep the latest events of --trace: at most so much on disk (\"1GiB\"), whatever the length of the run")
+              "Keep only the latest events of --trace, at most SIZE on disk (\"1GiB\")")
       .needs(trace);
   const Option flight_recorder =
       command
           .option("--flight-recorder", options->flight_recorder, "DIR",
-                  "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
-                  "when a deadline is missed, "
-                  "and on SIGUSR1: at most 10 times, a second apart")
+                  "Keep the latest events in memory; write them as a trace below DIR, which must be new or empty, on a "
+                  "deadline miss and on SIGUSR1, at most 10 times, a second apart")
           .excludes(trace);
   command
       .flag("--snapshot-above-wcet", options->snapshot_above_wcet,
-            "Write the flight recorder's events also when a part of a job takes longer than its WCET")
+            "Write the flight recorder's events also when a part of a job exceeds its WCET")
       .needs(flight_recorder);
-  command.flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
+  command.flag("--trace-layers", options->trace_layers, "Also record the begin and end of every layer");
   command.option("--jobs", options->jobs, "FILE.csv",
-                 "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
-  const Option show = command
-                          .option("--show", options->show, "TASK",
-                                  "Show what a detector sees while it runs: its picture with boxes, on a page that "
-                                  "only this machine reaches")
-                          .not_empty();
-  command.option("--show-port", options->show_port, "PORT", "Serve the page there, instead of on a port that is free")
+                 "Write one line per job, with its times on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
+  const Option show =
+      command
+          .option(
+              "--show", options->show, "TASK",
+              "Show the pictures and boxes of a detector during the run, on a web page that only this machine can open")
+          .not_empty();
+  command.option("--show-port", options->show_port, "PORT", "Port of the page (default: a free port)")
       .within(1, 65535)
       .needs(show);
-  command.option("--show-in", options->show_in, "DIR", "Keep the newest picture as DIR/TASK.jpg, too")
+  command.option("--show-in", options->show_in, "DIR", "Also keep the newest picture as DIR/TASK.jpg")
       .not_empty()
       .needs(show);
   command.flag("--force", options->force, "Run although the deadlines are not promised");

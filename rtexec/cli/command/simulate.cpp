@@ -48,11 +48,11 @@ void print_worst(std::ostream& out, const SimulateOptions& options, const simula
   for (const Task& each : worst.tasks.tasks)
     if (each.releases) listed += each.releases->size();
   if (options.scenario.execution == "uniform")
-    out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not "
-           "repeat it\n";
-  else if (listed > max_listed) out << listed << " releases repeat it: --json FILE lists them\n";
+    out << "Some executions, transfers and release latencies in it are shorter than their maxima: the releases alone "
+           "do not reproduce it\n";
+  else if (listed > max_listed) out << listed << " releases reproduce it; --json FILE lists them\n";
   else
-    out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon)
+    out << "These keys of the task set reproduce it:\n  [executive] duration = \"" << to_string(worst.run.horizon)
         << "\"\n";
   if (options.scenario.execution == "uniform" || listed > max_listed) return;
   for (const Task& each : worst.tasks.tasks) {
@@ -150,14 +150,14 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(const Command& program, int& exit_code) {
   const Command command = program.add(
-      "simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
+      "simulate", "Run the task set in virtual time with the scheduler of rtexec run, also if it is not proved");
   const auto options = std::make_shared<SimulateOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
   add_scenario(command, options->scenario);
   const Option gantt = command.option("--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
-  command.option("--from", options->from, "DURATION", "Where the picture begins").needs(gantt);
-  command.option("--to", options->to, "DURATION", "Where it ends").needs(gantt);
+  command.option("--from", options->from, "DURATION", "Begin of the picture").needs(gantt);
+  command.option("--to", options->to, "DURATION", "End of the picture").needs(gantt);
   command.option("--trace", options->trace, "DIR",
                  "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
   command.json(options->json);

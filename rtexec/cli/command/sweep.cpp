@@ -53,7 +53,7 @@ void work_out(const SweepOptions& options, const Study& study, const study::Part
   must(written);
   if (done == size) return;
   const std::string kept =
-      options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
+      options.folder.empty() ? "results are lost; -o FOLDER keeps them" : "repeat the command to continue";
   give_up(Errc::cancelled,
           "the sweep was cancelled after " + std::to_string(done) + " of " + std::to_string(size) + " sets; " + kept);
 }
@@ -72,7 +72,7 @@ void conclude(const SweepOptions& options, const Study& study, const study::Outc
 /// Computes one part of a sweep (--shard). Leaves its files in the folder, for merge() to combine the parts.
 void sweep_part(const SweepOptions& options, const Study& study) {
   const study::Part part = value_of("--shard", options.part, study::parse_part);
-  if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");
+  if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + " needs -o FOLDER for this part");
   std::ostream& out = text_output(options.json);
   study::Outcomes outcomes(study.values.size(), study.sets);
   std::optional file = must(study::OutcomeFile::open(options.folder, study, outcomes));
@@ -118,7 +118,7 @@ std::vector<std::string> preset_names() {
 }
 
 std::string preset_help() {
-  std::string help = "A study that is ready; other options change it. ";
+  std::string help = "A predefined study; other options change it. ";
   for (const study::Preset& preset : study::presets())
     help += std::string(preset.name) + ": " + std::string(preset.title) + ". ";
   help.pop_back();
@@ -130,14 +130,14 @@ void add_tasks(const Command& command, study::SweepOptions& options) {
                  "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
                  "be a range: a row for each value");
   command.option("--utilisation", options.utilisation, "RANGE",
-                 "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
-  command.option("--reduced", options.reduced, "RANGE",
-                 "Percent that the capacity is less; of preset mixed-rates: than what all tasks of a set need");
+                 "Device utilisation of a set by executions (divided by UUniFast); not with presets");
   command.option(
-      "--high", options.high, "RANGE",
-      "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
-  command.option("--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
-  command.option("--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
+      "--reduced", options.reduced, "RANGE",
+      "Percent by which the capacity is reduced; for preset mixed-rates: below the need of all tasks of a set");
+  command.option("--high", options.high, "RANGE",
+                 "Number of tasks at their network's highest resolution, all others at its lowest; only with presets");
+  command.option("--period", options.period, "DURATIONS", "FROM..TO: periods, equal to deadlines");
+  command.option("--periods", options.periods, "HOW", "Distribution of periods (default: log-uniform)")
       .one_of({"uniform", "log-uniform"});
   command.option("--footprint", options.footprint, "BYTES",
                  "FROM..TO: device memory of a task, uniform; not with presets");
@@ -147,8 +147,8 @@ void add_tasks(const Command& command, study::SweepOptions& options) {
       .within(0.0, 1.0);
   command
       .option("--constants", options.constants, "SHARE",
-              "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
-              "0.5); not with presets")
+              "For tests classes and one-process: share of weights in it, the rest is scratch (default: 0.5); not with "
+              "presets")
       .within(0.0, 1.0);
   command.option("--layers", options.layers, "RANGE",
                  "N or FROM..TO: layers of a task, between which tests segmented cut its jobs (default: 1); not with "
@@ -157,22 +157,22 @@ void add_tasks(const Command& command, study::SweepOptions& options) {
 
 void add_device(const Command& command, study::SweepOptions& options) {
   command.option("--capacity", options.capacity, "BYTES", "Device memory");
-  command.option("--chunk", options.chunk, "BYTES", "What is swapped at once");
-  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
-  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
+  command.option("--chunk", options.chunk, "BYTES", "Chunk size of swapping");
+  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "Cost of each chunk copied in");
+  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Cost of each chunk copied out");
   command.option("--drop-per-chunk", options.drop_per_chunk, "DURATION",
-                 "Each chunk of weights that leaves (default: 0s)");
-  command.option("--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
-  command.option("--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
+                 "Cost of each chunk of weights that is dropped (default: 0s)");
+  command.option("--in-fixed", options.in_fixed, "DURATION", "Cost of each load (default: 0s)");
+  command.option("--out-fixed", options.out_fixed, "DURATION", "Cost of each victim of a load (default: 0s)");
   command.option("--cut-overhead", options.cut_overhead, "DURATION",
-                 "What each cut of a job into segments costs (default: 0s; preset mixed-rates: 20us)");
+                 "Cost of each cut point of a job (default: 0s; preset mixed-rates: 20us)");
 }
 
 } // namespace
 
 void add_sweep(const Command& program) {
-  const Command command = program.add(
-      "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
+  const Command command =
+      program.add("sweep", "Count how many random task sets each device test proves: tables, charts and raw outcomes");
   const auto options = std::make_shared<SweepOptions>();
   command.option("--preset", options->study.preset, "NAME", preset_help()).one_of(preset_names());
   add_tasks(command, options->study);
@@ -182,28 +182,26 @@ void add_sweep(const Command& program) {
       .one_of({"edf", "static-priority"});
   command
       .option("--tests", options->study.tests, "LIST",
-              "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
-              "(one copy engine), pipelined, pipelined-constant, "
-              "classes, one-process (two; default: all for the order); of tasks in layers: utilisation, fits, "
-              "pipelined, segmented-one-level, segmented (one)")
+              "Tests: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+              "(one copy engine), pipelined, pipelined-constant, classes, one-process (two; default: all for the "
+              "order); of tasks in layers: utilisation, fits, pipelined, segmented-one-level, segmented (one)")
       .separated_by(',');
   command.option("--sets", options->study.sets, "N", "Task sets for each row").default_shown().within(1, 1'000'000);
   command.option("--seed", options->study.seed, "N", "The same seed gives the same sets").default_shown();
   command.option("--jobs", options->jobs, "N", "Threads (default: one for each core)").within(1, 1024);
   command.option("-o,--output", options->folder, "FOLDER",
-                 "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
-                 "was stopped goes on from it, and may get more sets or rows");
-  command.option("--shard", options->part, "K/N",
-                 "Work out part K of N alone, each on a machine of its own, and leave it in FOLDER for --merge");
+                 "Write results.csv, results.svg and outcomes.csv (one line per set) into FOLDER: a stopped sweep "
+                 "continues from it, also with more sets or rows");
+  command.option("--shard", options->part, "K/N", "Compute only part K of N, and leave it in FOLDER for --merge");
   std::vector<Option> of_a_study = command.options();
   std::erase_if(of_a_study, [](const Option& each) { return each.name() == "--output"; });
   command.option("--merge", options->parts, "FOLDER...",
-                 "Put the parts in these folders together: what one machine would have made");
+                 "Merge the parts in these folders into the result of one machine");
   command.json(options->json);
   command.on_run([options, of_a_study] {
     for (const Option& each : of_a_study)
       if (!options->parts.empty() && each.given())
-        give_up(Errc::bad_input, "--merge with " + each.name() + ": leave that out, the parts have their options");
+        give_up(Errc::bad_input, "--merge with " + each.name() + ": leave it out; the parts contain their options");
     sweep(*options);
   });
 }

@@ -37,16 +37,16 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
 }
 
 [[noreturn]] void nobody(const std::string& which) {
-  const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
+  const std::string hint = "\n  only the user of a run (`rtexec run`) and root can see it, from its start";
   if (which.empty())
-    give_up(Errc::refused, "no executive is running, and no rtexecd listens in " + std::string(usual_daemon) + hint +
-                               ", a daemon to who may connect (--daemon FOLDER: another one)");
+    give_up(Errc::refused, "no rtexec run is active, and no rtexecd listens in " + std::string(usual_daemon) + hint +
+                               ", and only users who may connect can see a daemon (--daemon FOLDER: another one)");
   give_up(Errc::bad_input,
-          "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
+          "process " + which + " has no rtexec run; `rtexec top` without a number finds active runs" + hint);
 }
 
 [[noreturn]] void several(const std::vector<StatusPage>& pages) {
-  std::string text = "several executives are running; choose one:";
+  std::string text = "several runs are active; choose one:";
   for (const StatusPage& page : pages) {
     const auto snapshot = page.read();
     text += "\n  rtexec top " + id_of(page.file()) + "  # ";
@@ -62,7 +62,7 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
 /// empty and no run exists. Removes the pages of runs that were killed.
 std::optional<StatusPage> choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
-    std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
+    std::cerr << "rtexec: removed " << file.string() << ", left behind by a killed run\n";
   std::vector<StatusPage> pages;
   std::optional<Error> error;
   for (const auto& file : executive::status_pages(executive::shared_memory_folder)) {
@@ -96,7 +96,7 @@ class ShownRun final : public Shown {
     const bool is_last = page_.is_last(); // checked before reading, so that the last page is read
     snapshot_ = must(page_.read());
     if (snapshot_.run.ended != 0) return "The run has ended (" + snapshot_.run.stopped_by.text() + ").";
-    return is_last ? "The run's process is gone, without a report." : "";
+    return is_last ? "The run's process ended without a report." : "";
   }
   [[nodiscard]] std::string text(TaskOrder order, report::Room room, bool colours) const override {
     return view(snapshot_, page_.owner().process, order, room, colours);
@@ -217,21 +217,22 @@ void top(const TopOptions& options) {
 
 void add_top(const Command& program) {
   const Command command =
-      program.add("top", "Show a running executive, or the clients of an rtexecd: tasks, the device, what was missed");
+      program.add("top", "Show a run live, or the clients of an rtexecd: tasks, device, deadline misses");
   const auto options = std::make_shared<TopOptions>();
-  const Option which = command.option("which", options->which, "PID",
-                                      "The process that runs an executive; where it runs several, as PID.NUMBER. "
-                                      "Absent: the only one, or the daemon where none runs");
+  const Option which =
+      command.option("which", options->which, "PID",
+                     "The process of the run; PID.NUMBER if it has several. Default: the only run, or else the daemon");
   command
-      .option("--daemon", options->daemon, "FOLDER",
-              std::string("Show the clients of the rtexecd whose socket is there, as [daemon] directory says (") +
-                  usual_daemon + ")")
+      .option(
+          "--daemon", options->daemon, "FOLDER",
+          std::string("Show the clients of the rtexecd whose socket is in this folder, as in [daemon] directory (") +
+              usual_daemon + ")")
       .not_empty()
       .excludes(which);
-  const Option once = command.flag("--once", options->once, "Show it once, and no more");
+  const Option once = command.flag("--once", options->once, "Show the view once and exit");
   command
       .option("--interval", options->interval, "DURATION",
-              "From one view to the next; an executive renews its figures twice a second")
+              "Time between two views; a run updates its figures twice a second")
       .default_shown();
   command.json(options->json).needs(once);
   command.on_run([options] { top(*options); });

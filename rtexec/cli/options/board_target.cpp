@@ -20,11 +20,11 @@ constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 /// device as `board`.
 BoardTarget existing_target(const fs::path& output, OutputFile file, const Board& board) {
   auto text = must(config::read_file(output, max_board_bytes));
-  const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
+  const std::string there = output.string() + ": error: cannot write the measurements into it: it exists already, ";
   const auto owned = parse_board(text, output);
   if (!owned)
     give_up(Errc::bad_input,
-            there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
+            there + "and is not a board; correct it, remove it, or name another file with -o\n" + owned.error().what);
   if (owned->device != board.device)
     give_up(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) +
                                  "\", and that of board '" + board.name + "' is \"" +
@@ -38,8 +38,8 @@ BoardTarget existing_target(const fs::path& output, OutputFile file, const Board
 void BoardOptions::add_to(const Command& command) {
   command.option("board", board, "BOARD", "A board by name or path").default_shown();
   command.option("-o,--output", output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
-                 "that is there already is what is measured, and keeps all that was not measured anew");
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); an "
+                 "existing file is the measured board, and keeps its other values");
 }
 
 void BoardTarget::tell(std::ostream& out, const std::string& what) const {

@@ -44,7 +44,8 @@ std::map<std::string, std::vector<Number>> by_input(const std::vector<std::strin
     const auto given =
         equals == std::string::npos ? std::nullopt : numbers<Number>(std::string_view(text).substr(equals + 1));
     if (!given || equals == 0)
-      refuse("not the name of an input and its " + std::string(wanted.what) + ": write " + std::string(wanted.example));
+      refuse("expected the name of an input and its " + std::string(wanted.what) + ": write " +
+             std::string(wanted.example));
     if (!all.emplace(text.substr(0, equals), *given).second)
       refuse("that input has a " + std::string(wanted.kind) + " already");
   }
@@ -59,13 +60,13 @@ constexpr Wanted constant{"--constant", "numbers", "NAME=16000, or NAME=480x640 
 void add_given_inputs(const Command& command, InputTexts& texts) {
   command
       .option("--shape", texts.shapes, "NAME=1x3x224x224",
-              "All dimensions of an input of which the file leaves some open; for several, separated by commas or as "
-              "often as there are")
+              "All dimensions of an input with dynamic dimensions; for several inputs separated by commas, or the "
+              "option repeated")
       .separated_by(',');
   command
       .option("--constant", texts.constants, "NAME=16000",
-              "An input that is the same in each job: one number for all elements, or one for each (480x640); what "
-              "depends on such inputs alone is computed when the file is read")
+              "An input that is the same in each job: one number for all elements, or one for each (480x640); nodes "
+              "that depend only on such inputs are computed when the file is read")
       .separated_by(',');
 }
 

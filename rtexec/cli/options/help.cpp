@@ -91,7 +91,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 }
 
 std::string no_subcommand(const CLI::App& command, const std::string& word) {
-  return "there is no subcommand " + config::quoted(word) + suggestion(word, subcommands_of(command));
+  return "no subcommand is named " + config::quoted(word) + suggestion(word, subcommands_of(command));
 }
 
 /// The commands that the line names, from the program to the last subcommand.
@@ -140,7 +140,8 @@ std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<F
 void add_help(const Command& program) {
   const Command command = program.add("help", "Print the help of the program, or of a subcommand");
   const auto path = std::make_shared<std::vector<std::string>>();
-  command.option("subcommand", *path, "SUBCOMMAND", "Which one (\"calibrate bandwidth\"); absent: the program");
+  command.option("subcommand", *path, "SUBCOMMAND",
+                 "Subcommand, such as \"calibrate bandwidth\" (default: the program)");
   command.on_run([&parser = program.parser(), path] { help(parser, *path); });
 }
 
@@ -149,7 +150,7 @@ std::string problem(const CLI::App& program, const CLI::ParseError& error) {
   std::string what = unknown(program, program.get_name());
   if (what.empty()) what = unknown(*path.command, path.text);
   if (what.empty()) what = error.what();
-  return what + "\n  " + path.text + " --help says more";
+  return what + "\n  " + path.text + " --help shows the usage";
 }
 
 } // namespace rtexec::command

@@ -37,8 +37,8 @@ Result<> check_recorder() {
 std::vector<Requirement> find_output_needs(const OutputOptions& output) {
   std::vector<Requirement> needs;
   if (output.json == "-" && output.jobs == "-")
-    needs.push_back(
-        need("jobs", fail(Errc::bad_input, "json and jobs both take standard output: give one of them a file"), ""));
+    needs.push_back(need(
+        "jobs", fail(Errc::bad_input, "json and jobs cannot both use standard output: give one of them a file"), ""));
   add_file(needs, "json", output.json);
   add_file(needs, "jobs", output.jobs);
   if (output.trace.empty()) return needs;

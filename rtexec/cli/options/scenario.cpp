@@ -30,8 +30,7 @@ Execution execution_of(const std::string& text) {
   if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
   const auto least = config::number<double>(std::string_view(text).substr(with_least.size()));
   if (!least || !(*least >= 0 && *least <= 1))
-    give_up(Errc::bad_input,
-            "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+    give_up(Errc::bad_input, "--execution " + text + ": the minimum share of the WCET must be a number from 0 to 1");
   return {.uniform = true, .least = *least, .record = {}};
 }
 
@@ -57,7 +56,7 @@ Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, s
   if (options.execution != "wcet" && options.execution != "uniform")
     give_up(Errc::bad_input,
             "--execution " + options.execution +
-                ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+                ": --releases adversarial chooses execution times itself: use wcet, or uniform to allow shorter ones");
   const StopRequest stop;
   Progress progress(&stop);
   const simulator::Search search{.attempts = options.attempts,
@@ -88,22 +87,22 @@ Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned) 
 
 void add_scenario(const Command& command, ScenarioOptions& options) {
   command.option("--duration", options.duration, "DURATION",
-                 "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
+                 "Duration, instead of the file's (default: 10s; adversarial: four times the longest period)");
   command
       .option("--releases", options.releases, "HOW",
               "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-              "adversarial: searched "
-              "for those under which some task responds latest")
+              "adversarial: a search for the releases with the longest response of a task")
       .default_shown()
       .one_of({"periodic", "sporadic", "adversarial"});
   command
       .option("--execution", options.execution, "HOW",
-              "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
-              "`rtexec run --jobs` "
-              "recorded them, in order, with --seed at random")
+              "wcet; uniform: between 0 and the WCET; uniform:0.5: at least half of it; FILE.csv: device parts "
+              "recorded by `rtexec run --jobs`, in order, or at random with --seed")
       .default_shown();
-  command.option("--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
-  command.option("--attempts", options.attempts, "N", "Of the adversarial search").default_shown().within(1, 1'000'000);
+  command.option("--seed", options.seed, "N", "Seed of everything random: the same seed gives the same run");
+  command.option("--attempts", options.attempts, "N", "Number of runs of the adversarial search")
+      .default_shown()
+      .within(1, 1'000'000);
 }
 
 } // namespace rtexec::command

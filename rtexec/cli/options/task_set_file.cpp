@@ -40,7 +40,7 @@ TaskSet read(const TaskSetFile& options) {
 
 void add_machine_option(const Command& command, std::string& file) {
   command.option("--machine", file, "FILE",
-                 "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one");
+                 "Plan for the machine on which `rtexec probe --json FILE` wrote this file, instead of for this one");
 }
 
 PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {

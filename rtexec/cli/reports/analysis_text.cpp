@@ -66,15 +66,15 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   std::vector<StolenReport> stolen;
   for (const auto& [core, time] : analysis.stolen) stolen.push_back({.core = core, .time = time});
   print_stolen(out, stolen);
-  out << "Deadlines: " << analysis.misses << " of " << jobs << " jobs missed theirs\n";
+  out << "Deadlines: " << analysis.misses << " of " << jobs << " jobs missed their deadline\n";
   if (jobs == 0) out << "Promises: no job was observed\n";
-  else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";
-  else if (analysis.breaches.empty()) out << "Promises: nothing that was observed breaks one\n";
+  else if (!analysis.setup.proved) out << "Promises: none, since the plan was not proved\n";
+  else if (analysis.breaches.empty()) out << "Promises: all observed values are within them\n";
   for (const traces::Breach& breach : analysis.breaches) out << "BREACH: " << breach.text << '\n';
   if (std::ranges::any_of(analysis.breaches,
                           [](const traces::Breach& each) { return each.stage != "response" && each.chain.empty(); }))
-    out << "  WCETs that hold need more jobs or a larger margin: rtexec profile SET.toml --add --minutes "
-           "10, or --margin 1.5; or add those seen here: --to-toml PROFILE.toml --add\n";
+    out << "  Valid WCETs need more jobs or a larger margin: rtexec profile SET.toml --add --minutes 10, or --margin "
+           "1.5; or add those seen here: --to-toml PROFILE.toml --add\n";
   out << verdict_of_replay(analysis.replay) << '\n';
 }
 
@@ -98,9 +98,9 @@ void print_skips(std::ostream& out, const Analysis& analysis) {
     if (task.skipped == 0) continue;
     std::string reasons;
     for (const auto& [count, why] :
-         {std::pair(task.skipped_by.overrun, "the job before was unfinished"),
-          std::pair(task.skipped_by.wcet_exceeded, "a part of the job before exceeded its WCET"),
-          std::pair(task.skipped_by.stale, "an input had nothing new")})
+         {std::pair(task.skipped_by.overrun, "the previous job was unfinished"),
+          std::pair(task.skipped_by.wcet_exceeded, "a part of the previous job exceeded its WCET"),
+          std::pair(task.skipped_by.stale, "an input had no new data")})
       if (count > 0) reasons += (reasons.empty() ? "" : ", ") + std::to_string(count) + " because " + why;
     out << "  skipped releases of " << task.setup.name << ": " << reasons << '\n';
   }
@@ -311,7 +311,7 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
                    pwcet.bound ? probability(pwcet.bound->exceedance) : "-", probability(quantiles[i].exceedance),
                    quantile_of(pwcet.pot, i), quantile_of(pwcet.maxima, i)});
     }
-  out << "\nBeyond what was seen: the time that a job exceeds with a probability [95 % confidence]\n";
+  out << "\nBeyond the observed values: the time that a job exceeds with a probability [95 % confidence]\n";
   if (rows > 0) table.print(out);
   for (const auto& [why, parts] : refused) out << "  No estimate of " << parts.text() << ":\n    " << why << '\n';
 }

@@ -13,7 +13,7 @@ std::string megabytes(Bandwidth value) { return config::fixed(static_cast<double
 
 void print_counting(std::ostream& out, const Counting& counting) {
   if (counting.stand_in())
-    out << "A stand-in, not memory traffic: " << counting.counters->event << " are counted"
+    out << "A substitute, not memory traffic: " << counting.counters->event << " are counted"
         << (counting.counters->corunners == CorunnerKind::pages ? ", and generators touch pages" : "")
         << "; nothing is written\n";
   if (counting.counters)

@@ -9,7 +9,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const CutCalibration& calibration) {
-  out << "Cuts on " << calibration.device << ": jobs in segments beside those in one piece\n";
+  out << "Cuts on " << calibration.device << ": jobs in segments, compared with jobs in one piece\n";
   report::Table table({"segments", "in one piece p50", "in segments p50", "each cut p50", "p99"});
   for (const MeasuredCuts& each : calibration.measured)
     table.add({std::to_string(each.segments), readable(each.whole), readable(each.cut), readable(each.each),

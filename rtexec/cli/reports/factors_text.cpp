@@ -84,7 +84,7 @@ void print_excesses(std::ostream& out, const Analysis& analysis, std::size_t mos
 } // namespace
 
 void print_factors(std::ostream& out, const Analysis& analysis, std::size_t max_excesses) {
-  out << "\nWhat execution times depend on (x: how many times longer 90 % of one group are than of another)\n";
+  out << "\nWhat execution times depend on (x: ratio of the 90 % quantiles of two groups)\n";
   Table table({"task", "part", "", "x", "", "jobs", "p50", "p99", "max", "above WCET"}, {0, 1, 2, 4});
   std::size_t rows = 0;
   report::NameList steady;
@@ -95,7 +95,7 @@ void print_factors(std::ostream& out, const Analysis& analysis, std::size_t max_
       else steady.add(task.setup.name + " " + part.name);
     }
   if (rows > 0) table.print(out);
-  if (!steady.empty()) out << "  On none of it (x below " << worth_showing << "): " << steady.text() << '\n';
+  if (!steady.empty()) out << "  On none of these (x below " << worth_showing << "): " << steady.text() << '\n';
   print_excesses(out, analysis, max_excesses);
 }
 

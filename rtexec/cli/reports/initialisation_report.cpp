@@ -27,7 +27,7 @@ double reduction(const InitialisationSize& size) {
 std::string megabytes(Bytes size) { return config::significant(static_cast<double>(size.count) / (1 << 20), 3); }
 
 const char* where(PageStart start) {
-  return start == PageStart::untouched ? "that nobody touched" : "that lie on the host";
+  return start == PageStart::untouched ? "that were never touched" : "that lie on the host";
 }
 
 // ---- text ----

@@ -71,7 +71,7 @@ void print(std::ostream& out, const MemoryCalibration& calibration) {
       << percent(calibration.fit.held_out.worst) << " at worst (tasks that were not fitted)\n";
   constexpr double tells_nothing = 50;
   if (calibration.fit.held_out.mean > tells_nothing)
-    out << "Estimates as wrong as that tell no policy from another: measure more (--sizes, --jobs)\n";
+    out << "With such errors the model cannot choose between policies: measure more (--sizes, --jobs)\n";
 }
 
 nlohmann::json to_json(const MemoryCalibration& calibration, const std::string& file) {

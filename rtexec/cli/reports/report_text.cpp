@@ -57,10 +57,10 @@ void print_device(std::ostream& out, const DeviceReport& device) {
 void print_swap(std::ostream& out, const Plan& plan) {
   const SwapPlan& swap = *plan.swap;
   out << "Swapped (" << spelling(swap.policy) << "): " << readable(policies::swap_volume(plan))
-      << " of the tasks' memory take turns in " << swap.frames << " chunks, by "
+      << " of the tasks' memory share " << swap.frames << " chunks, by "
       << (swap.store.empty() ? "host memory" : swap.store.string()) << "; a chunk takes "
       << readable(swap.cost.in_per_chunk) << " in, " << readable(swap.cost.out_per_chunk) << " out, "
-      << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
+      << readable(swap.cost.drop_per_chunk) << " to drop\n";
 }
 
 void print_swap(std::ostream& out, const SwapReport& swap) {
@@ -74,7 +74,7 @@ void print_swap(std::ostream& out, const SwapReport& swap) {
 void print_snapshots(std::ostream& out, const FlightReport& flight) {
   for (const auto& snapshot : flight.snapshots)
     out << "Snapshot " << snapshot.folder.string() << ": " << snapshot.reason << '\n';
-  if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
+  if (flight.left_out > 0) out << "Snapshots not written, above the limit per run: " << flight.left_out << '\n';
 }
 
 /// Returns the domain's memory traffic per second, as the mean of all its periods.
@@ -154,14 +154,15 @@ void print_links(std::ostream& out, const Plan& plan) {
     tasks.add(task.name);
   }
   if (!tasks.empty())
-    out << "  Of it " << readable(all) << " for outputs that stay on the device for other tasks: of " << tasks.text()
+    out << "  Of it " << readable(all) << " for outputs that other tasks read on the device: of " << tasks.text()
         << '\n';
 }
 
 void print_pairs(std::ostream& out, const Plan& plan) {
   const std::vector<policies::TaskPair> pairs = policies::pairs(plan);
   if (pairs.empty()) return;
-  out << "Executed at once where both wait (each charged with the longer of its wcet and its wcet_beside):\n";
+  out << "Pairs that execute concurrently when both wait (each is charged with the longer of its wcet and "
+         "wcet_beside):\n";
   for (const policies::TaskPair& pair : pairs) {
     const PlannedTask &executes = plan.tasks[pair.executes], &waits = plan.tasks[pair.waits];
     out << "  " << executes.name << " (" << spelling(executes.memory_policy) << ", " << readable(executes.co_run->wcet)
@@ -220,7 +221,7 @@ void print_fitting(std::ostream& out, const auto& write) {
 } // namespace
 
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
-  out << "The device alone, by each test with the volumes that suit it best (end-to-end decides)\n";
+  out << "Tests of the device alone, each with its best swap volumes (the end-to-end test decides)\n";
   Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
   const auto side = [](const TestVerdict& test, std::int64_t value) {
     return std::holds_alternative<ShareBound>(test.bound) ? config::fixed(static_cast<double>(value) * 1e-9, 4)
@@ -230,7 +231,7 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) 
     Bytes swapped{0};
     for (const Bytes& volume : test.swap_volumes) swapped += volume;
     const std::string verdict = test.proved ? "yes" : "no";
-    table.add({test.name(), test.sound() ? verdict : "no proof: " + verdict, side(test, test.sides().left),
+    table.add({test.name(), test.sound() ? verdict : "unsound: " + verdict, side(test, test.sides().left),
                side(test, test.sides().right), readable(test.instant), readable(test.demand), readable(test.blocking),
                test.blocking_task.empty() ? "-" : test.blocking_task,
                test.limiting_task.empty() ? "-" : test.limiting_task,
@@ -239,13 +240,13 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) 
   table.print(out);
   if (!std::ranges::all_of(tests, &TestVerdict::sound))
     print_fitting(out, [](std::ostream& text) {
-      text << "  theorem1, as it was published, says yes also to sets that miss deadlines: it is shown for comparison, "
-              "and decides nothing\n";
+      text << "  unsound: theorem1, as published, also accepts sets that miss deadlines. It is shown for comparison "
+              "only and does not affect the verdict\n";
     });
 }
 
 void print_fallback(std::ostream& out, const SwapReport& swap) {
-  if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
+  if (!swap.fallback.empty()) out << "The store uses a fallback: " << swap.fallback << '\n';
 }
 
 /// Prints a channel that had problems. `released` is the number of released jobs of its task. If the channel is an
@@ -255,7 +256,7 @@ void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_
   if (channel.stale + channel.dropped == 0 && channel.failure.empty() && !silent) return;
   out << Toned{channel.failure.empty() ? Tone::warning : Tone::bad, "Channel"} << ": task '" << channel.task << "', "
       << channel.name << ": " << channel.moved << " new";
-  if (channel.stale > 0) out << ", nothing new for " << channel.stale << (channel.stale == 1 ? " job" : " jobs");
+  if (channel.stale > 0) out << ", no new data for " << channel.stale << (channel.stale == 1 ? " job" : " jobs");
   else if (silent) out << ", and no job was released";
   if (channel.dropped > 0)
     out << ", results of " << channel.dropped << (channel.dropped == 1 ? " job" : " jobs") << " dropped";
@@ -272,7 +273,7 @@ void print_above_wcet(std::ostream& out, const Report& report) {
       out << Toned{Tone::warning, "Above its WCET"} << ": the " << part_name(part) << " part of '" << task.name << "', "
           << count << (count == 1 ? " time" : " times") << ": at most " << readable(longest) << ", WCET "
           << readable(wcet);
-      if (stolen > 0) out << "; " << stolen << " of them while time of its core was stolen";
+      if (stolen > 0) out << "; " << stolen << " of them while the hypervisor had taken its core";
       out << '\n';
     };
     const auto &above = task.above_wcet, &stolen = task.above_wcet_stolen;
@@ -280,7 +281,8 @@ void print_above_wcet(std::ostream& out, const Report& report) {
     print(Part::device, above.device, stolen.device, task.observed.device, task.wcet.device);
     print(Part::after, above.after, stolen.after, task.observed.after, task.wcet.after);
   }
-  if (any) out << "  Promises rest on WCETs: measure more (rtexec profile --add --minutes 10), or give longer ones.\n";
+  if (any)
+    out << "  Promises need valid WCETs: measure more (rtexec profile --add --minutes 10), or give longer WCETs.\n";
 }
 
 std::string measured(const ChainReport::Measured& of) {
@@ -308,7 +310,7 @@ void print_input_delays(std::ostream& out, const Report& report) {
 void print_above_input_delay(std::ostream& out, const Report& report) {
   for (const TaskReport& task : report.tasks)
     if (const MeasuredTimes& delay = task.input_delay; delay.violations > 0)
-      out << Toned{Tone::warning, "Above its input_delay"} << ": what jobs of '" << task.name << "' read, "
+      out << Toned{Tone::warning, "Above its input_delay"} << ": data of jobs of '" << task.name << "' read, "
           << delay.violations << (delay.violations == 1 ? " time" : " times") << ": sampled up to "
           << readable(delay.times.max) << " before the release, input_delay " << readable(*delay.bound) << '\n';
 }
@@ -349,15 +351,15 @@ void write_report(std::ostream& out, const Report& report) {
   table.print(out);
   for (const TaskReport& task : report.tasks)
     if (task.unfinished > 0)
-      out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
+      out << "Unfinished at the end of the run, counted as missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
-  print_counts(out, "Jobs on the device beside one of another task", report, &TaskReport::paired);
+  print_counts(out, "Jobs concurrent with a job of another task on the device", report, &TaskReport::paired);
   print_counts(out, "Preemptions between two segments", report, &TaskReport::preempted);
   print_input_delays(out, report);
   print_chains(out, report);
   for (const TaskReport& task : report.tasks)
     if (task.dropped_triggers > 0)
-      out << "Came too early for a job of their own: " << task.dropped_triggers
+      out << "Triggers closer than a period, without a job of their own: " << task.dropped_triggers
           << (task.dropped_triggers == 1 ? " trigger" : " triggers") << " of task '" << task.name << "'\n";
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
@@ -374,7 +376,7 @@ void write_report(std::ostream& out, const Report& report) {
   for (const ClockReport& clock : report.clocks) print_clock(out, clock);
   print_stolen(out, report.stolen);
   if (report.status_page && !report.status_page->failure.empty())
-    out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
+    out << "rtexec top cannot show this run: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
@@ -386,9 +388,9 @@ void write_report(std::ostream& out, const Report& report) {
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "
-          << readable(task.response.max) << ", promised were " << readable(*task.bound)
-          << ": a part took longer than its WCET (measure again: rtexec profile), or the machine stopped the run for "
-             "longer than platform_stall of its board (rtexec probe says by what)\n";
+          << readable(task.response.max) << ", but the promised bound is " << readable(*task.bound)
+          << ". Either a part took longer than its WCET (measure again: rtexec profile), or the platform stalled for "
+             "longer than platform_stall of its board (rtexec probe lists causes)\n";
   for (const ChainReport& chain : report.chains)
     if (chain.violations() > 0)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": chain '" << chain.name << "', " << chain.violations()
@@ -432,7 +434,7 @@ void print_clock(std::ostream& out, const ClockReport& clock) {
 void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen) {
   for (std::size_t i = 0; i < stolen.size(); ++i)
     out << (i == 0 ? "Stolen: " : ", ") << readable(stolen[i].time) << " of core " << stolen[i].core;
-  if (!stolen.empty()) out << " (by the hypervisor, as the kernel counts it)\n";
+  if (!stolen.empty()) out << " (by the hypervisor, according to the kernel)\n";
 }
 
 std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }

@@ -53,7 +53,7 @@ bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_co
 std::string why_not(const ResolvedSet& set, const Plan& plan) {
   if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
   return "board '" + set.board.name +
-         "' needs two cores: one executes networks, the other one the CPU parts of tasks; got core " +
+         "' needs two cores: one executes networks, the other one the CPU parts of tasks; got only core " +
          std::to_string(set.machine.cores.front()) + " only. Give this process another core (taskset, cpuset, " +
          "--cpuset-cpus of docker)";
 }
@@ -91,9 +91,10 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   };
   if (!plan.end_to_end.proved) {
     say(report::Tone::bad, "not proved: " + why_not(set, plan));
-    return print_wrapped(out, "Nothing is promised to " + unpromised(set, plan));
+    return print_wrapped(out, "No deadline is promised for " + unpromised(set, plan));
   }
-  if (!plan.proved) return say(report::Tone::bad, "not proved: every deadline would be kept, but not " + unkept(plan));
+  if (!plan.proved)
+    return say(report::Tone::bad, "not proved: every deadline would be kept, but the set exceeds " + unkept(plan));
   const bool may_degrade = set.tasks.executive.allow_degraded;
   const auto lacks = readiness.running || (readiness.asked && may_degrade) ? readiness.degraded
                      : may_degrade                                         ? foreseen(set, plan)
@@ -106,14 +107,15 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   }
   const std::string other = executive::other_machine(set, plan);
   if (other.empty() && readiness.refused)
-    say(report::Tone::warning, "proved, but `run` is refused here (below); every real-time deadline would be kept, if");
+    say(report::Tone::warning,
+        "proved, but `rtexec run` is refused on this machine (see below). Every real-time deadline would be kept if");
   else
     say(other.empty() ? report::Tone::good : report::Tone::warning,
-        other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
+        other.empty() ? "proved: every real-time deadline will be kept if" : "proved for " + other);
   constexpr std::size_t most = 2; // the first line names all cores
   const auto absent = executive::absent_cores(set, plan);
   for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
-    print_item(out, "`run` refuses it: " + absent[i].state);
+    print_item(out, "`rtexec run` is refused: " + absent[i].state);
   print_conditions(out, set, plan);
 }
 
@@ -180,12 +182,12 @@ void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& 
   const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
   const std::string bounds = "Bounds of chain '" + chain.name + "' count from ";
   if (chain.input_delay)
-    print_wrapped(out, bounds + "the sampling of what '" + first.name + "' reads, up to " +
+    print_wrapped(out, bounds + "the sampling of data read by '" + first.name + "', up to " +
                            readable(*chain.input_delay) + " before its release (input_delay)");
   else if (takes_samples(first))
     print_wrapped(out, bounds + (first.trigger == Trigger::timer ? "when '" : "what releases '") + first.name +
                            (first.trigger == Trigger::timer ? "' reads" : "'") +
-                           ": what passes from the sampling until then is not known (input_delay)");
+                           ": the delay from the sampling to the release is not known; give input_delay");
 }
 
 void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
@@ -229,7 +231,7 @@ std::string exceedance(const ProfileEntry& entry) {
 
 void print_device(std::ostream& out, const Plan& plan) {
   print_wrapped(out, "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " +
-                         readable(plan.demand) + " asked of " + readable(plan.capacity) +
+                         readable(plan.demand) + " needed of " + readable(plan.capacity) +
                          (plan.swap ? ", " + readable(policies::swap_volume(plan)) + " swapped (" +
                                           std::string(spelling(plan.swap->policy)) + ")"
                                     : ""));
@@ -294,9 +296,9 @@ void print_limit(std::ostream& out, const Plan& plan) {
   if (!plan.proved) return;
   if (deciding.limiting_task.empty()) return;
   const std::string& blocker = plan.device_test.blocking_task;
-  print_wrapped(out, "Limits: task '" + deciding.limiting_task + "', " + readable(deciding.slack) +
+  print_wrapped(out, "Limit: task '" + deciding.limiting_task + "', " + readable(deciding.slack) +
                          " before its deadline" +
-                         (blocker.empty() ? "" : "; the device is blocked longest by task '" + blocker + "'"));
+                         (blocker.empty() ? "" : "; longest blocking of the device: task '" + blocker + "'"));
 }
 
 /// A changed copy of the set, and the description of the change.
@@ -323,7 +325,7 @@ std::vector<Change> changes(const PlannedSet& planned) {
   if (policies::reserved(planned.tasks) && planned.machine.no_fifo.empty())
     add("[executive] threads = \"fifo\"", [](TaskSet& tasks) { tasks.executive.threads = ThreadPolicy::fifo; });
   if (std::ranges::any_of(planned.tasks.tasks, [](const Task& task) { return task.core.has_value(); }))
-    add("no `core` given, so that the plan chooses", [](TaskSet& tasks) {
+    add("no `core` given, so that the planner chooses", [](TaskSet& tasks) {
       for (Task& task : tasks.tasks) task.core.reset();
     });
   return all;
@@ -334,7 +336,7 @@ std::vector<Change> changes(const PlannedSet& planned) {
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,
-                  "Not proved with segments either, which are forbidden (segments = \"none\", memory = \"whole\")");
+                  "Not proved with segments either, which the set forbids (segments = \"none\", memory = \"whole\")");
     return false;
   }
   report::NameList tasks;
@@ -342,7 +344,7 @@ bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet&
     if (task.segments > 1)
       tasks.add(task.name + " in " + std::to_string(task.segments) + (task.stream ? ", streamed" : ""));
   const SegmentCost cost = segment_cost(whole, divided);
-  print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\", memory = \"whole\")" +
+  print_wrapped(out, "Proved with: segments, which the set forbids (segments = \"none\", memory = \"whole\")" +
                          (tasks.empty() ? "" : ": " + tasks.text()) + "; they take " +
                          config::fixed(100 * cost.time, 2) + " % of the device's time, and " + readable(cost.memory) +
                          " of its memory");
@@ -363,12 +365,13 @@ void print_way(std::ostream& out, const PlannedSet& planned, const std::optional
   const std::string file = planned.tasks.file.empty() ? "FILE" : config::shell_word(planned.tasks.file.string());
   if (!found && planned.plan.end_to_end.proved)
     print_wrapped(out,
-                  "To get there: shorter periods along the chain, earlier responses, or `trigger = \"after:TASK\"` "
+                  "To prove the set: shorter periods along the chain, earlier responses, or `trigger = \"after:TASK\"` "
                   "where a task samples another; `rtexec check " +
                       file + " --explain` has the terms of each sum.");
   else if (!found)
-    print_wrapped(out, "To get there: shorter execution times, longer periods or more device memory; `rtexec check " +
-                           file + " --headroom` says how much.");
+    print_wrapped(
+        out, "To prove the set: shorter execution times, longer periods or more device memory; `rtexec check " + file +
+                 " --headroom` says how much.");
 }
 
 } // namespace
@@ -396,11 +399,11 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
   }
   table.print(out);
   print_wrapped(out,
-                std::string("WCETs; x2.0: twice the longest time that was measured; m: from a model of the "
-                            "distribution's tail; (N pieces): sum of the longest times of N pieces of its layers; "
-                            "exceeded: by at most this share of jobs; unknown: too few were measured") +
-                    (pairs ? "; beside: WCET on the device beside a job of another task (wcet_beside); waits: how long "
-                             "of that at least for pages (mapping_idle)"
+                std::string("WCET: the WCETs of the parts. x2.0: 2.0 times the longest measured time; m: from a model "
+                            "of the distribution's tail; (N pieces): sum of the longest times of N groups of layers. "
+                            "exceeded: maximum share of jobs above the WCET; unknown: too few jobs were measured") +
+                    (pairs ? ". beside: WCET on the device with a concurrent job of another task (wcet_beside); waits: "
+                             "its minimum time waiting for pages (mapping_idle)"
                            : ""));
 }
 

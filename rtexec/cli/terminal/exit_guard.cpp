@@ -20,8 +20,8 @@ void refuse_exit() {
   std::array<char, 16> thread{};
   ::pthread_getname_np(::pthread_self(), thread.data(), thread.size());
   ::dprintf(STDERR_FILENO,
-            "rtexec: thread '%s' called exit() before the command was over: a library that a task loads must return an "
-            "error, and not end the process\n",
+            "rtexec: thread '%s' called exit() before the end of the command: a library that a task loads must return "
+            "an error instead\n",
             thread.data());
   ::_exit(exit_code(Errc::refused));
 }

@@ -60,7 +60,7 @@ bool promised(const RunStatus& run) { return run.proved != 0 && run.degraded.tex
 
 std::string promise(const RunStatus& run) {
   if (promised(run)) return "promised";
-  return run.proved == 0 ? "not proved, nothing is promised" : "degraded, nothing is promised";
+  return run.proved == 0 ? "not proved, no deadline is promised" : "degraded, no deadline is promised";
 }
 
 struct Paragraph {

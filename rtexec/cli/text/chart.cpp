@@ -155,7 +155,7 @@ void draw_curve(SvgWriter& page, const Panel& panel, const PanelArea& place, con
 void draw_curves(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights) {
   for (std::size_t index = 0; index < panel.curves.size(); ++index) draw_curve(page, panel, place, heights, index);
   if (heights.raised)
-    page.text(place.x0, top + height + 62, "Curves that meet are drawn beside one another; points tell their values.",
+    page.text(place.x0, top + height + 62, "Curves that coincide are drawn side by side; points mark the exact values.",
               "class=\"s\"");
 }
 

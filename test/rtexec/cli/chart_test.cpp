@@ -53,7 +53,7 @@ TEST(Chart, DrawsCoincidingCurvesSideBySide) {
   for (std::size_t a = 0; a < curves.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       for (std::size_t i = 0; i < 3; ++i) EXPECT_GE(std::abs(curves[a][i].second - curves[b][i].second), 2.99);
-  EXPECT_THAT(picture, HasSubstr("drawn beside one another"));
+  EXPECT_THAT(picture, HasSubstr("drawn side by side"));
   EXPECT_THAT(picture, HasSubstr("<title>curve 1, 5: 60</title>"));
 }
 
@@ -64,7 +64,7 @@ TEST(Chart, DrawsSeparateCurvesAtTheirValues) {
   EXPECT_DOUBLE_EQ(curves[0][0].second, curves[1][1].second);
   EXPECT_DOUBLE_EQ(curves[0][2].second, curves[1][0].second);
   EXPECT_DOUBLE_EQ(curves[0][1].second, curves[1][2].second);
-  EXPECT_THAT(picture, Not(HasSubstr("drawn beside one another")));
+  EXPECT_THAT(picture, Not(HasSubstr("drawn side by side")));
 }
 
 TEST(Chart, PlacesNamesAtCurveEndsWithoutOverlap) {
