@@ -34,7 +34,7 @@ Errc code_of(protocol::Refusal refusal) {
   return Errc::refused;
 }
 
-Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has gone."); }
+Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has ended."); }
 
 } // namespace
 
@@ -47,7 +47,8 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
   for (const Instant until = hal::now() + asks_for;; hal::sleep_until(hal::now() + between_questions)) {
     if (!channel_ || channel_->send(question) != Delivery::done) return gone();
     if (const Delivery came = channel_->receive(letter); came != Delivery::done)
-      return came == Delivery::closed ? gone() : fail(Errc::refused, "The daemon's answer is none of this version.");
+      return came == Delivery::closed ? gone()
+                                      : fail(Errc::refused, "The daemon's answer is not valid in this version.");
     const auto refused = protocol::read<protocol::Refused>(letter.bytes());
     if (!refused) break;
     later_ = refused->code == protocol::Refusal::later;
@@ -58,10 +59,10 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
   if (header && header->version != protocol::version)
     return fail(Errc::refused, "rtexecd speaks version " + std::to_string(header->version) +
                                    " of the protocol, the library " + std::to_string(protocol::version) +
-                                   ": take both from one release.");
+                                   ": install both from one release.");
   const auto answer = protocol::read<Answer>(letter.bytes());
   if (!answer || (with != nullptr && letter.descriptor.get() < 0))
-    return fail(Errc::refused, "The daemon's answer is none of this version.");
+    return fail(Errc::refused, "The daemon's answer is not valid in this version.");
   if (with != nullptr) *with = std::move(letter.descriptor);
   return *answer;
 }
@@ -202,7 +203,7 @@ void Client::leave_daemon() {
   const auto current = connection();
   current->jobs.lose();
   const bool stopping = stopping_.load(std::memory_order_acquire);
-  if (!stopping) notice("rtexecd has gone: jobs wait until it is there again");
+  if (!stopping) notice("rtexecd has ended: jobs wait until it is started again");
   while (!stopping && holds() && !stopping_.load(std::memory_order_acquire))
     hal::sleep_until(hal::now() + between_looks);
   current->agent.reset();
@@ -215,7 +216,7 @@ void Client::reopen() {
   while (!stopping_.load(std::memory_order_acquire)) {
     const auto opened = open();
     if (opened) {
-      notice("rtexecd is there again");
+      notice("rtexecd is available again");
       reopened_.raise();
       return;
     }

@@ -20,8 +20,7 @@ Unexpected<Refusal> refused(protocol::Refusal code, std::string text) {
 
 Unexpected<Refusal> later() {
   return refused(protocol::Refusal::later,
-                 "This can be promised, but not until the jobs have ended that a client delayed before it left or "
-                 "declared itself: ask again.");
+                 "This can be promised only after the jobs that an earlier client has delayed have ended: try again.");
 }
 
 Task task_of(const AdmittedClient& client, std::size_t place, Bytes memory, Duration best_effort_wcet) {
@@ -72,7 +71,7 @@ const config::ClientRule* ClientAdmission::rule_for(const Identity& who) const {
 Admitted<std::uint32_t> ClientAdmission::connect(const Identity& who, std::uint32_t slots) {
   const auto vacant = std::ranges::find_if(clients_, [](const auto& each) { return !each; });
   if (vacant == clients_.end())
-    return refused(protocol::Refusal::full, "all " + std::to_string(clients_.size()) + " places are taken");
+    return refused(protocol::Refusal::full, "all " + std::to_string(clients_.size()) + " slots for clients are in use");
   if (departed_.size() >= clients_.size()) return later();
   const auto place = static_cast<std::uint32_t>(vacant - clients_.begin());
   AdmittedClient client;
@@ -93,8 +92,8 @@ Admitted<std::uint32_t> ClientAdmission::connect(const Identity& who, std::uint3
 }
 
 Admitted<> ClientAdmission::declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays) {
-  if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
-  if (at(place)->declaration) return refused(protocol::Refusal::order, "the client is declared already");
+  if (at(place) == nullptr) return refused(protocol::Refusal::order, "no client is connected");
+  if (at(place)->declaration) return refused(protocol::Refusal::order, "the client is already declared");
   const ExecutiveOptions& executive = options_.device.tasks.executive;
   if (executive.order == Order::static_priority && executive.priorities == PriorityAssignment::explicit_priorities &&
       !declaration.priority)
@@ -108,9 +107,9 @@ Admitted<> ClientAdmission::declare(std::uint32_t place, const config::ClientDec
 }
 
 Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
-  if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
+  if (at(place) == nullptr) return refused(protocol::Refusal::order, "no client is connected");
   if (slots < at(place)->slots)
-    return refused(protocol::Refusal::unsupported, "an arena does not shrink while its client is connected");
+    return refused(protocol::Refusal::unsupported, "the memory of a connected client cannot shrink");
   ClientsByPlace all = clients_;
   all[place]->slots = slots;
   return admit(std::move(all), departed_);
@@ -150,7 +149,7 @@ Admitted<> ClientAdmission::admit(ClientsByPlace all, std::vector<AdmittedClient
     if (!client || client->slots <= client->limit) continue;
     const Bytes chunk = options_.device.chunk;
     return refused(protocol::Refusal::limit, client->identity.name + ": " + readable(chunk * client->slots) +
-                                                 " are more than its limit of " + readable(chunk * client->limit));
+                                                 " exceed its limit of " + readable(chunk * client->limit));
   }
   if (auto promised = promise(all, departed); !promised) {
     if (departed.empty()) return promised;

@@ -359,7 +359,7 @@ void Dispatcher::obey(const Action& action) noexcept {
     ++client.statistics.failed;
     client.record.failed(now_, deadline_of(client));
     return tell(place, Verdict::failed);
-  case Action::Kind::refuse: assert(!"the core was told what is not possible"); return;
+  case Action::Kind::refuse: assert(!"the scheduler got an impossible event"); return;
   }
 }
 

@@ -28,7 +28,7 @@ Result<gid_t> number_of_group(const std::string& name) {
   group found{};
   group* entry = nullptr;
   if (::getgrnam_r(name.c_str(), &found, text.data(), text.size(), &entry) != 0 || entry == nullptr)
-    return fail(Errc::bad_input, "[daemon] group = \"" + name + "\": there is no such group.");
+    return fail(Errc::bad_input, "[daemon] group = \"" + name + "\": no group has this name.");
   return found.gr_gid;
 }
 
@@ -59,14 +59,14 @@ Result<> prepare(const std::filesystem::path& directory, const std::string& grou
   struct stat found {};
   if (::lstat(directory.c_str(), &found) != 0) return refused(directory.string());
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
-    return fail(Errc::refused, directory.string() +
-                                   ": it is another user's, or no folder.\nName another one: [daemon] "
-                                   "directory.");
+    return fail(Errc::refused,
+                directory.string() +
+                    ": it belongs to another user, or is not a folder.\nName another folder in [daemon] directory.");
   const mode_t mode = group.empty() ? 0700 : 0750;
   if ((found.st_mode & 07777) != mode && !is_unused(directory))
     return fail(Errc::refused, directory.string() +
-                                   ": others use it, and the daemon's folder is closed to them.\nName one of its own: "
-                                   "[daemon] directory.");
+                                   ": it contains other files, but the daemon's folder must be its own.\nName another "
+                                   "folder in [daemon] directory.");
   return give(directory, mode, group);
 }
 
@@ -78,7 +78,7 @@ Result<config::Descriptor> listen_in(const std::filesystem::path& directory, con
   const auto address = protocol::socket_address(path);
   if (!address) return Unexpected(address.error());
   if (const auto other = protocol::Channel::connect(path))
-    return fail(Errc::refused, path.string() + ": another daemon listens there.");
+    return fail(Errc::refused, path.string() + ": another daemon is using it.");
   ::unlink(path.c_str());
   config::Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener.get() < 0) return refused("a socket");

@@ -27,20 +27,25 @@ namespace rtexec::daemon {
 namespace {
 
 constexpr const char* help_end =
-    "Processes with librtexec-preload.so before them (LD_PRELOAD) are its clients: it decides who has the device, and\n"
-    "whose memory is there. `rtexec config daemon` documents the file.\n\n"
+    "Processes with LD_PRELOAD=librtexec-preload.so are its clients: it decides which client executes on the device, "
+    "and\n"
+    "whose memory is there. `rtexec config daemon` documents the file.\n"
+    "\n"
     "Examples:\n"
     "  $ rtexecd daemon.toml &\n"
-    "  $ RTEXEC_CLIENT=front LD_PRELOAD=librtexec-preload.so python3 detect.py\n\n"
+    "  $ RTEXEC_CLIENT=front LD_PRELOAD=librtexec-preload.so python3 detect.py\n"
+    "\n"
     "Exit codes:\n"
     "  0  ended by a signal\n"
     "  2  bad input\n"
-    "  5  the machine refused, or the recording is not whole\n\n"
+    "  5  the machine cannot do it, or the recording is incomplete\n"
+    "\n"
     "Environment:\n"
-    "  NOTIFY_SOCKET  who started it and wants to know when it is ready: systemd\n"
-    "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
+    "  NOTIFY_SOCKET  socket of the service manager (systemd) for readiness\n"
+    "  WATCHDOG_USEC  watchdog timeout of the service manager\n"
+    "\n"
     "Files:\n"
-    "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
+    "  /run/rtexec/daemon/socket  socket for clients; [daemon] directory changes the folder\n";
 /// The heartbeat fails if the server completes no round for this time.
 constexpr Duration round_timeout = std::chrono::seconds(1);
 
@@ -134,14 +139,14 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };
   auto server = Server::open(*options);
   if (!server && server.error().code == Errc::unsupported && automatic) {
-    std::cout << "rtexecd: each client makes its own chunks: " << server.error().what << std::endl;
+    std::cout << "rtexecd: each client allocates its own chunks: " << server.error().what << std::endl;
     options->mode = protocol::Mode::private_chunks;
     server = Server::open(*options);
   }
   if (!server) return give_up(server.error());
   if (const auto locked = hal::lock_memory(); !locked)
     std::cout << "rtexecd: degraded: " << locked.error().what << '\n';
-  if (options->priority == 0) std::cout << "rtexecd: degraded: threads may not be SCHED_FIFO\n";
+  if (options->priority == 0) std::cout << "rtexecd: degraded: threads cannot use SCHED_FIFO\n";
   running = server->get();
   if (told_to_end != 0) (*server)->stop();
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
@@ -161,13 +166,15 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
 } // namespace rtexec::daemon
 
 int main(int count, char** arguments) {
-  CLI::App program("Schedule one device among processes that are not ours, with deadlines", "rtexecd");
+  CLI::App program("Share one device among unmodified programs, with deadlines", "rtexecd");
   std::string file;
-  program.add_option("file", file, "TOML: the device, and rules for the processes")->required()->type_name("FILE");
+  program.add_option("file", file, "TOML file with the device, and rules for the processes")
+      ->required()
+      ->type_name("FILE");
   rtexec::daemon::RecordingOptions recorded;
-  auto* const trace = program.add_option("--trace", recorded.folder, "Record what happens: for rtexec analyze");
+  auto* const trace = program.add_option("--trace", recorded.folder, "Record a trace for rtexec analyze");
   trace->type_name("FOLDER");
-  program.add_option("--trace-limit", recorded.limit, "Of all its files; the latest events are kept")
+  program.add_option("--trace-limit", recorded.limit, "Maximum size of the trace; the latest events are kept")
       ->needs(trace)
       ->type_name("SIZE");
   program.set_version_flag("--version", "rtexecd " RTEXEC_VERSION);

@@ -78,31 +78,32 @@ std::optional<double> time(const StatusPart& client, std::int64_t ns) {
 #define RTEXEC_VALUE(expression) \
   [](const StatusPart& c, [[maybe_unused]] double chunk) -> std::optional<double> { return expression; }
 constexpr Metric client_metrics[] = {
-    {"rtexecd_client_memory_bytes", "gauge", "Device memory that the client has.", RTEXEC_VALUE(c.slots* chunk)},
-    {"rtexecd_client_resident_bytes", "gauge", "What of it is on the device.", RTEXEC_VALUE(c.resident* chunk)},
-    {"rtexecd_client_limit_bytes", "gauge", "What it may have.", RTEXEC_VALUE(c.limit_slots* chunk)},
+    {"rtexecd_client_memory_bytes", "gauge", "Device memory of the client.", RTEXEC_VALUE(c.slots* chunk)},
+    {"rtexecd_client_resident_bytes", "gauge", "Part of this memory that is on the device.",
+     RTEXEC_VALUE(c.resident* chunk)},
+    {"rtexecd_client_limit_bytes", "gauge", "Limit of the client's device memory.", RTEXEC_VALUE(c.limit_slots* chunk)},
     {"rtexecd_client_period_seconds", "gauge", "Declared.", RTEXEC_VALUE(time(c, c.period_ns))},
     {"rtexecd_client_deadline_seconds", "gauge", "Declared.", RTEXEC_VALUE(time(c, c.deadline_ns))},
     {"rtexecd_client_wcet_seconds", "gauge", "Declared.", RTEXEC_VALUE(time(c, c.wcet_ns))},
     {"rtexecd_client_response_bound_seconds", "gauge", "Promised.", RTEXEC_VALUE(time(c, c.response_bound_ns))},
     {"rtexecd_client_longest_response_seconds", "gauge", "From the release of a job to its end.",
      RTEXEC_VALUE(seconds(c.longest_response_ns))},
-    {"rtexecd_client_longest_execution_seconds", "gauge", "For which a job had the device.",
+    {"rtexecd_client_longest_execution_seconds", "gauge", "Time for which a job had the device.",
      RTEXEC_VALUE(seconds(c.longest_execution_ns))},
     {"rtexecd_client_jobs_total", "counter", "Jobs that have ended.", RTEXEC_VALUE(static_cast<double>(c.jobs))},
     {"rtexecd_client_deadlines_missed_total", "counter", "Jobs that ended after their deadline.",
      RTEXEC_VALUE(static_cast<double>(c.missed))},
-    {"rtexecd_client_wcet_exceeded_total", "counter", "Jobs that had the device for longer than their WCET.",
+    {"rtexecd_client_wcet_exceeded_total", "counter", "Jobs that held the device for longer than their WCET.",
      RTEXEC_VALUE(static_cast<double>(c.overruns))},
-    {"rtexecd_client_jobs_failed_total", "counter", "Jobs whose memory could not be brought.",
+    {"rtexecd_client_jobs_failed_total", "counter", "Jobs whose memory could not be swapped in.",
      RTEXEC_VALUE(static_cast<double>(c.failed))},
-    {"rtexecd_client_device_seconds_total", "counter", "For which its jobs had the device.",
+    {"rtexecd_client_device_seconds_total", "counter", "Time for which its jobs held the device.",
      RTEXEC_VALUE(seconds(c.executed_ns))},
-    {"rtexecd_client_swapped_in_bytes_total", "counter", "Brought to the device.",
+    {"rtexecd_client_swapped_in_bytes_total", "counter", "Bytes swapped in.",
      RTEXEC_VALUE(static_cast<double>(c.loaded) * chunk)},
-    {"rtexecd_client_swapped_out_bytes_total", "counter", "Saved to the host.",
+    {"rtexecd_client_swapped_out_bytes_total", "counter", "Bytes swapped out.",
      RTEXEC_VALUE(static_cast<double>(c.saved) * chunk)},
-    {"rtexecd_client_violations_total", "counter", "What it said that was not possible.",
+    {"rtexecd_client_violations_total", "counter", "Invalid messages of the client.",
      RTEXEC_VALUE(static_cast<double>(c.violations))},
 };
 #undef RTEXEC_VALUE
@@ -154,7 +155,7 @@ std::optional<std::string> answer_to(std::string_view request, const std::functi
       !line.substr(second + 1).starts_with("HTTP/1."))
     return response("400 Bad Request", "");
   if (const auto host = header(request, "Host"); host && !names_this_machine(*host))
-    return response("403 Forbidden", "Name this machine by its address, as localhost, or by its host name.\n");
+    return response("403 Forbidden", "The Host header must be this machine's address, localhost or its host name.\n");
   if (line.substr(0, first) != "GET") return response("405 Method Not Allowed", "");
   const std::string_view target = line.substr(first + 1, second - first - 1);
   if (target.substr(0, target.find('?')) != "/metrics") return response("404 Not Found", "See /metrics\n");
@@ -170,19 +171,19 @@ std::string metrics_text(const ServerStatus& status) {
   const double chunk = static_cast<double>(daemon.chunk_bytes);
   const bool shared = daemon.mode == protocol::Mode::shared_chunks;
   Writer out;
-  out.head("rtexecd_info", "gauge", "What the daemon is; always 1.");
+  out.head("rtexecd_info", "gauge", "Version and device of the daemon; always 1.");
   out.sample("rtexecd_info",
              "{release=" + label(protocol::view(daemon.release)) + ",order=" + label(protocol::view(daemon.order)) +
                  ",swap_policy=" + label(protocol::view(daemon.policy)) +
                  ",chunks=" + label(shared ? "shared" : "separate") + "}",
              1);
-  out.one("rtexecd_running_seconds", "gauge", "Since it was started.", seconds(daemon.now_ns - daemon.started_ns));
+  out.one("rtexecd_running_seconds", "gauge", "Time since its start.", seconds(daemon.now_ns - daemon.started_ns));
   out.one("rtexecd_capacity_bytes", "gauge", "Device memory of all clients together.", daemon.frames * chunk);
-  out.one("rtexecd_free_bytes", "gauge", "Of them, those that no client has.", daemon.free_frames * chunk);
+  out.one("rtexecd_free_bytes", "gauge", "Free part of this memory.", daemon.free_frames * chunk);
   out.one("rtexecd_chunk_bytes", "gauge", "Unit of device memory.", chunk);
-  out.one("rtexecd_places", "gauge", "Clients that there is room for.", daemon.places);
+  out.one("rtexecd_places", "gauge", "Maximum number of clients.", daemon.places);
   out.one("rtexecd_clients", "gauge", "Clients that are connected.", static_cast<double>(status.clients.size()));
-  out.one("rtexecd_clients_came_total", "counter", "Clients that were let in.", static_cast<double>(daemon.came));
+  out.one("rtexecd_clients_came_total", "counter", "Clients that were accepted.", static_cast<double>(daemon.came));
   out.one("rtexecd_refused_total", "counter", "Clients and declarations that were refused.",
           static_cast<double>(daemon.refused));
   out.one("rtexecd_clients_expelled_total", "counter", "Clients that the daemon has ended.",
@@ -209,7 +210,7 @@ Result<Metrics> Metrics::open(const std::string& address) {
   if (colon == std::string::npos || error != std::errc() || end != port_text.data() + port_text.size() ||
       ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &at.sin_addr) != 1)
     return fail(Errc::bad_input, "[daemon] metrics = \"" + address +
-                                     "\": write an address of IPv4 and a port, as in \"127.0.0.1:9464\".");
+                                     "\": expected an IPv4 address and a port, such as \"127.0.0.1:9464\".");
   at.sin_port = htons(port);
   config::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;

@@ -43,11 +43,11 @@ Unexpected<Error> refused(const std::string& what) {
 
 std::string_view why(Expelled reason) {
   switch (reason) {
-  case Expelled::violations: return "it said what was not possible, too often";
+  case Expelled::violations: return "it sent too many invalid messages";
   case Expelled::silent: return "it did not carry out a command in time";
   case Expelled::not_saved: return "it could not save a chunk";
   case Expelled::stuck: return "it held the device for too long";
-  case Expelled::overrun: return "a job exceeded its WCET, and its on_overrun is stop";
+  case Expelled::overrun: return "a job exceeded its WCET, and its on_overrun is \"stop\"";
   }
   std::unreachable();
 }
@@ -222,7 +222,7 @@ void Server::turn_away(Connection& connection, const std::string& why) {
 std::optional<std::string> Server::too_many(const Connection& connection) const {
   const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(connections_, of)); };
   const auto told = [](const std::string& who, std::size_t limit) {
-    return who + " has " + std::to_string(limit) + " connections to rtexecd already: close some first.";
+    return who + " has " + std::to_string(limit) + " connections to rtexecd, the maximum: close some first.";
   };
   if (count([&](const auto& each) { return each->number == connection.number; }) >= max_of_process)
     return told("Process " + std::to_string(connection.number), max_of_process);
@@ -249,7 +249,7 @@ void Server::hear(Connection& connection) {
   case Delivery::done: return answer(connection, letter);
   case Delivery::nothing: return;
   case Delivery::refused:
-    refuse(connection, protocol::Refusal::order, "The message is none of this version.");
+    refuse(connection, protocol::Refusal::order, "The message is not valid in this version.");
     [[fallthrough]];
   case Delivery::closed: return closed(connection);
   }
@@ -265,7 +265,7 @@ void Server::answer(Connection& connection, const Letter& letter) {
   if (header && header->version != protocol::version)
     return refuse(connection, protocol::Refusal::other_version,
                   "rtexecd speaks version " + std::to_string(protocol::version) + " of the protocol, the library " +
-                      std::to_string(header->version) + ": take both from one release.");
+                      std::to_string(header->version) + ": install both from one release.");
   if (protocol::read<protocol::Status>(letter.bytes())) {
     connection.status_from = 0;
     return tell_status(connection);
@@ -273,7 +273,7 @@ void Server::answer(Connection& connection, const Letter& letter) {
   if (said.operator()<protocol::Hello>(&Server::hello) || said.operator()<protocol::Declare>(&Server::declare) ||
       said.operator()<protocol::Grow>(&Server::grow) || said.operator()<protocol::NeedFrame>(&Server::need_frame))
     return;
-  refuse(connection, protocol::Refusal::order, "The message is none that a client sends.");
+  refuse(connection, protocol::Refusal::order, "The message is not one of a client.");
 }
 
 void Server::refuse(Connection& connection, protocol::Refusal code, const std::string& why) {
@@ -296,7 +296,7 @@ void Server::look_for_quiet() {
 }
 
 void Server::hello(Connection& connection, const protocol::Hello& said) {
-  if (connection.place) return refuse(connection, protocol::Refusal::order, "This connection is a client already.");
+  if (connection.place) return refuse(connection, protocol::Refusal::order, "This connection is already a client.");
   if (const auto obstacle = unsupported(said)) return refuse(connection, protocol::Refusal::unsupported, *obstacle);
   connection.identity.name = protocol::view(said.name);
   look_for_quiet();
@@ -327,13 +327,13 @@ void Server::hello(Connection& connection, const protocol::Hello& said) {
 std::optional<std::string> Server::unsupported(const protocol::Hello& said) const {
   const std::uint64_t chunk = options_.admission.device.chunk.count;
   if (chunk % said.granularity != 0)
-    return "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " + to_string(Bytes{said.granularity}) +
-           ", which the client's driver has.";
+    return "chunk = \"" + to_string(Bytes{chunk}) + "\" must be a multiple of " + to_string(Bytes{said.granularity}) +
+           ", the granularity of the client's driver.";
   if (said.chunk_bytes != 0 && said.chunk_bytes != chunk)
     return "chunk = \"" + to_string(Bytes{chunk}) + "\", but the client's memory is in chunks of " +
-           to_string(Bytes{said.chunk_bytes}) + " since it started: start it again.";
+           to_string(Bytes{said.chunk_bytes}) + " since its start: restart it.";
   if (options_.mode == protocol::Mode::shared_chunks && said.can_export == 0)
-    return "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.";
+    return "The client's driver cannot import chunks: set chunks = \"separate\" in [daemon].";
   return {};
 }
 
@@ -360,7 +360,7 @@ Delivery Server::welcome(Connection& connection) {
 }
 
 void Server::declare(Connection& connection, const protocol::Declare& said) {
-  if (!connection.place) return refuse(connection, protocol::Refusal::order, "Hello comes first.");
+  if (!connection.place) return refuse(connection, protocol::Refusal::order, "The first message must be Hello.");
   bool delays = false;
   drive([&] {
     dispatcher_.hold(*connection.place);
@@ -408,7 +408,7 @@ void Server::grow(Connection& connection, const protocol::Grow& said) {
 
 void Server::need_frame(Connection& connection, const protocol::NeedFrame& said) {
   if (!connection.place || !chunks_ || said.frame >= chunks_->count())
-    return refuse(connection, protocol::Refusal::order, "There is no such frame.");
+    return refuse(connection, protocol::Refusal::order, "No frame has this number.");
   static_cast<void>(connection.channel.send(protocol::Frame{.header = {}, .frame = said.frame, .reserved = 0},
                                             chunks_->descriptor(said.frame)));
 }
@@ -502,7 +502,7 @@ void Server::turn_out(Connection& connection) {
   }
   const auto activity = dispatcher_.statistics(*connection.place).activity;
   if (admission_.at(*connection.place)->slots == 0 && activity == protocol::Activity::idle) return ended(connection);
-  tell(connection, connection.identity.name + " has closed its connection and lives on: it is ended");
+  tell(connection, connection.identity.name + " has closed its connection but still runs: it is killed");
   ::syscall(SYS_pidfd_send_signal, connection.process.get(), SIGKILL, nullptr, 0);
   connection.leave_by.reset();
 }

@@ -43,10 +43,10 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
                                      "\": board \"" + device.board.name + "\" has " + to_string(device.board.capacity) +
                                      ".");
   if (capacity < device.chunk)
-    return fail(Errc::bad_input, settings.file.string() +
-                                     ": error: [device] capacity: write how much memory clients "
-                                     "share, at least one chunk of " +
-                                     to_string(device.chunk) + ".");
+    return fail(Errc::bad_input,
+                settings.file.string() +
+                    ": error: [device] capacity: needs the memory that clients share, at least one chunk of " +
+                    to_string(device.chunk) + ".");
   if (const auto less = too_little(settings.clients, device.chunk))
     return fail(Errc::bad_input, settings.file.string() + ": error: " + *less);
   ServerOptions options;

@@ -82,12 +82,14 @@ Result<StatusReader> StatusReader::connect(const std::filesystem::path& director
   auto channel = protocol::Channel::connect(socket, timeout);
   if (channel) return StatusReader(std::move(*channel));
   if (channel.error().code == Errc::cancelled)
-    return fail(Errc::cancelled, "no rtexecd listens at " + socket.string() +
-                                     "\n  `rtexecd FILE.toml` starts one; --daemon FOLDER says where another one is");
+    return fail(Errc::cancelled,
+                "no rtexecd listens at " + socket.string() +
+                    "\n  `rtexecd FILE.toml` starts one; --daemon FOLDER names the folder of another one");
   if (::access(socket.c_str(), W_OK) != 0 && errno == EACCES)
-    return fail(Errc::refused, channel.error().what +
-                                   "\n  who may ask is who may connect: the user who runs rtexecd, members of its "
-                                   "[daemon] group, and root");
+    return fail(
+        Errc::refused,
+        channel.error().what +
+            "\n  only users who may connect can ask: the user of rtexecd, members of its [daemon] group, and root");
   return Unexpected(channel.error());
 }
 
@@ -101,7 +103,7 @@ Result<ServerStatus> StatusReader::read() {
     case Delivery::done: break;
     case Delivery::closed: return gone();
     case Delivery::nothing: return fail(Errc::refused, "rtexecd does not answer");
-    case Delivery::refused: return fail(Errc::unsupported, "rtexecd's answer is none of this release");
+    case Delivery::refused: return fail(Errc::unsupported, "rtexecd's answer is not valid in this release");
     }
     if (const auto part = protocol::read<protocol::StatusPart>(letter.bytes())) {
       status.clients.push_back(*part);
@@ -118,7 +120,7 @@ Result<ServerStatus> StatusReader::read() {
                                          ": take both from one release");
     if (const auto refused = protocol::read<protocol::Refused>(letter.bytes()))
       return fail(Errc::refused, std::string(protocol::view(refused->text)));
-    return fail(Errc::unsupported, "rtexecd's answer is none of this release");
+    return fail(Errc::unsupported, "rtexecd's answer is not valid in this release");
   }
 }
 

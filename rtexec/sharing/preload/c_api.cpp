@@ -23,7 +23,7 @@ int done() noexcept {
 }
 int absent() noexcept {
   if (turned_away())
-    return failed(RTEXEC_CLIENT_REFUSED, "This process is no client: on standard error it was told why.");
+    return failed(RTEXEC_CLIENT_REFUSED, "This process is not a client; the reason was printed on standard error.");
   return failed(RTEXEC_CLIENT_ABSENT, "There is no daemon, or no CUDA context yet.");
 }
 
@@ -38,8 +38,8 @@ int declare(ClientProcess& process, const rtexec_job_declaration& wanted, std::i
   const bool known = RTEXEC_OVERRUN_TELL <= wanted.on_overrun && wanted.on_overrun <= RTEXEC_OVERRUN_STOP;
   if (!known || !protocol::valid(declaration))
     return failed(RTEXEC_CLIENT_REFUSED,
-                  "The declaration is impossible: 1 us <= wcet <= deadline <= period <= 1000 s, "
-                  "0 <= priority <= 99, on_overrun one of RTEXEC_OVERRUN_...");
+                  "The declaration is invalid; it must have 1 us <= wcet <= deadline <= period <= 1000 s, 0 <= "
+                  "priority <= 99, on_overrun one of RTEXEC_OVERRUN_...");
   process.gate().synchronised(); // ends an idle job first, so that it does not delay the declaration
   const auto bound = process.client().declare(declaration);
   if (!bound) {
@@ -57,7 +57,7 @@ int declare(ClientProcess& process, const rtexec_job_declaration& wanted, std::i
 using namespace rtexec::preload;
 
 API int rtexec_client_job_declare(const rtexec_job_declaration* declaration, std::int64_t* response_bound_ns) noexcept {
-  if (declaration == nullptr) return failed(RTEXEC_CLIENT_REFUSED, "The declaration is null.");
+  if (declaration == nullptr) return failed(RTEXEC_CLIENT_REFUSED, "The declaration must not be null.");
   ClientProcess* process = ClientProcess::enter();
   if (process == nullptr) return absent();
   try {

@@ -32,8 +32,8 @@ constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration longest_restart = std::chrono::seconds(2);
 constexpr Duration between_attempts = std::chrono::milliseconds(20); // between attempts to reach a daemon
 constexpr const char* turned_away_advice =
-    "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
-    "daemon";
+    "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs independently of "
+    "the daemon";
 /// True while this thread creates the client. Meanwhile its calls are passed on to the driver.
 thread_local bool makes = false;
 
@@ -61,7 +61,7 @@ ClientProcess* ClientProcess::make() noexcept {
   if (driver_library() == nullptr) return nullptr; // the program has not loaded the driver yet
   const RealDriver* driver = real_driver();
   if (driver == nullptr) {
-    step_back("this CUDA driver has no virtual memory: its functions are passed on unchanged");
+    step_back("this CUDA driver has no virtual memory management: its functions are passed on unchanged");
     return nullptr;
   }
   hal::cuda::Context context = nullptr;
@@ -132,7 +132,7 @@ Result<> ClientProcess::connect() {
 bool ClientProcess::on_device() const noexcept {
   hal::cuda::Ordinal device = -1;
   if (driver_.context_device(&device) != Code::success || device == device_) return device == device_;
-  say_once(Occasion::other_device, "memory of other devices than the first one is not taken over");
+  say_once(Occasion::other_device, "memory of devices other than the first one is not managed");
   return false;
 }
 
@@ -311,7 +311,7 @@ std::optional<Code> ClientProcess::free(DevicePointer pointer) noexcept {
 std::optional<Code> ClientProcess::free_behind(DevicePointer pointer, Stream stream) noexcept {
   if (!in_arena(pointer)) return {};
   if (captures(stream)) {
-    say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
+    say_once(Occasion::captured, "memory that a graph frees without having allocated it stays allocated");
     return Code::success;
   }
   const Uncaptured uncaptured(driver_);

@@ -83,8 +83,8 @@ Result<> DeviceMemory::prepare(std::uint32_t slots) {
 Result<> DeviceMemory::adopt(std::uint32_t frame, config::Descriptor chunk) {
   const std::scoped_lock lock(moving_);
   if (ended_) return {};
-  if (driver_.import_handle == nullptr) return fail(Errc::unsupported, "The driver takes no chunks of others.");
-  if (!enter()) return fail(Errc::refused, "The device's context is gone.");
+  if (driver_.import_handle == nullptr) return fail(Errc::unsupported, "The driver cannot import chunks.");
+  if (!enter()) return fail(Errc::refused, "The device's context no longer exists.");
   AllocationHandle handle = 0;
   auto* descriptor = reinterpret_cast<void*>(static_cast<std::intptr_t>(chunk.get()));
   if (auto taken =

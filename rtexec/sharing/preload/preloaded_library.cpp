@@ -30,8 +30,8 @@ Part find_out() noexcept {
   }
   if (!protocol::is_name(client_name())) {
     say_once(Occasion::standing,
-             "RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII: this "
-             "process gets neither memory nor time of the device");
+             "RTEXEC_CLIENT must have at most 63 characters of printable ASCII: this process gets neither memory nor "
+             "time of the device");
     return Part::turned_away;
   }
   if (::access(daemon_directory(), X_OK) == 0) return Part::taken;

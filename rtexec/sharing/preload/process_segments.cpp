@@ -131,8 +131,7 @@ std::optional<Code> ClientProcess::map_chunk(DevicePointer pointer, std::size_t 
     if (!segments_->range_of(pointer)) {
       if (!ours) return {};
       say_once(Occasion::mapping,
-               "chunks are mapped at addresses that the driver chose, and at one address each: a "
-               "mapping was refused");
+               "a mapping was refused: a chunk can be mapped only at one address, which the driver chooses");
       return Code::not_supported;
     }
     const Code may = segments_->may_map(pointer, size, offset, ours ? handle : 0);

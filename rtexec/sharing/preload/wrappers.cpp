@@ -97,10 +97,9 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static Context* first(Context* context, auto...) noexcept { return context; }
   static Code apart(Real real, Arguments... arguments) noexcept {
     if (ClientProcess::enter() == nullptr && turned_away()) return Code::not_permitted;
-    say_once(
-        Occasion::apart,
-        "memory of arrays, graphs, other processes, managed memory, and chunks of special kinds are not taken over: "
-        "they are never swapped, and not counted");
+    say_once(Occasion::apart,
+             "memory of arrays, graphs and other processes, managed memory, and chunks of special kinds are not "
+             "managed: they are never swapped, and not counted");
     return real(arguments...);
   }
 
@@ -218,8 +217,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
       ClientProcess* process = ClientProcess::enter();
       return process != nullptr ? process->allocate(pointer, size, stream) : std::nullopt;
     }
-    say_once(Occasion::captured,
-             "memory that a graph allocates is not taken over: it is never swapped, and not counted");
+    say_once(Occasion::captured, "memory that a graph allocates is not managed: it is never swapped, and not counted");
     return std::nullopt;
   }
   static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size, void*, Stream stream) noexcept {
@@ -329,8 +327,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   static std::optional<Code> refused_handle() noexcept {
     say_once(Occasion::ipc,
-             "memory that may be swapped has no handle for other processes: asked for one, this process "
-             "is told that it is not supported. Programs that share memory run without RTEXEC_CLIENT");
+             "memory that may be swapped cannot be shared with other processes: the request for a handle fails as not "
+             "supported. Run programs that share memory without RTEXEC_CLIENT");
     return Code::not_supported;
   }
 

@@ -59,7 +59,7 @@ TEST(DaemonAdmission, RefusesGrowthBeyondLimitOfClient) {
   const auto more = clients.grow(0, 17);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, protocol::Refusal::limit);
-  EXPECT_THAT(more.error().text, HasSubstr("more than its limit of"));
+  EXPECT_THAT(more.error().text, HasSubstr("exceed its limit of"));
   EXPECT_EQ(clients.at(0)->slots, 16u);
   EXPECT_EQ(clients.grow(0, 15).error().code, protocol::Refusal::unsupported);
   EXPECT_EQ(clients.grow(3, 1).error().code, protocol::Refusal::order);
@@ -137,7 +137,7 @@ TEST(DaemonAdmission, ChargesDelayOfLoadWithoutFreeFramesOrRefusesClient) {
     const auto second = clients.declare(1, declaration(period, 20ms), false);
     ASSERT_EQ(second.has_value(), period == 100ms);
     if (second) EXPECT_GE(*clients.at(1)->response_bound, 40ms);
-    else EXPECT_THAT(second.error().text, HasSubstr("for its frames; [swap] policy = \"serial\" needs less room"));
+    else EXPECT_THAT(second.error().text, HasSubstr("for its frames; [swap] policy = \"serial\" needs fewer frames"));
   }
 }
 

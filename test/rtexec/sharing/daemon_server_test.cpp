@@ -318,7 +318,7 @@ TEST(DaemonServer, ClientReportsDaemonOfAnotherRelease) {
   const auto refused = connect(folder.path(), "c", memory);
   other.join();
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().what, HasSubstr("take both from one release"));
+  EXPECT_THAT(refused.error().what, HasSubstr("install both from one release"));
 }
 
 TEST(DaemonServer, ForgetsClientThatDisconnectsWithoutMemory) {
