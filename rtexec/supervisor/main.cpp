@@ -23,24 +23,24 @@ namespace rtexec::supervisor {
 namespace {
 
 constexpr const char* help =
-    R"(Run a task set, and run it again where it ends or is stuck
+    R"(Run a task set, and restart it if it ends or hangs
 
 rtexec-supervisor [OPTIONS] SET SAFE_SET [-- OPTIONS OF rtexec run]
-  SET is run by `rtexec run SET --flight-recorder DATA/recordings/N`, with no duration. After three failures in a row,
-  where it is refused, and after three boots in a row in which it did not run for PROOF seconds, SAFE_SET is run
-  instead ("" : there is none). DATA/supervisor.counts counts; without it, SET is tried anew. Where it cannot be
-  written, SAFE_SET is run: nobody would know how many boots have failed.
+  SET is run by `rtexec run SET --flight-recorder DATA/recordings/N`, with no duration. SAFE_SET ("": none) is run
+  instead if SET is refused, after three failures in a row, and after three boots in a row in which SET did not run for
+  PROOF seconds. DATA/supervisor.counts keeps these counts; without this file, SET is tried again. If it cannot be
+  written, SAFE_SET is run, since failed boots could not be counted.
 
-  --data DIR            where counts and recordings stay (/var/lib/rtexec)
-  --watchdog DEVICE     the hardware's watchdog, which resets the machine where nothing goes on (none)
-  --rtexec PROGRAM      (rtexec)
-  --timeout SECONDS     of the hardware's watchdog (30)
-  --silence SECONDS     without a beat, after which the executive is killed (10)
-  --set-up SECONDS      from its start to its first release, at most (120)
-  --stop SECONDS        in which it may end by itself once it is asked to, at most (30)
-  --proof SECONDS       after which a run counts as a success (60)
+  --data DIR            folder of counts and recordings (/var/lib/rtexec)
+  --watchdog DEVICE     the hardware watchdog, which resets a machine that hangs (none)
+  --rtexec PROGRAM      the program that runs task sets (rtexec)
+  --timeout SECONDS     timeout of the hardware watchdog (30)
+  --silence SECONDS     time without a heartbeat after which the run is killed (10)
+  --set-up SECONDS      maximum time from the start to the first release (120)
+  --stop SECONDS        maximum time for a run to end after a request (30)
+  --proof SECONDS       time after which a run counts as a success (60)
 
-Exit codes: that of the executive where it ended as it should, 1 where SET and SAFE_SET have failed, 2 bad input.
+Exit codes: that of the run if it ended regularly, 1 if SET and SAFE_SET have failed, 2 bad input.
 )";
 
 struct Options {
@@ -98,7 +98,7 @@ bool take_arguments(int count, char** arguments, Options& options) {
       if (sets == 2) return false;
       (sets++ == 0 ? options.set : options.safe_set) = arguments[i];
     } else if (i + 1 == count || !take_option(arguments[i], arguments[i + 1], options)) {
-      say("%s: no such option, or its value is wrong", arguments[i]);
+      say("%s: unknown option or invalid value; expected an option of --help", arguments[i]);
       return false;
     } else {
       ++i;
@@ -175,7 +175,7 @@ int Supervisor::run() {
 }
 
 bool Supervisor::set_up() {
-  if (!unarmed_.empty()) say("nobody resets this machine: %s", unarmed_.c_str());
+  if (!unarmed_.empty()) say("no hardware watchdog resets this machine: %s", unarmed_.c_str());
   ++counts_.boots;
   ++counts_.failed_boots;
   if (!count()) supervision_.distrust();
@@ -207,7 +207,7 @@ void Supervisor::carry_out(Supervision::Action action) {
   case Supervision::Action::start_safe: return start(true);
   case Supervision::Action::stop: ::kill(executive_, SIGTERM); return;
   case Supervision::Action::kill:
-    say("process %d says nothing: killed", executive_);
+    say("process %d sent no heartbeat: killed", executive_);
     ::kill(executive_, SIGKILL);
     return;
   }

@@ -35,7 +35,8 @@ Ear::~Ear() {
 
 std::string Ear::open() {
   folder_ = make_private_folder();
-  if (folder_.empty()) return std::string("no folder for a socket in /run or /tmp: ") + std::strerror(errno);
+  if (folder_.empty())
+    return std::string("cannot create a folder for a socket in /run or /tmp: ") + std::strerror(errno);
   name_ = folder_ + "/notify";
   file_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un address{};

@@ -30,12 +30,13 @@ std::string Watchdog::set_up(int seconds) {
   seconds_ = seconds;
   if (kernel_.is_plain(file_)) return {};
   watchdog_info info{};
-  if (kernel_.control(file_, WDIOC_GETSUPPORT, &info) != 0) return device_ + " is no watchdog: " + std::strerror(errno);
+  if (kernel_.control(file_, WDIOC_GETSUPPORT, &info) != 0)
+    return device_ + " is not a watchdog: " + std::strerror(errno);
   can_end_ = (info.options & WDIOF_MAGICCLOSE) != 0;
   if ((info.options & WDIOF_SETTIMEOUT) != 0 && kernel_.control(file_, WDIOC_SETTIMEOUT, &seconds) != 0)
-    return device_ + " takes no timeout of " + std::to_string(seconds_) + " s: " + std::strerror(errno);
+    return device_ + " rejects a timeout of " + std::to_string(seconds_) + " s: " + std::strerror(errno);
   if (kernel_.control(file_, WDIOC_GETTIMEOUT, &seconds_) == 0 && seconds_ > 0) return {};
-  return device_ + " does not tell its timeout";
+  return device_ + " does not report its timeout";
 }
 
 std::string Watchdog::feed() { return put('\0'); }
@@ -44,14 +45,14 @@ std::string Watchdog::disarm() {
   if (file_ < 0) return {};
   std::string problem = put('V');
   close();
-  if (problem.empty() && !can_end_) problem = device_ + " cannot be ended, and will reset the machine";
+  if (problem.empty() && !can_end_) problem = device_ + " cannot be disarmed, and will reset the machine";
   return problem;
 }
 
 std::string Watchdog::put(char byte) {
   if (file_ < 0) return {};
   while (kernel_.write(file_, &byte, 1) != 1)
-    if (errno != EINTR) return device_ + " is not fed: " + std::strerror(errno);
+    if (errno != EINTR) return device_ + " cannot be triggered: " + std::strerror(errno);
   return {};
 }
 

@@ -484,14 +484,14 @@ TEST(Watchdog, ReportsDeviceThatCannotBeDisarmed) {
 TEST(Watchdog, IsNotArmedWithoutKnownTimeout) {
   Watchdog watchdog(device());
   device_seconds = 0;
-  EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("does not tell"));
+  EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("does not report"));
   EXPECT_FALSE(watchdog.armed());
   EXPECT_THAT(device_calls.back(), "close");
 }
 
 TEST(Watchdog, RefusesOtherDevices) {
   Watchdog watchdog;
-  EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("is no watchdog"));
+  EXPECT_THAT(watchdog.arm("/dev/null", 30), HasSubstr("is not a watchdog"));
   EXPECT_FALSE(watchdog.armed());
   EXPECT_THAT(watchdog.arm("/no/such/device", 30), HasSubstr("No such file"));
   EXPECT_THAT(watchdog.feed(), IsEmpty()) << "nothing is there to be fed";
