@@ -30,7 +30,7 @@ Answer answer_of(const hal::Finding& finding) {
 Answer unless_emulated(const Subject& subject, Answer answer) {
   if (!subject.emulated) return answer;
   answer.outcome = Outcome::skipped;
-  answer.state = "an emulator's times tell nothing of the board; seen: " + answer.state;
+  answer.state = "times of an emulator are not valid for the board; measured: " + answer.state;
   answer.advice.clear();
   return answer;
 }

@@ -31,7 +31,7 @@ namespace rtexec::bringup {
 [[nodiscard]] std::string in_a_line(std::string text);
 
 /// Returns the skipped answer of an item that an emulator cannot check.
-[[nodiscard]] inline Answer skipped_in_emulator() { return skipped("an emulator computes this machine"); }
+[[nodiscard]] inline Answer skipped_in_emulator() { return skipped("this machine is emulated"); }
 
 /// Converts a finding (a check of the machine's settings) into an answer. A setting that cannot be read gives a
 /// skipped answer. A setting that costs latency gives a failure.

@@ -23,7 +23,7 @@ std::vector<Figure> figures_of(const study::BandwidthCalibration& measured) {
   for (const study::CoreTraffic& each : measured.alone)
     figures.push_back({"core " + std::to_string(each.core) + " alone", megabytes(each.reported), "MB/s", true});
   figures.push_back({"all cores together", megabytes(measured.together.back()), "MB/s", true});
-  figures.push_back({"most that any number of cores reaches", megabytes(measured.facts().saturation), "MB/s", true});
+  figures.push_back({"maximum for any number of cores", megabytes(measured.facts().saturation), "MB/s", true});
   return figures;
 }
 
@@ -39,15 +39,14 @@ std::string deviation(const char* key, Bandwidth said, Bandwidth reached) {
 }
 
 constexpr const char* advice =
-    "Where less is reached than there should be, lock the memory's clock (lock_clocks = true "
-    "in [executive], or the board's power mode), and end other programs. Otherwise write what "
-    "was measured: rtexec calibrate bandwidth ";
+    "If this is less than expected, lock the memory's clock (lock_clocks = true in [executive], or the board's power "
+    "mode), and end other programs. Otherwise write the measured values: rtexec calibrate bandwidth ";
 
 /// Describes the sweeps: the size of the swept memory and of the cache, which serves a part of a sweep that is not
 /// much larger.
 std::string sweep_text() {
   const tasks::CacheFacts caches = tasks::cache_facts();
-  return "by sweeps that write a word of each line of " + readable(tasks::sweep_size(caches)) +
+  return "by sweeps that write one word in each line of " + readable(tasks::sweep_size(caches)) +
          (caches.last_level > Bytes{} ? ", past " + readable(caches.last_level) + " of cache" : "") + ", ";
 }
 
@@ -60,9 +59,9 @@ Answer judge(const study::BandwidthCalibration& measured, const Board& board) {
                                  deviation("saturation", board.memory.saturation, facts.saturation);
   const bool said = board.memory.core_bandwidth != Bandwidth{} || board.memory.saturation != Bandwidth{};
   if (!deviations.empty()) return failed(state + deviations, advice + board.name, figures_of(measured));
-  if (said) return passed(state + ", as the board's file says", figures_of(measured));
-  return skipped("nothing to hold it against, since " + file_of(board) +
-                     " has no [memory]; `rtexec calibrate bandwidth " + board.name + "` writes it: " + state,
+  if (said) return passed(state + ", as in the board's file", figures_of(measured));
+  return skipped("not compared, since " + file_of(board) + " has no [memory]; `rtexec calibrate bandwidth " +
+                     board.name + "` writes it: " + state,
                  figures_of(measured));
 }
 

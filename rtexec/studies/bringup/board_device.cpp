@@ -18,7 +18,7 @@ constexpr const char* hung_advice =
 
 Answer absent(const Subject& subject, const Error& error) {
   if (subject.emulated && subject.board.has_driver()) return skipped("an emulator has no GPU: " + first_line(error));
-  return failed(error, "Where this computer has no GPU: --device host");
+  return failed(error, "On a computer without a GPU: --device host");
 }
 
 Answer ask_here(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {

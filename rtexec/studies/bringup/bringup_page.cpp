@@ -81,7 +81,7 @@ void write_head(const Report& report, const Comparison* comparison, std::ostream
       << failures << " failed, " << report.count(Outcome::skipped) << " skipped"
       << "</p>";
   if (comparison != nullptr)
-    out << "<p>Against the report " << text_in_html(comparison->earlier) << ": "
+    out << "<p>Compared with the report " << text_in_html(comparison->earlier) << ": "
         << (comparison->changes.empty() ? "nothing changed"
                                         : std::to_string(comparison->changes.size()) + " of the items changed")
         << "</p>";

@@ -31,13 +31,13 @@ std::string utc_now() {
 
 Answer failure_of(const Error& error) {
   const auto line = error.what.find('\n');
-  return failed("could not be asked: " + error.what.substr(0, line),
-                line == error.what.npos ? "Ask again once that is mended." : error.what.substr(line + 1));
+  return failed("failed to run: " + error.what.substr(0, line),
+                line == error.what.npos ? "Correct that, and run the item again." : error.what.substr(line + 1));
 }
 
 Answer answer_to(const Item& item, const Subject& subject) {
   if (item.of_device && subject.device_stands_in)
-    return skipped("the software device stands in for that of board '" + subject.board.name + "'");
+    return skipped("the software device replaces the device of board '" + subject.board.name + "'");
   try {
     return item.ask(subject);
   } catch (const Failed& failure) { return failure_of(failure.error); } catch (const std::exception& error) {
@@ -152,7 +152,7 @@ Result<Report> read_report(const std::filesystem::path& file) {
   const auto text = config::read_file(file, max_report_bytes);
   if (!text) return Unexpected(text.error());
   const auto refuse = [&](const std::string& why) {
-    return fail(Errc::bad_input, file.string() + ": error: no report of rtexec bringup --json: " + why);
+    return fail(Errc::bad_input, file.string() + ": error: not a report of rtexec bringup --json: " + why);
   };
   try {
     return report_of(json::parse(*text));

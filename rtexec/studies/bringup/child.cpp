@@ -100,7 +100,7 @@ std::optional<int> await_end(pid_t child, Duration at_most) {
 ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration timeout, const std::function<bool()>& going_on) {
   std::fflush(nullptr); // otherwise both processes would write the buffered output
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe is left", "Close files"), .hung = false};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe can be created", "Close files"), .hung = false};
   const hal::FileDescriptor from_child(ends[0]);
   hal::FileDescriptor to_parent(ends[1]);
   const pid_t child = ::fork();

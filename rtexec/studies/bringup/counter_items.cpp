@@ -62,12 +62,12 @@ bool has_no_pmu(const CounterMachine& machine) {
 
 std::string advice_for(const std::vector<Proof>& proofs, bool no_pmu, const Board& board) {
   if (std::ranges::any_of(proofs, [](const Proof& each) { return each.trial.refused; }))
-    return "Let this user count: run it as root, or sysctl kernel.perf_event_paranoid=0";
+    return "Allow this user to count: run it as root, or sysctl kernel.perf_event_paranoid=0";
   return (no_pmu
               ? std::string("The kernel shows no PMU: it needs CONFIG_HW_PERF_EVENTS and the PMU's node in the "
                             "device tree. ")
               : "Name an event that counts memory traffic in [[counter]] of " + file_of(board) + " (`perf list`). ") +
-         "Without one no budget of memory bandwidth can be promised; page-faults counts everywhere, and is no memory "
+         "Without one no budget of memory bandwidth can be promised; page-faults counts everywhere, but is not memory "
          "traffic";
 }
 
@@ -89,10 +89,10 @@ Answer prove_counters(const Subject& subject, const CounterMachine& machine) {
       std::ranges::count_if(proofs, [](const Proof& each) { return each.trial.counts && !each.trial.overflows; });
   std::vector<Figure> figures{
       {"counters proved", static_cast<double>(counting), "", true},
-      {"counters that tell of overflows", static_cast<double>(counting - polled), "", true},
+      {"counters that report overflows", static_cast<double>(counting - polled), "", true},
   };
   if (counting == std::ssize(proofs)) {
-    if (polled > 0) state += "; what tells of no overflow is polled";
+    if (polled > 0) state += "; counters without overflow reports are polled";
     return passed(std::move(state), std::move(figures));
   }
   const bool no_pmu = has_no_pmu(machine);

@@ -31,9 +31,9 @@ class Rules {
     range_ = *range;
     rule("new chunks are zero", zeroed());
     rule("contents follow the chunk, not the address", contents_follow());
-    rule("a mapping that cannot be is refused", refuses());
+    rule("an impossible mapping is refused", refuses());
     rule("no more chunks than its capacity", keeps_capacity());
-    if (device_.capabilities().digest) rule("its kernels compute what the host does", digests());
+    if (device_.capabilities().digest) rule("its kernels give the results of the host", digests());
     else rule("no kernel of this program runs on it", false);
     return answer();
   }
@@ -119,12 +119,12 @@ Answer fault(hal::Device& device) {
   hal::Digest digest;
   const auto touch = [&]() noexcept { return device.digest(range->base, device.chunk_size(), digest); };
   const Status touched = device.engine(EngineKind::compute).call(touch).outcome;
-  if (touched) return failed("memory that is not mapped was read, and nobody noticed", "");
+  if (touched) return failed("a read of unmapped memory was not detected", "");
   const Status after = device.engine(EngineKind::compute).call(touch).outcome;
   const auto known = device.fault();
   if (!known || after || after.error() != Errc::device_lost)
-    return failed(std::string("an access to memory that is not mapped was answered by '") + name(touched.error()) +
-                      "', and the device went on",
+    return failed(std::string("an access to unmapped memory was reported as '") + name(touched.error()) +
+                      "', but the device continued",
                   "");
   return passed(known->what);
 }
@@ -132,7 +132,7 @@ Answer fault(hal::Device& device) {
 /// Describes how a fault of the process `end` harmed others. Returns an empty text if it did not, and then sets
 /// `told` to the driver's report of the fault. `next` is the answer of a later process that uses the device.
 std::string problem_of_fault(const ChildEnd& end, const Answer& next, std::string& told) {
-  if (end.hung) return "a fault hung its driver";
+  if (end.hung) return "its driver hung after a fault";
   if (next.outcome != Outcome::passed) return "after another process's fault: " + next.state;
   if (end.answer && end.answer->outcome == Outcome::passed) return told = end.answer->state, "";
   if (end.answer) return end.answer->state;
@@ -157,8 +157,8 @@ Answer check_rules(const Subject& subject, const executive::OpenDevice& open) {
   const std::string problem = problem_of_fault(end, ask_device(subject, open, chunks, rules), told);
   if (!problem.empty())
     return failed(answer.state + "; NOT KEPT: " + problem,
-                  "A task that faults takes others with it on this device: look for a newer driver");
-  answer.state += "; a process after one that faulted (" + told + ") found the device whole";
+                  "A fault of one task also ends other tasks on this device: look for a newer driver");
+  answer.state += "; a process after one that faulted (" + told + ") could use the device";
   return answer;
 }
 

@@ -13,10 +13,11 @@ std::string clocks_text(const hal::DeviceClocks& clocks) {
 
 std::string how_to_lock(const hal::DeviceClocks& clocks) {
   const std::string most = std::to_string(clocks.most.hertz / 1'000'000);
-  return "Execution times vary with them unless they are locked. As root: nvidia-smi -pm 1 && nvidia-smi -lgc " + most +
-         "," + most +
-         "\nTake less where power or temperature limit that clock: `rtexec analyze --causes` tells from a trace. "
-         "nvidia-smi -rgc gives them back.";
+  return "Execution times vary with these clocks unless they are locked. As root: nvidia-smi -pm 1 && nvidia-smi "
+         "-lgc " +
+         most + "," + most +
+         "\nUse a lower clock if power or temperature limit it (`rtexec analyze --causes` shows that from a trace). "
+         "nvidia-smi -rgc unlocks the clocks.";
 }
 
 } // namespace rtexec::bringup

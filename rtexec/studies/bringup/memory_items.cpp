@@ -76,8 +76,8 @@ Answer map_and_unmap(hal::Device& device, Duration length) {
                       to_string(size) + " mapped and unmapped: a chunk takes " + maps.text() + " to map, " +
                       unmaps.text() + " to unmap";
   if (wrong > 0)
-    return failed(state + "; " + std::to_string(wrong) + " times another chunk's contents were found",
-                  "Swapping cannot be trusted on this driver: use a newer one", std::move(figures));
+    return failed(state + "; " + std::to_string(wrong) + " times the contents of another chunk were found",
+                  "Swapping is not reliable with this driver: use a newer one", std::move(figures));
   return passed(state + "; contents were right each time", std::move(figures));
 }
 
@@ -187,14 +187,14 @@ std::string excess(const char* way, double rate, Bytes chunk, Duration said) {
   const Duration takes(static_cast<Duration::rep>(static_cast<double>(chunk.count) / rate * 1e9));
   if (takes <= said) return {};
   return std::string("; a chunk of ") + to_string(chunk) + " takes " + readable(takes) + " " + way +
-         ", and the board's swap costs say at most " + readable(said);
+         ", but the board's swap costs allow at most " + readable(said);
 }
 
 Answer judge(const Subject& subject, Bytes chunk, double in, double out, const Copies::Both& both) {
   std::vector<Figure> figures{{"in", in * 1e-6, "MB/s", true},
                               {"out", out * 1e-6, "MB/s", true},
-                              {"in, beside out", both.in * 1e-6, "MB/s", true},
-                              {"out, beside in", both.out * 1e-6, "MB/s", true}};
+                              {"in, during copies out", both.in * 1e-6, "MB/s", true},
+                              {"out, during copies in", both.out * 1e-6, "MB/s", true}};
   std::string state = "copies of " + to_string(chunk) + " to and from page-locked memory: in " + rate_text(in) +
                       ", out " + rate_text(out) + ", both at once " + rate_text(both.in) + " and " +
                       rate_text(both.out);
@@ -208,7 +208,7 @@ Answer judge(const Subject& subject, Bytes chunk, double in, double out, const C
   if (slow.empty()) return passed(state + ", within the board's swap costs", std::move(figures));
   return failed(
       state + slow,
-      "Lock the clocks, end other programs, or write what swapping costs here: rtexec calibrate " + subject.board.name,
+      "Lock the clocks, end other programs, or write the costs of this machine: rtexec calibrate " + subject.board.name,
       std::move(figures));
 }
 
@@ -216,7 +216,7 @@ Answer judge(const Subject& subject, Bytes chunk, double in, double out, const C
 Answer copy_each_way(hal::Device& device, const Subject& subject) {
   Copies copies(device);
   if (!copies.whole())
-    return failed("what was copied to the device came back with other contents",
+    return failed("data copied to the device came back with other contents",
                   "Its memory or its driver is broken: use a newer driver, or test the memory");
   const Duration length = subject.length / 4;
   const double in = copies.rate(EngineKind::copy_in, hal::now() + length);
@@ -225,14 +225,14 @@ Answer copy_each_way(hal::Device& device, const Subject& subject) {
 }
 
 Answer answer_of(const Result<Answer>& answer) {
-  return answer ? *answer : failed(answer.error(), "The device works no more: `dmesg` says more of its driver");
+  return answer ? *answer : failed(answer.error(), "The device no longer works: see `dmesg` for its driver");
 }
 
 } // namespace
 
 Answer measure_mapping(const Subject& subject, const executive::OpenDevice& open) {
   if (subject.board.memory_is_of_host())
-    return skipped("the host device's memory is this computer's: there is no GPU whose mappings could be tried");
+    return skipped("the host device uses this computer's memory: there is no GPU whose mappings could be tested");
   return ask_device(subject, open, mapped_chunks, [&](hal::Device& device) {
     return answer_of(caught([&] { return map_and_unmap(device, subject.length); }));
   });

@@ -54,8 +54,7 @@ ClockState state_of_locked(const hal::FoundClock& clock, const hal::Machine& mac
                                                 " > " + clock.set->file.string()
                                           : "";
     return {Standing::low, text + " of " + hertz(*highest),
-            "What is locked below its highest is slow for good. [executive] lock_clocks = true raises it while a run "
-            "lasts" +
+            "A clock locked below its highest rate stays slow. [executive] lock_clocks = true raises it during a run" +
                 by_hand + "."};
   }
   const auto possible = hal::read_value(*clock.possible, machine);
@@ -69,7 +68,7 @@ ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
     if (!lock) return unknown(lock.error());
     return *lock == 1 ? state_of_locked(clock, machine) : ClockState{Standing::moves, "not locked"};
   }
-  if (!clock.lowest || !clock.highest) return {Standing::unknown, "no file tells whether it moves"};
+  if (!clock.lowest || !clock.highest) return {Standing::unknown, "no file shows whether it changes"};
   const auto lowest = hal::read_value(*clock.lowest, machine), highest = hal::read_value(*clock.highest, machine);
   if (!lowest || !highest) return unknown(lowest ? highest.error() : lowest.error());
   if (*lowest == *highest) return {Standing::locked, "at " + hertz(*highest)};
@@ -155,8 +154,8 @@ Clocks clocks_of(const Subject& subject) {
     clocks.add_unknown(clock.name.substr(0, clock.name.find(" #")), why_absent(clock));
   if (!clocks.moving.empty())
     config::add_line(clocks.advice,
-                     "[executive] lock_clocks = true locks them while a run lasts; execution times that "
-                     "were measured while they move promise little.");
+                     "[executive] lock_clocks = true locks them during a run; WCETs measured while the clocks change "
+                     "are not reliable.");
   return clocks;
 }
 
@@ -172,9 +171,9 @@ GpuClock clock_of(const hal::GpuState& gpu) {
   GpuClock clock{.state = "GPU: " + clocks_text(clocks), .advice = how_to_lock(clocks), .moves = clocks.limits != 0};
   if (gpu.computes_freely && clocks.cores < clocks.most) {
     clock.moves = true;
-    clock.state += ", though it computes and nothing is known to limit it";
+    clock.state += ", although it computes and no limit is known";
   }
-  if (!clock.moves) clock.state += "; nobody tells whether it is locked";
+  if (!clock.moves) clock.state += "; it is not known whether it is locked";
   return clock;
 }
 
@@ -215,27 +214,26 @@ Answer board_identity(const Subject& subject) {
   const hal::Machine& machine = subject.machine;
   const Board& board = subject.board;
   if (const std::string emulator = hal::emulator_of(machine); !emulator.empty())
-    return skipped("an emulator computes this machine (" + emulator + ")" + taken_as(board));
+    return skipped("this machine is emulated (" + emulator + ")" + taken_as(board));
   const hal::KnownBoard known = hal::identify_board(machine);
   if (const std::string why = hal::why_not_board(board, machine); !why.empty())
     return failed(why, known.told ? "Leave out --board: this is board '" + known.name + "'."
                                   : "Name its file with --board: files, counters and costs of board '" + board.name +
-                                        "' do not hold here. boards/README.md says how one is written.");
+                                        "' are not valid here. boards/README.md describes board files.");
   if (known.told && known.name == board.name) return passed(known.name + ": " + known.what);
   const auto names = hal::device_tree_names(machine);
   if (std::ranges::find_first_of(names, board.identity.compatible) != names.end())
-    return passed(board.name + ": the device tree says one of the names of its file");
+    return passed(board.name + ": the device tree has one of the names in its file");
   if (!names.empty() && !known.told)
     return failed(known.what + taken_as(board),
-                  "Write a file of it with its [identity], as boards/README.md says, and "
-                  "name it with --board.");
+                  "Write a board file with its [identity] (boards/README.md), and name it with --board.");
   return skipped(known.what + taken_as(board) + gpu_hint(subject));
 }
 
 Answer core_kinds(const Subject& subject) {
   if (subject.board.core_kinds.empty())
     return skipped("the file of board '" + subject.board.name +
-                   "' names no kinds of cores; online: " + hal::core_list(subject.machine.online_cores()));
+                   "' has no [[core_kind]]; online: " + hal::core_list(subject.machine.online_cores()));
   if (subject.emulated) return skipped_in_emulator();
   std::string state, advice;
   bool right = true;
@@ -260,7 +258,7 @@ Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu) {
   if (!of_gpu.state.empty()) add(state, of_gpu.state, "; ");
   if (state.empty())
     return skipped("no clock of board '" + subject.board.name + "' can be read here: firmware or a hypervisor decides" +
-                   (clocks.unknown.empty() ? "" : ". Asked for were " + clocks.text_of_unknown()));
+                   (clocks.unknown.empty() ? "" : ". Requested: " + clocks.text_of_unknown()));
   if (!clocks.unknown.empty()) add(state, "cannot be read: " + clocks.text_of_unknown(), "; ");
   if (wrong || of_gpu.moves) {
     if (!of_gpu.advice.empty()) config::add_line(clocks.advice, of_gpu.advice);
@@ -292,10 +290,10 @@ Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {
     if (value && limit) see(sensor.name, *value, *limit); // a sensor without a value belongs to a powered-down part
   }
   if (gpu.heat) see("GPU", 1000 * std::int64_t{gpu.heat->now}, 1000 * std::int64_t{gpu.heat->limit});
-  if (figures.empty()) return skipped("no sensor here tells both its temperature and where throttling begins");
+  if (figures.empty()) return skipped("no sensor here has both a temperature and a throttling limit");
   if (hot.empty()) return passed(state, std::move(figures));
   advice +=
-      gpu.heat ? "let it take less power: nvidia-smi -pl WATTS." : "choose a lower power mode: nvpmodel -q shows them.";
+      gpu.heat ? "lower its power limit: nvidia-smi -pl WATTS." : "choose a lower power mode: nvpmodel -q shows them.";
   return failed("less than 10 C below throttling: " + hot, advice, std::move(figures));
 }
 
@@ -324,7 +322,7 @@ Answer power_supply(const Subject& subject) {
     }
   }
   if (state.empty())
-    return skipped("board '" + subject.board.name + "' tells neither over-current events nor voltages here");
+    return skipped("board '" + subject.board.name + "' reports neither over-current events nor voltages here");
   if (problems.empty()) return passed(state, std::move(figures));
   return failed(problems,
                 "The supply is too weak, or its cable too thin: use the one that came with the board, or choose "

@@ -111,7 +111,7 @@ Answer preemption(const Subject& subject) {
   if (found.model == "full" || found.model == "lazy")
     return passed(found.model + " preemption, and no PREEMPT_RT: the release latency decides; " + kernel);
   if (found.model.empty())
-    return skipped(kernel + " tells no model of preemption: mount -t debugfs none /sys/kernel/debug");
+    return skipped(kernel + " shows no preemption model: mount -t debugfs none /sys/kernel/debug");
   return failed(
       "preemption is \"" + found.model + "\" (" + found.told + "): a system call delays real-time threads; " + kernel,
       "A PREEMPT_RT kernel bounds latencies (Debian: linux-image-rt-amd64 or -arm64).\n"
@@ -121,17 +121,18 @@ Answer preemption(const Subject& subject) {
 Answer command_line(const Subject& subject) {
   const std::string line = hal::kernel_command_line(subject.board);
   if (line.empty())
-    return skipped("the file of board '" + subject.board.name + "' asks nothing of the kernel's command line");
+    return skipped("the file of board '" + subject.board.name + "' has no requirement on the kernel's command line");
   const auto booted = hal::boot_words(subject.machine);
   if (booted.empty()) return skipped("/proc/cmdline cannot be read");
   std::string missing;
   for (const auto part : config::parts(line, ' '))
     if (const std::string word(part); !booted_with(booted, word)) missing += (missing.empty() ? "" : " ") + word;
-  if (missing.empty()) return passed("has all that the board's file asks for: " + line);
-  return failed("lacks " + missing, "Boot with " + missing +
-                                        "\nOf L4T: behind APPEND in /boot/extlinux/extlinux.conf. All of it: rtexec "
-                                        "config --command-line " +
-                                        subject.board.name);
+  if (missing.empty()) return passed("has all options that the board's file requires: " + line);
+  return failed(
+      "lacks " + missing,
+      "Boot with " + missing +
+          "\nOn L4T: after APPEND in /boot/extlinux/extlinux.conf. The whole line: rtexec config --command-line " +
+          subject.board.name);
 }
 
 Answer isolation(const Subject& subject) {
@@ -140,7 +141,7 @@ Answer isolation(const Subject& subject) {
   const std::string state = "isolated: " + listed(isolated) + "; tickless: " + listed(tickless);
   const auto& wanted = subject.board.boot.isolated_cores;
   if (wanted.empty() && isolated.empty())
-    return skipped("the file of board '" + subject.board.name + "' asks for no isolated cores (" + state +
+    return skipped("the file of board '" + subject.board.name + "' requires no isolated cores (" + state +
                    "): the release latency decides");
   const auto busy = lacking(wanted, isolated), ticks = lacking(wanted, tickless);
   if (busy.empty() && ticks.empty()) return passed(state);
@@ -149,14 +150,15 @@ Answer isolation(const Subject& subject) {
   std::string advice = "Boot with " + hal::kernel_command_line(isolating);
   const auto config = hal::KernelConfig::of(subject.machine);
   if (!ticks.empty() && config && !config->has("NO_HZ_FULL"))
-    advice += "\nnohz_full needs a kernel with CONFIG_NO_HZ_FULL, which this one was built without.";
-  return failed(state + "; the board's file asks for " + listed(wanted), advice);
+    advice += "\nnohz_full needs a kernel with CONFIG_NO_HZ_FULL, which this kernel lacks.";
+  return failed(state + "; the board's file requires " + listed(wanted), advice);
 }
 
 Answer timers(const Subject& subject) {
   const char* advice = "Build the kernel with CONFIG_HIGH_RES_TIMERS, and boot without highres=off.";
   const auto by_tick = ticking(subject);
-  if (by_tick && *by_tick) return failed("timers of some cores go by ticks (/proc/timer_list)", advice);
+  if (by_tick && *by_tick)
+    return failed("timers of some cores have only the resolution of ticks (/proc/timer_list)", advice);
   timespec resolution{};
   ::clock_getres(CLOCK_MONOTONIC, &resolution);
   const Duration step(resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec);

@@ -101,19 +101,19 @@ Answer real_time_group(const Subject& subject) {
   if (groups && group) return share_in(mount, *group, machine);
   if (!config && !mount.empty()) return passed("this kernel groups no real-time threads (no cpu.rt_runtime_us)");
   if (!config)
-    return skipped("neither /proc/config.gz nor /boot/config-* tells whether the kernel has CONFIG_RT_GROUP_SCHED");
+    return skipped("neither /proc/config.gz nor /boot/config-* shows whether the kernel has CONFIG_RT_GROUP_SCHED");
   if (const auto unified = group_of(machine, "")) return share_in_v2(*unified, machine);
   return passed("CONFIG_RT_GROUP_SCHED is there, and no cgroup: all threads have the share of the top group");
 }
 
 Answer throttling(const Subject& subject) {
   const auto found = named(subject.machine.real_time_limits(0), "RT throttling");
-  return found ? answer_of(*found) : skipped("nothing tells");
+  return found ? answer_of(*found) : skipped("not known");
 }
 
 Answer fair_server(const Subject& subject) {
   const auto found = named(subject.machine.disturbances(), "fair server");
-  return found ? answer_of(*found) : skipped("nothing tells");
+  return found ? answer_of(*found) : skipped("not known");
 }
 
 } // namespace rtexec::bringup

@@ -85,7 +85,7 @@ class Trier {
     DomainReport after = regulation->report().front();
     generators.clear();
     regulation->end();
-    if (after.lost) give_up(Errc::io_error, "the counter ended while it was regulated: is the core offline?");
+    if (after.lost) give_up(Errc::io_error, "the counter stopped during regulation: is the core offline?");
     after.reads = std::max(after.reads - before.reads, after.writes - before.writes);
     after.throttled -= before.throttled;
     after.periods -= before.periods;
@@ -152,12 +152,12 @@ bool used(const RegulationTrial& trial) { return trial.within >= allowed_of(tria
 
 std::string overshoot_text(const RegulationTrial& trial) {
   const auto& lines = trial.domain.overshoot;
-  if (lines.max == 0) return "nothing more was moved";
+  if (lines.max == 0) return "no traffic beyond the budget";
   const auto text = [&](std::uint64_t more) {
     return std::to_string(more) + " of " + to_string(trial.domain.line) + " (" + readable(reaction_of(trial, more)) +
            ")";
   };
-  return "as much more was moved: p99 " + text(lines.p99) + ", most " + text(lines.max);
+  return "traffic beyond the budget: p99 " + text(lines.p99) + ", most " + text(lines.max);
 }
 
 std::string text_of(const RegulationTrial& trial) {
@@ -174,9 +174,9 @@ std::vector<Figure> figures_of(const RegulationTrials& trials) {
     const std::string of = " of " + cores_text(trial);
     const auto bytes = [&](std::uint64_t lines) { return static_cast<double>(lines * trial.domain.line.count); };
     figures.push_back({"without a budget" + of, megabytes(trial.freely), "MB/s", true});
-    figures.push_back({"moved of what was allowed" + of, trial.within / allowed_of(trial), ""});
+    figures.push_back({"traffic relative to the budget" + of, trial.within / allowed_of(trial), ""});
     figures.push_back({"beyond the budget of a period, p99" + of, bytes(trial.domain.overshoot.p99), "B"});
-    figures.push_back({"beyond the budget of a period, most" + of, bytes(trial.domain.overshoot.max), "B"});
+    figures.push_back({"beyond the budget of a period, maximum" + of, bytes(trial.domain.overshoot.max), "B"});
   }
   return figures;
 }
@@ -188,11 +188,11 @@ std::string advice_for(const RegulationTrials& trials) {
       for (const std::string& reason : trial.lets) advice += (advice.empty() ? "" : "\n") + reason;
     if (!used(trial))
       advice += (advice.empty() ? "" : "\n") + cores_text(trial) +
-                " was throttled far below its budget: the event counts what is no traffic of these cores; name another "
-                "one in [[counter]] of the board's file";
+                " was throttled far below its budget: the event also counts other things than traffic of these cores; "
+                "name another one in [[counter]] of the board's file";
   }
   if (!advice.empty()) return advice;
-  return "The counter tells too late: try [bandwidth] counter = \"polling\", a longer period, or a kernel with "
+  return "The counter reports too late: try [bandwidth] counter = \"polling\", a longer period, or a kernel with "
          "PREEMPT_RT";
 }
 
@@ -227,10 +227,10 @@ Answer judge(const RegulationTrials& trials, const Subject& subject) {
   if (!good) return failed(std::move(state), advice_for(trials), figures_of(trials));
   if (!trials.stand_in) return passed(std::move(state), figures_of(trials));
   const std::string shown =
-      "the mechanism works, by the stand-in event " + trials.event + ", which is no memory traffic: " + state;
+      "the mechanism works with the substitute event " + trials.event + ", which is not memory traffic: " + state;
   if (is_virtual(subject.machine))
-    return skipped("nothing counts memory traffic in this virtual machine; " + shown, figures_of(trials));
-  return failed("nothing counts memory traffic here; " + shown,
+    return skipped("no event counts memory traffic in this virtual machine; " + shown, figures_of(trials));
+  return failed("no event counts memory traffic here; " + shown,
                 "No budget of memory bandwidth can be promised until counter/clusters passes", figures_of(trials));
 }
 
@@ -238,7 +238,7 @@ Answer memory_regulation(const Subject& subject) {
   const auto trials = try_regulation(subject);
   if (trials) return judge(*trials, subject);
   if (trials.error().code == Errc::cancelled) return skipped("cancelled");
-  return failed(trials.error(), "Let this user count and have real-time threads: run it as root");
+  return failed(trials.error(), "Allow this user to count and to use real-time threads: run it as root");
 }
 
 } // namespace rtexec::bringup

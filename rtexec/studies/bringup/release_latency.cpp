@@ -256,14 +256,14 @@ std::string two_digits(double value) {
 /// cyclictest does.
 std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
   const auto peer = all_of(measured.cores, &CoreLateness::peer);
-  if (peer.empty()) return "; no cyclictest beside it: " + measured.no_peer;
+  if (peer.empty()) return "; not compared with cyclictest: " + measured.no_peer;
   const Summary theirs = summary_of(peer);
   const Summary ours = summary_of(rounded_up(all_of(measured.cores, &CoreLateness::here)));
   const double median = microseconds(ours.p50) / microseconds(theirs.p50);
   const double p99 = microseconds(ours.p99) / microseconds(theirs.p99);
   figures.push_back({"median to cyclictest's", median, ""});
   figures.push_back({"p99 to cyclictest's", p99, ""});
-  return "; cyclictest in turns with it: " + text_of(theirs) + ", so the ratio of medians is " + two_digits(median) +
+  return "; cyclictest, run alternately: " + text_of(theirs) + ", so the ratio of medians is " + two_digits(median) +
          ", of p99 " + two_digits(p99);
 }
 
@@ -276,14 +276,13 @@ Duration with_room(Duration seen) {
 std::string what_shortens(const Subject& subject, const MeasuredLateness& measured) {
   std::string text;
   if (subject.machine.read("/sys/kernel/realtime").value_or("0") != "1")
-    text += "\nA kernel with PREEMPT_RT shortens it";
+    text += "\nA kernel with PREEMPT_RT shortens the latency";
   if (subject.machine.isolated_cores().empty())
-    text += "\nCores that are isolated (isolcpus=, nohz_full=, rcu_nocbs= on the command line) shorten it";
-  if (!measured.without.empty()) text += "\nGive a run what it lacks here: " + measured.without;
+    text += "\nIsolated cores (isolcpus=, nohz_full=, rcu_nocbs= on the kernel's command line) shorten it";
+  if (!measured.without.empty()) text += "\nA run lacks on this machine: " + measured.without;
   if (is_virtual(subject.machine))
     text +=
-        "\nA virtual core that idles has to be woken by its host: keep_awake = true in [executive] keeps those of a "
-        "run awake";
+        "\nThe host has to wake an idle virtual core: keep_awake = true in [executive] keeps the cores of a run awake";
   return text;
 }
 
@@ -295,14 +294,13 @@ bool are_stops(const Summary& of_worst, const CoreLateness& worst, const Subject
 std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const Subject& subject) {
   const std::string file = file_of(subject.board);
   if (!are_stops(of_worst, worst, subject))
-    return "To promise with what was measured: release_latency = \"" + to_string(with_room(of_worst.longest)) +
-           "\" in " + file;
-  const std::string who = worst.stolen > Duration(0) ? "A hypervisor took " + readable(worst.stolen) + " of core " +
-                                                           std::to_string(worst.core) + " meanwhile"
-                                                     : std::string(
-                                                           "This is a virtual machine, which its host may stop "
-                                                           "without telling");
-  return who + ": give its cores physical ones of their own, or say for how long it stops: platform_stall = \"" +
+    return "To use the measured latency: release_latency = \"" + to_string(with_room(of_worst.longest)) + "\" in " +
+           file;
+  const std::string who =
+      worst.stolen > Duration(0)
+          ? "A hypervisor took " + readable(worst.stolen) + " of core " + std::to_string(worst.core) + " meanwhile"
+          : std::string("This is a virtual machine, which its host may stop unnoticed");
+  return who + ": pin its cores to physical ones, or give the longest stall: platform_stall = \"" +
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
@@ -390,10 +388,9 @@ Answer judge(const MeasuredLateness& measured, const Subject& subject) {
                       (numbers.size() > 1 ? "s " : " ") + hal::core_list(numbers) + ": " + text_of(summary_of(all)) +
                       " (core " + std::to_string(worst.core) + "); admission charges " +
                       readable(board.release_latency);
-  if (board.platform_stall > Duration(0))
-    state += ", and " + readable(board.platform_stall) + " for stops of the machine";
+  if (board.platform_stall > Duration(0)) state += ", and " + readable(board.platform_stall) + " for platform stalls";
   if (worst.stolen > Duration(0)) state += "; a hypervisor took " + readable(worst.stolen) + " of that core meanwhile";
-  if (!measured.without.empty()) state += "; unlike in a run that has all it asks for: " + measured.without;
+  if (!measured.without.empty()) state += "; different from a run without degradation: " + measured.without;
   state += beside_cyclictest(measured, figures);
   const CoreLateness* uncovered = worst_uncovered(measured.cores, board);
   if (uncovered == nullptr) return passed(std::move(state), std::move(figures));

@@ -129,7 +129,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
     move_one(EngineKind::copy_in, load, i);
     std::vector<std::byte> back(chunk.count);
     if (!copy_out(device, back, at) || back != pattern(chunk, static_cast<unsigned>(i)))
-      give_up(Errc::corrupted, "what was swapped out came back with other contents");
+      give_up(Errc::corrupted, "swapped data came back with other contents");
   }
   Pair out, in;
   const Instant end = hal::now() + 2 * subject.length;
@@ -172,18 +172,17 @@ Answer judge(const StoreRates& rates, const Subject& subject) {
   std::string state = rates.store + ": chunks of " + to_string(rates.chunk) + " out at " + rate_text(rates.saved) +
                       " and in at " + rate_text(rates.loaded) + ", which is " + ratio_text(out) + " and " +
                       ratio_text(in) + " times plain writes and reads" +
-                      (rates.direct ? " with O_DIRECT" : " by the page cache, since O_DIRECT is refused here");
+                      (rates.direct ? " with O_DIRECT" : " through the page cache, since O_DIRECT is refused here");
   std::string without = rates.fallback;
   std::ranges::replace(without, '\n', ';');
-  if (!without.empty()) state += "; it does without: " + without;
+  if (!without.empty()) state += "; not available: " + without;
   if (out >= min_ratio && in >= min_ratio)
     return unless_emulated(subject, passed(std::move(state), std::move(figures)));
   const std::string advice =
-      without.empty() ? "Other programs use the disk: end them. Or the chunk is small: a GPU's last parts "
-                        "are copied to it when all have been read, which plain reads do not wait for; a larger "
-                        "chunk in " +
-                            file_of(subject.board) + " makes that small"
-                      : "Give the store what it does without: " + without;
+      without.empty() ? "Other programs use the disk: end them. Or the chunk is small: a GPU's last parts are copied "
+                        "only after all have been read, for which plain reads do not wait; a larger chunk in " +
+                            file_of(subject.board) + " reduces that"
+                      : "Make available to the store: " + without;
   return unless_emulated(subject, failed(std::move(state), advice, std::move(figures)));
 }
 
@@ -200,7 +199,7 @@ Answer measure_store(const Subject& subject, const executive::OpenDevice& open) 
     const auto rates = caught([&] { return measure(device, subject); });
     if (rates) return judge(*rates, subject);
     if (rates.error().code == Errc::cancelled) return skipped("cancelled");
-    return failed(rates.error(), "The disk or its file system failed: `dmesg` says more");
+    return failed(rates.error(), "The disk or its file system failed: see `dmesg`");
   });
 }
 

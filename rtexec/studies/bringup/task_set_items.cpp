@@ -95,8 +95,8 @@ std::string advice_for(const Report& report, const Board& board) {
   std::string advice;
   if (!report.stolen.empty())
     add(advice,
-        "A hypervisor took time of the cores: give them physical ones of their own, or say in platform_stall of " +
-            file_of(board) + " for how long it stops them",
+        "A hypervisor took time of the cores: pin them to physical ones, or give in platform_stall of " +
+            file_of(board) + " the longest stall",
         "\n");
   const auto exceeds = [](const TaskReport& task) { return task.above_wcet.all() > 0; };
   const auto late = [&](const TaskReport& task) { return task.release_latency.max > board.release_latency; };
@@ -110,12 +110,13 @@ std::string advice_for(const Report& report, const Board& board) {
         "\n");
   if (std::ranges::any_of(report.tasks, above_bound))
     add(advice,
-        "A promised response that is exceeded is no promise: execution times need a longer measurement (`rtexec "
-        "profile`), or release_latency or platform_stall of " +
+        "A promised response was exceeded: execution times need a longer measurement (`rtexec profile`), or "
+        "release_latency or platform_stall of " +
             file_of(board) + " is too small (latency/release measures it)",
         "\n");
-  if (!report.degraded.empty()) add(advice, "Give the run what it lacked: " + list(report.degraded), "\n");
-  if (advice.empty()) advice = "`rtexec run --trace DIR` of a task set, and `rtexec analyze DIR --causes`, say more";
+  if (!report.degraded.empty()) add(advice, "The run lacked: " + list(report.degraded), "\n");
+  if (advice.empty())
+    advice = "`rtexec run --trace DIR` of a task set, and `rtexec analyze DIR --causes`, show the causes";
   return advice;
 }
 
@@ -195,10 +196,9 @@ Answer judge(const ShortRun& run, const Subject& subject) {
   if (!run.plan.proved)
     return unless_emulated(
         subject,
-        failed("no promise can be given to a short task set with the execution times of a short profile: " +
-                   verdict.explanation,
+        failed("a short task set is not proved with the execution times of a short profile: " + verdict.explanation,
                "This machine is too slow for it, or release_latency, dispatch, context_switch and platform_stall in " +
-                   file_of(subject.board) + " are more than it needs: latency/release tells of the first"));
+                   file_of(subject.board) + " are larger than necessary: latency/release measures the first"));
   const Report& report = run.report;
   std::string jobs, causes;
   for (const TaskReport& task : report.tasks) add(jobs, counts_of(task), "; ");
@@ -210,7 +210,7 @@ Answer judge(const ShortRun& run, const Subject& subject) {
     add(causes, "the device was lost in a job of " + report.device_fault->task + ": " + report.device_fault->what,
         "; ");
   std::string state =
-      "promised with the execution times of a short profile, and run for " + readable(report.elapsed) + ": " + jobs;
+      "proved with the execution times of a short profile, and run for " + readable(report.elapsed) + ": " + jobs;
   if (!causes.empty()) state += "; " + causes;
   if (!report.degraded.empty()) state += "; degraded: " + list(report.degraded);
   if (report.deadlines_kept() && report.bounds_kept() && report.degraded.empty() && !report.device_fault)
@@ -226,7 +226,7 @@ Answer task_set(const Subject& subject) {
     if (run.error().code == Errc::cancelled) return skipped("cancelled");
     if (subject.emulated && subject.board.has_driver())
       return skipped("an emulator has no GPU: " + first_line(run.error()));
-    return unless_emulated(subject, failed(run.error(), "`rtexec probe` says what this machine lacks"));
+    return unless_emulated(subject, failed(run.error(), "`rtexec probe` shows what this machine lacks"));
   };
   const Duration timeout = 60s + 5 * subject.length;
   const ChildEnd end = ask_in_child(ask, timeout, subject.going_on);

@@ -63,7 +63,7 @@ std::string text_of(double nanoseconds) {
 } // namespace
 
 Answer judge(const Result<TraceCost>& measured, const Subject& subject) {
-  if (!measured) return skipped("nothing can be recorded here: " + in_a_line(measured.error().what));
+  if (!measured) return skipped("recording is not possible here: " + in_a_line(measured.error().what));
   const TraceCost& cost = *measured;
   std::vector<Figure> figures{{"an event that is recorded", cost.on_ns, "ns"},
                               {"an event, nothing recorded", cost.off_ns, "ns"},
@@ -73,7 +73,7 @@ Answer judge(const Result<TraceCost>& measured, const Subject& subject) {
                       std::to_string(cost.emitted) + " are in the files, " + std::to_string(cost.lost) + " lost";
   if (cost.lost > 0 || cost.recorded < cost.emitted)
     return failed(std::move(state),
-                  "The disk or the cores left no time to LTTng's daemon: record to a faster disk, and leave a core to "
+                  "LTTng's daemon was too slow for the disk or the cores: record to a faster disk, and leave a core to "
                   "ordinary programs",
                   std::move(figures));
   return unless_emulated(subject, passed(std::move(state), std::move(figures)));

@@ -103,7 +103,7 @@ class Calibrator {
   }
 
   [[noreturn]] void give_up_idle(unsigned core) const {
-    give_up(Errc::refused, "core " + std::to_string(core) + ": a traffic generator moved less than 1MB/s there in " +
+    give_up(Errc::refused, "core " + std::to_string(core) + ": a traffic generator moved less than 1MB/s in " +
                                to_string(machine_.length) + ", " + std::to_string(attempts) +
                                " times: other programs keep this core busy. End them, leave the core out "
                                "(taskset), or measure for longer (--seconds)");
@@ -194,21 +194,20 @@ BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std:
   if (!demand) {
     proposal.best_effort = to_begin_with;
     proposal.reason =
-        "what the device needs is not given (--demand): Nigam's thesis gained most of its detectors' speed back at 100 "
-        "to 512 MB/s a "
-        "core; `rtexec experiment isolation` measures what is best here";
+        "the device's need is not given (--demand): in Nigam's thesis, detectors regained most of their speed at 100 "
+        "to 512 MB/s per core; `rtexec experiment isolation` measures the best limit here";
     return proposal;
   }
   const std::uint64_t left = facts.saturation.bytes_per_second - std::min(facts.saturation, *demand).bytes_per_second;
   const std::string need =
-      in_megabytes(*demand) + " of the " + in_megabytes(facts.saturation) + " that all cores together reach";
+      in_megabytes(*demand) + " of the " + in_megabytes(facts.saturation) + " that all cores reach together";
   if (const Bandwidth share = whole_megabytes({left / others}); share > Bandwidth{}) {
     proposal.best_effort = share;
     const std::string who = others == 1 ? "the core that does not feed it gets"
                                         : "the " + std::to_string(others) + " cores that do not feed it share";
     proposal.reason = "the device needs " + need + ", and " + who + " the rest";
   } else {
-    proposal.reason = "the device needs " + need + ": nothing is left for other cores";
+    proposal.reason = "the device needs " + need + ": no bandwidth remains for other cores";
   }
   return proposal;
 }

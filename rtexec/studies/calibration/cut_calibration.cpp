@@ -115,9 +115,9 @@ std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
     if (whole / count >= 2 * dispatch) counts.push_back(count);
   if (counts.empty())
     give_up(Errc::bad_input, "the network has " + std::to_string(bench.network().layers().size()) +
-                                 " layers and takes " + readable(whole) + ": too little for " + std::to_string(fewest) +
+                                 " layers and takes " + readable(whole) + ", too little for " + std::to_string(fewest) +
                                  " segments of at least two dispatches (" + readable(2 * dispatch) +
-                                 "); take a longer one");
+                                 "); use a longer network");
   return counts;
 }
 

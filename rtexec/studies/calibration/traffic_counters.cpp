@@ -33,7 +33,7 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
                                       const regulation::RegulatedMachine& machine) {
   if (event == "context-switches")
     return fail(Errc::bad_input,
-                "event \"context-switches\": a traffic generator causes none; use page-faults as a stand-in");
+                "event \"context-switches\": a traffic generator causes none; use page-faults as a substitute");
   std::string tried;
   for (const std::string& name : candidates(board, event, cores)) {
     BandwidthOptions options;
@@ -55,7 +55,7 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
     found.choices = std::move(*choices);
     return found;
   }
-  return fail(Errc::refused, "nothing counts the memory traffic of this machine's cores; tried:" + tried);
+  return fail(Errc::refused, "no event counts the memory traffic of this machine's cores; tried:" + tried);
 }
 
 CounterTrial try_counter(const CounterFacts& facts, const std::string& event, unsigned core) {

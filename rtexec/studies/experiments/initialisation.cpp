@@ -144,7 +144,7 @@ Result<InitialisationFound> run_initialisation(InitialisationPlatform& platform,
   const auto known = platform.workloads();
   for (const std::string& each : study.workloads)
     if (std::ranges::find(known, each) == known.end())
-      return fail(Errc::bad_input, "workload " + config::shortened(each) + ": there is none of this name; use " +
+      return fail(Errc::bad_input, "workload " + config::shortened(each) + ": no workload has this name; use " +
                                        config::alternatives(std::vector<std::string_view>(known.begin(), known.end())));
   return caught([&] {
     Measuring measuring(platform, study, going_on);

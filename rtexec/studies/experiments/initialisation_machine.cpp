@@ -187,7 +187,7 @@ Result<InitialisationMachine> initialisation_machine(const Board& board) {
   auto platform = initialisation_platform(**device);
   if (!platform) return Unexpected(platform.error());
   const std::string where =
-      board.memory_is_of_host() ? "the host device, on which every way is the host's own" : (*device)->name();
+      board.memory_is_of_host() ? "the host device, on which the host initialises in every case" : (*device)->name();
   return InitialisationMachine{std::move(*device), std::move(*platform),
                                "Measured on " + where + " (" + hal::machine_name() + ")"};
 }

@@ -221,7 +221,7 @@ IsolationWorkload workload_named(const IsolationPlatform& platform, const std::s
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto near = config::nearest(name, known);
   give_up(Errc::bad_input,
-          "workload " + config::shortened(name) + ": there is none of this name; " +
+          "workload " + config::shortened(name) + ": no workload has this name; " +
               (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(known)));
 }
 
@@ -269,7 +269,7 @@ IsolationRuns measure_runs(IsolationPlatform& platform, const IsolationStudy& st
 Isolation isolation_on(IsolationPlatform& platform, const IsolationStudy& study,
                        const std::function<bool()>& going_on) {
   if (study.corunners > platform.max_corunners())
-    give_up(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
+    give_up(Errc::bad_input, std::to_string(study.corunners) + " co-runners need as many cores, but there are only " +
                                  std::to_string(platform.max_corunners()));
   std::vector<IsolationWorkload> workloads;
   for (const std::string& name : study.workloads) workloads.push_back(workload_named(platform, name));

@@ -60,7 +60,7 @@ class MachinePlatform final : public IsolationPlatform {
                   " limited while the device works; " + feeder +
                   (machine_.device_on_cores ? ", which is the device, is not" : ", which feeds it, is not");
     return whom + "; limited by " + machine_.event +
-           (machine_.stand_in ? ", a stand-in: no memory traffic is counted" : "");
+           (machine_.stand_in ? ", a substitute for tests: no memory traffic is counted" : "");
   }
 
   unsigned max_corunners() const override { return static_cast<unsigned>(machine_.corunners.size()); }
@@ -177,7 +177,7 @@ class MachinePlatform final : public IsolationPlatform {
       if (const Bandwidth least = policies::bandwidth_of(1, counter.line, machine_.period); limit < least)
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
                                          to_string(counter.line) + " (" + machine_.event + ") in a period of " +
-                                         to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
+                                         to_string(machine_.period) + ", " + to_string(least) + "; use a higher limit");
       // In the thesis's mode the feeder (the core that feeds the device) always has its whole budget, so it donates
       // nothing
       RegulatedDomain domain{.cores = counter.cores,
@@ -203,7 +203,7 @@ class MachinePlatform final : public IsolationPlatform {
     for (const DomainReport& domain : regulation->report())
       if (domain.lost)
         return fail(Errc::io_error, list(domain.cores) + ": its counter (" + domain.counter +
-                                        ") ended while it was regulated: is it offline?");
+                                        ") stopped during regulation: is the core offline?");
     return {};
   }
 
@@ -281,7 +281,7 @@ class DeviceWorkload final : public IsolatedWorkload {
       return {};
     });
     if (!executed.outcome)
-      return fail(executed.outcome.error(), "device '" + device_->name() + "': its engine takes no work");
+      return fail(executed.outcome.error(), "device '" + device_->name() + "': its engine accepts no work");
     return result;
   }
 
@@ -319,8 +319,8 @@ class DeviceWorkloads {
       // The picture and the result need memory on the device and on the host
       const Bytes needed{std::uint64_t{4} * 4 * tasks::WinogradWorkload::channels * size * size};
       if (const auto there = available(); there && needed > *there)
-        notes.push_back(name + " is left out: it takes " + readable(needed) + " of memory, and " + readable(*there) +
-                        " is available");
+        notes.push_back(name + " is left out: it needs " + readable(needed) + " of memory, but only " +
+                        readable(*there) + " is available");
       else known.push_back({.name = name, .title = "Winograd kernel, " + std::to_string(size) + "p", .unit = "jobs/s"});
     }
     for (const auto& model : models_) known.push_back({.name = model.stem(), .title = model.stem(), .unit = "jobs/s"});
@@ -419,8 +419,8 @@ hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& boar
   if (!stopped && regulated.holds && hal::Thread::start(settings, [] {})) return settings;
   settings.fifo_priority = 0;
   machine.notes.push_back("jobs run without real-time priority: " +
-                          (stopped ? "the kernel stops threads that have it and never rest (" + limits.front() + ")"
-                                   : std::string("SCHED_FIFO is refused (`rtexec probe` says why)")) +
+                          (stopped ? "the kernel stops real-time threads that never sleep (" + limits.front() + ")"
+                                   : std::string("SCHED_FIFO is refused (`rtexec probe` shows why)")) +
                           ", so other programs on core " + std::to_string(machine.feeder) + " lengthen them");
   return settings;
 }

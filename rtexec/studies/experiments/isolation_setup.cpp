@@ -60,7 +60,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
                                        const std::string& but) {
   for (const std::string& name : options.modes)
     if (std::ranges::find(known, name) == known.end())
-      give_up(Errc::bad_input, "--modes " + config::shortened(name) + ": there is none of this name" + but + "; use " +
+      give_up(Errc::bad_input, "--modes " + config::shortened(name) + ": no mode has this name" + but + "; use " +
                                    config::alternatives(known));
   std::vector<std::string_view> modes;
   std::ranges::copy_if(known, std::back_inserter(modes), [&](std::string_view each) {
@@ -98,8 +98,8 @@ IsolationMachine machine_of(const IsolationOptions& options, std::function<bool(
   const auto& [code, what] = machine.error();
   if (code != Errc::refused) give_up(code, what);
   give_up(code, "experiment isolation: " + what +
-                    "\n--event page-faults runs it with a stand-in (co-runners that touch pages), "
-                    "--simulate on the model of a Jetson TX2");
+                    "\n--event page-faults runs it with a substitute (co-runners that touch pages), --simulate on the "
+                    "model of a Jetson TX2");
 }
 
 IsolationSetup measured(const IsolationOptions& options, std::function<bool()> going_on) {
@@ -112,7 +112,7 @@ IsolationSetup measured(const IsolationOptions& options, std::function<bool()> g
   const bool on_cores = floor->machine.device_on_cores;
   const auto modes = modes_of(
       options, names,
-      on_cores ? " here: board '" + options.board + "' computes on the core that mode thesis would limit" : " here");
+      on_cores ? " here: board '" + options.board + "' computes on the core that mode thesis limits" : " here");
   const std::string core = "core " + std::to_string(floor->machine.feeder);
   const std::string where = on_cores ? core + ", which is the device" : floor->machine.device + ", fed by " + core;
   IsolationSetup setup{.preface = {"Measured on " + where + " (" + hal::machine_name() + ")"},
@@ -120,8 +120,8 @@ IsolationSetup measured(const IsolationOptions& options, std::function<bool()> g
                        .stand_in = floor->machine.stand_in,
                        .machine = floor};
   if (setup.stand_in)
-    setup.preface.push_back("A stand-in, not memory traffic: " + setup.event +
-                            " are counted and limited; speed-ups say nothing of memory bandwidth");
+    setup.preface.push_back("A substitute, not memory traffic: " + setup.event +
+                            " are counted and limited; speed-ups are not caused by memory bandwidth");
   std::ranges::copy(floor->machine.notes, std::back_inserter(setup.preface));
   for (const MachineMode mode : offered)
     if (std::ranges::find(modes, name_of(mode)) != modes.end())

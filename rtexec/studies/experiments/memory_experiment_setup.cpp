@@ -19,7 +19,7 @@ std::vector<MemoryWorkload> chosen(std::vector<MemoryWorkload> known, const std:
     if (std::ranges::find(names, each) == names.end()) {
       const auto meant = config::nearest(each, names);
       give_up(Errc::bad_input,
-              "--workloads " + config::shortened(each) + ": there is no micro-benchmark of this name" +
+              "--workloads " + config::shortened(each) + ": no micro-benchmark has this name" +
                   (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; use " + config::alternatives(names)));
     }
   std::erase_if(known,
@@ -48,7 +48,7 @@ MemoryExperimentSetup modelled(const MemoryExperimentOptions& options) {
     std::vector<std::string_view> names;
     for (const MemoryBoardModel& each : boards) names.push_back(each.name);
     give_up(Errc::bad_input, "--simulate " + config::shortened(options.simulate) +
-                                 ": there is no model of this board; use " + config::alternatives(names));
+                                 ": no model of this board exists; use " + config::alternatives(names));
   }
   const std::string title = "a model of " + std::string(model->title);
   return {.simulated = true,
@@ -65,7 +65,7 @@ std::vector<MemoryPolicy> policies_of(const Board& board) {
   std::erase(policies, MemoryPolicy::automatic);
   std::ranges::sort(policies);
   if (policies.empty() || policies.front() != MemoryPolicy::device)
-    give_up(Errc::refused, "board '" + board.name + "' has no policy D, which all others are compared with");
+    give_up(Errc::refused, "board '" + board.name + "' needs policy D, with which all others are compared");
   return policies;
 }
 

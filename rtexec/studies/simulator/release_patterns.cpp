@@ -80,14 +80,14 @@ Result<Duration> executed_in(const std::vector<std::string_view>& fields, const 
   const auto begin = config::number<Duration::rep>(fields[columns.begin]);
   const auto end = config::number<Duration::rep>(fields[columns.end]);
   if (!begin || !end || *begin < 0 || *end < *begin)
-    return fail(Errc::bad_input, "device_begin_ns and device_end_ns are no instants in this order");
+    return fail(Errc::bad_input, "device_begin_ns and device_end_ns must be times in this order");
   const Duration passed(*end - *begin);
   if (passed > longest_execution)
     return fail(Errc::bad_input, "the device part took longer than " + to_string(longest_execution));
   if (!columns.executed) return passed;
   const auto executed = config::number<Duration::rep>(fields[*columns.executed]);
   if (!executed || *executed < 0 || Duration(*executed) > passed)
-    return fail(Errc::bad_input, "device_executed_ns is no part of the time from device_begin_ns to device_end_ns");
+    return fail(Errc::bad_input, "device_executed_ns must be at most the time from device_begin_ns to device_end_ns");
   return Duration(*executed);
 }
 

@@ -49,9 +49,9 @@ Result<std::vector<fs::path>> files_of(Ports inputs, std::span<const std::string
     if (input == nullptr && inputs.size() > 1)
       return refuse(each + ": the network has " + std::to_string(inputs.size()) + " inputs");
     if (std::error_code error; input == nullptr && each.contains('=') && !fs::exists(each, error))
-      return refuse(each + ": no such file, and no input of that name");
+      return refuse(each + ": no such file, and no input has this name");
     fs::path& file = input == nullptr ? files.front() : files[static_cast<std::size_t>(input - inputs.data())];
-    if (!file.empty()) return refuse(each + ": that input has a file already");
+    if (!file.empty()) return refuse(each + ": this input already has a file");
     file = input == nullptr ? each : each.substr(input->name.size() + 1);
   }
   for (std::size_t i = 0; i < inputs.size() && !given.empty(); ++i)
@@ -113,7 +113,7 @@ Result<> Inference::fetch_inputs(std::span<const std::string> given, const Prepr
   files_ = std::move(*files);
   preprocessing_ = preprocessing;
   if (preprocessing != Preprocessing{} && std::ranges::none_of(files_, tasks::are_pictures))
-    return fail(Errc::bad_input, "channels, layout, fit, mean, std and scale are for pictures, and no input is one");
+    return fail(Errc::bad_input, "channels, layout, fit, mean, std and scale need a picture as input");
   for (std::size_t i = 0; i < files_.size(); ++i) {
     const auto source = tasks::make_input(files_[i], inputs[i], preprocessing, workload_->input_range(i));
     if (!source) return Unexpected(source.error());

@@ -42,7 +42,7 @@ Result<TimeInterval> parse_window(const std::string& text) {
   const auto from = parse_duration(text.substr(0, dots)), to = parse_duration(text.substr(dots + 2));
   if (!from) return fail(Errc::bad_input, what + from.error().what);
   if (!to) return fail(Errc::bad_input, what + to.error().what);
-  if (*from >= *to) return fail(Errc::bad_input, what + "it ends before it begins");
+  if (*from >= *to) return fail(Errc::bad_input, what + "its end must be after its begin");
   return TimeInterval{*from, *to};
 }
 

@@ -47,7 +47,7 @@ Result<std::vector<double>> read_execution_times(const std::filesystem::path& pa
     if (!time)
       return fail(Errc::bad_input,
                   file + ", line " + std::to_string(number) +
-                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not " +
+                      ": expected one execution time per line, in nanoseconds or with a unit (\"1.5ms\"), got " +
                       config::quoted(line, 40));
     samples.push_back(*time);
   }

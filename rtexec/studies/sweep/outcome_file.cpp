@@ -93,14 +93,14 @@ std::map<std::string, std::string> options_in(std::string_view line) {
 std::string difference(const Study& study, const std::string& there) {
   const auto found = options_in(there);
   if (found.empty())
-    return "its first line, '" + config::shortened(config::escaped(there)) + "', is not of rtexec sweep";
+    return "its first line, '" + config::shortened(config::escaped(there)) + "', was not written by rtexec sweep";
   for (const auto& [key, value] : options_of(study)) {
     const auto other = found.find(key);
     if (other == found.end()) return "it has no " + key;
     if (other->second != value)
       return key + std::string(is) + config::shortened(config::escaped(other->second)) + ", not " + value;
   }
-  return "its options are more than these";
+  return "it has other options than these";
 }
 
 // ---- outcomes ----
@@ -182,7 +182,7 @@ Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& stud
     if (!outcome)
       return fail(Errc::bad_input, file.string() + ":" + std::to_string(lines.number()) + ": error: '" +
                                        config::shortened(config::escaped(line)) + "' is not an outcome: " + second +
-                                       "; remove the line and its set is worked out again");
+                                       "; remove the line, and its set is computed again");
     const auto row = rows.find(outcome->value);
     if (row != rows.end() && outcome->set < study.sets)
       outcomes.set(row->second * study.sets + outcome->set, outcome->mask);
@@ -200,10 +200,10 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
   if (!file) return Unexpected(file.error());
   opened.file_ = std::move(*file);
   if (::flock(opened.file_.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(Errc::refused,
-                opened.path_.string() + ": error: " +
-                    (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder"
-                                          : hal::errno_text(errno)));
+    return fail(Errc::refused, opened.path_.string() + ": error: " +
+                                   (errno == EWOULDBLOCK
+                                        ? "another rtexec sweep is writing it; wait for its end, or name another folder"
+                                        : hal::errno_text(errno)));
   const auto whole = read(opened.path_, study, outcomes);
   if (!whole) return Unexpected(whole.error());
   if (::ftruncate(opened.file_.get(), static_cast<off_t>(*whole)) != 0)
@@ -225,7 +225,7 @@ Result<> OutcomeFile::write(const std::string& text) {
   const int error = config::write_all(file_.get(), text);
   if (error == 0) return {};
   return fail(Errc::refused, path_.string() + ": error: cannot write it: " + hal::errno_text(error) +
-                                 "; what it holds is whole, and the same command goes on from there");
+                                 "; its contents are valid: repeat the command to continue");
 }
 
 Result<> OutcomeFile::add(const Study& study, const Outcomes& outcomes, std::span<const std::size_t> items) {

@@ -87,7 +87,7 @@ void check_complete(const SweepOptions& options) {
                          {"--layers", options.layers}};
     const std::string names = listed(own, true);
     if (names.empty()) return;
-    give_up(Errc::bad_input, names + ": for tasks of one's own; preset " + options.preset + " has others");
+    give_up(Errc::bad_input, names + ": only without --preset; preset " + options.preset + " has its own tasks");
   }
   const Given needed[] = {{"--n", options.tasks},
                           {"--utilisation", options.utilisation},
@@ -113,7 +113,7 @@ void take_source(const SweepOptions& options, policies::TaskSource& source) {
   source.constants = options.constants.value_or(source.constants);
   take<std::size_t>("--layers", options.layers, parse_layers, source.layers);
   if (!options.high.empty() && source.networks.empty())
-    give_up(Errc::bad_input, "--high: only networks have resolutions; use a preset of RT-Swap");
+    give_up(Errc::bad_input, "--high: needs a preset of RT-Swap, whose networks have resolutions");
 }
 
 void take_device(const SweepOptions& options, policies::StudyDevice& device) {
@@ -123,7 +123,7 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
                                  options.preset + " are for chunks of " + readable(device.chunk));
   if (!options.capacity.empty()) device.capacity = value_of("--capacity", options.capacity, parse_bytes);
   take<Bytes>("--chunk", options.chunk, parse_bytes, device.chunk);
-  if (device.chunk == Bytes{0}) give_up(Errc::bad_input, "--chunk " + options.chunk + ": a chunk has a size");
+  if (device.chunk == Bytes{0}) give_up(Errc::bad_input, "--chunk " + options.chunk + ": must be above 0");
   struct Cost {
     const char* option;
     const std::string& text;
@@ -189,7 +189,7 @@ void take_values(const SweepOptions& options, Study& study) {
   study.point.high = static_cast<std::size_t>(high.values.front());
   if (high.values.back() > tasks.values.front())
     give_up(Errc::bad_input,
-            "--high " + text_of(high.values.back()) + ": there are only " + text_of(tasks.values.front()) + " tasks");
+            "--high " + text_of(high.values.back()) + ": the maximum is " + text_of(tasks.values.front()) + " tasks");
 }
 
 void take_tests(const SweepOptions& options, Study& study) {

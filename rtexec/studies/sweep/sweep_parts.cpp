@@ -85,20 +85,19 @@ PartFile read_part(const fs::path& folder) {
   const fs::path file = file_in(folder);
   std::error_code unknown;
   if (!fs::exists(file, unknown))
-    give_up(Errc::bad_input, folder.string() + ": error: no part of a sweep is there; " + how_to_make);
+    give_up(Errc::bad_input, folder.string() + ": error: it has no part of a sweep; " + how_to_make);
   const std::string text = must(config::read_file(file, longest_file));
   try {
     const json object = json::parse(text);
     const auto version = object.at("rtexec").get<std::string>();
     if (version != RTEXEC_VERSION)
       give_up(Errc::bad_input, file.string() + ": error: rtexec " + config::shortened(config::escaped(version)) +
-                                   " made it, and this is " RTEXEC_VERSION
-                                   "; all parts are made and put together by one version");
+                                   " made it, but this is " RTEXEC_VERSION "; all parts must come from one version");
     return {.folder = folder,
             .part = must(parse_part(object.at("part").get<std::string>())),
             .options = object.at("options")};
   } catch (const json::exception&) {
-    give_up(Errc::bad_input, file.string() + ": error: not what rtexec wrote; " + how_to_make);
+    give_up(Errc::bad_input, file.string() + ": error: it was changed after rtexec wrote it; " + how_to_make);
   }
 }
 
@@ -107,7 +106,7 @@ std::string difference(const json& there, const json& here) {
     if (!there.contains(name) || there[name] != value)
       return "--" + name + " is " + (there.contains(name) ? config::shortened(there[name].dump()) : "not given") +
              " there and " + value.dump() + " in ";
-  return "more options are given there than in ";
+  return "it has more options than ";
 }
 
 /// Reads the parts in `folders`, and returns them by number. All must belong to the same sweep, divided into the same
@@ -122,7 +121,7 @@ std::vector<PartFile> parts_of(std::span<const fs::path> folders) {
     if (!parts.empty() && part.part.of != parts.front().part.of)
       give_up(Errc::bad_input, folder.string() + ": error: part " + to_string(part.part) + ", but " +
                                    parts.front().folder.string() + " is part " + to_string(parts.front().part) +
-                                   ": the sweep was divided twice, and only parts of one division fit together");
+                                   ": these parts come from different divisions of the sweep");
     parts.push_back(std::move(part));
   }
   std::ranges::stable_sort(parts, {}, [](const PartFile& each) { return each.part.number; });
@@ -135,7 +134,7 @@ std::vector<PartFile> parts_of(std::span<const fs::path> folders) {
     if (number > parts.size() || parts[number - 1].part.number != number)
       give_up(Errc::bad_input, "part " + to_string({.number = number, .of = of}) + " is missing; " +
                                    std::to_string(parts.size()) + " of " + std::to_string(of) +
-                                   " are given, and each is needed");
+                                   " are given, but all are needed");
   return parts;
 }
 
@@ -148,7 +147,7 @@ void take_part(const PartFile& part, const Study& study, Outcomes& all) {
   if (there < wanted)
     give_up(Errc::bad_input, part.folder.string() + ": error: part " + to_string(part.part) +
                                  " is not finished: " + std::to_string(there) + " of " + std::to_string(wanted) +
-                                 " sets; the command that began it goes on from there");
+                                 " sets; repeat its command to continue");
 }
 
 } // namespace
@@ -171,7 +170,7 @@ Result<> write_part(const fs::path& folder, const Part& part, const SweepOptions
     if (!there) return Unexpected(there.error());
     if (*there != part)
       return fail(Errc::bad_input, folder.string() + ": error: it has part " + to_string(*there) +
-                                       ", and this is part " + to_string(part) + "; name another folder");
+                                       ", but this is part " + to_string(part) + "; name another folder");
   }
   const json object{{"rtexec", RTEXEC_VERSION}, {"part", to_string(part)}, {"options", json_of(options)}};
   return config::replace_file(file_in(folder), object.dump(2) + "\n");
@@ -184,8 +183,8 @@ Result<WholeSweep> put_together(std::span<const fs::path> folders) {
       try {
         return options_of(parts.front().options);
       } catch (const json::exception&) {
-        give_up(Errc::bad_input,
-                file_in(parts.front().folder).string() + ": error: not what rtexec wrote; " + how_to_make);
+        give_up(Errc::bad_input, file_in(parts.front().folder).string() +
+                                     ": error: it was changed after rtexec wrote it; " + how_to_make);
       }
     }();
     Study study = must(study_of(options));

@@ -128,7 +128,7 @@ TEST(BandwidthCalibration, RefusesBusyCoreRatherThanReportingItSlow) {
   Bench alone({0, 1});
   alone.memory.busy = {1};
   EXPECT_TRUE(fails(calibrate_bandwidth(alone.cores, always), Errc::refused,
-                    "core 1: a traffic generator moved less than 1MB/s there in 1s, 3 times"));
+                    "core 1: a traffic generator moved less than 1MB/s in 1s, 3 times"));
   EXPECT_EQ(alone.memory.running(), 0u);
   Bench together({0, 1});
   const auto both_begin = [&] {
@@ -187,7 +187,7 @@ TEST(BudgetProposal, DefaultsTo100MegabytesPerSecondWithoutDemand) {
 TEST(BudgetProposal, IsAbsentWhenNothingIsLeft) {
   EXPECT_FALSE(propose_budgets(tx2, 6, MB(14'400)).best_effort);
   EXPECT_FALSE(propose_budgets(tx2, 6, MB(14'397)).best_effort) << "less than 1 MB/s each";
-  EXPECT_THAT(propose_budgets(tx2, 6, MB(20'000)).reason, HasSubstr("nothing is left"));
+  EXPECT_THAT(propose_budgets(tx2, 6, MB(20'000)).reason, HasSubstr("no bandwidth remains"));
   EXPECT_EQ(propose_budgets(tx2, 1, MB(14'000)).best_effort, MB(400)) << "one core: as if there were another";
 }
 

@@ -92,7 +92,7 @@ TEST(BringupLatency, FailsAboveChargeAndAdvisesBoardFileValue) {
       .cores = {{.core = 1, .here = many(20us, 201us)}}, .scheduling = "FIFO 90", .no_peer = "it is not installed"};
   const Answer answer = judge(measured, subject);
   EXPECT_EQ(answer.outcome, Outcome::failed);
-  EXPECT_THAT(answer.state, HasSubstr("no cyclictest beside it: it is not installed"));
+  EXPECT_THAT(answer.state, HasSubstr("not compared with cyclictest: it is not installed"));
   EXPECT_THAT(answer.advice, AllOf(HasSubstr("release_latency = \"250us\""), HasSubstr("PREEMPT_RT"),
                                    HasSubstr("isolcpus"), Not(HasSubstr("keep_awake")), Not(HasSubstr("hypervisor"))));
   expect_sound(answer);
@@ -116,8 +116,8 @@ TEST(BringupLatency, ReportsTuningMissingDuringMeasurement) {
                                   .no_peer = "x",
                                   .without = "deep idle states: opening /dev/cpu_dma_latency failed"};
   const Answer answer = judge(measured, subject_in(folder));
-  EXPECT_THAT(answer.state, HasSubstr("unlike in a run that has all it asks for: deep idle states"));
-  EXPECT_THAT(answer.advice, AllOf(HasSubstr("lacks here: deep idle states"), HasSubstr("keep_awake = true"),
+  EXPECT_THAT(answer.state, HasSubstr("different from a run without degradation: deep idle states"));
+  EXPECT_THAT(answer.advice, AllOf(HasSubstr("lacks on this machine: deep idle states"), HasSubstr("keep_awake = true"),
                                    HasSubstr("platform_stall = \"130us\"")));
 }
 
@@ -150,7 +150,7 @@ TEST(BringupLatency, ReportsTimeStolenByHypervisor) {
   subject.board.platform_stall = 4ms;
   const Answer passed = judge(measured, subject);
   EXPECT_EQ(passed.outcome, Outcome::passed) << "the board's file allows for it";
-  EXPECT_THAT(passed.state, AllOf(HasSubstr("4.00 ms for stops"), HasSubstr("hypervisor took 10.0 ms")));
+  EXPECT_THAT(passed.state, AllOf(HasSubstr("4.00 ms for platform stalls"), HasSubstr("hypervisor took 10.0 ms")));
   own.cores.front().here.assign(100, 3ms);
   EXPECT_EQ(judge(own, subject).outcome, Outcome::failed) << "no stops are so frequent";
 }
@@ -266,7 +266,7 @@ TEST(BringupCounters, ReportsCountersWithoutOverflowAsPolled) {
   const Answer answer = prove_counters(subject, counters_of({0}, [](const std::string&, unsigned) { return true; }));
   EXPECT_EQ(answer.outcome, Outcome::passed);
   EXPECT_THAT(answer.state, AllOf(HasSubstr("writes: counted"), HasSubstr("polled")));
-  EXPECT_EQ(value_of(answer, "counters that tell of overflows"), 1);
+  EXPECT_EQ(value_of(answer, "counters that report overflows"), 1);
 }
 
 // ---- bandwidth ----
@@ -359,11 +359,11 @@ TEST(BringupRegulation, NeverPassesWithStandInCounter) {
   Subject subject = subject_in(folder);
   const Answer board = judge(trials, subject);
   EXPECT_EQ(board.outcome, Outcome::failed);
-  EXPECT_THAT(board.state, HasSubstr("stand-in event page-faults, which is no memory traffic"));
+  EXPECT_THAT(board.state, HasSubstr("substitute event page-faults, which is not memory traffic"));
   test::write_text(folder / "/proc/cpuinfo", "flags\t\t: fpu hypervisor sse\n");
   const Answer guest = judge(trials, subject);
   EXPECT_EQ(guest.outcome, Outcome::skipped);
-  EXPECT_THAT(guest.state, AllOf(HasSubstr("in this virtual machine"), HasSubstr("which is no memory traffic")));
+  EXPECT_THAT(guest.state, AllOf(HasSubstr("in this virtual machine"), HasSubstr("which is not memory traffic")));
   trials.trials.front().within = 1.9e9;
   EXPECT_EQ(judge(trials, subject).outcome, Outcome::failed) << "not even the mechanism works";
   subject.emulated = true;
@@ -583,14 +583,15 @@ TEST_F(BringupDevice, ComparesCopyTimesWithSwapCostsOfBoard) {
   const Answer unsaid = device_copies(subject);
   EXPECT_EQ(unsaid.outcome, Outcome::passed);
   EXPECT_THAT(unsaid.state, HasSubstr("no [[swap_cost]]"));
-  for (const auto* name : {"in", "out", "in, beside out", "out, beside in"}) EXPECT_GT(value_of(unsaid, name), 0);
+  for (const auto* name : {"in", "out", "in, during copies out", "out, during copies in"})
+    EXPECT_GT(value_of(unsaid, name), 0);
   subject.board.swap_costs = {{.chunk = subject.board.chunk, .in_per_chunk = 1h, .out_per_chunk = 1h}};
   EXPECT_EQ(device_copies(subject).outcome, Outcome::passed);
   subject.board.swap_costs.front().out_per_chunk = 1ns;
   const Answer slow = device_copies(subject);
   EXPECT_EQ(slow.outcome, Outcome::failed);
   EXPECT_THAT(slow.state,
-              AllOf(HasSubstr(" out, and the board's swap costs say at most 1 ns"), Not(HasSubstr(" in, and the"))));
+              AllOf(HasSubstr(" out, but the board's swap costs allow at most 1 ns"), Not(HasSubstr(" in, and the"))));
   EXPECT_THAT(slow.advice, HasSubstr("rtexec calibrate host"));
   subject.emulated = true;
   EXPECT_EQ(device_copies(subject).outcome, Outcome::skipped);
@@ -651,7 +652,7 @@ TEST_F(BringupDeviceDouble, MeasuresMappingAndCopies) {
   subject.board.swap_costs.clear();
   const Answer copied = measure_copies(subject, fake_gpu(driver, folder, 0));
   EXPECT_EQ(copied.outcome, Outcome::passed) << copied.state;
-  EXPECT_GT(value_of(copied, "in, beside out"), 0);
+  EXPECT_GT(value_of(copied, "in, during copies out"), 0);
 }
 
 /// Runs in a process of its own: after using the GPU, a process cannot fork one that uses it.

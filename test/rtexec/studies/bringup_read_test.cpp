@@ -83,7 +83,8 @@ TEST_F(BringupSystemChecks, IdentityPassesWhenDeviceTreeMatchesBoard) {
   root.write("/proc/device-tree/compatible", std::string("acme,board\0", 11));
   fails(board_identity, "this machine is not board 'xavier'", "--board");
   board = *read_board("host");
-  fails(board_identity, "no board is known that the device tree calls acme,board: taken as board 'host'", "[identity]");
+  fails(board_identity, "no known board is named in the device tree as acme,board: taken as board 'host'",
+        "[identity]");
   board.identity.compatible = {"acme,board"};
   board.name = "mine";
   passes(board_identity, "mine");
@@ -96,7 +97,7 @@ TEST_F(BringupSystemChecks, IdentityPassesWhenDeviceTreeMatchesBoard) {
 
 TEST_F(BringupSystemChecks, IdentityIsSkippedOnEmulator) {
   root.write("/proc/device-tree/compatible", std::string("nvidia,p2771-0000\0linux,dummy-virt\0", 35));
-  skips(board_identity, "an emulator computes this machine (its device tree says linux,dummy-virt)");
+  skips(board_identity, "this machine is emulated (its device tree says linux,dummy-virt)");
 }
 
 TEST_F(BringupSystemChecks, CoreKindsFailWhenCoreIsOfflineOrOfOtherKind) {
@@ -113,7 +114,7 @@ TEST_F(BringupSystemChecks, CoreKindsFailWhenCoreIsOfflineOrOfOtherKind) {
   emulated = true;
   skips(core_kinds, "emulator");
   board = *read_board("host");
-  skips(core_kinds, "names no kinds");
+  skips(core_kinds, "has no [[core_kind]]");
 }
 
 TEST_F(BringupSystemChecks, PreemptionFailsWhenOnlyVoluntary) {
@@ -126,7 +127,7 @@ TEST_F(BringupSystemChecks, PreemptionFailsWhenOnlyVoluntary) {
   passes(preemption, "lazy preemption");
   root.remove("/sys/kernel/debug");
   root.write("/proc/version", "Linux version 4.9.337-tegra (x@y) (gcc) #1 SMP Thu");
-  skips(preemption, "tells no model");
+  skips(preemption, "shows no preemption model");
 }
 
 TEST_F(BringupSystemChecks, CommandLineFailsWithoutBootArgumentsOfBoardFile) {
@@ -150,16 +151,16 @@ TEST_F(BringupSystemChecks, CommandLineFailsWithoutBootArgumentsOfBoardFile) {
   root.remove("/proc/cmdline");
   skips(command_line, "cannot be read");
   board = *read_board("host");
-  skips(command_line, "asks nothing");
+  skips(command_line, "has no requirement");
 }
 
 TEST_F(BringupSystemChecks, IsolationFailsWhenCoresOfBoardFileAreNotIsolated) {
   passes(isolation, "isolated: 1-5; tickless: 1-5");
   root.write(cpu + "nohz_full", "(null)");
-  fails(isolation, "tickless: none; the board's file asks for 1-5", "Boot with isolcpus=1-5 nohz_full=1-5");
+  fails(isolation, "tickless: none; the board's file requires 1-5", "Boot with isolcpus=1-5 nohz_full=1-5");
   EXPECT_THAT(isolation(subject()).advice, Not(HasSubstr("CONFIG_NO_HZ_FULL")));
   root.write("/boot/config-4.9.337-tegra", "# CONFIG_NO_HZ_FULL is not set");
-  fails(isolation, "tickless: none", "CONFIG_NO_HZ_FULL, which this one was built without");
+  fails(isolation, "tickless: none", "CONFIG_NO_HZ_FULL, which this kernel lacks");
   root.write(cpu + "nohz_full", "1-5");
   root.write(cpu + "isolated", "1-4");
   fails(isolation, "isolated: 1-4", "isolcpus=1-5");
@@ -169,7 +170,7 @@ TEST_F(BringupSystemChecks, IsolationFailsWhenCoresOfBoardFileAreNotIsolated) {
   passes(isolation, "isolated: 0-5");
   root.remove(cpu + "isolated");
   root.remove(cpu + "nohz_full");
-  skips(isolation, "asks for no isolated cores");
+  skips(isolation, "requires no isolated cores");
 }
 
 TEST_F(BringupSystemChecks, TimersFailWithoutHighResolution) {
@@ -177,9 +178,9 @@ TEST_F(BringupSystemChecks, TimersFailWithoutHighResolution) {
   EXPECT_EQ(timers(subject()).figures.size(), 1u);
   emulated = true;
   passes(timers, "high resolution on each core");
-  EXPECT_THAT(timers(subject()).figures, IsEmpty()) << "an emulator's times";
+  EXPECT_THAT(timers(subject()).figures, IsEmpty()) << "times of an emulator";
   root.write("/proc/timer_list", "cpu: 0\n  .hres_active    : 1\ncpu: 1\n  .hres_active    : 0");
-  fails(timers, "go by ticks", "CONFIG_HIGH_RES_TIMERS");
+  fails(timers, "have only the resolution of ticks", "CONFIG_HIGH_RES_TIMERS");
   root.remove("/proc/timer_list");
   skips(timers, "emulator");
   emulated = false;
@@ -326,7 +327,7 @@ TEST_F(BringupSystemChecks, GpuClocksNeverPassAndFailWhenSlowedDown) {
     const Answer steady = judged(gpu_at(1980, 0, freely));
     EXPECT_EQ(steady.outcome, Outcome::skipped);
     EXPECT_THAT(steady.state, AllOf(HasSubstr("core 0-5: at 2.04 GHz"), HasSubstr("GPU: cores at 1.98 GHz now"),
-                                    HasSubstr("nobody tells whether it is locked"),
+                                    HasSubstr("it is not known whether it is locked"),
                                     HasSubstr("nvidia-smi -pm 1 && nvidia-smi -lgc 1980,1980"), Not(HasSubstr("\n"))));
     EXPECT_THAT(steady.advice, IsEmpty());
   }
@@ -337,7 +338,7 @@ TEST_F(BringupSystemChecks, GpuClocksNeverPassAndFailWhenSlowedDown) {
   EXPECT_THAT(limited.advice, AllOf(HasSubstr("nvidia-smi -lgc"), Not(HasSubstr("lock_clocks"))));
   const Answer lower = judged(gpu_at(1700, 0, true));
   EXPECT_EQ(lower.outcome, Outcome::failed);
-  EXPECT_THAT(lower.state, HasSubstr("though it computes"));
+  EXPECT_THAT(lower.state, HasSubstr("although it computes"));
   root.write(cpu + "cpu4/cpufreq/scaling_min_freq", "345600");
   const Answer both = judged(gpu_at(1980, 0, false));
   EXPECT_EQ(both.outcome, Outcome::failed);

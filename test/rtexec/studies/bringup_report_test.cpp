@@ -84,9 +84,9 @@ TEST(BringupItems, FailWhenTheyThrow) {
   const Report report = bring_up(subject(), asked, {.begins = [](const Item&) {}, .answered = [](const Entry&) {}});
   ASSERT_EQ(report.entries.size(), 3u);
   EXPECT_EQ(report.entries[0].answer.outcome, Outcome::failed);
-  EXPECT_EQ(report.entries[0].answer.state, "could not be asked: no");
+  EXPECT_EQ(report.entries[0].answer.state, "failed to run: no");
   EXPECT_EQ(report.entries[0].answer.advice, "buy one\nor two");
-  EXPECT_EQ(report.entries[1].answer.state, "could not be asked: broken");
+  EXPECT_EQ(report.entries[1].answer.state, "failed to run: broken");
   EXPECT_THAT(report.entries[1].answer.advice, Not(IsEmpty()));
   EXPECT_EQ(report.entries[2].answer.outcome, Outcome::passed);
 }

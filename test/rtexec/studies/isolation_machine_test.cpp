@@ -194,7 +194,7 @@ TEST(MachinePlatform, MarksStandInCounterInNameAndDescription) {
   EXPECT_EQ(machine.platform(MachineMode::rtexec)->name(), "rtexec-stand-in");
   EXPECT_EQ(machine.platform(MachineMode::rtexec)->description(),
             "core 1 is limited while the device works; core 0, which is the device, is not; limited by page-faults, a "
-            "stand-in: no memory traffic is counted");
+            "substitute for tests: no memory traffic is counted");
 }
 
 TEST(MachinePlatform, ReportsCauseOfFailedMeasurement) {

@@ -105,7 +105,8 @@ TEST(Isolation, RefusesMissingCorunnersOrWorkloads) {
   PlainPlatform platform;
   IsolationStudy study = plain_study;
   study.corunners = 3;
-  EXPECT_THAT(problem(run_isolation(platform, study, always)), HasSubstr("3 co-runners: there are only cores for 2"));
+  EXPECT_THAT(problem(run_isolation(platform, study, always)),
+              HasSubstr("3 co-runners need as many cores, but there are only 2"));
   study = plain_study;
   study.workloads = {"netwrok"};
   EXPECT_THAT(problem(run_isolation(platform, study, always)), HasSubstr("did you mean 'network'?"));

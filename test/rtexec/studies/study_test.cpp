@@ -310,7 +310,7 @@ TEST(OutcomeFile, RefusesSecondOpenWhileInUse) {
   ASSERT_TRUE(first);
   const auto second = OutcomeFile::open(folder.path(), study, outcomes);
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().what, HasSubstr("another rtexec sweep works on it"));
+  EXPECT_THAT(second.error().what, HasSubstr("another rtexec sweep is writing it"));
 }
 
 TEST(OutcomeFile, NamesBrokenLine) {
