@@ -22,12 +22,12 @@ class PinnedMemory {
   [[nodiscard]] Result<> check(Piece wanted) const {
     const auto page = page_size().count;
     if (wanted.empty() || reinterpret_cast<std::uintptr_t>(wanted.data()) % page != 0 || wanted.size() % page != 0)
-      return fail(Errc::bad_input, "Host memory is page-locked in whole pages of " + to_string(page_size()) + ".");
+      return fail(Errc::bad_input,
+                  "Page-locked host memory must consist of whole pages of " + to_string(page_size()) + ".");
     const auto meets = [&](Piece each) {
       return each.data() < wanted.data() + wanted.size() && wanted.data() < each.data() + each.size();
     };
-    if (std::ranges::any_of(pieces_, meets))
-      return fail(Errc::bad_input, "Host memory is page-locked that is page-locked already.");
+    if (std::ranges::any_of(pieces_, meets)) return fail(Errc::bad_input, "The host memory is already page-locked.");
     return {};
   }
   void add(Piece piece) { pieces_.push_back(piece); }
@@ -36,7 +36,7 @@ class PinnedMemory {
   [[nodiscard]] Result<Piece> find(const std::byte* begin) const {
     const auto found = std::ranges::find(pieces_, begin, &Piece::data);
     if (found == pieces_.end())
-      return fail(Errc::bad_input, "Host memory is unlocked that was not page-locked, or was unlocked before.");
+      return fail(Errc::bad_input, "The unlocked host memory was not page-locked, or was already unlocked.");
     return *found;
   }
   void remove(const std::byte* begin) {

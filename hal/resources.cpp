@@ -30,8 +30,8 @@ std::optional<std::uint64_t> limit_of(decltype(RLIMIT_AS) resource) {
 /// Returns the message for EMFILE, for any system call.
 std::string too_many_files() {
   const auto most = limit_of(RLIMIT_NOFILE);
-  return "This process may have " + (most ? std::to_string(*most) : std::string("no more")) +
-         " files open at once: raise the limit with `ulimit -n`, or LimitNOFILE= of systemd.";
+  return "The limit of this process is " + (most ? std::to_string(*most) : std::string("no more")) +
+         " open files: raise it with `ulimit -n`, or LimitNOFILE= of systemd.";
 }
 
 } // namespace

@@ -178,7 +178,7 @@ Result<std::int64_t> read_value(const BoardFile& file, const Machine& machine) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(*value, *times, &product) || __builtin_mul_overflow(product, file.factor, &product))
     return fail(Errc::refused, machine.under_root(file.file).string() + " reads " + std::to_string(*value) +
-                                   ", more than any clock or sensor tells");
+                                   ", more than any clock or sensor can report");
   return product;
 }
 

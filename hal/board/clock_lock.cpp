@@ -53,10 +53,9 @@ std::optional<State> parse_state(std::string_view text) {
 }
 
 Error foreign_state(const fs::path& file, const std::string& why) {
-  return {Errc::refused,
-          file.string() + " is no state file of locked clocks: " + why +
-              ". It stays as it is, and nothing was restored.\nLook whose it is, and move it away. Clocks "
-              "that a killed run left locked are as before once the machine is booted."};
+  return {Errc::refused, file.string() + " is no state file of locked clocks: " + why +
+                             ". It is unchanged, and nothing was restored.\nFind out who made it, and move it away. "
+                             "Clocks that a killed run has left locked are reset by a reboot."};
 }
 
 /// Reads and parses the state file. Returns nullopt if the file does not exist.
@@ -64,13 +63,13 @@ Result<std::optional<State>> read_state(const fs::path& file) {
   std::error_code error;
   const auto type = fs::symlink_status(file, error).type();
   if (type == fs::file_type::not_found) return std::nullopt;
-  if (!error && type != fs::file_type::regular) return Unexpected(foreign_state(file, "it is no plain file"));
+  if (!error && type != fs::file_type::regular) return Unexpected(foreign_state(file, "it is not a regular file"));
   const auto text = Machine("/").read(file);
   if (!text) return Unexpected(text.error());
   auto state = parse_state(*text);
   if (!state)
     return Unexpected(
-        foreign_state(file, "it begins with " + config::quoted(*text, 40) + ", and no run of rtexec wrote it"));
+        foreign_state(file, "it begins with " + config::quoted(*text, 40) + ", so no run of rtexec wrote it"));
   return state;
 }
 

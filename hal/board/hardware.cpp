@@ -67,7 +67,8 @@ bool find_all(const Facts& facts, const BoardPaths& paths, const Machine& machin
 } // namespace
 
 Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& machine) {
-  if (!clock.possible) return fail(Errc::refused, "no file tells how high the clock '" + clock.name + "' can be");
+  if (!clock.possible)
+    return fail(Errc::refused, "no file gives the highest rate of the clock '" + clock.name + "' can be");
   const auto possible = read_value(*clock.possible, machine);
   if (!possible || !clock.cap) return possible;
   const auto cap = read_value(*clock.cap, machine);

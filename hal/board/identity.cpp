@@ -38,8 +38,8 @@ KnownBoard identify_board(const Machine& machine) {
   for (const std::string& name : compatible)
     for (const Board& board : boards)
       if (is_one_of(name, board)) return {.name = board.name, .told = true, .what = "the device tree says " + name};
-  if (compatible.empty()) return {.name = "host", .told = false, .what = "no device tree tells which board this is"};
-  return {.name = "host", .told = false, .what = "no board is known that the device tree calls " + listed(compatible)};
+  if (compatible.empty()) return {.name = "host", .told = false, .what = "no device tree names this board"};
+  return {.name = "host", .told = false, .what = "no known board is named in the device tree as " + listed(compatible)};
 }
 
 std::string why_not_board(const Board& board, const Machine& machine) {
@@ -56,7 +56,7 @@ std::string emulator_of(const Machine& machine) {
   const std::string vendor = machine.read("/sys/class/dmi/id/sys_vendor").value_or("");
   const std::string clocks =
       machine.read("/sys/devices/system/clocksource/clocksource0/available_clocksource").value_or("");
-  if (vendor == "QEMU" && !clocks.contains("kvm-clock")) return "it is of QEMU, and has no clock of KVM";
+  if (vendor == "QEMU" && !clocks.contains("kvm-clock")) return "it is a QEMU machine without a KVM clock";
   return {};
 }
 

@@ -148,7 +148,7 @@ Finding sensor(const FoundSensor& sensor, const Machine& machine) {
   if (sensor.limit && limit) state += ", throttled from " + sensor_text(sensor.kind, *limit);
   const bool hot = sensor.limit && limit && *value >= *limit;
   return finding("sensor " + sensor.name, hot ? Finding::Grade::note : Finding::Grade::ok, state + file,
-                 hot ? "It is throttled now: cool it, or choose a lower power mode." : "");
+                 hot ? "It is throttling now: cool it, or choose a lower power mode." : "");
 }
 
 } // namespace
@@ -173,7 +173,7 @@ std::vector<Finding> probe_board(const Board& board, const Machine& machine) {
   std::vector<Finding> findings{identity(board, machine)};
   const auto parts = parts_of(machine);
   if (parts.empty() && !board.core_kinds.empty())
-    findings.push_back(finding("core kinds", Finding::Grade::unknown, "/proc/cpuinfo tells no kind of any core"));
+    findings.push_back(finding("core kinds", Finding::Grade::unknown, "/proc/cpuinfo names no kind of core"));
   else
     for (const CoreKind& kind : board.core_kinds) findings.push_back(cores_of(kind, parts));
   const FoundHardware hardware = find_hardware(board, machine);

@@ -42,7 +42,7 @@ const char* advice(Code code) {
   switch (code) {
   case Code::out_of_memory: return "\nAsk for less, or end other programs that use the GPU (nvidia-smi lists them).";
   case Code::no_device:
-    return "\nThe machine has no NVIDIA GPU, or hides it from this process (CUDA_VISIBLE_DEVICES, a container).";
+    return "\nThe machine has no NVIDIA GPU, or it is hidden from this process (CUDA_VISIBLE_DEVICES, a container).";
   case Code::stub_library:
     return "\nThe library is a stand-in of the CUDA toolkit: let the loader find the driver's own libcuda.so.1.";
   case Code::no_binary_for_gpu:
@@ -113,7 +113,7 @@ Result<> CudaDevice::find_device() {
   if (auto counted = checked(driver_->device_count(&count), "counting the GPUs"); !counted) return counted;
   if (options_.ordinal < 0 || options_.ordinal >= count) {
     return fail(Errc::unsupported,
-                "GPU " + std::to_string(options_.ordinal) + " was asked; the NVIDIA driver shows " +
+                "GPU " + std::to_string(options_.ordinal) + " was requested, but the NVIDIA driver shows " +
                     std::to_string(count) +
                     ", counted from 0.\nCorrect the board's ordinal, or see what CUDA_VISIBLE_DEVICES hides.");
   }
@@ -173,7 +173,7 @@ Result<> CudaDevice::size_memory() {
   granularity_ = Bytes{unit};
   chunk_ = options_.chunk.count == 0 ? Bytes{unit} : options_.chunk;
   if (chunk_.count % unit != 0) {
-    return fail(Errc::refused, "device.chunk: " + to_string(chunk_) + " was asked; " + name_ +
+    return fail(Errc::refused, "device.chunk: " + to_string(chunk_) + " was requested; " + name_ +
                                    " has chunks in multiples of " + to_string(Bytes{unit}) + ".");
   }
   const auto free = free_memory();
@@ -185,7 +185,7 @@ Result<> CudaDevice::size_memory() {
   }
   // On an integrated GPU the driver also counts memory as taken that the kernel would reclaim (its page cache)
   if (asked > *free && !integrated_) {
-    return fail(Errc::refused, "device.capacity: " + readable(asked) + " was asked, " + readable(*free) +
+    return fail(Errc::refused, "device.capacity: " + readable(asked) + " was requested, " + readable(*free) +
                                    " are free on " + name_ +
                                    ".\nAsk for less, or end other programs that use the GPU (nvidia-smi lists them).");
   }
@@ -250,11 +250,11 @@ Result<> CudaDevice::start_engine(EngineKind kind) {
 
 Result<> CudaDevice::start_beside() {
   const auto number = static_cast<std::size_t>(EngineKind::secondary_compute);
-  if (streams_[number].stream != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
+  if (streams_[number].stream != nullptr) return fail(Errc::bad_input, "The second compute engine is already running.");
   if (options_.completion == Completion::spin)
     return fail(Errc::refused,
-                "device.completion: two jobs execute at once, and with \"spin\" the thread of one would "
-                "take the core from that of the other: \"block\" lets them share it.");
+                "device.completion: two concurrent jobs need \"block\": with \"spin\" one job's thread would occupy "
+                "the core of the other.");
   if (auto entered = enter(); !entered) return entered;
   if (auto made = make_stream(streams_[number], greatest_priority_); !made) return made;
   return start_engine(EngineKind::secondary_compute);
@@ -268,7 +268,7 @@ Result<> CudaDevice::seat_engine(EngineKind kind) {
     return Status();
   };
   if (!engine(kind).call(take_seat).outcome)
-    return fail(Errc::out_of_memory, "An engine that was just started takes no work.");
+    return fail(Errc::out_of_memory, "A newly started engine accepts no work.");
   return outcome;
 }
 
@@ -322,7 +322,7 @@ Result<std::vector<Chunk>> CudaDevice::create_chunks(std::size_t count) {
   const std::size_t before = chunks_.size();
   const std::size_t left = capacity_.count / chunk_.count - before;
   if (count > left) {
-    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " +
+    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were requested, " +
                                          std::to_string(left) + " are left of a capacity of " + readable(capacity_) +
                                          ".");
   }
@@ -376,7 +376,7 @@ Result<> CudaDevice::zero(std::byte* begin, Bytes size) {
 
 Result<AddressRange> CudaDevice::reserve(Bytes size) {
   if (auto entered = enter(); !entered) return Unexpected(entered.error());
-  if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
+  if (size.count == 0) return fail(Errc::bad_input, "A range of 0 bytes cannot be reserved.");
   const Bytes whole = round_up(size, chunk_);
   cuda::DevicePointer base = 0;
   if (auto reserved =
@@ -392,8 +392,7 @@ Result<AddressRange> CudaDevice::reserve(Bytes size) {
 Result<> CudaDevice::release(AddressRange range) {
   if (auto entered = enter(); !entered) return entered;
   ReservedRange* found = find_range(ranges_, range);
-  if (found == nullptr)
-    return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
+  if (found == nullptr) return fail(Errc::bad_input, "The released range was not reserved, or was already released.");
   for (std::size_t slot = 0; slot < found->slots(); ++slot) {
     if (!found->is_mapped(slot)) continue;
     if (auto unmapped = checked(driver_->unmap(pointer(found->address(slot)), chunk_.count), "unmapping a chunk");
@@ -522,7 +521,7 @@ Result<MemoryUse> CudaDevice::memory_use() const {
 
 Result<Buffer> CudaDevice::allocate(BufferKind kind, Bytes size) {
   if (auto entered = enter(); !entered) return Unexpected(entered.error());
-  if (size.count == 0) return fail(Errc::bad_input, "A buffer of no bytes was asked.");
+  if (size.count == 0) return fail(Errc::bad_input, "A buffer of 0 bytes was requested.");
   auto buffer = kind == BufferKind::host ? allocate_on_host(size) : allocate_on_device(kind, size);
   if (!buffer) return buffer;
   if (kind != BufferKind::host) {
@@ -558,8 +557,8 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
     const auto free = free_memory();
     if (!free) return Unexpected(free.error());
     if (size > *free)
-      return fail(Errc::out_of_memory,
-                  readable(size) + " of managed memory were asked, " + readable(*free) + " are free on " + name_ + ".");
+      return fail(Errc::out_of_memory, readable(size) + " of managed memory were requested, " + readable(*free) +
+                                           " are free on " + name_ + ".");
   }
   cuda::DevicePointer device = 0;
   const Code code = managed ? driver_->allocate_managed(&device, size.count, cuda::managed_attach_global)
@@ -596,7 +595,7 @@ Result<> CudaDevice::free(const Buffer& buffer) {
   const auto found = std::ranges::find_if(
       buffers_, [&](const Buffer& each) { return each.kind == buffer.kind && each.device == buffer.device; });
   if (found == buffers_.end())
-    return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
+    return fail(Errc::bad_input, "The freed buffer was not allocated, or was already freed.");
   if (auto freed = checked(give_back(*found), "freeing a buffer"); !freed) return freed;
   buffers_.erase(found);
   return {};

@@ -31,7 +31,7 @@ class Maker {
       return told;
     if (chunk_.count > 0 && chunk_.count % granularity == 0) return {};
     return fail(Errc::bad_input, "A chunk of " + to_string(chunk_) + " is not a multiple of " +
-                                     to_string(Bytes{granularity}) + ", which the driver's chunks are.");
+                                     to_string(Bytes{granularity}) + ", the driver's granularity.");
   }
 
   Result<FileDescriptor> make() {
@@ -84,8 +84,8 @@ Result<SharedChunks> share_cuda_chunks(int ordinal, std::size_t count, Bytes chu
   const cuda::Driver& driver = **opened;
   if (driver.export_handle == nullptr)
     return fail(Errc::unsupported,
-                "This NVIDIA driver hands no chunks on (cuMemExportToShareableHandle): write chunks "
-                "= \"separate\" in [daemon].");
+                "This NVIDIA driver cannot export chunks (cuMemExportToShareableHandle): set chunks = \"separate\" in "
+                "[daemon].");
   cuda::Ordinal device = 0;
   Maker maker(driver, ordinal, chunk);
   if (const auto ready = maker.checked(driver.init(0), "starting the NVIDIA driver"); !ready)

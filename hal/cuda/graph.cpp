@@ -20,7 +20,8 @@ GpuModule::~GpuModule() {
 }
 
 Result<GpuKernel> GpuModule::kernel(const char* name) const {
-  if (handle_ == nullptr) return fail(Errc::bad_input, std::string("Kernel ") + name + " was asked of no module.");
+  if (handle_ == nullptr)
+    return fail(Errc::bad_input, std::string("Kernel ") + name + " was requested from a module that is not loaded.");
   hal::cuda::Function function = nullptr;
   const Code code = driver_->module_function(&function, static_cast<hal::cuda::ModuleHandle>(handle_), name);
   if (code == Code::success) return GpuKernel{function};

@@ -168,13 +168,13 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
   const std::size_t met = dare ? bench.remaps_under_load(rounds) : 0;
   can.remap_under_load = met > 0;
   can.note("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
-           "the write does not show: chunks cannot be copied through the pool window");
+           "the write is not visible: chunks cannot be copied through the pool window");
   can.note("a copy by the driver into a read-only mapping is refused", can.read_only_mapping,
-           "it is not: constants are not protected");
+           "it is not detected: constants are not protected");
   can.note(std::to_string(rounds) + " remaps while the compute stream writes elsewhere (" + std::to_string(met) +
                " met work under way)",
            can.remap_under_load,
-           dare ? "memory was lost, or no work was met: mappings change only while the engine is idle"
+           dare ? "memory was lost, or no work was running: mappings change only while the engine is idle"
                 : "not tried, since a fault would end this GPU: mappings change only while the engine is idle");
   can.note("a digest by the device is what the host computes", can.digest,
            "it is not, or this program has no kernel that the GPU takes: unchanged chunks are copied out, and none "

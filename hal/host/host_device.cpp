@@ -45,15 +45,15 @@ Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk
   device->capabilities_.computes_on_core = true;
   if (device->capacity() >= HostMemory::huge_page)
     device->capabilities_.note("memory in pages of 2 MiB", device->memory_.has_huge_pages(),
-                               "it is in small ones, and large networks take a little longer: run as root, or "
-                               "`echo within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
+                               "it is in small pages, so large networks are slightly slower: run as root, or `echo "
+                               "within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
   return device;
 }
 
 Result<> HostDevice::start_engine(EngineKind kind) {
   constexpr std::array<const char*, engine_kinds> names{"compute", "copy-in", "copy-out", "beside"};
   const auto number = static_cast<std::size_t>(kind);
-  if (engines_[number] != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
+  if (engines_[number] != nullptr) return fail(Errc::bad_input, "The second compute engine is already running.");
   auto engine = copies(kind) ? EngineThread::start(names[number])
                              : EngineThread::start(names[number], EngineThread::compute_stack);
   if (!engine) return Unexpected(engine.error());
@@ -108,7 +108,7 @@ Result<> HostDevice::pin(std::byte* begin, Bytes size) {
   if (sys().mlock(begin, size.count) != 0) {
     const int error = errno;
     return call_failed("page-locking " + readable(size) + " of host memory", error,
-                       memory_lock_advice("all that is locked at once"));
+                       memory_lock_advice("all memory locked at the same time"));
   }
   pinned_.add({begin, size.count});
   return {};
@@ -124,7 +124,7 @@ Result<> HostDevice::unpin(std::byte* begin) {
 }
 
 Result<Buffer> HostDevice::allocate(BufferKind kind, Bytes size) {
-  if (size.count == 0) return fail(Errc::bad_input, "A buffer of no bytes was asked.");
+  if (size.count == 0) return fail(Errc::bad_input, "A buffer of 0 bytes was requested.");
   auto mapping = Mapping::anonymous(round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_POPULATE, "a buffer");
   if (!mapping) return Unexpected(mapping.error());
   std::byte* const base = mapping->base();
@@ -135,7 +135,7 @@ Result<Buffer> HostDevice::allocate(BufferKind kind, Bytes size) {
 Result<> HostDevice::free(const Buffer& buffer) {
   const auto found = std::ranges::find(buffers_, buffer.device, &Mapping::base);
   if (found == buffers_.end())
-    return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
+    return fail(Errc::bad_input, "The freed buffer was not allocated, or was already freed.");
   auto outcome = found->unmap();
   buffers_.erase(found);
   return outcome;

@@ -61,7 +61,7 @@ Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
 Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
   const std::size_t left = capacity().count / chunk_.count - created_;
   if (count > left) {
-    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " +
+    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were requested, " +
                                          std::to_string(left) + " are left of a capacity of " + readable(capacity()) +
                                          ".");
   }
@@ -85,7 +85,7 @@ Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
 }
 
 Result<AddressRange> HostMemory::reserve(Bytes size) {
-  if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
+  if (size.count == 0) return fail(Errc::bad_input, "A range of 0 bytes cannot be reserved.");
   const Bytes whole = round_up(size, chunk_);
   auto addresses = reserve_addresses(whole, "an address range");
   if (!addresses) return Unexpected(addresses.error());
@@ -96,8 +96,7 @@ Result<AddressRange> HostMemory::reserve(Bytes size) {
 
 Result<> HostMemory::release(AddressRange range) {
   Range* found = find_range(ranges_, range);
-  if (found == nullptr)
-    return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
+  if (found == nullptr) return fail(Errc::bad_input, "The released range was not reserved, or was already released.");
   auto outcome = found->mapping.unmap();
   ranges_.erase(ranges_.begin() + (found - ranges_.data()));
   return outcome;

@@ -91,13 +91,13 @@ Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
   can.mapping_faults = true;
   can.host_sees_window = files_reach_the_window(*bench);
   can.note("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
-           "the write does not show: chunks cannot be copied through the pool window");
+           "the write is not visible: chunks cannot be copied through the pool window");
   can.note("write through a read-only mapping is caught", can.read_only_mapping,
-           "it is not: constants are not protected");
+           "it is not detected: constants are not protected");
   can.note("100 remaps while the compute engine writes elsewhere", can.remap_under_load,
            "memory was lost: mappings change only while the engine is idle");
   can.note("a file is read straight into the pool window", can.host_sees_window,
-           "it is refused: files go by a buffer in between");
+           "it is refused: files are read through a buffer");
   return can;
 }
 

@@ -126,9 +126,8 @@ std::string counter_advice(int paranoid) {
 }
 
 std::string affinity_advice() {
-  return "Name a core that is online and that this process may use: see /sys/devices/system/cpu/online, and "
-         "Cpus_allowed_list in "
-         "/proc/self/status (set by taskset, cpusets, or a container's --cpuset-cpus).";
+  return "Name a core that is online and allowed for this process: see /sys/devices/system/cpu/online, and "
+         "Cpus_allowed_list in /proc/self/status (set by taskset, cpusets, or a container's --cpuset-cpus).";
 }
 
 } // namespace rtexec::hal

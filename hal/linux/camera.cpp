@@ -83,12 +83,12 @@ Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, Came
     return failed(node, "reading back the format", error);
   const v4l2_pix_format& got = format.fmt.pix;
   if (got.pixelformat != fourcc_of(*chosen))
-    return fail(Errc::unsupported, "the camera " + node.path() + " was told to give " + std::string(name(*chosen)) +
-                                       ", and gives " + fourcc_name(got.pixelformat) +
+    return fail(Errc::unsupported, "the camera " + node.path() + " was set to give " + std::string(name(*chosen)) +
+                                       ", but gives " + fourcc_name(got.pixelformat) +
                                        "; its formats: " + names_of(node.formats()) + ".");
   if (!is_whole(got.field))
     return fail(Errc::unsupported,
-                "the camera " + node.path() + " gives the odd and the even lines of a picture apart.");
+                "the camera " + node.path() + " gives interlaced pictures, which are not supported.");
   settings.width = got.width;
   settings.height = got.height;
   settings.format = *chosen;
@@ -96,7 +96,7 @@ Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, Came
   const bool is_picture = got.width > 0 && got.height > 0 && picture(settings).count <= got.sizeimage;
   const bool whole_stride = got.bytesperline == 0 || got.bytesperline >= line(settings);
   if (is_picture && whole_stride) return {};
-  return fail(Errc::refused, "the driver of the camera " + node.path() + " contradicts itself: " +
+  return fail(Errc::refused, "the driver of the camera " + node.path() + " is inconsistent: " +
                                  std::to_string(got.width) + " x " + std::to_string(got.height) + " pixels of " +
                                  std::string(name(*chosen)) + " in lines of " + std::to_string(got.bytesperline) +
                                  " bytes and pictures of " + std::to_string(got.sizeimage) + " bytes.");
@@ -110,8 +110,7 @@ Result<> agree_on_interval(const VideoNode& node, std::optional<Frequency> rate,
   if (rate) {
     if (!known || (capturing.capability & V4L2_CAP_TIMEPERFRAME) == 0)
       return fail(Errc::unsupported, "the camera " + node.path() + " (" + node.camera() +
-                                         ") does not let its rate be set.\nLeave the rate out: it then is the "
-                                         "camera's own.");
+                                         ") has a fixed rate.\nLeave the rate out, to use the camera's own.");
     capturing.timeperframe = {.numerator = 1, .denominator = static_cast<std::uint32_t>(rate->hertz)};
     if (const int error = control(node.file(), VIDIOC_S_PARM, &parameters); error != 0)
       return failed(node, "setting the rate", error);
@@ -207,7 +206,7 @@ class Capture final : public Camera {
   const CameraSettings& settings() const noexcept override { return settings_; }
 
   Result<> start() override {
-    if (gone_) return fail(Errc::device_lost, "the camera " + node_.path() + " is gone; open it again.");
+    if (gone_) return fail(Errc::device_lost, "the camera " + node_.path() + " was removed; open it again.");
     if (const auto stopped = stop(); !stopped) return stopped;
     for (auto* count : {&frames_, &passed_over_, &lost_, &broken_, &failures_}) *count = 0;
     last_sequence_.reset();
@@ -290,8 +289,8 @@ class Capture final : public Camera {
     (void)stop();
     if (error == ENOSPC)
       return call_failed("starting the camera " + node_.path(), error,
-                         "Its bus has no bandwidth left: other cameras on the same USB controller take it. Ask for "
-                         "smaller pictures or a lower rate, or plug it in elsewhere.");
+                         "Its bus has no bandwidth left, since other cameras use the same USB controller. Use smaller "
+                         "pictures or a lower rate, or another USB port.");
     return failed(node_, "starting", error);
   }
 

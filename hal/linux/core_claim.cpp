@@ -119,9 +119,9 @@ Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores, const ClaimFo
     auto claim = take_free(cores, folders, purpose, holders);
     if (!claim || holders.cores.empty()) return claim;
     if (!holders.all_inquire || now() >= end)
-      return fail(Errc::refused, "another run of rtexec" + holders.who + " uses core " + holders.cores +
-                                     ": neither would keep its promise.\nWait for it to end, or give the runs cores of "
-                                     "their own.");
+      return fail(Errc::refused,
+                  "another run of rtexec" + holders.who + " uses core " + holders.cores +
+                      ": both runs would break their promises.\nWait for it to end, or give each run its own cores.");
   }
 }
 

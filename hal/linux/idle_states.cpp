@@ -27,14 +27,13 @@ Result<ShallowIdle> ShallowIdle::hold() {
   if (file < 0 && (error == ENOENT || error == ENODEV || error == ENXIO))
     return fail(Errc::unsupported, std::string(control) + " does not exist");
   if (file < 0)
-    return call_failed(std::string("keeping cores out of deep idle states: opening ") + control, error,
-                       idle_states_advice());
+    return call_failed(std::string("disabling deep idle states: opening ") + control, error, idle_states_advice());
   const std::int32_t wanted = 0;
   if (sys().write(file, &wanted, sizeof wanted) != sizeof wanted)
-    return call_failed(std::string("keeping cores out of deep idle states: writing ") + control, errno);
+    return call_failed(std::string("disabling deep idle states: writing ") + control, errno);
   std::int32_t in_force = -1;
   if (sys().read(file, &in_force, sizeof in_force) != sizeof in_force || in_force != wanted)
-    return fail(Errc::refused, std::string("keeping cores out of deep idle states: ") + control + " reads " +
+    return fail(Errc::refused, std::string("disabling deep idle states: ") + control + " reads " +
                                    std::to_string(in_force) + " us after 0 us was written");
   return held;
 }

@@ -184,8 +184,8 @@ class Cpusets final : public CpusetPartition {
     for (const unsigned core : cores_) {
       if (std::erase(*cores, core) == 0) {
         return fail(Errc::refused, "Core " + std::to_string(core) +
-                                       " is not free for a partition: " + (mount_.top / file).string() + " has " +
-                                       *text + ".\nName cores that are there, each once, and in no other partition.");
+                                       " cannot be used for a partition: " + (mount_.top / file).string() + " has " +
+                                       *text + ".\nName existing cores, each once, and in no other partition.");
       }
     }
     return cores;

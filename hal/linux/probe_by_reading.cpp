@@ -22,8 +22,9 @@ Finding cores(const Machine& machine) {
   const auto usable = machine.online_cores();
   const std::string state = core_list(usable) + " (" + std::to_string(usable.size()) + ")";
   if (usable.size() > 1) return ok("cores", state);
-  return note("cores", state,
-              "With a single core, tasks, scheduler and engines delay each other: widen taskset or --cpuset-cpus.");
+  return note(
+      "cores", state,
+      "With one core, tasks, scheduler and engines delay each other: allow more cores (taskset, --cpuset-cpus).");
 }
 
 Finding rt_throttling(const Machine& machine) {
@@ -224,13 +225,13 @@ Finding hypervisor(const Machine& machine) {
 Finding system_management(const Machine& machine) {
   const char* subject = "SMIs";
   const std::string vendor = field(machine.read("/proc/cpuinfo").value_or(""), "vendor_id").value_or("");
-  if (virtual_machine(machine)) return ok(subject, "the host's, if any");
-  if (vendor.find("GenuineIntel") == vendor.npos) return ok(subject, "no core here counts any");
+  if (virtual_machine(machine)) return ok(subject, "only on the host, if any");
+  if (vendor.find("GenuineIntel") == vendor.npos) return ok(subject, "no core counts them");
   constexpr off_t smi_count = 0x34;
   const FileDescriptor file(sys().open(machine.under_root("/dev/cpu/0/msr").c_str(), O_RDONLY | O_CLOEXEC));
   std::uint64_t count = 0;
   if (file.number() < 0 || sys().pread(file.number(), &count, sizeof count, smi_count) != sizeof count)
-    return unknown(subject, "cannot be read: the firmware may stop all cores, and nothing tells",
+    return unknown(subject, "cannot be read: the firmware may stop all cores unnoticed",
                    "As root: modprobe msr, and probe again.", "SMIs of the firmware");
   if (count == 0) return ok(subject, "none since the start");
   return note(subject, std::to_string(count) + " since the start: the firmware stops all cores",

@@ -66,9 +66,9 @@ Counted count_event(std::uint32_t type, std::uint64_t config) {
 
 std::string perf_advice(int error) {
   if (error == ENOENT || error == EOPNOTSUPP)
-    return "The core shows no counter (a virtual machine without a PMU?): nothing counts its memory traffic, and "
-           "budgets of memory bandwidth are in force only by an "
-           "event that [bandwidth] event names and that counts here, such as page-faults, a stand-in.";
+    return "The core has no hardware counter (a virtual machine without a PMU?), so its memory traffic cannot be "
+           "counted. Budgets of memory bandwidth need an event that counts on this machine ([bandwidth] event), such "
+           "as page-faults, a substitute for tests.";
   return counter_advice(1);
 }
 
@@ -96,7 +96,7 @@ Finding software_counters() {
 Finding idle_states() {
   const char* subject = "idle states";
   const auto held = ShallowIdle::hold();
-  if (held) return ok(subject, "deep ones can be held off");
+  if (held) return ok(subject, "deep ones can be disabled");
   return held.error().code == Errc::unsupported ? ok(subject, held.error().what) : refused(subject, held.error());
 }
 

@@ -57,8 +57,9 @@ Result<> check(const ThreadSettings& s) {
     return bad("SCHED_FIFO priority " + std::to_string(s.fifo_priority) + " is not within 1 to 99 (0: none)");
   }
   if (s.fifo_priority != 0 && s.reservation)
-    return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are asked");
-  if (s.when_idle && (s.fifo_priority != 0 || s.reservation)) return bad("SCHED_IDLE and a real-time class are asked");
+    return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are given");
+  if (s.when_idle && (s.fifo_priority != 0 || s.reservation))
+    return bad("Both SCHED_IDLE and a real-time class are given");
   if (s.partition != nullptr && !s.core) return bad("A partition is given without a core");
   for (const unsigned core : cores_of(s))
     if (core >= CPU_SETSIZE)

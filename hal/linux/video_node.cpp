@@ -93,7 +93,7 @@ Result<VideoNode> VideoNode::identify(const std::string& path, FileDescriptor op
   v4l2_capability has{};
   const int error = control(node.file(), VIDIOC_QUERYCAP, &has);
   if (error == ENOTTY || error == EINVAL)
-    return fail(Errc::unsupported, path + " is no camera: it is not a device of Video4Linux.");
+    return fail(Errc::unsupported, path + " is not a camera: it is not a Video4Linux device.");
   if (error != 0)
     return call_failed("asking the camera " + path + " what it is", error, "The kernel's log may say more: dmesg.");
   const auto* card = reinterpret_cast<const char*>(has.card);
@@ -101,12 +101,11 @@ Result<VideoNode> VideoNode::identify(const std::string& path, FileDescriptor op
   const std::uint32_t can = has.capabilities & V4L2_CAP_DEVICE_CAPS ? has.device_caps : has.capabilities;
   constexpr std::uint32_t needed = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_STREAMING;
   if ((can & needed) == needed) return node;
-  const char* but = can & V4L2_CAP_VIDEO_CAPTURE_MPLANE ? "it hands out the planes of pictures apart."
-                    : can & V4L2_CAP_VIDEO_CAPTURE      ? "it does not stream into mapped memory."
-                                                        : "it does not capture.";
+  const char* but = can & V4L2_CAP_VIDEO_CAPTURE_MPLANE ? "it has a multi-planar format, which is not supported."
+                    : can & V4L2_CAP_VIDEO_CAPTURE      ? "it does not support streaming into mapped memory."
+                                                        : "it is not a capture device.";
   return fail(Errc::unsupported, path + " (" + node.camera_ + ") gives no pictures: " + but +
-                                     "\nOf the device files of a camera, not all capture: `rtexec probe` lists those "
-                                     "that do.");
+                                     "\nOnly some device files of a camera capture: `rtexec probe` lists them.");
 }
 
 std::vector<std::uint32_t> VideoNode::formats() const {

@@ -15,7 +15,7 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mem
   if (capacity > *available) {
     return fail(
         Errc::refused,
-        "device.capacity: " + readable(capacity) + " was asked, " + readable(*available) +
+        "device.capacity: " + readable(capacity) + " was requested, " + readable(*available) +
             " are available on this machine (MemAvailable in /proc/meminfo).\nAsk for less, or end other programs.");
   }
   auto device = HostDevice::open(capacity, chunk, costs);
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, 
   // True if the capacity is all that the device has, which is known only once it is open
   const bool whole = !board.memory_is_of_host() && board.capacity.count == 0;
   if (capacity > board.capacity && !whole) {
-    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name +
+    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was requested, board \"" + board.name +
                                      "\" has " + to_string(board.capacity) +
                                      ".\nAsk for less, or correct the board's file.");
   }

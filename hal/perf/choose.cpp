@@ -41,7 +41,7 @@ class Chooser {
   Result<CounterChoice> with_back_end(CounterChoice choice) {
     const bool holding = may(CounterBackEnd::core) || may(CounterBackEnd::polling);
     std::string obstacles;
-    if (holding && !holds_) obstacles = "no thread may have FIFO priority, so no core can be held";
+    if (holding && !holds_) obstacles = "SCHED_FIFO is not allowed, so no core can be stopped";
     if (holding && holds_) {
       const auto probed = probe(choice, true);
       if (!probed) obstacles = first_line(probed.error());

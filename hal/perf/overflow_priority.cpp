@@ -27,8 +27,8 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
                            ") FIFO priority " + std::to_string(priority);
   if (sys().sched_setattr(kernel_id, &wanted, 0) != 0)
     return call_failed(what, errno,
-                       "Needs CAP_SYS_NICE; without it an overflow is told only once no thread of a higher priority "
-                       "runs on its core.");
+                       "Needs CAP_SYS_NICE; without it an overflow is reported only when no thread of a higher "
+                       "priority runs on its core.");
   const auto found = fifo_priority_of(kernel_id);
   if (!found) return Unexpected(found.error());
   if (*found != priority) return fail(Errc::refused, what + ": the kernel reports " + std::to_string(*found));

@@ -121,12 +121,12 @@ CounterProbe judge(const PerfEvent& event, Sweep& sweep, bool tells) {
                                                     : growth >= Sweep::longest / 2.0 && growth <= Sweep::longest * 2.0);
   if (!probe.counts)
     return probe.what += once->events == 0 ? ": it opens, but does not count" : ": not in proportion", probe;
-  if (!tells) return probe.what += ", and it refuses to tell of overflows", probe;
+  if (!tells) return probe.what += ", but overflow notifications are refused", probe;
   if (!event.arm(std::max<std::uint64_t>(1, longer->events / 2))) return probe;
   event.clear();
   static_cast<void>(sweep.run(Sweep::longest));
   probe.overflows = told(event);
-  probe.what += probe.overflows ? ", and its overflow is told" : ", and its overflow is not told";
+  probe.what += probe.overflows ? ", and its overflow is reported" : ", but its overflow is not reported";
   return probe;
 }
 

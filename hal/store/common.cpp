@@ -23,7 +23,7 @@ Result<Bytes> store_size(const Device& device, std::size_t chunks) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (chunks != 0 && chunks <= most / device.chunk_size().count) return device.chunk_size() * chunks;
   return fail(Errc::bad_input, "A backing store of " + std::to_string(chunks) + " chunks of " +
-                                   readable(device.chunk_size()) + " was asked.");
+                                   readable(device.chunk_size()) + " was requested.");
 }
 
 Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,

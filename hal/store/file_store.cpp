@@ -25,17 +25,17 @@ Bytes part_size(Bytes chunk) {
 
 std::string advice_for(int error) {
   switch (error) {
-  case EEXIST: return "A file that exists is never overwritten: name another one, or remove it.";
+  case EEXIST: return "An existing file is never overwritten: name another file, or remove it.";
   case ENOENT:
-  case ENOTDIR: return "Make its folder first, or name one that exists.";
+  case ENOTDIR: return "Create its folder, or name one that exists.";
   case EACCES:
   case EPERM:
   case EROFS: return "Name a file in a folder that this user may write.";
   case ENOSPC:
   case EDQUOT: return "Make room, name a file on a larger disk, or let less memory be swapped.";
   case EFBIG: return "Raise the largest size of a file with `ulimit -f unlimited`, or let less memory be swapped.";
-  case EOPNOTSUPP: return "This file system cannot set room aside: name a file on ext4, XFS, Btrfs, F2FS or tmpfs.";
-  case EIO: return "The disk or its file system failed: `dmesg` says more.";
+  case EOPNOTSUPP: return "This file system cannot reserve space: name a file on ext4, XFS, Btrfs, F2FS or tmpfs.";
+  case EIO: return "The disk or its file system failed: see `dmesg`.";
   default: return {};
   }
 }
@@ -154,7 +154,7 @@ Result<> FileStore::prepare() {
   direct_ = refusal == 0;
   if (!direct_)
     note(name_.string() + ": its file system refuses O_DIRECT (" + errno_text(refusal) +
-         "): it goes by the page cache, which takes memory");
+         "): it uses the page cache, which needs memory");
   Rings opened = open_rings();
   if (!device_.capabilities().host_sees_window) {
     for (Side* side : {&reading_, &writing_}) {

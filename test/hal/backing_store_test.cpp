@@ -596,7 +596,7 @@ TEST(FileStore, RejectsInvalidSizesAndMissingFolder) {
   EXPECT_TRUE(
       fails(open_file_store(bench.device, std::size_t(1) << 60, bench.file), Errc::bad_input, "chunks of 4.00 KiB"));
   EXPECT_TRUE(
-      fails(open_file_store(bench.device, 2, bench.folder / "nowhere/swap"), Errc::refused, "Make its folder first"));
+      fails(open_file_store(bench.device, 2, bench.folder / "nowhere/swap"), Errc::refused, "Create its folder"));
   EXPECT_TRUE(std::filesystem::is_empty(bench.folder.path()));
 }
 

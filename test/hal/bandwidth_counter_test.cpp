@@ -192,7 +192,7 @@ TEST(CounterProbe, CountsEvenIfPmuReportsNoOverflows) {
   ASSERT_TRUE(probe) << probe.error().what;
   EXPECT_TRUE(probe->counts) << probe->what;
   EXPECT_FALSE(probe->overflows);
-  EXPECT_THAT(probe->what, HasSubstr("refuses to tell of overflows"));
+  EXPECT_THAT(probe->what, HasSubstr("overflow notifications are refused"));
 }
 
 TEST(CounterProbe, ReportsRemedyIfKernelRefuses) {
@@ -468,7 +468,7 @@ TEST(CounterChoice, SelectsThreadCounterIfNoCoreCanBeHeld) {
       choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, false);
   if (!choices) GTEST_SKIP() << choices.error().what;
   EXPECT_EQ(choices->front().settings.back_end, CounterBackEnd::thread);
-  EXPECT_THAT(choices->front().reason, HasSubstr("no core can be held"));
+  EXPECT_THAT(choices->front().reason, HasSubstr("no core can be stopped"));
 }
 
 TEST(CounterChoice, PrefersTheCounterThatNamesTheCore) {
@@ -616,7 +616,7 @@ TEST(CounterChoice, FallsBackToPollingIfOverflowIsNotDelivered) {
       choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
   if (!choices) GTEST_SKIP() << choices.error().what;
   EXPECT_EQ(choices->front().settings.back_end, CounterBackEnd::polling);
-  EXPECT_THAT(choices->front().reason, HasSubstr("overflow is not told"));
+  EXPECT_THAT(choices->front().reason, HasSubstr("overflow is not reported"));
 }
 
 // ---- PREEMPT_RT ----

@@ -158,7 +158,7 @@ TEST(BoardProbe, ReportsNoCoreKindsIfKernelListsNone) {
   const AssembledRoot root("tx2-r32");
   root.write("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel");
   EXPECT_THAT(text_of(probe_board(*read_board("tx2"), root.machine())),
-              HasSubstr("core kinds: /proc/cpuinfo tells no"));
+              HasSubstr("core kinds: /proc/cpuinfo names no"));
 }
 
 TEST(BoardProbe, ReportsSensorAboveThrottlingLimit) {

@@ -112,7 +112,7 @@ TEST(CameraFormat, RefusesUnsettableRateOnlyIfRequested) {
 TEST(CameraFormat, RefusesInconsistentDriverAnswers) {
   FakeCamera fake;
   fake.answers_format = V4L2_PIX_FMT_MJPEG;
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "was told to give RGB24, and gives MJPG"));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "was set to give RGB24, but gives MJPG"));
   fake.answers_format.reset();
   fake.stride = 191; // of 192
   EXPECT_TRUE(refuses(small, Errc::refused, "in lines of 191 bytes"));
@@ -121,7 +121,7 @@ TEST(CameraFormat, RefusesInconsistentDriverAnswers) {
   EXPECT_TRUE(refuses(small, Errc::refused, "pictures of 9215 bytes"));
   fake.image_size = 0;
   fake.field = V4L2_FIELD_ALTERNATE;
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "odd and the even lines"));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "interlaced pictures"));
   fake.field = V4L2_FIELD_NONE;
   fake.max_buffers = 3;
   EXPECT_TRUE(refuses(small, Errc::refused, "gives 3 buffers, and 4 are needed"));
@@ -150,19 +150,19 @@ TEST(CameraOpen, ReportsCauseAndRemedyOfFailures) {
   FakeCamera fake;
   EXPECT_TRUE(fails(Camera::open("/dev/video9", small), Errc::refused, "Cameras here: /dev/video7 (Fake)."));
   fake.capabilities = V4L2_CAP_META_CAPTURE | V4L2_CAP_STREAMING;
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "gives no pictures: it does not capture."));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "gives no pictures: it is not a capture device."));
   EXPECT_TRUE(fails(Camera::open("/dev/video9", small), Errc::refused, "--device /dev/video9"));
   fake.capabilities = V4L2_CAP_VIDEO_CAPTURE_MPLANE | V4L2_CAP_STREAMING;
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "planes of pictures apart"));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "multi-planar format"));
   fake.capabilities = V4L2_CAP_VIDEO_CAPTURE;
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "does not stream"));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "does not support streaming"));
   fake.fail(0, EACCES);
   EXPECT_TRUE(refuses(small, Errc::refused, "usermod -aG video"));
   fake.fail(0, EBUSY);
   EXPECT_TRUE(refuses(small, Errc::refused, "fuser /dev/video7"));
   fake.fail(VIDIOC_QUERYCAP, ENOTTY);
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "is no camera"));
-  EXPECT_TRUE(fails(Camera::open("/dev/null", small), Errc::unsupported, "is no camera"));
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "is not a camera"));
+  EXPECT_TRUE(fails(Camera::open("/dev/null", small), Errc::unsupported, "is not a camera"));
 }
 
 TEST(CameraOpen, ReportsDriverErrorsAndLeaksNothing) {

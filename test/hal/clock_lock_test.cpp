@@ -334,7 +334,8 @@ TEST(ClockLock, RefusesStateFileThatIsNotRegularFile) {
   const std::filesystem::path state = folder / "clocks", other = folder / "other";
   rtexec::test::write_text(other, state_of_one);
   const auto is_refused = [&] {
-    EXPECT_TRUE(rtexec::test::fails(restore_clocks(root.machine(), folder.path()), Errc::refused, "no plain file"));
+    EXPECT_TRUE(
+        rtexec::test::fails(restore_clocks(root.machine(), folder.path()), Errc::refused, "not a regular file"));
     EXPECT_FALSE(ClockLock::take(find_hardware(*read_board("tx2"), root.machine()), root.machine(), folder.path()));
     EXPECT_EQ(root.contents(), before);
     EXPECT_NE(std::filesystem::symlink_status(state).type(), std::filesystem::file_type::not_found) << "it stays";

@@ -58,7 +58,8 @@ TEST(CudaDevice, ReportsNameAndPropertiesFromDriver) {
 
 TEST(CudaDevice, RefusesOrdinalWithoutDevice) {
   const FakeCudaDriver two({.devices = 2});
-  EXPECT_TRUE(fails(CudaDevice::open({.ordinal = 2}), Errc::unsupported, "GPU 2 was asked; the NVIDIA driver shows 2"));
+  EXPECT_TRUE(
+      fails(CudaDevice::open({.ordinal = 2}), Errc::unsupported, "GPU 2 was requested, but the NVIDIA driver shows 2"));
   EXPECT_TRUE(fails(CudaDevice::open({.ordinal = -1}), Errc::unsupported, "CUDA_VISIBLE_DEVICES"));
   EXPECT_TRUE(CudaDevice::open({.ordinal = 1}));
 }
@@ -86,7 +87,7 @@ TEST(CudaDevice, RefusesInvalidSizes) {
   EXPECT_TRUE(fails(CudaDevice::open({.chunk = Bytes{5000}}), Errc::refused, "chunks in multiples of 4KiB"));
   EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{4095}}), Errc::refused, "holds no chunk"));
   EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{201 << 20}}), Errc::refused,
-                    "201 MiB was asked, 200 MiB are free on Fake GPU"));
+                    "201 MiB was requested, 200 MiB are free on Fake GPU"));
   EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{200 << 20}}));
 }
 
@@ -131,7 +132,7 @@ TEST(CudaDevice, RefusesSecondComputeEngineUnderSpinCompletion) {
   const FakeCudaDriver driver;
   auto options = eight_chunks();
   options.completion = Completion::spin;
-  EXPECT_TRUE(fails(open_cuda(options)->start_beside(), Errc::refused, "\"block\" lets them share it"));
+  EXPECT_TRUE(fails(open_cuda(options)->start_beside(), Errc::refused, "two concurrent jobs need \"block\""));
 }
 
 TEST(CudaDevice, WaitsByBlockingOrSpinningAsConfigured) {
@@ -266,7 +267,7 @@ TEST(CudaDevice, DetectsUnenforcedReadOnlyMappings) {
   const FakeCudaDriver driver({.enforces_read_only = false});
   const auto device = open_cuda();
   EXPECT_FALSE(device->capabilities().read_only_mapping);
-  EXPECT_TRUE(device->capabilities().findings[1].ends_with("it is not: constants are not protected"))
+  EXPECT_TRUE(device->capabilities().findings[1].ends_with("it is not detected: constants are not protected"))
       << device->capabilities().findings[1];
 }
 
@@ -695,7 +696,7 @@ TEST(CudaGraphs, EmptyGraphAndUnknownKernelAreErrors) {
   EXPECT_TRUE(fails(storing.device->run(GpuGraph()), Errc::bad_input));
   EXPECT_TRUE(fails(storing.module.kernel("other"), Errc::unsupported,
                     "finding kernel other in tests failed: CUDA_ERROR_NOT_FOUND"));
-  EXPECT_TRUE(fails(GpuModule().kernel("other"), Errc::bad_input, "of no module"));
+  EXPECT_TRUE(fails(GpuModule().kernel("other"), Errc::bad_input, "from a module that is not loaded"));
   storing.driver.fail<&Driver::module_load>(Code::no_binary_for_gpu);
   EXPECT_TRUE(
       fails(storing.device->load(image, "others"), Errc::unsupported, "loading the kernels of others for sm_90"));
@@ -1005,7 +1006,7 @@ TEST(OpenCudaDevice, OpensDeviceOfBoardOrdinalWithinItsCapacity) {
   EXPECT_EQ((*device)->capacity(), chunk_of_tests * 4);
   board.ordinal = 2;
   EXPECT_TRUE(
-      fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::refused, "board \"gpu\": GPU 2 was asked"));
+      fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::refused, "board \"gpu\": GPU 2 was requested"));
   EXPECT_TRUE(
       fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
 }
@@ -1030,7 +1031,7 @@ TEST(OpenCudaDevice, DefaultsToSmallerOfFreeMemoryAndBoardCapacity) {
     EXPECT_EQ((*device)->capacity(), taken);
   }
   EXPECT_TRUE(fails(open_device(cuda_board(Bytes{256 << 20}), Bytes{256 << 20}, Bytes{0}), Errc::refused,
-                    "256 MiB was asked, 200 MiB are free"));
+                    "256 MiB was requested, 200 MiB are free"));
 }
 
 TEST(OpenCudaDevice, ReportsMissingDriver) {

@@ -159,7 +159,7 @@ TYPED_TEST_P(DeviceRules, RangesAreWholeChunksAndDoNotOverlap) {
   std::ranges::sort(ranges, {}, &AddressRange::base);
   for (std::size_t i = 1; i < ranges.size(); ++i)
     EXPECT_GE(ranges[i].base, ranges[i - 1].base + ranges[i - 1].size.count);
-  EXPECT_TRUE(fails(this->device->reserve(Bytes{0}), Errc::bad_input, "no bytes"));
+  EXPECT_TRUE(fails(this->device->reserve(Bytes{0}), Errc::bad_input, "of 0 bytes"));
 }
 
 TYPED_TEST_P(DeviceRules, ReservesMoreAddressesThanCapacity) { // far more addresses than the capacity may be reserved
@@ -238,7 +238,7 @@ TYPED_TEST_P(DeviceRules, ReleaseUnmapsAndIsFinal) {
   ASSERT_TRUE(this->device->map(range, 1, chunks[0], Access::read_write));
   this->write(this->address(range, 1), this->pattern(6));
   EXPECT_TRUE(this->device->release(range));
-  EXPECT_TRUE(fails(this->device->release(range), Errc::bad_input, "released before"));
+  EXPECT_TRUE(fails(this->device->release(range), Errc::bad_input, "already released"));
   EXPECT_TRUE(fails(this->device->map(range, 0, chunks[0], Access::read), Errc::bad_input));
   EXPECT_TRUE(fails(this->device->unmap(range, 1), Errc::bad_input));
   EXPECT_EQ(this->read(this->device->window(chunks[0])), this->pattern(6)) << "the chunk lives on";
@@ -326,7 +326,7 @@ TYPED_TEST_P(DeviceRules, RunsThreeOrFourEnginesConcurrently) {
 
 TYPED_TEST_P(DeviceRules, SecondComputeEngineStartsOnceAndWorksLikeFirst) {
   if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
-  EXPECT_TRUE(fails(this->device->start_beside(), Errc::bad_input, "started before"));
+  EXPECT_TRUE(fails(this->device->start_beside(), Errc::bad_input, "already running"));
   const auto chunks = this->create(1);
   const Contents contents = this->pattern(3);
   Contents back(this->chunk.count);
@@ -752,15 +752,15 @@ TYPED_TEST_P(DeviceRules, CopiesFromPinnedMemoryAndUnpinsItOnce) {
   const auto half_pinned = this->device->pin(base, page * 2);
   ASSERT_TRUE(half_pinned) << problem(half_pinned);
   EXPECT_TRUE(this->device->pin(base + (page * 2).count, page * 2)) << "its neighbour";
-  EXPECT_TRUE(fails(this->device->pin(base, page * 2), Errc::bad_input, "page-locked already"));
-  EXPECT_TRUE(fails(this->device->pin(base + page.count, page * 2), Errc::bad_input, "page-locked already"));
+  EXPECT_TRUE(fails(this->device->pin(base, page * 2), Errc::bad_input, "already page-locked"));
+  EXPECT_TRUE(fails(this->device->pin(base + page.count, page * 2), Errc::bad_input, "already page-locked"));
   std::ranges::fill_n(base, static_cast<std::ptrdiff_t>(page.count), std::byte{9});
   const auto copy = [&]() noexcept { return this->device->copy(this->device->window(chunks[0]), base, page); };
   EXPECT_TRUE(on_engine(this->device->engine(EngineKind::copy_in), copy));
   EXPECT_EQ(this->read(this->device->window(chunks[0]), page), Contents(page.count, std::byte{9}));
   EXPECT_TRUE(fails(this->device->unpin(base + page.count), Errc::bad_input, "not page-locked")) << "inside of one";
   EXPECT_TRUE(this->device->unpin(base));
-  EXPECT_TRUE(fails(this->device->unpin(base), Errc::bad_input, "unlocked before"));
+  EXPECT_TRUE(fails(this->device->unpin(base), Errc::bad_input, "already unlocked"));
   EXPECT_TRUE(this->device->pin(base, page)) << "again, another size";
   EXPECT_EQ(base[page.count - 1], std::byte{9});
   EXPECT_TRUE(fails(this->device->pin(base + page.count + 1, page), Errc::bad_input, "whole pages"));
@@ -844,9 +844,9 @@ TYPED_TEST_P(DeviceRules, BufferCanBeFreedOnlyOnce) {
     const Buffer kept = this->allocate(kind, Bytes{100});
     EXPECT_NE(buffer.device, kept.device);
     EXPECT_TRUE(this->device->free(buffer));
-    EXPECT_TRUE(fails(this->device->free(buffer), Errc::bad_input, "freed before"));
+    EXPECT_TRUE(fails(this->device->free(buffer), Errc::bad_input, "already freed"));
     EXPECT_EQ(this->read(kept.device, Bytes{100}), Contents(100)) << "the other one lives on";
-    EXPECT_TRUE(fails(this->device->allocate(kind, Bytes{0}), Errc::bad_input, "no bytes"));
+    EXPECT_TRUE(fails(this->device->allocate(kind, Bytes{0}), Errc::bad_input, "of 0 bytes"));
   }
   EXPECT_TRUE(fails(this->device->free(Buffer{}), Errc::bad_input, ""));
 }

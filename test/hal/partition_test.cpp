@@ -211,8 +211,8 @@ TEST_P(PartitionV1AndV2, RefusesSecondPartitionWhileOneIsInUse) {
 
 TEST_P(PartitionV1AndV2, RefusesAbsentAndRepeatedCores) {
   FakeCgroups fake(GetParam());
-  EXPECT_TRUE(fails(make(fake, {1, 9}), Errc::refused, "Core 9 is not free"));
-  EXPECT_TRUE(fails(make(fake, {1, 1}), Errc::refused, "Core 1 is not free")) << "asked twice";
+  EXPECT_TRUE(fails(make(fake, {1, 9}), Errc::refused, "Core 9 cannot be used"));
+  EXPECT_TRUE(fails(make(fake, {1, 1}), Errc::refused, "Core 1 cannot be used")) << "asked twice";
 }
 
 TEST_P(PartitionV1AndV2, AddReportsThreadThatDidNotMove) {
