@@ -37,28 +37,28 @@ std::string problem_of_ranges(const rtexec_workload& workload) {
   for (std::size_t i = 0; workload.constant_ranges != nullptr && i < workload.segments; ++i)
     if (const auto [begin, end] = workload.constant_ranges[i]; begin > end || end > workload.memory.constant)
       return "constant_ranges[" + std::to_string(i) + "] is from " + std::to_string(begin) + " to " +
-             std::to_string(end) + ", and memory.constant is " + std::to_string(workload.memory.constant);
+             std::to_string(end) + ", but memory.constant is " + std::to_string(workload.memory.constant);
   return {};
 }
 
 std::string problem_of(const rtexec_workload& workload) {
   if (workload.memory.constant > 0 && workload.constants == nullptr)
-    return "it asks for memory.constant and gives no constants";
+    return "memory.constant is above 0, but constants is missing";
   if (workload.fingerprint == nullptr || *workload.fingerprint == '\0')
-    return "it has no fingerprint, by which a measured execution time is known to be its";
+    return "fingerprint is missing, which identifies the workload in profiles";
   if ((workload.segments > 0) != (workload.execute_segment != nullptr))
     return "segments is " + std::to_string(workload.segments) + ", and execute_segment() is " +
            (workload.execute_segment == nullptr ? "missing" : "given") + ": give both, or neither";
   if (workload.launch_segment != nullptr && workload.execute_segment == nullptr)
-    return "it has launch_segment(), and no execute_segment() that waits for what it launched";
+    return "launch_segment() needs execute_segment(), which waits for launched segments";
   if ((workload.tune == nullptr) != (workload.use == nullptr))
-    return "of tune() and use() one is missing: give both, or neither";
+    return "tune() or use() is missing: give both, or neither";
   if (const std::array links{workload.link_input != nullptr, workload.link_output != nullptr,
                              workload.take_input != nullptr, workload.give_output != nullptr};
       std::ranges::count(links, links.front()) != std::ssize(links))
-    return "of link_input(), link_output(), take_input() and give_output() some are missing: give all, or none";
+    return "link_input(), link_output(), take_input() or give_output() is missing: give all four, or none";
   if (workload.boxes != nullptr && workload.classes != nullptr)
-    return "it has boxes() and classes(): it is a detector or a classifier";
+    return "boxes() and classes() are both given: a workload must be either a detector or a classifier";
   return problem_of_ranges(workload);
 }
 
@@ -77,7 +77,7 @@ Result<ElementType> type_of(rtexec_element_type type) {
   case RTEXEC_UINT64: return ElementType::uint64;
   case RTEXEC_FLOAT64: return ElementType::float64;
   }
-  return fail(Errc::bad_input, "is of no element type that is known: " + std::to_string(static_cast<int>(type)));
+  return fail(Errc::bad_input, "has an unknown element type: " + std::to_string(static_cast<int>(type)));
 }
 
 Result<Tensor> tensor_of(const rtexec_tensor& given) {
@@ -91,9 +91,9 @@ Result<Tensor> tensor_of(const rtexec_tensor& given) {
     if (given.shape[d] < 1 || __builtin_mul_overflow(size, static_cast<std::size_t>(given.shape[d]), &size))
       return refuse("has a dimension of " + std::to_string(given.shape[d]));
   if (given.bytes != size)
-    return refuse("has " + std::to_string(given.bytes) + " bytes, and its type and shape make " + std::to_string(size));
+    return refuse("has " + std::to_string(given.bytes) + " bytes, but its type and shape need " + std::to_string(size));
   if (given.data == nullptr || reinterpret_cast<std::uintptr_t>(given.data) % size_of(*type) != 0)
-    return refuse("has no data that are aligned for its type");
+    return refuse("must have data that are aligned for its type");
   return Tensor{.name = given.name,
                 .type = *type,
                 .shape = {given.shape, given.shape + given.rank},
@@ -107,7 +107,8 @@ Result<std::vector<Tensor>> tensors_of(const rtexec_tensor* given, std::size_t c
   std::vector<Tensor> tensors;
   if (count == 0) return tensors;
   if (given == nullptr || given->size < smallest || given->size % alignof(rtexec_tensor) != 0)
-    return fail(Errc::bad_input, "its " + which + "s are missing, or their size is none that any version had");
+    return fail(Errc::bad_input,
+                "its " + which + "s are missing, or their struct size is unknown: set size to sizeof(rtexec_tensor)");
   const auto* at = reinterpret_cast<const std::byte*>(given);
   for (std::size_t i = 0; i < count; ++i, at += given->size) {
     auto tensor = tensor_of(*reinterpret_cast<const rtexec_tensor*>(at));
@@ -143,8 +144,8 @@ Result<Create> open(const std::filesystem::path& library) {
 Result<std::unique_ptr<Workload>> CustomWorkload::adopt(const rtexec_workload* workload, std::string_view code) {
   if (workload == nullptr) return fail(Errc::bad_input, "no workload was given");
   if (workload->size < first_size)
-    return fail(Errc::bad_input, "its struct says that it has " + std::to_string(workload->size) +
-                                     " bytes, fewer than any version's: set size to sizeof(rtexec_workload)");
+    return fail(Errc::bad_input, "its struct size is " + std::to_string(workload->size) +
+                                     " bytes, smaller than in any version: set size to sizeof(rtexec_workload)");
   std::unique_ptr<CustomWorkload> adopted(new CustomWorkload(*workload, code));
   if (const std::string problem = problem_of(adopted->workload_); !problem.empty())
     return fail(Errc::bad_input, problem);
@@ -241,7 +242,7 @@ Result<std::vector<std::string>> CustomWorkload::tune(Device& device, const Tuni
   if (const rtexec_code code = workload_.tune(workload_.self, &device_, &choices, &error); code != RTEXEC_OK)
     return fail(config::errc_of(code), config::text_of(error, "tune()"));
   if (auto taken = changed(); !taken) return Unexpected(taken.error());
-  if (choices == nullptr) return fail(Errc::bad_input, "tune() succeeded, and gave no choices");
+  if (choices == nullptr) return fail(Errc::bad_input, "tune() succeeded, but gave no choices");
   std::vector<std::string> lines;
   std::istringstream text(choices);
   for (std::string line; std::getline(text, line);) lines.push_back(line);

@@ -57,10 +57,9 @@ class LoadedBackend final : public Backend {
 
   Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {
     if (task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic)
-      return fail(Errc::bad_input,
-                  "memory_policy: only the built-in back end has others than D, not " + who() + ": leave it out");
-    if (!task.constant.empty())
-      return fail(Errc::bad_input, "constant: only where the built-in back end computes the model, not " + who());
+      return fail(Errc::bad_input, "memory_policy: only the built-in back end supports policies other than D, not " +
+                                       who() + ": leave it out");
+    if (!task.constant.empty()) return fail(Errc::bad_input, "constant: only for the built-in back end, not " + who());
     if ((backend_.device_kinds & device_kind(kind)) == 0)
       return fail(Errc::unsupported,
                   who() + " does not compute on " + (kind == DeviceKind::host ? "the host" : "CUDA devices"));
@@ -107,9 +106,9 @@ class LoadedBackend final : public Backend {
 std::string problem_of(const rtexec_backend& backend) {
   constexpr std::size_t first_size = offsetof(rtexec_backend, open) + sizeof(rtexec_backend::open);
   if (backend.size < first_size)
-    return "its struct has fewer bytes than any version's: set size to sizeof(rtexec_backend)";
+    return "its struct size is smaller than in any version: set size to sizeof(rtexec_backend)";
   if (backend.name == nullptr || backend.open == nullptr) return "name or open() is missing";
-  if (backend.device_kinds == 0) return "device_kinds is 0: say what it computes on";
+  if (backend.device_kinds == 0) return "device_kinds is 0: must name at least one kind of device";
   return {};
 }
 
@@ -123,8 +122,8 @@ Result<std::unique_ptr<LoadedBackend>> load(const std::string& name) {
   if (handle == nullptr)
     return refuse(std::string(::dlerror()) +
                   (is_path ? ""
-                           : "; install it where the dynamic linker looks (ldconfig, LD_LIBRARY_PATH), write a "
-                             "path as \"./FILE.so\", or take \"rtexec\", which is built in"));
+                           : "; install it where the dynamic linker looks (ldconfig, LD_LIBRARY_PATH), write a path as "
+                             "\"./FILE.so\", or use the built-in \"rtexec\""));
   using Get = decltype(&rtexec_backend_get);
   const auto get = reinterpret_cast<Get>(::dlsym(handle, "rtexec_backend_get"));
   if (get == nullptr) return refuse(library + " does not export rtexec_backend_get(), see <rtexec/backend.h>");
@@ -133,7 +132,7 @@ Result<std::unique_ptr<LoadedBackend>> load(const std::string& name) {
   if (backend->version != RTEXEC_BACKEND_VERSION)
     return fail(Errc::unsupported, "backend = " + config::quoted(name) + ": " + library + " is of version " +
                                        std::to_string(backend->version) +
-                                       " of <rtexec/backend.h>, and this is version " +
+                                       " of <rtexec/backend.h>, but this rtexec has version " +
                                        std::to_string(RTEXEC_BACKEND_VERSION) +
                                        (backend->version > RTEXEC_BACKEND_VERSION
                                             ? ": it needs a newer rtexec, or to be compiled against these headers"

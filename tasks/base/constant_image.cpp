@@ -64,7 +64,7 @@ Result<ConstantImage> ConstantImage::pattern(std::uint64_t seed, Bytes size) {
   ConstantImage image;
   if (size == Bytes{0}) return image;
   if (size > max_pattern)
-    return fail(Errc::bad_input, to_string(size) + " of made-up constants are asked for, and at most " +
+    return fail(Errc::bad_input, to_string(size) + " of synthetic constants are requested, but at most " +
                                      to_string(max_pattern) + " are possible; give a smaller footprint");
   const Bytes pages = round_up(size, hal::page_size());
   const Bytes period = std::min(pages, hal::page_size() * pattern_pages);

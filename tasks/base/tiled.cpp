@@ -132,7 +132,7 @@ Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> b
               const Tiling& tiling) {
   if (bytes.size() > buffer.size.count)
     return fail(Errc::bad_input,
-                to_string(Bytes{bytes.size()}) + " do not go into a buffer of " + to_string(buffer.size));
+                to_string(Bytes{bytes.size()}) + " do not fit into a buffer of " + to_string(buffer.size));
   if (bytes.empty()) return {};
   auto* const gpu = hal::CudaDevice::find(device);
   if (gpu == nullptr || buffer.kind == BufferKind::host) {

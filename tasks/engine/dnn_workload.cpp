@@ -73,7 +73,7 @@ Result<Network::State> state_of(const std::string& input, const std::string& out
   const auto& left = network.outputs()[*from];
   if (taken.type == left.type && taken.shape == left.shape) return Network::State{*to, *from};
   return fail(Errc::bad_input, "the input is " + kind_of(taken) + ", and the output " + kind_of(left) +
-                                   ": what one job leaves is what the next one takes in only where both are alike");
+                                   ": state needs an input and an output of the same type and shape");
 }
 
 Result<std::vector<Network::State>> states_of(const DnnWorkload::Given& given, const Network& network) {
@@ -137,15 +137,15 @@ Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
     return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
                                      to_string(needed) + " (constants " + to_string(own.constant) + ", scratch " +
                                      to_string(own.scratch) + ", state " + to_string(own.state) + ", carry " +
-                                     to_string(own.carry) + "); ask for at least that, or for no footprint");
+                                     to_string(own.carry) + "); give at least that, or leave footprint out");
   const Bytes room = footprint_->size - needed;
   Bytes fixed = footprint_->size - footprint_->swappable;
   fixed = fixed - std::min(fixed, own.carry);
   if (fixed > room)
     return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed) +
                                      " of the footprint, " + to_string(footprint_->size) +
-                                     ", fixed, but all that the network needs is swappable, " + to_string(needed) +
-                                     ": ask for at least that");
+                                     ", fixed, but all memory of the network is swappable, " + to_string(needed) +
+                                     ": give at least that");
   return Beside{.fixed = fixed, .added = room - fixed};
 }
 

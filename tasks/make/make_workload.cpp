@@ -20,8 +20,7 @@ template <class Made> Result<std::unique_ptr<Workload>> of_task(const Task& task
 
 Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind kind) {
   if (!task.wcet)
-    return fail(Errc::bad_input,
-                "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
+    return fail(Errc::bad_input, "task '" + task.name + "' is synthetic and needs a wcet, its execution time");
   return of_task(task, SyntheticWorkload::make(task, kind));
 }
 
@@ -33,19 +32,19 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
 
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   if (kind_of(task.memory_policy) != BufferKind::device)
-    if (const auto none = has_no_footprint(task, "takes what its network needs"); !none)
+    if (const auto none = has_no_footprint(task, "uses the memory of its network"); !none)
       return Unexpected(none.error());
   const auto backend = backend_of(task);
   return of_task(task, backend ? (*backend)->open(task, kind) : Unexpected(backend.error()));
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
-  if (const auto none = has_no_footprint(task, "takes no device memory"); !none) return Unexpected(none.error());
+  if (const auto none = has_no_footprint(task, "uses no device memory"); !none) return Unexpected(none.error());
   return of_task(task, TrafficWorkload::make(task));
 }
 
 Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
-  if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
+  if (const auto none = has_no_footprint(task, "uses the memory that its resolution needs"); !none)
     return Unexpected(none.error());
   CudnnWinograd::Options options;
   options.policy = task.memory_policy;
@@ -53,7 +52,8 @@ Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kin
 }
 
 Result<std::unique_ptr<Workload>> make_benchmark(const Task& task, DeviceKind kind) {
-  if (const auto none = has_no_footprint(task, "takes what its size needs"); !none) return Unexpected(none.error());
+  if (const auto none = has_no_footprint(task, "uses the memory that its size needs"); !none)
+    return Unexpected(none.error());
   return of_task(task, KernelWorkload::make(
                            {.kind = task.workload, .size = task.size.value_or(0), .policy = task.memory_policy}, kind));
 }
@@ -61,8 +61,8 @@ Result<std::unique_ptr<Workload>> make_benchmark(const Task& task, DeviceKind ki
 Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
   if (task.library.empty())
     return fail(Errc::bad_input, "task '" + task.name +
-                                     "': its workload is to be given by a program; in a file, write workload = "
-                                     "\"lib:FILE\", a shared object that makes it");
+                                     "': workload = \"custom\" needs a program that provides it; in a file, write "
+                                     "workload = \"lib:FILE\", a shared object");
   return of_task(task, CustomWorkload::load(task));
 }
 
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
   if (task.swappable > task.footprint)
     return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) +
                                      " is more than its footprint, " +
-                                     (task.footprint ? to_string(*task.footprint) : "which is not given"));
+                                     (task.footprint ? to_string(*task.footprint) : "which is missing"));
   if (is_micro_benchmark(task.workload)) return make_benchmark(task, kind);
   switch (task.workload) {
   case WorkloadKind::dnn: return make_dnn(task, kind);
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
   case WorkloadKind::custom: return make_custom(task);
   default: break;
   }
-  return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
+  return fail(Errc::unsupported, "task '" + task.name + "' has an unknown workload");
 }
 
 std::span<const MemoryPolicy> memory_policies(const Task& task) {

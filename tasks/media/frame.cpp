@@ -136,10 +136,10 @@ Result<FrameSampler> FrameSampler::make(const rtexec::Tensor& tensor, const Prep
                                      std::string(name(tensor.type)));
   if (tensor.type == ElementType::uint8 && normalises(preprocessing))
     return fail(Errc::bad_input,
-                "mean, std and scale need an input of floats, but the network takes pictures as uint8");
+                "mean, std and scale need an input of floats, but the network needs pictures as uint8");
   if (tensor.type == ElementType::uint8 && normalised(tensor))
     return fail(Errc::bad_input,
-                "the network takes pictures as uint8, and its metadata say how to normalise them, which needs floats");
+                "the network takes pictures as uint8, but its metadata require normalisation, which needs floats");
   return FrameSampler(tensor, preprocessing, *planar);
 }
 

@@ -263,9 +263,9 @@ Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rte
                                      ", but the network's input is " + to_string(input.shape));
   if (const auto found = range ? outside(*tensor, *range) : std::nullopt)
     return fail(Errc::bad_input, path.string() + ": element " + std::to_string(found->first) + " is " + found->second +
-                                     ", but the network takes " + std::to_string(range->min) + " to " +
+                                     ", but the network needs " + std::to_string(range->min) + " to " +
                                      std::to_string(range->max) + " in its input '" + input.name +
-                                     "', with which it indexes a tensor");
+                                     "', an index into a tensor");
   const std::string held(name(tensor->stored)), wanted(name(input.type));
   auto bytes = as_type(input.type, std::move(*tensor));
   if (!bytes)
@@ -298,7 +298,7 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rte
   std::size_t size = size_of(tensor.type);
   for (const std::int64_t dimension : tensor.shape)
     if (dimension < 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
-      return fail(Errc::bad_input, "an input of shape " + to_string(tensor.shape) + " cannot be filled");
+      return fail(Errc::bad_input, "an input of shape " + to_string(tensor.shape) + " is too large");
   if (input.empty()) return std::make_unique<Noise>(size, noise_range(tensor.type, range));
   std::error_code error;
   if (!fs::exists(input, error)) return fail(Errc::bad_input, input.string() + ": does not exist");

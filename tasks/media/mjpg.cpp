@@ -153,7 +153,7 @@ MjpgDecoder::~MjpgDecoder() = default;
 Result<MjpgDecoder> MjpgDecoder::make(Extent size) {
   auto library = std::make_unique<Library>(size);
   if (!library->create())
-    return fail(Errc::unsupported, "the machine's libjpeg is another one than this program was built for.");
+    return fail(Errc::unsupported, "the libjpeg of this machine is not the version that this program was built for.");
   return MjpgDecoder(size, std::move(library));
 }
 

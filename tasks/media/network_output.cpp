@@ -103,7 +103,7 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, s
     if (shape.size() != 4 || shape[0] != 1 || shape[1] % count != 0 || shape[1] / count < 6)
       return refuse(kAnchors, text,
                     "output " + std::to_string(i) + " of shape " + to_string(shape) +
-                        " is no head with anchors * (5 + classes) channels");
+                        " must have anchors * (5 + classes) channels");
     heads.push_back({std::move(*anchors), static_cast<std::size_t>(shape[1] / count - 5),
                      static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[3])});
   }
@@ -124,7 +124,7 @@ Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, st
           kTask, *task,
           "needs outputs of float32, and " + config::quoted(output.name) + " is of " + std::string(name(output.type)));
   if (*task == "detect") return make_detector(metadata, inputs, outputs);
-  if (*task != "classify") return refuse(kTask, *task, "is neither \"detect\" nor \"classify\"");
+  if (*task != "classify") return refuse(kTask, *task, "must be \"detect\" or \"classify\"");
   if (outputs.size() != 1) return refuse(kTask, *task, "needs one output, not " + std::to_string(outputs.size()));
   return std::make_unique<Classifier>(static_cast<std::size_t>(element_count(outputs.front().shape)));
 }
@@ -135,7 +135,7 @@ Result<Normalization> normalization_of(const Metadata& metadata) {
     const auto text = find(metadata, key);
     if (!text) return {};
     const auto read_values = numbers(*text, values.size());
-    if (!read_values) return refuse(key, *text, "is not three numbers, \"RED,GREEN,BLUE\"");
+    if (!read_values) return refuse(key, *text, "must be three numbers, \"RED,GREEN,BLUE\"");
     std::ranges::copy(*read_values, values.begin());
     return {};
   };

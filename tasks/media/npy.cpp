@@ -156,7 +156,7 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
 
   const auto header = HeaderParser(text.substr(start, length)).parse();
   if (!header)
-    return refuse("has a header that names no plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
+    return refuse("must have a header of a plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
   if (header->type.find('O') != std::string_view::npos)
     return refuse("holds pickled Python objects, which are not read; save a float32 array");
   const Stored* type = find_type(header->type);
@@ -168,7 +168,7 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   const auto data = bytes.subspan(start + length);
   const auto count = checked_count(header->shape);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / type->size || *count * type->size != data.size())
-    return refuse("has " + std::to_string(data.size()) + " bytes of data, which is not what its shape says");
+    return refuse("has " + std::to_string(data.size()) + " bytes of data, which does not match its shape");
   if (type->type == ElementType::float64)
     return NpyTensor{header->shape, ElementType::float32, narrowed(data), type->type};
   return NpyTensor{header->shape, type->type, {data.begin(), data.end()}};

@@ -52,7 +52,7 @@ int length(std::span<const std::byte> compressed) { return static_cast<int>(comp
 Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed) {
   if (is_jpeg(compressed)) return inspect_jpeg(compressed);
   if (is_png(compressed)) return inspect_png(compressed);
-  return Unexpected("is no JPEG or PNG picture");
+  return Unexpected("is not a JPEG or PNG picture");
 }
 
 /// Returns the maximum memory that stb_image needs for a picture of `size`. Only a damaged or malicious file requests
@@ -114,7 +114,7 @@ Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compresse
     const auto view = decode(compressed);
     if (view) return *view;
     if (view.error() != Errc::out_of_memory) return refuse("cannot be decoded: " + std::string(stbi_failure_reason()));
-    if (arena_.capacity() >= most) return refuse("holds more data than a picture of " + pixels + " has");
+    if (arena_.capacity() >= most) return refuse("contains more data than a picture of " + pixels + " has");
     arena_.reserve(std::min(arena_.capacity() * 2, most));
   }
 }

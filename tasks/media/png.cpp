@@ -55,10 +55,10 @@ Expected<Extent, std::string_view> inspect_png(Bytes file) {
     if (word(rest.subspan(kHead + length)) != crc(rest.subspan(kType, 4 + length)))
       return Unexpected("is a damaged PNG picture: a checksum is wrong");
     if (size.width == 0) {
-      if (type != "IHDR" || length != kHeader) return Unexpected("is a damaged PNG picture: it begins with no header");
+      if (type != "IHDR" || length != kHeader) return Unexpected("is a damaged PNG picture: its header is missing");
       const std::uint32_t width = word(data), height = word(data.subspan(4));
       if (width == 0 || height == 0 || width > kMost || height > kMost)
-        return Unexpected("is a damaged PNG picture: its header says no size");
+        return Unexpected("is a damaged PNG picture: its header has no size");
       size = {static_cast<int>(width), static_cast<int>(height)};
     }
     if (type == "IEND") return size;

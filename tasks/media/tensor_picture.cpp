@@ -32,8 +32,8 @@ Result<TensorPicture> TensorPicture::of(const rtexec::Tensor& tensor, const Prep
   const bool planar = first && !(preprocessing.layout == TensorLayout::nhwc && is_colour(shape[3]));
   if (!image || !(planar || is_colour(shape[3])))
     return fail(Errc::bad_input,
-                "a picture has the shape [1, channels, height, width] or [1, height, width, channels] "
-                "with 3 channels or 1, and " +
+                "a picture must have the shape [1, channels, height, width] or [1, height, width, channels] with 3 "
+                "channels or 1, but " +
                     found);
   if (std::ranges::min(shape) < 1) return fail(Errc::bad_input, "a picture has pixels, and " + found);
   if (std::ranges::max(shape) > largest_side)

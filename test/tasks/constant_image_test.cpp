@@ -111,7 +111,7 @@ TEST(ConstantImage, UsesLittleMemoryWhenReadAndLocked) {
 
 TEST(ConstantImage, RejectsPatternAboveSizeLimit) {
   EXPECT_TRUE(test::fails(ConstantImage::pattern(1, mebi * (std::uint64_t{1} << 22)), Errc::bad_input,
-                          "4TiB of made-up constants"));
+                          "4TiB of synthetic constants"));
   EXPECT_TRUE(test::fails(ConstantImage::pattern(1, ConstantImage::max_pattern + Bytes{1}), Errc::bad_input, "512GiB"));
 }
 

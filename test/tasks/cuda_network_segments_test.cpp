@@ -95,7 +95,7 @@ TEST_F(CudaSegments, CutPointsSurviveTuningAndInvalidCuts) {
   EXPECT_GT(carry, Bytes{0});
   ASSERT_TRUE(network->use({}));
   EXPECT_EQ(network->carry(), carry);
-  EXPECT_TRUE(test::fails(network->cut(Cuts{3}), Errc::bad_input, "behind layer 3 of 4"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{3}), Errc::bad_input, "after layer 3 of 4"));
   EXPECT_EQ(network->carry(), carry);
 }
 

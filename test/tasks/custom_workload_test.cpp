@@ -152,7 +152,7 @@ TEST(CustomWorkload, ExecutesItsPiecesInSegments) {
   EXPECT_EQ(calls([&] { return workload->execute_segment(0); }), "0 1 ");
   EXPECT_EQ(calls([&] { return workload->execute_segment(1); }), "2 ");
   EXPECT_EQ(calls([&] { return workload->execute(); }), "0 1 2 ");
-  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "behind layer 2 of 3"));
+  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "after layer 2 of 3"));
   log = {.calls = "", .answer = RTEXEC_CORRUPTED};
   EXPECT_EQ(workload->execute_segment(0), Status(Unexpected(Errc::corrupted)));
   EXPECT_EQ(log.calls, "0 ");
@@ -166,7 +166,7 @@ TEST(CustomWorkload, RejectsCutPointsInEarlierVersion) {
   const auto workload = CustomWorkload::adopt(&given).value();
   EXPECT_TRUE(workload->live_ranges().empty());
   EXPECT_TRUE(workload->cut({}));
-  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "behind layer 0 of 0"));
+  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "after layer 0 of 0"));
   EXPECT_TRUE(workload->execute_segment(0));
   EXPECT_EQ(log.calls, "execute ");
 }
@@ -187,16 +187,16 @@ TEST(CustomWorkload, RejectsInconsistentTensors) {
     EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, why));
     EXPECT_EQ(log.calls, "destroy") << why;
   };
-  refused([](rtexec_tensor& t) { t.size = 8; }, "outputs are missing, or their size");
+  refused([](rtexec_tensor& t) { t.size = 8; }, "outputs are missing, or their struct size");
   refused([](rtexec_tensor& t) { t.name = nullptr; }, "its output 0 has no name");
   refused([](rtexec_tensor& t) { t.name = ""; }, "has no name");
-  refused([](rtexec_tensor& t) { t.type = static_cast<rtexec_element_type>(12); }, "no element type that is known: 12");
+  refused([](rtexec_tensor& t) { t.type = static_cast<rtexec_element_type>(12); }, "has an unknown element type: 12");
   refused([](rtexec_tensor& t) { t.shape = nullptr; }, "has no shape");
   refused([](rtexec_tensor& t) { t.shape = nullptr, t.rank = 3; }, "a dimension of 9223372036854775807");
   refused([](rtexec_tensor& t) { t.rank = 4; }, "a dimension of 0");
-  refused([](rtexec_tensor& t) { t.bytes = 23; }, "has 23 bytes, and its type and shape make 24");
-  refused([](rtexec_tensor& t) { t.data = nullptr; }, "no data that are aligned");
-  refused([](rtexec_tensor& t) { t.data = static_cast<std::uint8_t*>(t.data) + 1; }, "no data that are aligned");
+  refused([](rtexec_tensor& t) { t.bytes = 23; }, "has 23 bytes, but its type and shape need 24");
+  refused([](rtexec_tensor& t) { t.data = nullptr; }, "must have data that are aligned");
+  refused([](rtexec_tensor& t) { t.data = static_cast<std::uint8_t*>(t.data) + 1; }, "must have data that are aligned");
 }
 
 TEST(CustomWorkload, AcceptsMissingOptionalFunctions) {
@@ -345,7 +345,7 @@ TEST(CustomWorkload, PassesTuningChoicesUnchanged) {
   EXPECT_TRUE(workload->use(*lines));
   EXPECT_EQ(reach.choices, "fast\nwide");
   EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"unknown"}), Errc::bad_input, "choices of another version"));
-  EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"too much"}), Errc::bad_input, "gives no constants"));
+  EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"too much"}), Errc::bad_input, "constants is missing"));
 }
 
 TEST(CustomWorkload, RejectsIncompleteGroupsOfFunctions) {
@@ -356,12 +356,13 @@ TEST(CustomWorkload, RejectsIncompleteGroupsOfFunctions) {
     change(given);
     EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, why)) << why;
   };
-  refused("of tune() and use() one is missing", [](auto& given) { given.use = nullptr; });
-  refused("some are missing: give all, or none", [](auto& given) { given.take_input = nullptr; });
-  refused("no execute_segment() that waits", [](auto& given) { given.segments = 0, given.execute_segment = nullptr; });
-  refused("it is a detector or a classifier",
+  refused("tune() or use() is missing", [](auto& given) { given.use = nullptr; });
+  refused("is missing: give all four, or none", [](auto& given) { given.take_input = nullptr; });
+  refused("needs execute_segment(), which waits",
+          [](auto& given) { given.segments = 0, given.execute_segment = nullptr; });
+  refused("must be either a detector or a classifier",
           [](auto& given) { given.classes = [](void*, const rtexec_ranked_class**) { return std::size_t{0}; }; });
-  refused("constant_ranges[1] is from 0 to 1, and memory.constant is 0", [](auto& given) {
+  refused("constant_ranges[1] is from 0 to 1, but memory.constant is 0", [](auto& given) {
     static constexpr rtexec_constant_range ranges[] = {{0, 0}, {0, 1}};
     given.constant_ranges = ranges;
   });

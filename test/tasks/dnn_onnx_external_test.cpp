@@ -105,8 +105,8 @@ TEST_F(ExternalData, IsRejectedOutsideModelFolder) {
   fs::create_symlink("../secret", folder_ / "net/link");
   fs::create_directory_symlink("..", folder_ / "net/up");
   for (const std::string location : {"../secret", "deep/../../secret", "/etc/passwd", "..", "../network/secret"})
-    expect_refused(key("location", location), {location, "only files of that folder"});
-  expect_refused(key("location", (folder_ / "secret").string()), {"only files of that folder"});
+    expect_refused(key("location", location), {location, "must be a file in the model's folder"});
+  expect_refused(key("location", (folder_ / "secret").string()), {"must be a file in the model's folder"});
   for (const std::string location : {"link", "up/secret", "up/network/secret"})
     expect_refused(key("location", location), {location, "link", "model's folder"});
 }
@@ -204,7 +204,7 @@ TEST_F(ExternalData, SymlinkWithinModelFolderIsFollowed) {
 }
 
 TEST_F(ExternalData, IsRejectedWhenNotRegularFile) {
-  expect_refused(key("location", "missing"), {"'missing'", "cannot be found", "beside the model"});
+  expect_refused(key("location", "missing"), {"'missing'", "cannot be found", "in the model's folder"});
   fs::create_directory(folder_ / "net/folder");
   expect_refused(key("location", "folder"), {"not a regular file"});
   ASSERT_EQ(::mkfifo((folder_ / "net/pipe").c_str(), 0600), 0);
@@ -229,7 +229,7 @@ TEST_F(ExternalData, IsRejectedWhenLengthDiffersFromShape) {
 }
 
 TEST_F(ExternalData, IsRejectedWhenKeysAreInconsistent) {
-  expect_refused("", {"does not say in which"});
+  expect_refused("", {"its location is missing"});
   expect_refused(here + here, {"'location'", "twice"});
   expect_refused(here + key("encryption", "none"), {"'encryption'", "supported: location"}, Errc::unsupported);
   expect_refused(here + key("length", "8") + " raw_data: \"12345678\"", {"both in the model and in another file"});

@@ -157,7 +157,7 @@ const Refused refusals[] = {
     {"ChosenByWhatIsComputed",
      with_x(onnx_node("NonZero", {"x"}, {"a"}) + onnx_node("NonZero", {"x"}, {"y"})),
      Errc::unsupported,
-     {"NonZero (nodes 'the_NonZero', 'the_NonZero': its input is computed when the network runs", "TopK"}},
+     {"NonZero (nodes 'the_NonZero', 'the_NonZero': its input is computed at run time", "TopK"}},
     {"NoOutput", x4 + onnx_node("Relu", {"x"}, {"y"}), Errc::bad_input, {"no output"}},
     {"OutputMissing", x4 + onnx_node("Relu", {"x"}, {"z"}) + y_out, Errc::bad_input, {"output 'y'"}},
     {"IntegerData",
@@ -481,14 +481,13 @@ TEST(OnnxReader, RejectsMismatchedShapes) {
   const auto refused = [](const std::map<std::string, Shape>& shapes, const std::string& why) {
     EXPECT_TRUE(test::fails(with_shapes(shapes), Errc::bad_input, "net.onnx: " + why));
   };
-  refused({{"z", {1}}}, "a shape is given for 'z', which is no input; its inputs are: 'x', 'h'");
+  refused({{"z", {1}}}, "a shape is given for 'z', which is not an input; its inputs are: 'x', 'h'");
   refused({{"x", {2, 3}}}, "input 'x': the shape that is given, 2x3, has 2 dimensions, and the file's, ?x3x?, has 3");
-  refused({{"x", {2, 4, 5}}}, "input 'x': dimension 1 is given as 4, and the file fixes it as 3");
+  refused({{"x", {2, 4, 5}}}, "input 'x': dimension 1 is given as 4, but the file fixes it as 3");
   refused({{"x", {2, 3, -1}}}, "input 'x': the shape that is given has a dimension of -1; it must be at least 0");
-  refused(
-      {{"h", {1, 3, 1}}, {"x", {2, 3, 5}}},
-      "input 'x': dimension 0 ('batch') is given as 2, and dimension 0 ('batch') of input 'h' as 1: one name in the "
-      "file stands for one size");
+  refused({{"h", {1, 3, 1}}, {"x", {2, 3, 5}}},
+          "input 'x': dimension 0 ('batch') is given as 2, and dimension 0 ('batch') of input 'h' as 1: dimensions of "
+          "one name must have one size");
   EXPECT_TRUE(test::fails(with_shapes({{"x", {1 << 20, 3, 1 << 20}}}), Errc::unsupported, "elements"));
 }
 
@@ -508,7 +507,7 @@ TEST(OnnxReader, ReportsAllUnsupportedOperatorsAtOnce) {
   EXPECT_EQ(graph.error().what,
             "net.onnx: 3 operators of 4 nodes are not supported: Det (nodes 'a', 'b'), Pad (node 'the_Pad': mode is "
             "'mirror'; supported: constant, reflect, edge, wrap), Unique (node 'g'); 3 nodes that read from them not "
-            "checked; `rtexec infer --list-operators` lists what is");
+            "checked; `rtexec infer --list-operators` lists the supported ones");
 }
 
 TEST(OnnxReader, CountsUnsupportedNodesInShortMessage) {
@@ -535,7 +534,7 @@ TEST(OnnxReader, AcceptsTextConstantsOnlyWhenUnread) {
   EXPECT_TRUE(parse_onnx(onnx_bytes(with_x(text + onnx_node("Relu", {"x"}, {"y"})))));
   EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(with_x(text + onnx_node("Equal", {"t", "t"}, {"y"})))),
                           Errc::unsupported,
-                          "constant 't' is text, which no operator here reads; leave what reads it"));
+                          "constant 't' is text, which no supported operator reads; remove its readers"));
   const std::string strings = "attribute { name: 'value' type: TENSOR t { data_type: 8 dims: 1 string_data: 'a' } }";
   EXPECT_TRUE(
       parse_onnx(onnx_bytes(with_x(onnx_node("Constant", {}, {"t"}, strings) + onnx_node("Relu", {"x"}, {"y"})))));
@@ -725,7 +724,8 @@ TEST(OnnxReader, TreatsGivenInputsAsConstants) {
   const auto given = [&](const std::map<std::string, std::vector<double>>& constants) {
     return parse_onnx(bytes, "net.onnx", {}, {.shapes = {}, .constants = constants});
   };
-  EXPECT_TRUE(test::fails(given({}), Errc::unsupported, "give that one, if it is the same in each job, by constant ="));
+  EXPECT_TRUE(
+      test::fails(given({}), Errc::unsupported, "if that input is the same in each job, give it by constant ="));
   for (const double value : {16000.0, 8000.0}) {
     const auto graph = given({{"rate", {value}}});
     ASSERT_TRUE(graph.has_value()) << graph.error().what;
@@ -737,9 +737,9 @@ TEST(OnnxReader, TreatsGivenInputsAsConstants) {
   const auto refused = [&](const std::map<std::string, std::vector<double>>& constants, const std::string& why) {
     EXPECT_TRUE(test::fails(given(constants), Errc::bad_input, "net.onnx: " + why));
   };
-  refused({{"sr", {1}}}, "a constant is given for 'sr', which is no input; its inputs are: 'x', 'rate'");
+  refused({{"sr", {1}}}, "a constant is given for 'sr', which is not an input; its inputs are: 'x', 'rate'");
   refused({{"rate", {1, 2}}},
-          "input 'rate': the constant that is given has 2 numbers, and it needs one for all elements, or 1");
+          "input 'rate': the constant that is given has 2 numbers, but needs one for all elements, or 1");
   refused({{"rate", {1e30}}}, "input 'rate': the constant that is given is 1e+30, and its type is int64");
   refused({{"rate", {1.5}}}, "input 'rate': the constant that is given is 1.5, and its type is int64");
 }
@@ -842,11 +842,12 @@ TEST(OnnxReader, RejectsUnboundedOrMalformedLoops) {
   };
   const auto always = onnx_node("Identity", {"go"}, {"on"});
   const std::vector<std::string> outputs{"on", "w", "t"};
-  refused({"many", "", "a"}, always, outputs, Errc::unsupported, "in all its rounds it has more than 20000 nodes");
+  refused({"many", "", "a"}, always, outputs, Errc::unsupported, "its unrolled iterations have more than 20000 nodes");
   refused({"three", "", "a"}, onnx_node("ReduceSum", {"x"}, {"u"}) + onnx_node("Greater", {"u", "a"}, {"on"}), outputs,
-          Errc::unsupported, "whether it goes round again");
-  refused({"three", "", "a"}, always, {"on", "w"}, Errc::bad_input, "its body has not the inputs and outputs");
-  refused({"three", "", "a", "a"}, always, outputs, Errc::bad_input, "its body has not the inputs and outputs");
+          Errc::unsupported, "its loop condition");
+  refused({"three", "", "a"}, always, {"on", "w"}, Errc::bad_input, "its body has a wrong number of inputs or outputs");
+  refused({"three", "", "a", "a"}, always, outputs, Errc::bad_input,
+          "its body has a wrong number of inputs or outputs");
   refused({"three", "", "a"}, always + onnx_node("Det", {"v"}, {"d"}), outputs, Errc::unsupported, "the_Det");
 }
 
@@ -869,7 +870,7 @@ TEST(OnnxReader, ScanSlicesAxesInBothDirections) {
                     {"last", "s"}),
               ElementsAre(7, 4, 2));
   EXPECT_TRUE(test::fails(scan(onnx_attribute("scan_output_axes", Ints{0, 0}), {"s", "all"}), Errc::bad_input,
-                          "lists not as many"));
+                          "must list one axis or direction"));
 }
 
 // PyTorch's newer exporter writes the former. It must not cost an additional operation.

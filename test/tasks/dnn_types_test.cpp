@@ -237,7 +237,7 @@ TEST(NetworkTypes, SelectedBoxesReadByOtherNodesAreRejected) {
                                         value("input", "s", onnx_float, {"1", "2", "4"}) + onnx_ints("n", {1}, {3}) +
                                         onnx_node("NonMaxSuppression", {"b", "s", "n"}, {"c"}) +
                                         onnx_node("Identity", {"c"}, {"y"}) + "output { name: \"y\" }")),
-                  Errc::unsupported, "known only when it runs"));
+                  Errc::unsupported, "known only at run time"));
 }
 
 TEST(NetworkTypes, UnsupportedOrMismatchedTypesAreRejected) {
@@ -253,11 +253,11 @@ TEST(NetworkTypes, UnsupportedOrMismatchedTypesAreRejected) {
              y,
          "'x' and 'l' are of types uint8 and int64", Errc::bad_input},
         {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", onnx_int64),
-         "is said to be of int64 in the file, and is of float32", Errc::bad_input},
+         "is declared as int64 in the file, but is float32", Errc::bad_input},
         {bytes + onnx_node("Identity", {"x"}, {"y"}) + value("output", "y", onnx_float),
-         "is said to be of float32 in the file, and is of uint8", Errc::bad_input},
+         "is declared as float32 in the file, but is uint8", Errc::bad_input},
         {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", onnx_bool),
-         "is said to be of bool in the file, and is of float32", Errc::bad_input}})
+         "is declared as bool in the file, but is float32", Errc::bad_input}})
     EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(graph)), code, part)) << graph;
 }
 

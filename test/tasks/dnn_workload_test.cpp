@@ -137,7 +137,7 @@ TEST(DnnWorkload, RequiresOnlyScratchWithManagedOrHostMemory) {
   std::ranges::sort(fingerprints);
   EXPECT_EQ(std::ranges::adjacent_find(fingerprints), fingerprints.end());
   task.footprint = Bytes{1 << 30};
-  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "takes what its network needs"));
+  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "uses the memory of its network"));
 }
 
 TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
@@ -341,7 +341,7 @@ TEST_F(Footprint, RejectionsStateTheSizes) {
     EXPECT_THAT(test::problem(fixed), HasSubstr(number));
   EXPECT_TRUE(test::fails(tried(asked(needed(), needed() + mebi)), Errc::bad_input,
                           "more than its footprint, " + to_string(needed())));
-  EXPECT_TRUE(test::fails(tried(asked({}, mebi)), Errc::bad_input, "which is not given"));
+  EXPECT_TRUE(test::fails(tried(asked({}, mebi)), Errc::bad_input, "which is missing"));
 }
 
 TEST_F(Footprint, StaysUnchangedWhenNetworkIsTuned) {

@@ -292,7 +292,7 @@ TEST(MemoryInitialisation, LoadsConstantsTileByTile) {
                                       "copy-in: to device 0, tile 2", "compute: wait", "compute: copy, tile 2"));
   EXPECT_EQ(std::memcmp(one.buffer().host, constants.data(), constants.size()), 0);
   constants.resize(large.count + 1);
-  EXPECT_TRUE(test::fails(initialise::load(one.device(), one.buffer(), constants), Errc::bad_input, "do not go into"));
+  EXPECT_TRUE(test::fails(initialise::load(one.device(), one.buffer(), constants), Errc::bad_input, "do not fit into"));
   EXPECT_TRUE(initialise::load(one.device(), one.buffer(), {}));
 }
 

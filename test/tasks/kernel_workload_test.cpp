@@ -545,7 +545,7 @@ TEST(KernelWorkload, DoesNotRequestMoreManagedMemoryThanIsFree) {
   };
   const int first = asked();
   EXPECT_EQ(bind(MemoryPolicy::managed),
-            "its array 'sum': 4.00 MiB of managed memory were asked, 2.00 MiB "
+            "its array 'sum': 4.00 MiB of managed memory were requested, 2.00 MiB "
             "are free on Fake GPU.");
   EXPECT_EQ(asked(), first + 2) << "a and b";
   EXPECT_EQ(gpu.driver().objects().buffers, before) << "all is given back";

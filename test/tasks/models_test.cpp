@@ -260,7 +260,7 @@ TEST_F(Models, WriteErrorIsReportedAndKeepsOldFile) {
   }();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Errc::refused);
-  EXPECT_NE(full.error().what.find("kept.onnx: error: cannot write it, the old one stays as it was: File too large"),
+  EXPECT_NE(full.error().what.find("kept.onnx: error: cannot write it, the old file is unchanged: File too large"),
             std::string::npos)
       << full.error().what;
   EXPECT_EQ(fs::file_size(path), 3u);

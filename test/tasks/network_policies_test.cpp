@@ -341,7 +341,7 @@ TEST(NetworkPolicies, ManagedMemoryIsNotRequestedAboveFreeMemory) {
     return test::problem(on_gpu(heavy(), Precision::fp32, policy)->bind(gpu.device(), {}));
   };
   const int first = asked();
-  EXPECT_THAT(bind(MemoryPolicy::managed), HasSubstr("its constants: 1.00 MiB of managed memory were asked"));
+  EXPECT_THAT(bind(MemoryPolicy::managed), HasSubstr("its constants: 1.00 MiB of managed memory were requested"));
   EXPECT_EQ(asked(), first);
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
   if (test::emulation::unavailable() == nullptr) { EXPECT_EQ(bind(MemoryPolicy::host), "none"); }

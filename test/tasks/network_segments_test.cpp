@@ -247,12 +247,10 @@ TEST(NetworkSegments, InvalidCutPointsAreRejectedWithoutEffect) {
   const auto network = on_host(g.graph);
   ASSERT_TRUE(network->cut(Cuts{0}));
   const Bytes carry = network->carry();
-  EXPECT_TRUE(test::fails(network->cut(Cuts{2}), Errc::bad_input, "behind layer 2 of 3"));
-  EXPECT_TRUE(test::fails(network->cut(Cuts{7}), Errc::bad_input, "behind layer 7 of 3"));
-  EXPECT_TRUE(
-      test::fails(network->cut(Cuts{0, 0}), Errc::bad_input, "do not ascend: behind layer 0 and then behind layer 0"));
-  EXPECT_TRUE(
-      test::fails(network->cut(Cuts{1, 0}), Errc::bad_input, "do not ascend: behind layer 1 and then behind layer 0"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{2}), Errc::bad_input, "after layer 2 of 3"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{7}), Errc::bad_input, "after layer 7 of 3"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{0, 0}), Errc::bad_input, "must ascend: after layer 0 comes layer 0"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{1, 0}), Errc::bad_input, "must ascend: after layer 1 comes layer 0"));
   EXPECT_EQ(network->carry(), carry);
 }
 
@@ -262,7 +260,7 @@ TEST(NetworkSegments, NetworkWithoutLayersCannotBeCut) {
   const auto network = on_host(g.graph);
   EXPECT_TRUE(network->live_ranges().empty());
   EXPECT_TRUE(network->cut({}));
-  EXPECT_TRUE(test::fails(network->cut(Cuts{0}), Errc::bad_input, "behind layer 0 of 0"));
+  EXPECT_TRUE(test::fails(network->cut(Cuts{0}), Errc::bad_input, "after layer 0 of 0"));
   const auto device = host_device();
   CutNetwork placed(*device, on_host(g.graph));
   EXPECT_TRUE(placed.run_segments() == placed.run());

@@ -97,7 +97,7 @@ TEST(EmptyTensors, ReduceToNeutralElements) {
   EXPECT_TRUE(std::isnan(mean[0]));
   EXPECT_EQ(shape(onnx_ints("zero", {1}, {0}) + onnx_node("ReduceSum", {"e", "zero"}, {"y"})), (Shape{1, 0}));
   EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(empty + onnx_node("ArgMax", {"e"}, {"y"}, onnx_attribute("axis", 1)))),
-                          Errc::bad_input, "it asks for an index in a dimension that has no elements"));
+                          Errc::bad_input, "it indexes a dimension without elements"));
 }
 
 TEST(EmptyTensors, GiveZeroMatrixProducts) {

@@ -71,7 +71,7 @@ TEST(OnnxSequences, MapBodyOverElements) {
   EXPECT_EQ(computed(mapped(plus, both, "input: 'x'") + at("m", "last")), (Values{0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(computed(mapped(plus, both, "input: 's'") + at("m", "zero")), (Values{2, 4, 6, 8, 10, 12}));
   const auto shorter = onnx_node("SequenceErase", {"s"}, {"t"}) + mapped(plus, both, "input: 't'") + at("m", "zero");
-  EXPECT_THAT(test::problem(read(shorter)), testing::HasSubstr("as many elements"));
+  EXPECT_THAT(test::problem(read(shorter)), testing::HasSubstr("equal numbers of elements"));
 }
 
 TEST(OnnxOptionals, HoldValueOrNothing) {

@@ -105,19 +105,24 @@ TEST(Npy, RejectsUnsupportedFiles) {
   EXPECT_NE(error(npy(dictionary("<c8", "(3,)"), data)).find("type '<c8'"), std::string::npos);
   EXPECT_NE(error(npy(dictionary("\x1b[2J", "(3,)"), data)).find("type '\\u001B[2J'"), std::string::npos);
   EXPECT_NE(error(npy(dictionary("<f4", "(3,)", "True"), data)).find("Fortran order"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(4,)"), data)).find("not what its shape says"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(2,)"), data)).find("not what its shape says"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387904, 4)"), data)).find("not what its shape says"),
+  EXPECT_NE(error(npy(dictionary("<f4", "(4,)"), data)).find("does not match its shape"), std::string::npos);
+  EXPECT_NE(error(npy(dictionary("<f4", "(2,)"), data)).find("does not match its shape"), std::string::npos);
+  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387904, 4)"), data)).find("does not match its shape"),
             std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387907,)"), data)).find("not what its shape says"),
+  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387907,)"), data)).find("does not match its shape"),
             std::string::npos);
   for (const std::string shape :
        {"(-3,)", "(3", "(99999999999999999999,)", "(1,1,1,1,1,1,1,1,3)", "3", "('a',)", "(1 3)"})
-    EXPECT_NE(error(npy(dictionary("<f4", shape), data)).find("names no plain tensor"), std::string::npos) << shape;
-  EXPECT_NE(error(npy(dictionary("[('a', '<f4')]", "(3,)"), data)).find("names no plain tensor"), std::string::npos);
-  EXPECT_NE(error(npy("{'descr': '<f4', 'shape': (3,), }\n", data)).find("names no plain tensor"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(3,)") + "__import__('os')\n", data)).find("names no plain tensor"),
+    EXPECT_NE(error(npy(dictionary("<f4", shape), data)).find("must have a header of a plain tensor"),
+              std::string::npos)
+        << shape;
+  EXPECT_NE(error(npy(dictionary("[('a', '<f4')]", "(3,)"), data)).find("must have a header of a plain tensor"),
             std::string::npos);
+  EXPECT_NE(error(npy("{'descr': '<f4', 'shape': (3,), }\n", data)).find("must have a header of a plain tensor"),
+            std::string::npos);
+  EXPECT_NE(
+      error(npy(dictionary("<f4", "(3,)") + "__import__('os')\n", data)).find("must have a header of a plain tensor"),
+      std::string::npos);
 }
 
 TEST(Npy, SurvivesTruncatedAndDamagedFiles) {

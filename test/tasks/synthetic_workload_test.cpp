@@ -376,10 +376,10 @@ TEST_F(SyntheticSegments, HaveLiveStateOnlyWhenCut) {
   EXPECT_EQ(workload->memory().carry, Bytes{0});
   ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{0, 1}));
   EXPECT_EQ(workload->memory().carry, Bytes{live_words << 12});
-  EXPECT_TRUE(test::fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "behind layer 2 of 3"));
+  EXPECT_TRUE(test::fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "after layer 2 of 3"));
   const auto whole = *make_workload(state_task(), DeviceKind::host);
   EXPECT_TRUE(whole->live_ranges().empty());
-  EXPECT_TRUE(test::fails(whole->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "behind layer 0 of 1"));
+  EXPECT_TRUE(test::fails(whole->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "after layer 0 of 1"));
 }
 
 TEST_F(SyntheticSegments, NextJobStartsWithoutLiveStateOfPreviousJob) {

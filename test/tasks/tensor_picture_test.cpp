@@ -114,7 +114,7 @@ TEST(TensorPicture, RejectsTensorsThatAreNoPicture) {
     return problem(TensorPicture::of(tensor_of(type, std::move(shape))));
   };
   for (const auto& shape : {std::vector<std::int64_t>{}, {8}, {1, 3, 4}, {2, 3, 4, 4}, {1, 4, 4, 4}, {1, 2, 8, 8}})
-    EXPECT_THAT(refused(ElementType::float32, shape), HasSubstr("a picture has the shape"));
+    EXPECT_THAT(refused(ElementType::float32, shape), HasSubstr("a picture must have the shape"));
   EXPECT_THAT(refused(ElementType::float32, {1, 4, 4, 2}), HasSubstr("'image' is float32 1x4x4x2"));
   using enum ElementType;
   for (const ElementType type : {int8, boolean, uint16, int16, int32, uint32, int64, uint64, float64})

@@ -99,7 +99,7 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
   for (const auto& line : tuning) {
     if (line.starts_with(note)) continue;
     const auto at = line.rfind(separator);
-    if (at == std::string::npos) return fail(Errc::bad_input, "'" + line + "' is no choice that tuning made");
+    if (at == std::string::npos) return fail(Errc::bad_input, "'" + line + "' is not a choice of the tuning");
     const auto method = parse_conv_method(std::string_view(line).substr(at + separator.size()));
     if (!method) return Unexpected(method.error());
     chosen[std::string_view(line).substr(0, at)] = *method;
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> CudaNetwork::tune(Device& device, const TuningP
   auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
   if (!tuned) return Unexpected(tuned.error());
   if (auto planned = choose(std::move(tuned->methods), cuts_); !planned)
-    return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
+    return fail(planned.error().code, "the network with its fastest implementations " + planned.error().what);
   std::vector<std::string> lines;
   for (const auto& text : tuned->notes) lines.push_back(std::string(note) + text);
   for (const auto& choice : tuned->choices)
@@ -144,7 +144,7 @@ Result<> CudaNetwork::cut(std::span<const std::uint32_t> after) {
   auto ends = segment_ends(after, program_.layers.size());
   if (!ends) return Unexpected(ends.error());
   if (auto planned = choose(methods_, {after.begin(), after.end()}); !planned)
-    return fail(planned.error().code, "the network, cut so, " + planned.error().what);
+    return fail(planned.error().code, "the network with these cut points " + planned.error().what);
   segment_ends_ = std::move(*ends);
   return {};
 }
@@ -152,7 +152,7 @@ Result<> CudaNetwork::cut(std::span<const std::uint32_t> after) {
 Result<MemoryDemand> CudaNetwork::memory_if_cut(std::span<const std::uint32_t> after) const {
   if (const auto ends = segment_ends(after, program_.layers.size()); !ends) return Unexpected(ends.error());
   const auto plan = planned(methods_, after);
-  if (!plan) return fail(plan.error().code, "the network, cut so, " + plan.error().what);
+  if (!plan) return fail(plan.error().code, "the network with these cut points " + plan.error().what);
   return demand({plan->places.scratch.size}, {plan->places.carry.size}, objects_of(*plan));
 }
 

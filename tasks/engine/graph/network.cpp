@@ -19,9 +19,8 @@ Bytes bytes_of(const Network::Port& port) {
 Result<> Network::use(std::span<const std::string> tuning) {
   if (tuning.empty()) return {};
   return fail(Errc::bad_input,
-              "the profile holds choices for a network on a GPU, and this network runs on the host device, which has "
-              "none to make: "
-              "profile the task set again, on this board");
+              "the profile's tuning is for a GPU, but this network runs on the host device, which has no tuning: "
+              "profile the task set again on this board");
 }
 
 Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }

@@ -191,8 +191,8 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph, Memo
 Result<SegmentPlan> HostNetwork::planned(std::span<const std::uint32_t> after) const {
   SegmentPlan plan = plan_segments(lifetimes_, layer_times_, after);
   if (plan.scratch.size > max_scratch.count || plan.carry.size > max_scratch.count)
-    return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
-                                         " of memory: cut it elsewhere, or use a smaller input");
+    return fail(Errc::out_of_memory, "the network with these cut points needs more than " + readable(max_scratch) +
+                                         " of memory: use other cut points, or a smaller input");
   return plan;
 }
 

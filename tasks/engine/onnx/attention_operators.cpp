@@ -77,8 +77,8 @@ class AttentionNode {
     node.require(k_.shape[1] > 0 && q_.shape[0] == k_.shape[0] && q_.shape[3] == k_.shape[3] &&
                      q_.shape[1] % k_.shape[1] == 0 &&
                      std::equal(k_.shape.begin(), k_.shape.begin() + 3, v_.shape.begin()),
-                 "its queries, keys and values do not fit together");
-    node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
+                 "the shapes of its queries, keys and values do not match");
+    node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "it needs one length of keys for each batch");
     node.ignore_attribute("softmax_precision");
     told_ = node.attribute<std::int64_t>("qk_matmul_output_mode", 0);
   }
@@ -145,7 +145,7 @@ class AttentionNode {
         mask = node_.emit(Pad{std::vector<std::int64_t>(given.size(), 0), truth ? 0 : never}, {mask}, given,
                           node_.element_type(3));
       }
-      if (broadcast(node_, given, shape) != shape) node_.bad("its mask does not fit its scores");
+      if (broadcast(node_, given, shape) != shape) node_.bad("the shape of its mask does not match its scores");
       scores = node_.element_type(3) == ElementType::boolean
                    ? hide(mask)
                    : node_.emit(Binary{Binary::Kind::add}, {scores, mask}, shape);
@@ -188,7 +188,7 @@ class Rotation {
   explicit Rotation(NodeContext& node) : node_(node), x_(heads_of(node, 0, "num_heads")) {
     const auto asked = node.attribute<std::int64_t>("rotary_embedding_dim", 0);
     pairs_ = (asked == 0 ? x_.shape[3] : asked) / 2;
-    node.require(pairs_ >= 1 && pairs_ <= x_.shape[3] / 2, "its rotary_embedding_dim does not fit its input");
+    node.require(pairs_ >= 1 && pairs_ <= x_.shape[3] / 2, "its rotary_embedding_dim does not match its input");
     interleaved_ = node.attribute<std::int64_t>("interleaved", 0) != 0;
   }
 
@@ -236,10 +236,11 @@ class Rotation {
     const Shape wanted{x_.shape[0], 1, x_.shape[2], pairs_};
     if (node_.has(3)) {
       node_.require(given.size() == 2 && given[1] == pairs_ && element_count(node_.shape(3)) == wanted[0] * wanted[2],
-                    "its angles or positions do not fit its input");
+                    "the shapes of its angles or positions do not match its input");
       cache = node_.emit(Gather{0}, {cache, node_.indices(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
     }
-    node_.require(node_.has(3) || element_count(given) == element_count(wanted), "its angles do not fit its input");
+    node_.require(node_.has(3) || element_count(given) == element_count(wanted),
+                  "the shape of its angles does not match its input");
     return node_.emit(Reshape{}, {cache}, wanted);
   }
 

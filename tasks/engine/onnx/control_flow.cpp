@@ -86,7 +86,8 @@ class Unrolling {
     const auto chosen = context_.attribute<Graph>(holds ? "then_branch" : "else_branch");
     context_.ignore_attribute(holds ? "else_branch" : "then_branch");
     context_.require_all_attributes_read();
-    context_.require(chosen->outputs.size() == node_.outputs.size(), "its branch has not as many outputs as it has");
+    context_.require(chosen->outputs.size() == node_.outputs.size(),
+                     "its branch must have as many outputs as the node");
     Copy copy(lowering_, *chosen, {});
     copy.lower(refused_);
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) give(i, copy.outputs()[i]);
@@ -115,7 +116,7 @@ class Unrolling {
     const auto body = context_.attribute<Graph>("body");
     const auto scanned = static_cast<std::size_t>(context_.attribute<std::int64_t>("num_scan_inputs"));
     context_.require(scanned >= 1 && scanned <= node_.inputs.size(),
-                     "num_scan_inputs is not the number of some inputs");
+                     "num_scan_inputs must be from 1 to the number of inputs");
     const auto first = node_.inputs.size() - scanned;
     begin(*body, first, 0, 0, scanned);
     for (std::size_t i = 0; i < first; ++i) states_[i] = node_.inputs[i];
@@ -127,7 +128,7 @@ class Unrolling {
     for (std::size_t i = 0; i < scanned; ++i) {
       const auto& shape = context_.shape(first + i);
       const auto size = shape[context_.axis(axes[i], shape.size())];
-      context_.require(steps < 0 || steps == size, "its inputs have not as many steps as each other");
+      context_.require(steps < 0 || steps == size, "its inputs must have equal numbers of steps");
       steps = size;
     }
     nothing_ = steps == 0 && collects();
@@ -159,7 +160,7 @@ class Unrolling {
       for (std::size_t i = 0; i < given.size(); ++i) {
         if (!context_.is_sequence(i)) continue;
         const auto& elements = context_.sequence(i).elements;
-        context_.require(elements.size() == rounds, "its sequences have not as many elements as each other");
+        context_.require(elements.size() == rounds, "its sequences must have equal numbers of elements");
         given[i] = elements[round];
       }
       if (!go_round(std::move(given))) return refuse_outputs();
@@ -171,12 +172,12 @@ class Unrolling {
   bool truth(std::size_t input, const char* role) { return context_.integer(input, role) != 0; }
   bool is_true(const std::string& name) {
     const Node asking{node_.name, node_.type, {name}, node_.outputs, {}};
-    const auto& values = NodeContext(lowering_, asking).ints(0, "whether it goes round again");
+    const auto& values = NodeContext(lowering_, asking).ints(0, "its loop condition");
     return values.size() == 1 && values.front() != 0;
   }
   std::vector<std::int64_t> listed(const char* attribute, std::size_t count) {
     auto values = context_.attribute<std::vector<std::int64_t>>(attribute, std::vector<std::int64_t>(count, 0));
-    context_.require(values.size() == count, "it lists not as many axes or directions as it has inputs or outputs");
+    context_.require(values.size() == count, "it must list one axis or direction for each input or output");
     return values;
   }
 
@@ -191,7 +192,7 @@ class Unrolling {
     states_.resize(states);
     context_.require(body.inputs.size() == inputs_before + states + inputs_behind && node_.outputs.size() >= states &&
                          body.outputs.size() == outputs_before + node_.outputs.size(),
-                     "its body has not the inputs and outputs that it should have");
+                     "its body has a wrong number of inputs or outputs");
     collected_.resize(node_.outputs.size() - states);
     body_.emplace(body);
   }
@@ -201,7 +202,7 @@ class Unrolling {
     ++lowering_.unrolled;
     each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });
     if (lowering_.unrolled > max_nodes)
-      context_.unsupported("in all its rounds it has more than " + std::to_string(max_nodes) + " nodes");
+      context_.unsupported("its unrolled iterations have more than " + std::to_string(max_nodes) + " nodes");
   }
 
   /// Lowers the loop-invariant nodes once.
@@ -322,8 +323,8 @@ void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& re
 }
 
 void add_control_flow(OperatorTable& table) {
-  table["If"] = {nullptr, "the condition is known when the model is loaded"};
-  table["Loop"] = {nullptr, "how often it goes round is known when the model is loaded"};
+  table["If"] = {nullptr, "the condition must be known when the model is loaded"};
+  table["Loop"] = {nullptr, "the number of iterations must be known when the model is loaded"};
   table["Scan"] = {nullptr, "", 9};
   table["SequenceMap"] = {nullptr, "", 17};
 }

@@ -97,7 +97,7 @@ TensorId convolve(NodeContext& node, TensorId x, const Shape& shape, Filter filt
 
 std::optional<TensorId> bias_of(NodeContext& node, std::size_t input, std::int64_t channels) {
   if (!node.has(input)) return std::nullopt;
-  node.require(node.shape(input) == Shape{channels}, "the bias does not have one value for each output channel");
+  node.require(node.shape(input) == Shape{channels}, "the bias must have one value for each output channel");
   return node.tensor(input);
 }
 
@@ -115,10 +115,10 @@ TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId
                      std::optional<TensorId> bias) {
   const auto groups = node.attribute<std::int64_t>("group", 1);
   require_images(node, shape);
-  node.require(filter.size() == shape.size(), "its weights and its input differ in their number of dimensions");
+  node.require(filter.size() == shape.size(), "its weights and its input must have the same number of dimensions");
   if (groups < 1 || filter[0] % groups != 0 || shape[1] % groups != 0 || shape[1] / groups != filter[1])
     node.bad("an input of " + to_string(shape) + ", weights of " + to_string(filter) + " and " +
-             std::to_string(groups) + " groups do not fit together");
+             std::to_string(groups) + " groups do not match");
   const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
   if (node.attribute<std::vector<std::int64_t>>("kernel_shape", kernel) != kernel)
     node.bad("kernel_shape contradicts the weights, which are " + to_string(filter));
@@ -290,7 +290,7 @@ void conv_transpose(NodeContext& node) {
   const auto groups = node.attribute<std::int64_t>("group", 1);
   if (groups < 1 || weights[0] % groups != 0 || weights[0] != x[1])
     node.bad("an input of " + to_string(x) + ", weights of " + to_string(weights) + " and " + std::to_string(groups) +
-             " groups do not fit together");
+             " groups do not match");
   const auto directions = transposed_directions(node, x, weights);
   const auto bias = bias_of(node, 2, weights[1] * groups);
   const auto values = node.floats(1, "the weights");
@@ -333,7 +333,7 @@ TensorId grid_of_taps(NodeContext& node, const Deformed& conv) {
   const auto taps = conv.taps(), rows = conv.rows(), columns = conv.columns(), plane = rows * columns;
   const Shape shape{conv.maps(), taps, 2, rows, columns};
   node.require(node.shape(2) == Shape{conv.x[0], conv.offset_groups * taps * 2, rows, columns},
-               "its offsets do not fit its output");
+               "the shape of its offsets does not match its output");
   (void)node.reserve(shape);
   const auto height = static_cast<float>(conv.x[2]), width = static_cast<float>(conv.x[3]);
   const auto offsets = node.emit(Reshape{}, {node.tensor(2)}, shape);
@@ -353,8 +353,9 @@ void deformable_conv(NodeContext& node) {
   conv.offset_groups = node.attribute<std::int64_t>("offset_group", 1);
   node.require(
       conv.groups >= 1 && filter[0] % conv.groups == 0 && x[1] % conv.groups == 0 && x[1] / conv.groups == filter[1],
-      "its input, weights and groups do not fit together");
-  node.require(conv.offset_groups >= 1 && x[1] % conv.offset_groups == 0, "its channels and offset groups do not fit");
+      "its input, weights and groups do not match");
+  node.require(conv.offset_groups >= 1 && x[1] % conv.offset_groups == 0,
+               "its channels and offset groups do not match");
   const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
   node.require(node.attribute("kernel_shape", kernel) == kernel, "kernel_shape contradicts the weights");
   conv.directions = place_window(node, x, kernel);
@@ -365,7 +366,8 @@ void deformable_conv(NodeContext& node) {
   const auto images = node.emit(Reshape{}, {node.tensor(0)}, {maps, channels, x[2], x[3]});
   auto seen = node.emit(GridSample{}, {images, grid}, {maps, channels, taps * rows, columns});
   if (node.has(4)) {
-    node.require(node.shape(4) == Shape{x[0], conv.offset_groups * taps, rows, columns}, "its mask does not fit");
+    node.require(node.shape(4) == Shape{x[0], conv.offset_groups * taps, rows, columns},
+                 "the shape of its mask does not match");
     const auto mask = node.emit(Reshape{}, {node.tensor(4)}, {maps, 1, taps * rows, columns});
     seen = node.emit(Binary{Binary::Kind::multiply}, {seen, mask}, {maps, channels, taps * rows, columns});
   }
@@ -386,7 +388,8 @@ void columns_to_image(NodeContext& node) {
   const auto image = node.checked(node.ints(1, "the image's shape")),
              block = node.checked(node.ints(2, "the block's shape"));
   const auto count = image.size();
-  node.require(count >= 1 && count <= max_directions && block.size() == count, "its image and block do not fit");
+  node.require(count >= 1 && count <= max_directions && block.size() == count,
+               "the shapes of its image and block do not match");
   const auto strides = extents(node, "strides", count, 1, "a stride");
   const auto dilations = extents(node, "dilations", count, 1, "a dilation");
   const auto pads = extents(node, "pads", 2 * count, 0, "a padding");
@@ -413,9 +416,10 @@ void columns_to_image(NodeContext& node) {
 } // namespace
 
 void add_convolution_operators(OperatorTable& table) {
-  table["Conv"] = {conv, "one to three dimensions beside batch and channels"};
-  table["ConvTranspose"] = {conv_transpose, "weights are constants; one to three dimensions beside batch and channels"};
-  table["DeformConv"] = {deformable_conv, "two dimensions beside batch and channels", 19};
+  table["Conv"] = {conv, "one to three dimensions in addition to batch and channels"};
+  table["ConvTranspose"] = {conv_transpose,
+                            "weights are constants; one to three dimensions in addition to batch and channels"};
+  table["DeformConv"] = {deformable_conv, "two dimensions in addition to batch and channels", 19};
   table["Col2Im"] = {columns_to_image, "shapes are known when the model is loaded", 18};
 }
 

@@ -28,13 +28,15 @@ class Equation {
     std::string left = text.substr(0, arrow);
     for (std::size_t i = 0, at = 0; i < node.inputs(); ++i) {
       const auto comma = left.find(',', at);
-      node.require((comma == std::string::npos) == (i + 1 == node.inputs()), "its equation has other inputs");
+      node.require((comma == std::string::npos) == (i + 1 == node.inputs()),
+                   "its equation has another number of inputs than the node");
       terms_.push_back(term(i, left.substr(at, comma - at)));
       at = comma + 1;
     }
     if (arrow == std::string::npos) result_ = implied();
     else result_ = named(text.substr(arrow + 2), unnamed_);
-    for (const char letter : result_) node.require(sizes_.contains(letter), "its result has a dimension of no input");
+    for (const char letter : result_)
+      node.require(sizes_.contains(letter), "its result has a dimension that no input has");
     for (const char letter : result_)
       node.require(std::ranges::count(result_, letter) == 1, "its result names a dimension twice");
   }
@@ -61,7 +63,8 @@ class Equation {
     const auto shape = node_.shape(input);
     const bool has_dots = text.find("...") != std::string::npos;
     const auto plain = text.size() - (has_dots ? 3 : 0);
-    node_.require(has_dots ? plain <= shape.size() : plain == shape.size(), "its equation does not fit its inputs");
+    node_.require(has_dots ? plain <= shape.size() : plain == shape.size(),
+                  "its equation does not match the shapes of its inputs");
     const auto letters = named(text, shape.size() - plain);
     unnamed_ = std::max(unnamed_, shape.size() - plain);
     for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -166,13 +166,13 @@ template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
 }
 
 template <Pair kind> void bits(NodeContext& node) {
-  node.require(is_integer(node.element_type(0)), "its inputs are not of integers");
+  node.require(is_integer(node.element_type(0)), "its inputs must be integers");
   binary<kind>(node);
 }
 
 void bits_not(NodeContext& node) {
   const auto type = node.element_type(0);
-  node.require(is_integer(type), "its input is not of integers");
+  node.require(is_integer(type), "its input must be integers");
   node.set_output(node.emit(Binary{Pair::bit_xor}, {node.tensor(0), node.scalar(-1, type)}, node.shape(0)));
 }
 
@@ -206,7 +206,7 @@ void mean(NodeContext& node) {
 
 void where(NodeContext& node) {
   node.require(node.inputs() == 3, "it needs three inputs");
-  node.require(node.element_type(0) == ElementType::boolean, "its condition is not of booleans");
+  node.require(node.element_type(0) == ElementType::boolean, "its condition must be booleans");
   require_one_type(node, 1, 3);
   auto shape = broadcast(node, node.shape(0), broadcast(node, node.shape(1), node.shape(2)));
   const auto type = is_integer(node.element_type(1)) ? node.element_type(1) : ElementType::float32;

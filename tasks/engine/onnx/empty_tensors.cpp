@@ -80,7 +80,7 @@ TensorId NodeContext::emit_without_elements(Operation operation, std::vector<Ten
   }
   if (const auto* reduce = std::get_if<Reduce>(&operation)) {
     const auto value = reduced_nothing(reduce->kind, type);
-    if (!value) bad("it asks for an index in a dimension that has no elements");
+    if (!value) bad("it indexes a dimension without elements");
     return uniform(shape, value->value, value->integer, type);
   }
   if (const auto* pad = std::get_if<Pad>(&operation)) return uniform(shape, pad->value, pad->integer, type);

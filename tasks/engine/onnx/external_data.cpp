@@ -29,7 +29,7 @@ std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::s
   const auto value = config::number<std::uint64_t>(found->second);
   if (!value)
     bad(what + " has the " + key + " " + config::quoted(found->second) +
-        " in its data file, which is no number of bytes");
+        " in its data file, which must be a number of bytes");
   return value;
 }
 
@@ -40,7 +40,7 @@ const std::string& location_of(const ExternalData::Keys& keys, const std::string
                   "; supported: location, offset and length. Save the model again without it");
   const auto found = keys.find("location");
   if (found == keys.end() || found->second.empty())
-    bad(what + " keeps its data in another file, and does not say in which");
+    bad(what + " keeps its data in another file, but its location is missing");
   return found->second;
 }
 
@@ -54,9 +54,7 @@ fs::path resolved(const std::vector<fs::path>& folders, const std::string& locat
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
   const auto relative = fs::path(location).lexically_normal();
   if (relative.is_absolute() || location.contains('\0') || *relative.begin() == "..")
-    bad(in_file +
-        "is not a file of the model's folder; only files of that folder are read: move it there, and save "
-        "the model with the new location");
+    bad(in_file + "must be a file in the model's folder: move it there, and save the model with the new location");
   std::error_code error;
   std::vector<fs::path> roots;
   for (const auto& folder : folders) {
@@ -68,10 +66,10 @@ fs::path resolved(const std::vector<fs::path>& folders, const std::string& locat
     if (error) continue;
     if (std::ranges::any_of(roots, [&](const fs::path& each) { return is_inside(file, each); })) return file;
     bad(in_file + "is a link to " + config::printable(file.string(), max_path) +
-        "; only files of the model's folder are read: copy the folder with what its links lead to (cp -rL)");
+        "; only files in the model's folder are read: copy the folder and the targets of its links (cp -rL)");
   }
   bad(in_file + "cannot be found in " + roots.front().string() + ": " + error.message() +
-      "; keep it beside the model, under the name that it was written with");
+      "; keep it in the model's folder, under its original name");
 }
 
 } // namespace
@@ -93,7 +91,7 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
   struct stat status {};
   if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + reason(errno));
-  if (!S_ISREG(status.st_mode)) bad(in_file + "is not a regular file; put the data into one");
+  if (!S_ISREG(status.st_mode)) bad(in_file + "must be a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
   location_ = location;
 }
@@ -106,7 +104,8 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   const auto offset = number(keys, "offset", what).value_or(0);
   open(location, what);
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", ";
-  const auto but_has = " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or of another model";
+  const auto but_has =
+      " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or belongs to another model";
   if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
   const auto length = number(keys, "length", what).value_or(0); // 0: the size that the shape needs
   if (length != 0 && length != size)
@@ -116,7 +115,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
     bad(in_file + std::to_string(size) + " bytes from byte " + std::to_string(offset) + but_has);
   if (size > limit_ - used_)
     unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) +
-                " bytes, and no more memory is available; use a machine with more, or a smaller network");
+                " bytes, more than the available memory; use a machine with more memory, or a smaller network");
   used_ += size;
   constexpr std::size_t most = std::size_t{1} << 20; // maximum number of bytes of a part
   for (std::size_t done = 0; done < size;) {

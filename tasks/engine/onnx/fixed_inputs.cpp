@@ -63,7 +63,7 @@ class Shapes {
     check_sizes(input, given);
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (!is_open(input.shape[i]) && input.shape[i].value != given[i])
-        refuse(input, named(input, i) + " is given as " + std::to_string(given[i]) + ", and the file fixes it as " +
+        refuse(input, named(input, i) + " is given as " + std::to_string(given[i]) + ", but the file fixes it as " +
                           std::to_string(*input.shape[i].value));
       if (is_open(input.shape[i])) learn(input, i, given[i]);
     }
@@ -83,7 +83,7 @@ class Shapes {
     const Size& other = known->second;
     refuse(input, named(input, dimension) + " is given as " + std::to_string(size) + ", and " +
                       named(*other.input, other.dimension) + " of input " + config::quoted(other.input->name) + " as " +
-                      std::to_string(other.size) + ": one name in the file stands for one size");
+                      std::to_string(other.size) + ": dimensions of one name must have one size");
   }
 
   Shape shape_of(const Input& input) {
@@ -162,7 +162,7 @@ const Input& named_input(const Model& model, const std::string& name, std::strin
   std::string there;
   for (const Input& input : model.inputs) there += (there.empty() ? "" : ", ") + config::quoted(input.name);
   throw Refusal(Errc::bad_input, model.file + ": " + std::string(given) + " is given for " + config::quoted(name) +
-                                     ", which is no input; its inputs are: " + there);
+                                     ", which is not an input; its inputs are: " + there);
 }
 
 std::vector<Shape> input_shapes(const Model& model) { return Shapes(model).all(); }
@@ -175,7 +175,7 @@ Constant given_constant(const Model& model, const Input& input, const Shape& sha
   };
   const auto count = static_cast<std::size_t>(element_count(shape));
   if (values.size() != 1 && values.size() != count)
-    refuse("has " + std::to_string(values.size()) + " numbers, and it needs one for all elements, or " +
+    refuse("has " + std::to_string(values.size()) + " numbers, but needs one for all elements, or " +
            std::to_string(count));
   const auto all = [&](auto converted) {
     if (converted.size() != count) converted.resize(count, converted.front());

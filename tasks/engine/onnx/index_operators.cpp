@@ -37,7 +37,7 @@ void gather(NodeContext& node) {
 
 void gather_elements(NodeContext& node) {
   const auto x = node.shape(0), indices = node.shape(1);
-  node.require(!x.empty() && x.size() == indices.size(), "its indices have not as many dimensions as its input");
+  node.require(!x.empty() && x.size() == indices.size(), "its indices must have as many dimensions as its input");
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   for (std::size_t d = 0; d < x.size(); ++d)
     node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
@@ -48,7 +48,7 @@ void gather_slices(NodeContext& node) {
   const auto x = node.shape(0), indices = node.shape(1);
   const auto batch = node.attribute<std::int64_t>("batch_dims", 0);
   node.require(!indices.empty() && batch >= 0 && batch < static_cast<std::int64_t>(indices.size()),
-               "its batch_dims do not fit its indices");
+               "its batch_dims do not match its indices");
   const auto first = static_cast<std::size_t>(batch);
   const auto depth = indices.back();
   node.require(depth >= 1 && batch + depth <= static_cast<std::int64_t>(x.size()), "its indices are too long");
@@ -75,7 +75,7 @@ void put(NodeContext& node, Scatter put) {
 void scatter_elements(NodeContext& node) {
   const auto x = node.shape(0), indices = node.shape(1);
   node.require(!x.empty() && x.size() == indices.size() && indices == node.shape(2),
-               "its indices and updates do not fit its input");
+               "the shapes of its indices and updates do not match its input");
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   for (std::size_t d = 0; d < x.size(); ++d)
     node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
@@ -89,10 +89,10 @@ void scatter_slices(NodeContext& node) {
     return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, x));
   }
   node.require(!indices.empty() && indices.back() >= 1 && indices.back() <= static_cast<std::int64_t>(x.size()),
-               "its indices do not fit its input");
+               "the shape of its indices does not match its input");
   Shape updates(indices.begin(), indices.end() - 1);
   updates.insert(updates.end(), x.begin() + static_cast<std::ptrdiff_t>(indices.back()), x.end());
-  node.require(updates == node.shape(2), "its updates do not fit its indices");
+  node.require(updates == node.shape(2), "the shape of its updates does not match its indices");
   put(node, {reduction(node), {}});
 }
 
@@ -210,8 +210,8 @@ void triangle(NodeContext& node) {
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
   if (!node.is_known(input))
     node.unsupported(std::string(role) +
-                     " is computed when the network runs, and how many elements it chooses is known only then; choose "
-                     "by Where, or a fixed number by TopK, instead");
+                     " is computed at run time, so the size of the output is not known when the model is loaded; use "
+                     "Where, or TopK with a fixed number, instead");
   std::vector<bool> truths;
   if (is_integer(node.element_type(input)))
     for (const auto value : node.ints(input, role)) truths.push_back(value != 0);
@@ -258,7 +258,8 @@ void set_rows(NodeContext& node, const Integers& rows) {
 
 void suppress(NodeContext& node) {
   const auto boxes = node.shape_of_rank(0, 3), scores = node.shape_of_rank(1, 3);
-  node.require(boxes[0] == scores[0] && boxes[1] == scores[2] && boxes[2] == 4, "its boxes and scores do not fit");
+  node.require(boxes[0] == scores[0] && boxes[1] == scores[2] && boxes[2] == 4,
+               "the shapes of its boxes and scores do not match");
   const auto threshold = [&](std::size_t input, const char* role) {
     const auto& values = node.floats(input, role);
     node.require(values.size() == 1, "its thresholds must be scalars");
@@ -277,8 +278,8 @@ void suppress(NodeContext& node) {
     return set_rows(node, node.integers_of(chosen));
   if (node.is_read_by_nodes(0))
     node.unsupported(
-        "how many boxes it chooses is known only when it runs, and other nodes read them; make them an "
-        "output of the network, and take the boxes behind it");
+        "the number of boxes is known only at run time, but other nodes read them; make them an output of the network, "
+        "and process the boxes after it");
   node.set_output(chosen);
 }
 
@@ -289,7 +290,7 @@ void reverse_sequence(NodeContext& node) {
   const auto time = node.axis(node.attribute<std::int64_t>("time_axis", 0), x.size()),
              batch = node.axis(node.attribute<std::int64_t>("batch_axis", 1), x.size());
   node.require(time <= 1 && batch == 1 - time && node.shape(1) == Shape{x[batch]},
-               "its axes and lengths do not fit its input");
+               "its axes and lengths do not match its input");
   Shape along_time{1, 1}, along_batch{1, 1}, plane{x[0], x[1]};
   along_time[time] = x[time];
   along_batch[batch] = x[batch];
@@ -327,7 +328,7 @@ void depth_to_space(NodeContext& node) {
 void space_to_depth(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");
-  node.require(block >= 1 && x[2] % block == 0 && x[3] % block == 0, "its blocks do not fit its input");
+  node.require(block >= 1 && x[2] % block == 0 && x[3] % block == 0, "its blocks do not match its input");
   const auto mode = node.attribute<std::string>("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") node.bad("mode is " + config::quoted(mode));
   const auto plane = x[2] * x[3], down = x[2] / block, across = x[3] / block;

@@ -27,7 +27,7 @@ class Inlining {
     std::vector<Node> result;
     for (auto& node : nodes) {
       if (++nodes_ > max_nodes)
-        throw Refusal(Errc::unsupported, file_ + ": with its functions in place of their calls it has more than " +
+        throw Refusal(Errc::unsupported, file_ + ": with its functions inlined it has more than " +
                                              std::to_string(max_nodes) +
                                              " nodes; export a smaller network, or several");
       for (auto& [name, attribute] : node.attributes)

@@ -25,8 +25,8 @@ void give_type(Lowering& lowering, const Model& model, const Output& output, Ten
     };
     const auto writer = std::ranges::find_if(model.nodes, writes);
     const auto what = writer == model.nodes.end() ? lowering.file + ": " : lowering.describe(*writer);
-    throw Refusal(Errc::bad_input, what + "output " + config::quoted(output.name) + " is said to be of " +
-                                       std::string(name(*output.type)) + " in the file, and is of " +
+    throw Refusal(Errc::bad_input, what + "output " + config::quoted(output.name) + " is declared as " +
+                                       std::string(name(*output.type)) + " in the file, but is " +
                                        std::string(name(type)));
   }
   type = *output.type;
@@ -79,7 +79,7 @@ std::string few_of(const std::vector<std::string>& names) {
           (behind == 0 ? ""
                        : "; " + std::to_string(behind) + (behind == 1 ? " node that reads" : " nodes that read") +
                              " from them not checked") +
-          "; `rtexec infer --list-operators` lists what is");
+          "; `rtexec infer --list-operators` lists the supported ones");
 }
 
 /// Returns the bytes by which a constant of the file increases the file's memory budget. Each element counts as at
@@ -110,7 +110,7 @@ void add_initialisers(Lowering& lowering, Initialisers initialisers) {
       if (bytes > Lowering::always_made_bytes - lowering.made)
         throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) +
                                              " is sparse and has " + std::to_string(element_count(constant.shape)) +
-                                             " elements, more than are made of sparse constants; store it dense");
+                                             " elements, too many for a sparse constant; store it dense");
       lowering.made += bytes;
     }
     lowering.given += given_bytes_of(constant);
@@ -149,7 +149,7 @@ Graph lower(Model model) {
     const auto id = lowering.graph.add({input.name, std::move(shapes[i]), {}, input.type});
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
-                    model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
+                    model.file + ": input " + config::quoted(input.name) + " must have a name that no other one has");
     lowering.graph.inputs.push_back(id);
   }
   Refused refused;

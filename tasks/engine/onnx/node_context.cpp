@@ -143,7 +143,7 @@ std::vector<float> NodeContext::floats(std::size_t input, const char* role) cons
     unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) +
                 ") must be a constant; make it an initialiser when the model is exported");
   if (is_integer(element_type(input)))
-    bad(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be of floats");
+    bad(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be floats");
   return values_of(tensor(input));
 }
 
@@ -159,11 +159,11 @@ std::vector<std::int64_t> NodeContext::ints(std::size_t input, const char* role)
   const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
   const auto what = std::string(role) + " (input " + config::quoted(node_.inputs[input]) + ") must be ";
   if (!constant || (!constant->constant() && has_elements(*id)))
-    unsupported(what +
-                "known when the model is loaded, and depends on an input of the network; give that one, if it is "
-                "the same in each job, by constant = { NAME = [...] } in a task set, by --constant NAME=... on a "
-                "command line");
-  if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
+    unsupported(
+        what +
+        "known when the model is loaded, but depends on an input of the network; if that input is the same in each "
+        "job, give it by constant = { NAME = [...] } in a task set, by --constant NAME=... on a command line");
+  if (!is_integer(constant->type)) bad(what + "integers, but they are of " + std::string(name(constant->type)));
   charge(constant->integers.size(), sizeof(std::int64_t));
   return {constant->integers.begin(), constant->integers.end()};
 }
@@ -186,7 +186,7 @@ void NodeContext::require_all_outputs_set() const {
     if (!output.empty() && !lowering_.values.contains(output) && !lowering_.unreadable.contains(output) &&
         lowering_.read.contains(output))
       unsupported("its output " + config::quoted(output) +
-                  " is not supported, and is read; leave out the nodes that read it");
+                  " is not supported, but is read; remove the nodes that read it");
 }
 
 std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {

@@ -219,7 +219,8 @@ class NodeContext {
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);
     if (std::holds_alternative<Reference>(found->second))
-      bad("attribute " + config::quoted(name) + " refers to an attribute of a function, and the node is in none");
+      bad("attribute " + config::quoted(name) +
+          " refers to an attribute of a function, but the node is not in a function");
     if (const auto* unreadable = std::get_if<Unreadable>(&found->second))
       unsupported("attribute " + config::quoted(name) + unreadable->why);
     const T* value = std::get_if<T>(&found->second);

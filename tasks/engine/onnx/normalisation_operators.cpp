@@ -39,7 +39,7 @@ void normalise_rows(NodeContext& node, bool centred) {
   std::vector<TensorId> inputs{node.tensor(0)};
   for (std::size_t i = 1; i < 3; ++i)
     if (node.has(i)) {
-      node.require(broadcast(node, x, node.shape(i)) == x, "its scale or bias does not fit its input");
+      node.require(broadcast(node, x, node.shape(i)) == x, "the shape of its scale or bias does not match its input");
       inputs.push_back(node.tensor(i));
     }
   node.set_output(
@@ -55,7 +55,7 @@ TensorId for_channels(NodeContext& node, std::size_t input, const Shape& x) {
   Shape shape(x.size(), 1);
   shape[1] = x[1];
   const auto& given = node.shape(input);
-  node.require(element_count(given) == x[1], "its scale or bias does not have one value for each channel");
+  node.require(element_count(given) == x[1], "its scale and bias must have one value for each channel");
   return node.emit(Reshape{}, {node.tensor(input)}, {shape.begin() + 1, shape.end()});
 }
 
@@ -88,8 +88,7 @@ void group_normalisation(NodeContext& node) {
   node.ignore_attribute("stash_type");
   if (node.opset() >= 21) return normalise_groups(node, groups, {for_channels(node, 1, x), for_channels(node, 2, x)});
   const auto spread = [&](std::size_t input) {
-    node.require(element_count(node.shape(input)) == groups,
-                 "its scale or bias does not have one value for each group");
+    node.require(element_count(node.shape(input)) == groups, "its scale and bias must have one value for each group");
     const auto each = node.emit(View{0, {1, 0}}, {node.tensor(input)}, {groups, x[1] / groups});
     Shape shape(x.size() - 1, 1);
     shape[0] = x[1];
@@ -170,7 +169,7 @@ void batch_normalization(NodeContext& node) {
   const auto& variance = node.floats(4, "the variance");
   const auto channels = static_cast<std::size_t>(x[1]);
   for (const auto* values : {&gamma, &beta, &mean, &variance})
-    node.require(values->size() == channels, "its constants do not have one value for each channel");
+    node.require(values->size() == channels, "its constants must have one value for each channel");
   std::vector<float> scale(channels), shift(channels);
   for (std::size_t c = 0; c < channels; ++c) {
     const auto factor = static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);

@@ -379,7 +379,7 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
     if (names_opset) function.opset = 0; // ONNX: an operator means the same in both imports
     const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
     if (!functions.emplace(type, std::move(function)).second)
-      bad(file + ": function " + config::quoted(type) + " is there twice; give each a name of its own");
+      bad(file + ": function " + config::quoted(type) + " occurs twice; give each a name of its own");
   }
   return functions;
 }
@@ -445,9 +445,9 @@ std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) 
   for (const auto& import : model.opset_import())
     named += (named.empty() ? "" : ", ") + config::printable(import.domain());
   if (!named.empty())
-    unsupported(file + ": it has operators of " + named +
-                " only, which are not supported: networks are of operators of ONNX itself (domain ai.onnx)");
-  bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
+    unsupported(file + ": it has only operators of " + named +
+                ", which are not supported; expected operators of ONNX itself (domain ai.onnx)");
+  bad(file + ": its opset is missing; the file is not an ONNX model, or is damaged");
 }
 
 constexpr const char* too_large =

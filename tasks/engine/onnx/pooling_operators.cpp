@@ -14,7 +14,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
                     const Direction& w, bool ceil) {
   for (const auto& each : {h, w}) {
     if (std::max(each.before, each.after) >= each.reach())
-      node.unsupported("its padding is as large as its window; pad by a node of its own (Pad)");
+      node.unsupported("its padding must be smaller than its window; use a separate Pad node");
     // A dilated window can step over a small input entirely. Its result would then be undefined.
     if (each.dilation > 1 && each.size < each.dilation)
       node.unsupported("its dilation is larger than its input; use a larger input");
@@ -118,7 +118,7 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
 /// Lowers MaxUnpool, which scatters elements into zeros, at the indices that MaxPool returned.
 void unpool(NodeContext& node) {
   const auto x = windowed(node, 0);
-  node.require(node.shape(1) == x, "it has not one index for each element");
+  node.require(node.shape(1) == x, "it must have one index for each element");
   const auto directions = place_window(node, x, pool_kernel(node, x));
   Shape shape{x[0], x[1]};
   for (const auto& each : directions)
@@ -203,12 +203,12 @@ template <Reduce::Kind kind> void global_pool(NodeContext& node) {
 } // namespace
 
 void add_pooling_operators(OperatorTable& table) {
-  table["MaxPool"] = {pool<Pool::Kind::max>, "one to three dimensions beside batch and channels"};
-  table["MaxUnpool"] = {unpool, "one to three dimensions beside batch and channels", 9};
-  table["AveragePool"] = {pool<Pool::Kind::average>, "one to three dimensions beside batch and channels"};
+  table["MaxPool"] = {pool<Pool::Kind::max>, "one to three dimensions in addition to batch and channels"};
+  table["MaxUnpool"] = {unpool, "one to three dimensions in addition to batch and channels", 9};
+  table["AveragePool"] = {pool<Pool::Kind::average>, "one to three dimensions in addition to batch and channels"};
   table["GlobalAveragePool"] = {global_pool<Reduce::Kind::mean>, "three dimensions or more"};
   table["GlobalLpPool"] = {global_norm, "three dimensions or more"};
-  table["LpPool"] = {norm_pool, "one to three dimensions beside batch and channels"};
+  table["LpPool"] = {norm_pool, "one to three dimensions in addition to batch and channels"};
   table["GlobalMaxPool"] = {global_pool<Reduce::Kind::maximum>, "three dimensions or more"};
 }
 

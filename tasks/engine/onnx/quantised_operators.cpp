@@ -28,7 +28,8 @@ class Grid {
     if (element_count(shape) == 1) return node_.emit(Reshape{}, {tensor}, {});
     const auto axis = node_.axis(given_axis_, x_.size());
     if (block_ > 0) return blocks(tensor, shape, axis);
-    node_.require(shape.size() == 1 && shape[0] == x_[axis], "its scale or zero point does not fit its input");
+    node_.require(shape.size() == 1 && shape[0] == x_[axis],
+                  "the shape of its scale or zero point does not match its input");
     Shape line(x_.size(), 1);
     line[axis] = shape[0];
     return node_.emit(Reshape{}, {tensor}, std::move(line));
@@ -38,7 +39,7 @@ class Grid {
   TensorId blocks(TensorId tensor, const Shape& shape, std::size_t axis) {
     auto expected = x_;
     expected[axis] = (x_[axis] - 1) / block_ + 1;
-    node_.require(block_ <= max_elements && shape == expected, "its blocks do not fit its input");
+    node_.require(block_ <= max_elements && shape == expected, "its blocks do not match its input");
     auto strides = dense_strides(shape);
     auto wide = shape;
     wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(axis) + 1, block_);
@@ -117,7 +118,7 @@ TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId
 /// Emits x - zero as int16, for an input x of 8-bit integers.
 TensorId centred(NodeContext& node, std::size_t input, std::optional<TensorId> zero) {
   const auto type = node.element_type(input);
-  if (!is_integer(type) || size_of(type) != 1) node.bad("input " + node.name_of(input) + " is not of int8 or uint8");
+  if (!is_integer(type) || size_of(type) != 1) node.bad("input " + node.name_of(input) + " must be int8 or uint8");
   const auto x = node.cast(node.tensor(input), ElementType::int16);
   if (!zero) return x;
   return node.emit(Binary{Pair::subtract}, {x, node.cast(*zero, ElementType::int16)}, node.shape(input));

@@ -91,7 +91,7 @@ TensorId real_weights(NodeContext& node, std::size_t input, std::size_t scale) {
   const auto spread = [&](std::size_t of) {
     auto line = node.shape(of);
     node.require(line == Shape{shape[0]} || line == Shape{shape[0], shape[2]},
-                 "its scale or zero point does not fit its weights");
+                 "the shape of its scale or zero point does not match its weights");
     line.insert(line.begin() + 1, 1);
     if (line.size() < 3) line.push_back(1);
     return node.emit(Reshape{}, {node.cast(node.tensor(of), ElementType::float32)}, std::move(line));
@@ -163,7 +163,7 @@ class Builder {
   void require_shape(std::size_t input, TensorId tensor, const Shape& shape) {
     if (node_.shape_of(tensor) != shape)
       node_.bad("input " + node_.name_of(input) + " has the shape " + to_string(node_.shape_of(tensor)) +
-                ", and should have " + to_string(shape));
+                ", but should have " + to_string(shape));
   }
 
   /// Returns the sequence lengths, or nullopt if all sequences are as long as the number of steps.

@@ -177,7 +177,7 @@ std::int64_t depth_of(NodeContext& node) {
   const bool whole = is_integer(node.element_type(1));
   const auto& floats = whole ? std::vector<float>{} : node.floats(1, "the depth");
   const auto depths = whole ? node.ints(1, "the depth") : std::vector<std::int64_t>(floats.begin(), floats.end());
-  node.require(depths.size() == 1 && depths[0] >= 1, "its depth is no number above 0");
+  node.require(depths.size() == 1 && depths[0] >= 1, "its depth must be a number above 0");
   if (depths[0] > max_elements)
     node.unsupported("its depth is " + std::to_string(depths[0]) + "; supported: up to " +
                      std::to_string(max_elements));
@@ -218,7 +218,7 @@ void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
   const auto kept = node.opset() < 10 ? node.attribute<std::int64_t>("k") : node.integer(1, "k");
-  node.require(kept >= 0 && kept <= x[axis], "its k does not fit its input");
+  node.require(kept >= 0 && kept <= x[axis], "its k must be from 0 to the size of its axis");
   node.ignore_attribute("sorted");
   const bool largest = node.attribute<std::int64_t>("largest", 1) != 0;
   auto shape = x;

@@ -228,7 +228,7 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
   (void)node.checked(out);
   if (rule.extrapolation) {
     const auto& region = node.floats(1, "the region");
-    node.require(region.size() == 2 * axes.size(), "its region does not fit its axes");
+    node.require(region.size() == 2 * axes.size(), "its region does not match its axes");
     constexpr float farthest = 1 << 15; // in multiples of the input's size
     for (const float edge : region)
       if (!(std::abs(edge) <= farthest)) node.unsupported("a region's edge at " + std::to_string(edge));
@@ -370,7 +370,7 @@ void grid_sample(NodeContext& node) {
   const auto x = node.shape(0), grid = node.shape_of_rank(1, x.size());
   if (x.size() != 4 && x.size() != 5)
     node.unsupported("its input has " + dimensions(x) + "; supported: 4 and 5 dimensions");
-  node.require(grid[0] == x[0] && grid.back() == std::ssize(x) - 2, "its grid does not fit its input");
+  node.require(grid[0] == x[0] && grid.back() == std::ssize(x) - 2, "the shape of its grid does not match its input");
   const auto mode = one_of(node, "mode", node.opset() < 20 ? "bilinear" : "linear",
                            {"bilinear", "linear", "nearest", "bicubic", "cubic"});
   const auto padding = one_of(node, "padding_mode", "zeros", {"zeros", "border", "reflection"});
@@ -411,7 +411,7 @@ void affine_grid(NodeContext& node) {
   const auto size = node.checked(node.ints(1, "the size"));
   node.require(size.size() == 4 || size.size() == 5, "its size has not 4 or 5 dimensions");
   const auto rank = std::ssize(size) - 2;
-  node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "its matrices do not fit its size");
+  node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "the shape of its matrices does not match its size");
   const Shape sizes(size.begin() + 2, size.end());
   const auto count = element_count(sizes);
   (void)node.reserve({count, rank + 1});
@@ -426,7 +426,7 @@ void affine_grid(NodeContext& node) {
 
 void region_align(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4), regions = node.shape_of_rank(1, 2);
-  node.require(regions[1] == 4 && node.shape(2) == Shape{regions[0]}, "its regions and their images do not fit");
+  node.require(regions[1] == 4 && node.shape(2) == Shape{regions[0]}, "its regions and their images do not match");
   RoiAlign align;
   if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RoiAlign::Kind::maximum;
   align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);

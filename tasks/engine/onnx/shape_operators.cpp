@@ -55,7 +55,7 @@ void transpose(NodeContext& node) {
   auto sorted = order;
   std::ranges::sort(sorted);
   if (!std::ranges::equal(sorted, std::views::reverse(reversed)))
-    node.bad("perm is not an order of the " + std::to_string(x.size()) + " dimensions of its input");
+    node.bad("perm must be an order of the " + std::to_string(x.size()) + " dimensions of its input");
   const auto strides = dense_strides(x);
   View view;
   Shape shape;
@@ -89,7 +89,7 @@ std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
   else if (node.has(1)) sizes = node.ints(1, "the sizes");
   if (node.opset() >= 18) {
     node.require(sizes.empty() == node.has_attribute("num_outputs"), "it needs either sizes or num_outputs");
-    node.require(node.attribute("num_outputs", parts) == parts, "num_outputs is not the number of its outputs");
+    node.require(node.attribute("num_outputs", parts) == parts, "num_outputs must be the number of its outputs");
   }
   if (!sizes.empty()) return sizes;
   node.require(node.opset() >= 18 || size % parts == 0, "its input does not divide evenly among its outputs");
@@ -112,7 +112,7 @@ void split(NodeContext& node) {
     cuts[axis].start += cuts[axis].count;
     cuts[axis].count = sizes[i];
     if (sizes[i] < 0 || sizes[i] > x[axis] - cuts[axis].start)
-      node.bad("its sizes do not fit its input, which has " + std::to_string(x[axis]) + " along axis " +
+      node.bad("its sizes do not match its input, which has " + std::to_string(x[axis]) + " along axis " +
                std::to_string(axis));
     emit_cuts(node, cuts, i);
   }
@@ -151,7 +151,7 @@ void constant(NodeContext& node) {
   for (const char* text : {"value_string", "value_strings"})
     if (node.has_attribute(text)) {
       node.ignore_attribute(text);
-      return node.set_unreadable(" is text, which no operator here reads; leave what reads it out of the model");
+      return node.set_unreadable(" is text, which no supported operator reads; remove its readers from the model");
     }
   if (node.has_attribute("value_int"))
     return node.set_constant({{}, std::vector{node.attribute<std::int64_t>("value_int")}});

@@ -51,7 +51,7 @@ TensorId transformed(NodeContext& node, TensorId rows, std::int64_t count, Tenso
 
 void require_one_side(NodeContext& node, const Transform& transform) {
   if (!transform.one_sided) return;
-  if (transform.inverse) node.unsupported("onesided is set of an inverse transform; give it all frequencies");
+  if (transform.inverse) node.unsupported("onesided is set for an inverse transform, which needs all frequencies");
   node.require(transform.parts == 1, "onesided is set, and its input is complex");
 }
 
@@ -94,14 +94,15 @@ void short_time_transform(NodeContext& node) {
   const auto length = node.has(3)   ? node.integer(3, "the length of a frame")
                       : node.has(2) ? element_count(node.shape(2))
                                     : 0;
-  node.require(step >= 1 && step <= max_elements && length >= 1 && length <= x[1], "its frames do not fit its signal");
+  node.require(step >= 1 && step <= max_elements && length >= 1 && length <= x[1],
+               "its frames do not match its signal");
   Transform transform{length, x.size() == 3 ? x[2] : 1, length};
   transform.one_sided = node.attribute<std::int64_t>("onesided", 1) != 0;
   require_one_side(node, transform);
   auto matrix = matrix_of(node, transform);
   const auto parts = transform.parts, bins = transform.bins();
   if (node.has(2)) {
-    node.require(node.shape(2) == Shape{length}, "its window is not as long as a frame");
+    node.require(node.shape(2) == Shape{length}, "its window must be as long as a frame");
     const auto window = node.emit(Reshape{}, {node.tensor(2)}, {length, 1, 1, 1});
     matrix = node.emit(Binary{Binary::Kind::multiply}, {matrix, window}, {length, parts, bins, 2});
   }

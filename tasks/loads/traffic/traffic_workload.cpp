@@ -23,7 +23,7 @@ Result<std::unique_ptr<TrafficWorkload>> TrafficWorkload::make(const Task& task,
        {std::pair("traffic_before", workload->before_), std::pair("traffic_after", workload->after_)})
     if (amount > Bytes{0} && amount < unit)
       return fail(Errc::bad_input, std::string(key) + " = " + to_string(amount) + " is less than it moves at once, " +
-                                       to_string(unit) + ": ask for at least that, or for 0B");
+                                       to_string(unit) + ": give at least that, or for 0B");
   return workload;
 }
 
