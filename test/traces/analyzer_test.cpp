@@ -348,10 +348,10 @@ TEST(Replay, RefusesImpossibleNumbersOfFramesAndSlots) {
   Script script = one();
   script.setup.swap =
       SwapSetup{.policy = SwapPolicy::pipelined, .frames = UINT32_MAX, .copy_engines = 2, .chunk = {4096}, .store = {}};
-  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("an impossible number"));
   script.setup.swap->frames = 4;
   script.setup.tasks[0].swap_slots = UINT32_MAX;
-  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("an impossible number"));
 }
 
 TEST(Replay, RefusesImpossibleDeviceClassesAndSegmentCounts) {
@@ -361,12 +361,12 @@ TEST(Replay, RefusesImpossibleDeviceClassesAndSegmentCounts) {
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there are tasks"));
   task.device_class = 0;
   task.swap_slots = 1;
-  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no top-class task"));
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("top preemption class"));
   task.swap_slots = 0;
   task.segments = 0;
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no segments"));
   task.segments = UINT32_MAX;
-  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more segments than there can be"));
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("an impossible number of segments"));
 }
 
 TEST(BoundBreach, IgnoresDeadlineMissesOfTasksWithoutGuarantee) {

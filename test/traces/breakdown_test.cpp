@@ -57,7 +57,7 @@ TEST(Breakdown, CountsIdleTimeOnDeviceAsOverheadNotAsWcetOverrun) {
   EXPECT_EQ(sum(job), job.response);
   const auto analysis = script.analyze();
   EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("85.0 us on the device without executing"));
-  EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("over its WCET")));
+  EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("above its WCET")));
 }
 
 /// `front` is a top-class job, whatever its rank, and executes between two segments. Then a chunk is reloaded.
@@ -362,7 +362,7 @@ TEST(Blame, NamesWcetOverrunOfAnotherJob) {
   EXPECT_EQ(job.shares[0].overrun, 70us);
   EXPECT_EQ(job.blame,
             "job 20 of rear was 11.0 us late (111 us of 100 us): 80.0 us behind the execution of front (job 20), 70.0 "
-            "us over its WCET (usually 10.0 us)");
+            "us above its WCET (usually 10.0 us)");
 }
 
 TEST(Blame, NamesOwnSwapInWhenItDelaysTheJob) {
@@ -403,7 +403,7 @@ TEST(Blame, NamesOwnExecutionThatOverranItsWcet) {
   EXPECT_EQ(share.cause, Cause::execution);
   EXPECT_EQ(share.overrun, 90us);
   EXPECT_THAT(analysis.missed_jobs[0].blame,
-              HasSubstr("120 us its own execution, 90.0 us over its WCET (usually 29.0 us)"));
+              HasSubstr("120 us its own execution, 90.0 us above its WCET (usually 29.0 us)"));
   EXPECT_THAT(analysis.breaches, testing::SizeIs(2)); // its deadline, and its WCET
 }
 

@@ -82,10 +82,9 @@ TEST(Chains, AdviceNamesLongestWaitAndHowToShortenIt) {
   EXPECT_EQ(chain.all.parts[1].takes, 10us);
   EXPECT_EQ(chain.longest.reactions, 1u);
   EXPECT_EQ(chain.longest.whole(), 170us);
-  EXPECT_EQ(
-      chain.advice,
-      "100 us of 163 us in the mean, and 100 us of 170 us in the mean of the longest 1, until 'camera' was released; "
-      "to shorten it: a shorter period of 'camera', or trigger = \"input\" where something tells of events");
+  EXPECT_EQ(chain.advice,
+            "100 us of 163 us in the mean, and 100 us of 170 us in the mean of the longest 1, until 'camera' was "
+            "released; to shorten it: a shorter period of 'camera', or trigger = \"input\" if a source reports events");
   script.setup.chains[0].triggered = true;
   EXPECT_THAT(script.analyze().chains.at(0).advice,
               HasSubstr("until 'control' was released; to shorten it: trigger = \"after:camera\" of 'control', or a "

@@ -443,7 +443,7 @@ TEST(PreemptionReplay, ReportsChangedSegmentsAndSchedulerActions) {
     return [kind](Record& record) { return record.kind == kind && ++record.segment > 0; };
   };
   EXPECT_THAT(difference(segment(RecordKind::segment_begin)), HasSubstr("the engine begins one for job 0 of rear"));
-  EXPECT_THAT(difference(segment(RecordKind::segment_end)), HasSubstr("what ends is for job 0 of rear"));
+  EXPECT_THAT(difference(segment(RecordKind::segment_end)), HasSubstr("the recorded end is for job 0 of rear"));
   EXPECT_THAT(difference([](Record& record) {
                 return record.kind == RecordKind::scheduler_input && record.input.kind == Event::Kind::segment_done &&
                        ++record.input.segment > 0;
@@ -452,11 +452,11 @@ TEST(PreemptionReplay, ReportsChangedSegmentsAndSchedulerActions) {
   EXPECT_THAT(difference([](Record& record) {
                 return record.kind == RecordKind::scheduler_action && ++record.action.committed > 0;
               }),
-              HasSubstr("'start-execution job 0 of rear and 2 behind it' is recorded, but the core does "
+              HasSubstr("'start-execution job 0 of rear and 2 behind it' is recorded, but the scheduler does "
                         "'start-execution job 0 of rear and 1 behind it'"));
   Script deeper = withdrawn();
   deeper.setup.launch_ahead = 0;
-  EXPECT_THAT(deeper.analyze().replay.difference, HasSubstr("but the core does 'start-execution job 0 of rear'"));
+  EXPECT_THAT(deeper.analyze().replay.difference, HasSubstr("but the scheduler does 'start-execution job 0 of rear'"));
 }
 
 } // namespace

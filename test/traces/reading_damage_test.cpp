@@ -111,7 +111,7 @@ TEST_F(DamagedTrace, NoteReportsStreamThatEndsBeforeItsIndex) {
   fs::resize_file(stream("events_1"), 4096);
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
-  EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("packets before its index does: read until")));
+  EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("packets earlier than its index: read until")));
 }
 
 TEST_F(DamagedTrace, MissingStreamIsReportedWithAndWithoutItsIndex) {
@@ -155,14 +155,14 @@ TEST_F(DamagedTrace, PipeInPlaceOfAFileDoesNotBlockTheReader) {
   put_pipe("index/events_1.idx");
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
   EXPECT_EQ(first_jobs_of(1), jobs / 2);
-  EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("the index of stream events_1 does not fit it")));
+  EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("the index of stream events_1 does not match it")));
   put_pipe("events_1");
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
   EXPECT_EQ(first_jobs_of(1), 0U);
   EXPECT_THAT(reading_->summary->notes, ElementsAre("stream events_1 is not a file"));
   put_pipe("metadata");
   ASSERT_FALSE(reading_->summary);
-  EXPECT_THAT(reading_->summary.error().what, HasSubstr("it is no file"));
+  EXPECT_THAT(reading_->summary.error().what, HasSubstr("it is not a regular file"));
 }
 
 TEST_F(DamagedTrace, FileThatIsNoStreamIsIgnoredAndReported) {
@@ -194,7 +194,7 @@ TEST_F(DamagedTrace, MismatchedIndexIsIgnoredAndReported) {
   read();
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
   EXPECT_EQ(first_jobs_of(1), jobs / 2);
-  EXPECT_THAT(reading_->summary->notes, ElementsAre("the index of stream events_1 does not fit it: not used"));
+  EXPECT_THAT(reading_->summary->notes, ElementsAre("the index of stream events_1 does not match it: not used"));
   EXPECT_THAT(reading_->losses, IsEmpty());
 }
 
@@ -202,10 +202,10 @@ TEST_F(DamagedTrace, MetadataThatIsCutOffOrGarbageIsRefused) {
   const std::string whole = read_text(stream("metadata"));
   for (const std::size_t bytes : {0UZ, 1UZ, 100UZ, 4096UZ, whole.size() / 2}) {
     write_text(stream("metadata"), std::string_view(whole).substr(0, bytes));
-    EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged")) << bytes;
+    EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is truncated or damaged")) << bytes;
   }
   write_text(stream("metadata"), "these are not the data you are looking for");
-  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
+  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is truncated or damaged"));
 }
 
 /// libbabeltrace2 aborts on such metadata.
@@ -216,7 +216,7 @@ trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint8_t
 stream { id = 0; event.header := struct { uint8_t id; }; };
 event { id = 0; name = "x"; stream_id = 0; fields := struct { string _s; uint8_t _s[3]; }; };
 )");
-  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
+  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is truncated or damaged"));
 }
 
 TEST(AnswerOfChild, ReturnsTextOfChildOrHowItEnded) {
@@ -230,7 +230,7 @@ TEST(AnswerOfChild, ReturnsTextOfChildOrHowItEnded) {
 
 TEST_F(DamagedTrace, TraceWithoutReadableStreamIsRefusedWithReasons) {
   for (const char* name : {"events_0", "events_1", "setup_0", "setup_1"}) write_text(stream(name), "gone");
-  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "stream events_1 ends in the head of a packet"));
+  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "stream events_1 ends in the header of a packet"));
 }
 
 /// Returns how a child that reads the folder ended. A child process lets the test detect a crash or a hang.

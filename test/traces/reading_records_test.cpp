@@ -308,7 +308,7 @@ TEST(ReadRecords, KeepsDefaultsOfFieldsMissingInOlderTracesAndNamesThem) {
   ASSERT_EQ(got.records.size(), 1U);
   EXPECT_EQ(got.records[0].response, 5ms);
   EXPECT_EQ(got.records[0].executed, 0ms);
-  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_end.executed"));
+  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version; unknown values: job_end.executed"));
 }
 
 TEST(ReadRecords, AssumesOverrunForDroppedReleasesOfOlderTraces) {
@@ -324,7 +324,7 @@ TEST(ReadRecords, AssumesOverrunForDroppedReleasesOfOlderTraces) {
   ASSERT_EQ(got.records.size(), 1U);
   EXPECT_EQ(got.records[0].nominal, ms(1));
   EXPECT_EQ(got.records[0].reason, policies::ReleaseReason::overrun);
-  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_skip.reason"));
+  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version; unknown values: job_skip.reason"));
 }
 
 TEST(ReadRecords, ReportsLossesWithTheirTimeIntervals) {
@@ -425,7 +425,7 @@ TEST(ReadRecords, StopsWithErrorWhenHandlerRequestsIt) {
   const ScratchFolder folder;
   write_small_trace(folder / "trace", 2, 10);
   read_into(reading, folder / "trace");
-  EXPECT_TRUE(rtexec::test::fails(reading.summary, Errc::cancelled, "not read to its end"));
+  EXPECT_TRUE(rtexec::test::fails(reading.summary, Errc::cancelled, "not read completely"));
   EXPECT_EQ(reading.records.size(), 1u);
 }
 

@@ -143,8 +143,8 @@ driver.find_element(By.CSS_SELECTOR, "tr[data-task^=logger]").click()
 check("No samples" in text("#stage"), "a task without jobs says so")
 driver.find_element(By.CSS_SELECTOR, "tr[data-task=front]").click()
 
-check(text("#skipped") == "Skipped releases of front: 2 because the job before was unfinished, 1 because a part of the job before exceeded its WCET\n"
-      "Skipped releases of rear: 1 because the job before was unfinished", "why releases were skipped")
+check(text("#skipped") == "Skipped releases of front: 2 because the previous job was unfinished, 1 because a part of the previous job exceeded its WCET\n"
+      "Skipped releases of rear: 1 because the previous job was unfinished", "why releases were skipped")
 check(text("#loading tbody") == "front 7.00 ms 3.00 MiB 5.00 ms 2 2.00 ms 4.00 ms 1.00 ms", "what loading took, and how far both streams overlapped")
 check(text("#stolen h3") == "Stolen by the hypervisor" and text("#stolen tbody") == "core 1 10.0 ms\ncore 2 1.24 s", "what a hypervisor took of cores")
 

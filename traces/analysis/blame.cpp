@@ -31,7 +31,7 @@ std::string what(const Share& share, policies::JobId job, const std::vector<Task
   case Cause::execution: return share.where == Where::core ? "its own CPU parts" : "its own execution";
   case Cause::throttled: return "throttled";
   case Cause::overhead:
-    if (share.where == Where::core) return "kept from its core by what is not recorded";
+    if (share.where == Where::core) return "kept from its core by something that was not recorded";
     return share.culprit ? "on the device without executing" : "waiting for the device, which was idle";
   }
   return "";
@@ -39,7 +39,7 @@ std::string what(const Share& share, policies::JobId job, const std::vector<Task
 
 std::string worded(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   std::string text = readable(share.time) + " " + what(share, job.job, tasks);
-  if (share.overrun > Duration(0)) text += ", " + readable(share.overrun) + " over its WCET";
+  if (share.overrun > Duration(0)) text += ", " + readable(share.overrun) + " above its WCET";
   return share.usual > Duration(0) ? text + " (usually " + readable(share.usual) + ")" : text;
 }
 
@@ -144,7 +144,7 @@ std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>
                               ? "trigger = \"after:" + name(place - 1) + "\" of '" + name(place) + "', or " + shorter
                           : chain.setup.triggered ? source
                                                   : (chain.setup.from_sampling ? source + ", " : "") + shorter +
-                                                        ", or trigger = \"input\" where something tells of events";
+                                                        ", or trigger = \"input\" if a source reports events";
   return readable(most->waits) + " of " + readable(chain.all.whole()) + " in the mean, and " +
          readable(chain.longest.parts[place].waits) + " of " + readable(chain.longest.whole()) +
          " in the mean of the longest " + std::to_string(chain.longest.reactions) + ", until '" + name(place) +

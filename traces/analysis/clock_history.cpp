@@ -19,7 +19,7 @@ std::string class_name(std::uint32_t steps) { return readable(Frequency{steps * 
 std::string no_wcets(const std::vector<std::string>& limits) {
   std::string names;
   for (const std::string& limit : limits) names += (names.empty() ? "" : ", ") + limit;
-  return "execution times of this run are no WCETs: there was " + names;
+  return "execution times of this run are not valid as WCETs: there was " + names;
 }
 
 std::vector<std::string> names_of_limits(std::uint32_t limits) {

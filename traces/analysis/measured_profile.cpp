@@ -16,13 +16,12 @@ std::string rule_of(const ProfileEntry& entry, Part part) {
   const PartBasis& basis = entry.basis(part);
   const Duration longest = entry.observed.of(part), wcet = entry.wcet.of(part);
   std::ostringstream rule;
-  if (basis.method == WcetMethod::tail_model) rule << "upper limit of the models of the tail";
+  if (basis.method == WcetMethod::tail_model) rule << "upper limit of models of the distribution's tail";
   else if (basis.method == WcetMethod::layers)
-    rule << "sum of the longest of " << entry.layers.pieces << " pieces of its layers";
+    rule << "sum of the longest of " << entry.layers.pieces << " groups of its layers";
   else if (wcet <= with_margin(longest, entry.margin))
     rule << "longest of " << entry.samples << " times " << entry.margin;
-  else
-    rule << "longest of " << entry.samples << ", and as much more as its growth, its spread and interruptions justify";
+  else rule << "longest of " << entry.samples << ", increased for its growth, its spread and interruptions";
   if (basis.exceedance > 0) rule << " (at most 1 job in " << std::floor(1 / basis.exceedance) << " is longer)";
   return rule.str();
 }
@@ -30,8 +29,8 @@ std::string rule_of(const ProfileEntry& entry, Part part) {
 std::string why_not(const TaskAnalysis& task) {
   const std::string who = "task '" + task.setup.name + "': ";
   if (!task.invalid.empty()) return who + "its figures are invalid: " + task.invalid;
-  if (task.completed == 0) return who + "no job of it ended in the recording";
-  if (task.setup.workload.empty()) return who + "the recording does not say what its workload was";
+  if (task.completed == 0) return who + "no job of it completed in the recording";
+  if (task.setup.workload.empty()) return who + "the recording does not contain its workload";
   return {};
 }
 

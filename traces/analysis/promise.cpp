@@ -48,14 +48,14 @@ std::vector<Breach> breaches(const Analysis& analysis) {
   std::vector<Breach> found;
   for (const TaskAnalysis& task : analysis.tasks) {
     if (task.setup.promised && task.missed > 0)
-      found.push_back({.task = task.setup.name,
-                       .stage = "deadline",
-                       .promised = task.setup.deadline,
-                       .observed = task.stages.back().times.max,
-                       .job = task.stages.back().times.max_job,
-                       .text = task.setup.name + " missed " + std::to_string(task.missed) +
-                               " of the deadlines that it was promised",
-                       .chain = {}});
+      found.push_back(
+          {.task = task.setup.name,
+           .stage = "deadline",
+           .promised = task.setup.deadline,
+           .observed = task.stages.back().times.max,
+           .job = task.stages.back().times.max_job,
+           .text = task.setup.name + " missed " + std::to_string(task.missed) + " of its promised deadlines",
+           .chain = {}});
     for (const StageAnalysis& stage : task.stages) check(task, stage, found);
   }
   for (const ChainAnalysis& chain : analysis.chains) {
@@ -72,7 +72,7 @@ std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, boo
   else if (beside_loss > 0) why = "events were lost while " + std::to_string(beside_loss) + " of its jobs ran";
   if (task.unknown > 0)
     why += (why.empty() ? "" : "; ") + std::string("events of ") + std::to_string(task.unknown) +
-           " of its jobs are missing or contradict one another";
+           " of its jobs are missing or inconsistent";
   return why;
 }
 

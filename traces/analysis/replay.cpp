@@ -55,26 +55,27 @@ bool can_stream(const TaskSetup& task) {
 
 /// Returns why the scheduler core cannot be built from `setup`; empty if it can.
 std::string why_not(const RunSetup& setup) {
-  if (setup.tasks.empty()) return "the recording does not say which tasks ran";
-  if (!setup.clients.empty()) return "clients of a daemon come and go, and its decisions are not recorded";
+  if (setup.tasks.empty()) return "the recording does not contain the tasks";
+  if (!setup.clients.empty()) return "decisions of a daemon are not recorded";
   std::uint64_t resident = 0, chunks = setup.swap ? setup.swap->frames : 0;
   for (const TaskSetup& task : setup.tasks) {
     chunks += task.swap_slots;
     if (task.resident_slots.value_or(0) > task.swap_slots)
-      return "task '" + task.name + "' holds more chunks at the start than it has";
+      return "task '" + task.name + "' has more resident chunks at the start than chunks";
     resident += task.resident_slots.value_or(0);
     if (task.segments == 0) return "task '" + task.name + "' has no segments";
-    if (task.segments > max_segments) return "task '" + task.name + "' has more segments than there can be";
+    if (task.segments > max_segments) return "task '" + task.name + "' has an impossible number of segments";
     if (task.device_class > setup.tasks.size())
       return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
     if (task.device_class == 0 && task.swap_slots > 0)
-      return "task '" + task.name + "' swaps chunks, which no top-class task does";
-    if (task.stream && !can_stream(task)) return "task '" + task.name + "' streams in a way that cannot be";
-    if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
+      return "task '" + task.name + "' swaps chunks, but is in the top preemption class (express)";
+    if (task.stream && !can_stream(task)) return "task '" + task.name + "' has an impossible stream";
+    if (task.swap_slots > 0 && !setup.swap) return "the recording does not contain the swap settings";
   }
   if (chunks > max_chunks)
-    return "the recording names " + std::to_string(chunks) + " chunks and frames, more than there can be";
-  if (setup.swap && resident > setup.swap->frames) return "tasks hold more chunks at the start than there are frames";
+    return "the recording names " + std::to_string(chunks) + " chunks and frames, an impossible number";
+  if (setup.swap && resident > setup.swap->frames)
+    return "the tasks have more resident chunks at the start than there are frames";
   return {};
 }
 
@@ -132,11 +133,11 @@ void Replay::take_input(const Record& record) {
   const Event& input = record.input;
   if (next_input_ == 0 && record.sequence > 0) {
     result_.not_replayed = "the recording begins with decision " + std::to_string(record.sequence) +
-                           ", and the state before it is not known";
+                           ", so the state before it is not known";
     return;
   }
   if (!unrecorded_.empty())
-    return differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(unrecorded_.front()) +
+    return differ("decision " + std::to_string(next_input_ - 1) + ": the scheduler does '" + text(unrecorded_.front()) +
                   "', which is not recorded");
   if (record.sequence != next_input_)
     return differ("decision " + std::to_string(next_input_) + " is not recorded: " + std::to_string(record.sequence) +
@@ -152,13 +153,13 @@ void Replay::take_action(const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   const std::string where = "decision " + std::to_string(record.sequence) + ": ";
   if (record.sequence + 1 != next_input_)
-    return differ(where + "'" + text(record.action) + "' is recorded, but what led to it is not");
+    return differ(where + "'" + text(record.action) + "' is recorded, but its cause is not");
   if (unrecorded_.empty())
-    return differ(where + "'" + text(record.action) + "' is recorded, which the core does not do");
+    return differ(where + "'" + text(record.action) + "' is recorded, but the scheduler does not do it");
   const Action& decided = unrecorded_.front();
   unrecorded_ = unrecorded_.subspan(1);
   if (!(decided == record.action))
-    return differ(where + "'" + text(record.action) + "' is recorded, but the core does '" + text(decided) + "'");
+    return differ(where + "'" + text(record.action) + "' is recorded, but the scheduler does '" + text(decided) + "'");
   ++result_.actions;
   if (decided.kind == Action::Kind::drop || decided.kind == Action::Kind::fail) left_ = decided.job;
   expect_start(decided);
@@ -196,7 +197,7 @@ void Replay::check_cause(const Event& input) {
     if (!requested_ || requested_->job != input.job || requested_->at != input.now ||
         requested_->deadline != input.deadline) {
       if (next_input_ == 0) return begin_in_the_middle();
-      return differ("'" + text(input) + "' is given to the core, but no such request is recorded");
+      return differ("'" + text(input) + "' reached the scheduler, but no such request is recorded");
     }
     return requested_.reset();
   }
@@ -204,10 +205,10 @@ void Replay::check_cause(const Event& input) {
                     : input.kind == Event::Kind::copied_out ? Action::Kind::copy_out
                                                             : Action::Kind::start_execution;
   auto& ended = engine_of(kind, input.job).ended;
-  if (ended.empty()) return differ("'" + text(input) + "' is given to the core, but no such end is recorded");
+  if (ended.empty()) return differ("'" + text(input) + "' reached the scheduler, but no such end is recorded");
   const Event& told = ended.front();
   if (!same_end(told, input))
-    return differ("'" + text(input) + "' is given to the core, but its engine recorded '" + text(told) + "'");
+    return differ("'" + text(input) + "' reached the scheduler, but its engine recorded '" + text(told) + "'");
   ended.pop_front();
 }
 
@@ -218,7 +219,7 @@ void Replay::take_request(const Record& record) {
   if (ready == ready_.end() || ready->second != std::pair(record.job.number, record.at))
     return differ(text(record.job) + " requests the device, but no such end of its CPU part is recorded");
   if (requested_)
-    return differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
+    return differ("the request of " + text(requested_->job) + " is recorded, but did not reach the scheduler");
   ready_.erase(ready);
   requested_ = {record.job, record.at, record.deadline};
 }
@@ -231,7 +232,7 @@ void Replay::begin(Action::Kind kind, const Record& record) {
                   ", which is not ordered");
   if (engine.under_way) return differ("the end of '" + text(*engine.under_way) + "' is not recorded");
   if (!same_subject(engine.ordered.front(), record))
-    return differ("the core orders '" + text(engine.ordered.front()) + "', but the engine begins one for " +
+    return differ("the scheduler orders '" + text(engine.ordered.front()) + "', but the engine begins one for " +
                   text(record.job));
   engine.under_way = engine.ordered.front();
   engine.ordered.pop_front();
@@ -249,7 +250,7 @@ void Replay::end(Action::Kind kind, const Record& record) {
     return differ("the beginning of a " + std::string(spelling(kind)) + " for " + text(record.job) +
                   " is not recorded");
   if (!same_subject(*engine.under_way, record))
-    return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
+    return differ("'" + text(*engine.under_way) + "' is running, but the recorded end is for " + text(record.job));
   engine.under_way.reset();
   if (record.kind == RecordKind::device_end && !record.ok) { // the orders behind it do not begin either
     engine.failed = record.job;
@@ -275,17 +276,17 @@ std::optional<std::uint32_t> Replay::frames_in_use() const {
 ReplayAnalysis Replay::finish(bool whole, bool lost) {
   if (!over() && next_input_ == 0) result_.not_replayed = "no decision is recorded";
   if (whole && !over() && !unrecorded_.empty())
-    differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(unrecorded_.front()) +
+    differ("decision " + std::to_string(next_input_ - 1) + ": the scheduler does '" + text(unrecorded_.front()) +
            "', which is not recorded");
   if (whole && !over() && requested_)
-    differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
+    differ("the request of " + text(requested_->job) + " is recorded, but did not reach the scheduler");
   if (whole && !over())
     for (const Engine* engine : {&engines_[0], &engines_[1], &engines_[2], &beside_}) {
       if (!engine->ended.empty())
-        differ("'" + text(engine->ended.front()) + "' is recorded by its engine, and was not given to the core");
+        differ("'" + text(engine->ended.front()) + "' is recorded by its engine, but did not reach the scheduler");
       else if (engine->under_way && !cut_off_) differ("the end of '" + text(*engine->under_way) + "' is not recorded");
       else if (!engine->ordered.empty() && !cut_off_)
-        differ("'" + text(engine->ordered.front()) + "' is ordered, and no engine begins it");
+        differ("'" + text(engine->ordered.front()) + "' is ordered, but no engine begins it");
     }
   if (lost && !result_.difference.empty())
     result_.not_replayed = "events were lost: " + std::exchange(result_.difference, {});
@@ -294,7 +295,7 @@ ReplayAnalysis Replay::finish(bool whole, bool lost) {
 }
 
 void Replay::begin_in_the_middle() {
-  result_.not_replayed = "the recording begins in the middle of the run, and the state before it is not known";
+  result_.not_replayed = "the recording begins in the middle of the run, so the state before it is not known";
 }
 
 void Replay::differ(std::string what) {

@@ -235,7 +235,7 @@ void EventDecoder::event(const bt_event* event, Instant time) {
 std::string EventDecoder::note() const {
   std::string text;
   for (const std::string& field : unknown_)
-    text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
+    text += (text.empty() ? "recorded by an older version; unknown values: " : ", ") + field;
   return text;
 }
 

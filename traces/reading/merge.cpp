@@ -188,9 +188,9 @@ class Merge {
   /// Notes which events were overwritten, and which were not yet written.
   void note_limits() {
     if (from_ != Instant::min())
-      summary_.notes.emplace_back(from_ < to_ ? "older events were overwritten: it has the latest ones"
-                                              : "older events were overwritten while these are being written: read it "
-                                                "when it has ended, or record with a higher limit");
+      summary_.notes.emplace_back(
+          from_ < to_ ? "older events were overwritten: it contains only the latest ones"
+                      : "older events are being overwritten: read it after its end, or record with a higher limit");
     if (state_ == RecordingState::ended) return;
     char text[96];
     std::snprintf(text, sizeof text, "the recording %s: read until %.6f s",
@@ -233,7 +233,7 @@ class Merge {
   }
 
   [[nodiscard]] std::string extent(const Stream& stream) const {
-    if (summary_.events == 0 || stream.time() < summary_.first) return "nothing of it can be read";
+    if (summary_.events == 0 || stream.time() < summary_.first) return "no part of it can be read";
     char text[64];
     std::snprintf(text, sizeof text, "read until %.6f s",
                   std::chrono::duration<double>(stream.time() - summary_.first).count());
@@ -321,7 +321,7 @@ bool run(bt_graph* graph, const bt_component_source* source, Merge& merge) {
 }
 
 Unexpected<Error> several(const fs::path& folder, const std::vector<fs::path>& traces) {
-  std::string text = folder.string() + ": holds several recordings; choose one:";
+  std::string text = folder.string() + ": contains several recordings; choose one:";
   for (const fs::path& trace : traces) text += "\n  " + trace.string();
   return fail(Errc::bad_input, text);
 }
@@ -333,14 +333,14 @@ Result<fs::path> find_trace(const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (entry->path().filename() == "metadata") found.push_back(entry->path().parent_path());
   if (error) return fail(Errc::bad_input, folder.string() + ": the trace cannot be read: " + error.message());
-  if (found.empty()) return fail(Errc::bad_input, folder.string() + ": holds no trace (no file named \"metadata\")");
+  if (found.empty()) return fail(Errc::bad_input, folder.string() + ": contains no trace (no file named \"metadata\")");
   std::ranges::sort(found);
   if (found.size() > 1) return several(folder, found);
   return found.front();
 }
 
 Unexpected<Error> nothing_to_read(const fs::path& folder, const std::vector<std::string>& reasons) {
-  std::string text = folder.string() + ": nothing of the trace can be read";
+  std::string text = folder.string() + ": no part of the trace can be read";
   for (const std::string& reason : reasons) text += "\n  " + reason;
   return fail(Errc::bad_input, text);
 }
@@ -359,7 +359,7 @@ Result<ReadSummary> read_events(const fs::path& folder, EventSink& sink) {
   Merge merge(sink, *readable);
   const auto* component = graph ? source->add_to(graph.get(), readable->folder) : nullptr;
   if (!component || !run(graph.get(), component, merge)) return nothing_to_read(folder, {take_last_error()});
-  if (sink.stops()) return fail(Errc::cancelled, folder.string() + ": not read to its end: stopped by a signal");
+  if (sink.stops()) return fail(Errc::cancelled, folder.string() + ": not read completely: stopped by a signal");
 
   ReadSummary summary = std::move(merge).summary();
   if (summary.events == 0 && !summary.notes.empty()) return nothing_to_read(folder, summary.notes);

@@ -28,7 +28,7 @@ class File {
       : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     struct stat status {};
     if (descriptor_.get() < 0 || ::fstat(descriptor_.get(), &status) != 0) problem_ = std::strerror(errno);
-    else if (!S_ISREG(status.st_mode)) problem_ = "it is no file";
+    else if (!S_ISREG(status.st_mode)) problem_ = "it is not a regular file";
     else size_ = static_cast<std::uint64_t>(status.st_size);
   }
   /// Returns why the file cannot be read; empty if it can.
@@ -130,9 +130,9 @@ StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend =
 StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t left) {
   constexpr std::uint64_t context = 84; // end of the longest packet context that LTTng writes
   const std::uint64_t content = std::min(header.content_bits(), left * 8) / 8;
-  if (left < context) return cut(offset, "ends in the head of a packet");
+  if (left < context) return cut(offset, "ends in the header of a packet");
   const char* what =
-      content * 8 < header.content_bits() ? "ends in the middle of a packet" : "ends in what fills up a packet";
+      content * 8 < header.content_bits() ? "ends in the middle of a packet" : "ends in the padding of a packet";
   return cut(offset, what, Mend{offset, content * 8, *header.big_endian()}, content);
 }
 
@@ -164,7 +164,7 @@ StreamFile inspect(const std::filesystem::path& path, const std::filesystem::pat
   };
   bool listed = index.readable();
   for (; offset < size; ++packets) {
-    if (!file.read(header.raw, offset)) return timed(cut(offset, "ends in the head of a packet"));
+    if (!file.read(header.raw, offset)) return timed(cut(offset, "ends in the header of a packet"));
     if (packets == 0) first = header;
     if (!header.plausible(first))
       return packets == 0 ? useless("does not begin with a packet")
@@ -176,7 +176,7 @@ StreamFile inspect(const std::filesystem::path& path, const std::filesystem::pat
     end = instant(header.end());
   }
   if (index.packets() > packets)
-    return timed(cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does"));
+    return timed(cut(size, "ends " + std::to_string(index.packets() - packets) + " packets earlier than its index"));
   StreamFile whole;
   whole.bytes = size;
   whole.index_fits = !index.there() || listed;

@@ -99,7 +99,7 @@ std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) 
 }
 
 Unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
-  return fail(Errc::refused, source.string() + " is damaged, and a mended copy of it cannot be written to " +
+  return fail(Errc::refused, source.string() + " is damaged, and a repaired copy of it cannot be written to " +
                                  target.string() + ": " + std::strerror(errno) +
                                  " (make room there, or set TMPDIR to another folder)");
 }
@@ -214,7 +214,7 @@ class Salvage {
       if (file.state != StreamFile::State::whole)
         result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
       else if (!file.index_fits)
-        result_.notes.push_back("the index of stream " + config::printable(name) + " does not fit it: not used");
+        result_.notes.push_back("the index of stream " + config::printable(name) + " does not match it: not used");
       sound = sound && file.state == StreamFile::State::whole && file.index_fits;
     }
     result_.folder = trace_;
@@ -247,8 +247,8 @@ class Salvage {
   }
 
   Unexpected<Error> unreadable_metadata(const std::string& reason) const {
-    return fail(Errc::bad_input,
-                (trace_ / metadata).string() + " is cut off or damaged, and nothing can be read without it: " + reason);
+    return fail(Errc::bad_input, (trace_ / metadata).string() +
+                                     " is truncated or damaged, and the trace cannot be read without it: " + reason);
   }
 
   Result<TemporaryFolder> folder_with_metadata() const {
@@ -317,8 +317,8 @@ Result<TemporaryFolder> TemporaryFolder::make() {
   std::error_code error;
   std::string name = (fs::temp_directory_path(error) / "rtexec-trace-XXXXXX").string();
   if (error || !::mkdtemp(name.data()))
-    return fail(Errc::refused, "a temporary folder is needed to read a damaged trace, and " + name +
-                                   " cannot be made: set TMPDIR to a folder");
+    return fail(Errc::refused,
+                "a damaged trace needs a temporary folder, but " + name + " cannot be created: set TMPDIR to a folder");
   return TemporaryFolder(name);
 }
 

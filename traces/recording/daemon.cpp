@@ -254,9 +254,9 @@ Result<> wait_for_others() {
   };
   if (lock_holder() == 0)
     return Unexpected(
-        refused("a session daemon of this user runs in another PID namespace (another container), and "
-                "LTTng records only processes that it can see: wait for its end, or give this container a "
-                "/var/run, and for users an LTTNG_HOME, of its own"));
+        refused("a session daemon of this user runs in another PID namespace (another container), and LTTng records "
+                "only processes in its own namespace: wait for its end, or give this container its own /var/run (for "
+                "users other than root, LTTNG_HOME)"));
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
   if (daemon == 0 || (found && owner == 0)) return {}; // `daemon` is 0 if it was killed at its start or end
   if (owner && is_orphan(daemon, owner)) {             // the kernel sent it SIGTERM when its owner ended: it hangs
@@ -265,10 +265,9 @@ Result<> wait_for_others() {
     return {};
   }
   if (owner)
-    return Unexpected(
-        refused(name_of_owner(daemon, owner) +
-                " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
-                "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
+    return Unexpected(refused(name_of_owner(daemon, owner) +
+                              " is recording with a session daemon of its own, and LTTng allows one per user: wait for "
+                              "it, or first start `lttng-sessiond --no-kernel --daemonize`, which all runs can share"));
   return Unexpected(
       refused("the running session daemon, process " + std::to_string(daemon) + ", does not answer: end it"));
 }

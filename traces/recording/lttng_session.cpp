@@ -115,7 +115,7 @@ Result<> check_space(const fs::path& folder, Bytes needed) {
   if (!available) return Unexpected(available.error());
   if (*available >= needed) return {};
   return refused(folder.string() + " has " + readable(*available) + " free, and recording needs at least " +
-                 readable(needed) + ": make room");
+                 readable(needed) + ": free disk space");
 }
 
 /// An existing, empty and writable folder. A new one is removed again, unless it is kept.
@@ -149,8 +149,8 @@ Result<> Folder::claim(const fs::path& folder) {
   const bool empty = fs::is_empty(path_, error);
   if (error) return refused("the folder " + path_.string() + " cannot be read: " + error.message());
   if (!empty)
-    return fail(Errc::bad_input,
-                "tracing: the folder " + path_.string() + " is not empty: name a new one (nothing is overwritten)");
+    return fail(Errc::bad_input, "tracing: the folder " + path_.string() +
+                                     " is not empty: name a new one (existing traces are not overwritten)");
   if (::access(path_.c_str(), W_OK | X_OK) != 0)
     return refused("the folder " + path_.string() + " cannot be written to: " + std::strerror(errno));
   return {};
@@ -235,8 +235,8 @@ Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSess
 }
 
 Unexpected<Error> not_whole(const fs::path& folder) {
-  return refused("the recording was not all in " + folder.string() +
-                 " after 10 s: the disk may be full or too slow, and the trace is not whole");
+  return refused("the recording was not completely in " + folder.string() +
+                 " after 10 s: the disk may be full or too slow, and the trace is incomplete");
 }
 
 /// Stops the recording and waits until all is written. Returns false if that takes too long.
@@ -384,7 +384,8 @@ Result<> LttngSession::end() {
   mark_.remove();
   const auto left = free_space(folder_);
   if (left && *left < Bytes{static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))})
-    return refused("the disk of " + folder_.string() + " is full: the trace is not whole, make room and record again");
+    return refused("the disk of " + folder_.string() +
+                   " is full: the trace is incomplete; free disk space and record again");
   return {};
 }
 

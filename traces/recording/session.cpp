@@ -8,7 +8,7 @@ namespace rtexec::traces {
 Result<Session> Session::start(const std::filesystem::path& folder, const SessionOptions& options) {
   if (options.limit && *options.limit < options.buffer)
     return fail(Errc::bad_input, "tracing: a limit of " + readable(*options.limit) + " is less than the " +
-                                     readable(options.buffer) + " of the buffers: raise it");
+                                     readable(options.buffer) + " of the buffers: raise the limit");
   auto session = LttngSession::start(
       folder,
       {.keeps = LttngSession::Keeps::all, .layers = options.layers, .buffer = options.buffer, .limit = options.limit});
@@ -19,8 +19,8 @@ Result<Session> Session::start(const std::filesystem::path& folder, const Sessio
 Result<Summary> Session::stop() {
   if (auto ended = session_.end(); !ended) return Unexpected(ended.error());
   if (std::error_code error; !std::filesystem::exists(folder(), error))
-    return fail(Errc::refused, "tracing: the folder " + folder().string() +
-                                   " was removed while it was recorded into: what was recorded is lost");
+    return fail(Errc::refused,
+                "tracing: the folder " + folder().string() + " was removed during the recording: the trace is lost");
   return summarize(folder());
 }
 
@@ -32,7 +32,7 @@ Result<> check_whole(const Summary& summary, const std::filesystem::path& folder
     for (const std::string& note : summary.notes) why += "\n  " + note;
   if (why.empty()) return {};
   return fail(Errc::refused, "tracing: the trace in " + folder.string() +
-                                 " is not whole: " + std::to_string(summary.events) +
+                                 " is incomplete: " + std::to_string(summary.events) +
                                  " events were recorded, and the number of lost events is unknown" + why);
 }
 

@@ -186,7 +186,7 @@ function showTasks() {
     : element('p', { class: 'soft' }, 'The recording names no task.'));
 }
 
-const skipReasons = { overrun: 'the job before was unfinished', 'wcet-exceeded': 'a part of the job before exceeded its WCET', stale: 'an input had nothing new' };
+const skipReasons = { overrun: 'the previous job was unfinished', 'wcet-exceeded': 'a part of the previous job exceeded its WCET', stale: 'an input had no new data' };
 function showSkipped() {
   for (const task of run.tasks.filter((each) => each.skipped)) {
     const reasons = Object.entries(skipReasons).filter(([key]) => task.skipped_by[key]).map(([key, why]) => `${count(task.skipped_by[key])} because ${why}`);

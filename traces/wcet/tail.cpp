@@ -82,7 +82,7 @@ ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
           variation,
           p,
           p >= level,
-          "p >= " + number(level) + ": not heavier than exponential; tells, does not refuse"};
+          "p >= " + number(level) + ": not heavier than exponential; informative only"};
 }
 
 /// The samples in the form that the generalised Pareto distribution needs.
@@ -162,7 +162,7 @@ template <typename Source> struct Candidate {
   /// Returns why the candidate may not be used; empty if it may.
   [[nodiscard]] std::string refused() const {
     if (!whole.law || !whole.shape || !higher.law || !higher.shape)
-      return "the likelihood has no maximum: the tail ends abruptly, or is no tail";
+      return "the likelihood has no maximum: the tail ends abruptly, or there is no tail";
     for (const auto& test : tests)
       if (!test.holds)
         return "the tail does not follow the model (" + test.name + ", p = " + number(test.p_value) + ")";
