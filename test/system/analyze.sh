@@ -32,7 +32,7 @@ expect 4 '^Of: task set .*/rt-swap-hole.toml, .* UTC$' "$rtexec" analyze missed
 expect 0 '/rt-swap-hole.toml True True$' ask analyzed.json "d['run']['task_set'], d['host'] != '', d['began'].endswith(' UTC')"
 expect 0 '^[0-9]+$' wc -c < page.html
 expect 0 'svg' head -c 300 gantt.svg
-expect 2 'ends before it begins' "$rtexec" analyze missed --svg x.svg --window 3s..2s
+expect 2 'its end must be after its begin' "$rtexec" analyze missed --svg x.svg --window 3s..2s
 expect 4 '' "$rtexec" analyze missed --svg part.svg --window 10ms..60ms
 expect 5 'no/such' "$rtexec" analyze missed --html no/such/page.html
 expect 5 'x.json: error: cannot write it' "$rtexec" analyze missed --json no/such/x.json
@@ -43,15 +43,15 @@ recorded=$(dirname "$(find missed -name metadata)")
 cp -r "$recorded" before
 ln -s "$recorded/metadata" link.json
 for output in "--html $recorded/metadata" "--svg $recorded/$(ls "$recorded" | grep -m1 _0)" "--json link.json"; do
-  expect 2 'it is of what is analyzed' "$rtexec" analyze missed $output
+  expect 2 'it is part of the analyzed trace' "$rtexec" analyze missed $output
 done
 touch "$recorded/jobs.csv"
-expect 2 'it is of what is analyzed' "$rtexec" analyze missed --csv "$recorded"
+expect 2 'it is part of the analyzed trace' "$rtexec" analyze missed --csv "$recorded"
 rm "$recorded/jobs.csv"
 expect 0 '^$' diff -r before "$recorded"
 for again in 1 2; do expect 4 '' "$rtexec" analyze missed --html missed/page.html; done
 expect 2 'the recording lasts' "$rtexec" analyze missed --svg x.svg --window 100s..101s
-expect 2 'give one of them' "$rtexec" analyze missed --window 1ms..2ms
+expect 2 'needs --html or --svg' "$rtexec" analyze missed --window 1ms..2ms
 expect 2 'requires --to-toml' "$rtexec" analyze missed --pwcet 1e-3
 for option in --exceedance --margin --pwcet; do expect 2 "'nan' is not a number" "$rtexec" analyze missed --to-toml x.toml $option nan; done
 expect 2 '' "$rtexec" analyze no-such-folder
@@ -59,7 +59,7 @@ expect 2 '' "$rtexec" analyze no-such-folder
 # A run that keeps its promises, its execution times, and a promise made of them.
 { printf '[executive]\nduration="2s"\n'; task a 50ms 2ms; task b 80ms 3ms 'wcet_before="1ms"'; } > good.toml
 expect 0 'proved' "$rtexec" simulate good.toml --execution uniform:0.5 --trace kept
-expect 0 'nothing that was observed breaks one' "$rtexec" analyze kept --to-toml measured.toml
+expect 0 'all observed values are within them' "$rtexec" analyze kept --to-toml measured.toml
 expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml --json checked.json
 expect 0 '^True$' ask checked.json "0 < d['tasks'][0]['wcet']['device_ns'] < 3000001"
 { printf '[executive]\nduration="1s"\n'; task b 80ms 3ms; } > other.toml
@@ -67,7 +67,7 @@ expect 0 'proved' "$rtexec" simulate other.toml --trace other
 expect 0 'Wrote' "$rtexec" analyze other --to-toml measured.toml --add
 expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml
 task c 50ms 1ms >> good.toml
-expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measured.toml
+expect 2 "task 'c': no measurement" "$rtexec" check good.toml --wcet measured.toml
 
 # Chains: what the simulator measured, and the way of the longest reaction; what is above a bound is a breach.
 sed "0,/^core = 0/s//&\ninput_delay = '8ms'/" "${hole%/*}/steering-chain.toml" > from-sampling.toml
@@ -102,13 +102,13 @@ expect 4 '^BREACH: [0-9]+ of [0-9]+ reactions of chain short were above their bo
 { printf '[executive]\nduration="1s"\n'; task a 50ms 2ms; } > short.toml
 printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,2500000,2,in-time\n' > jobs.csv
 expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate short.toml --execution jobs.csv --trace breach
-expect 4 'WCETs that hold need more jobs or a larger margin: rtexec profile' "$rtexec" analyze breach
+expect 4 'Valid WCETs need more jobs or a larger margin: rtexec profile' "$rtexec" analyze breach
 expect 4 "took 2.50 ms for its part 'device', above its WCET of 2.00 ms" "$rtexec" analyze breach
 
 # What execution times depend on, and what surrounded those above their WCETs; in JSON without being asked.
 expect 4 'a device, job 0: 2.50 ms of 2.00 ms \(after: idle for 10.0 ms; beside: nothing\)' "$rtexec" analyze breach --causes --json breach.json
 expect 0 "^20 device None idle for 10.0 ms \['beside', 'neighbour', 'pause'\]$" ask breach.json "d['excesses'], d['above_wcet'][0]['part'], d['above_wcet'][0]['pause'], d['above_wcet'][0]['neighbour'], sorted(f['factor'] for f in d['tasks'][0]['stages'][1]['factors'])"
-expect 0 'On none of it \(x below 1.1\): .*a device' "$rtexec" analyze kept --causes
+expect 0 'On none of these \(x below 1.1\): .*a device' "$rtexec" analyze kept --causes
 expect 0 '^0$' sh -c "'$rtexec' analyze kept | grep -c 'What execution times depend on' || true"
 expect 2 'causes needs a trace' sh -c "echo 1ms > one.txt; '$rtexec' analyze one.txt --causes"
 
@@ -156,7 +156,7 @@ expect 3 'No estimate' "$rtexec" analyze few.txt
 printf '1.5ms\n2000000 # as a number\n\n' > mixed.txt
 expect 3 '2 samples' "$rtexec" analyze mixed.txt
 printf '12\nfast\n' > wrong.txt
-expect 2 "wrong.txt, line 2: write an execution time a line, .*, not 'fast'" "$rtexec" analyze wrong.txt
+expect 2 "wrong.txt, line 2: expected one execution time per line, .*, got 'fast'" "$rtexec" analyze wrong.txt
 for time in nan inf 1e400 -5; do
   printf '12\n%s\n' "$time" > wrong.txt
   expect 2 "wrong.txt, line 2: .*, not '$time'" "$rtexec" analyze wrong.txt

@@ -67,8 +67,8 @@ expect 0 'WCETs' "$rtexec" profile double.toml --jobs 5
 expect '0 4' 'Report' "$rtexec" run double.toml --force
 expect 0 'executed in .* \(median of 3' "$rtexec" infer double.txt --backend ./libdouble.so --repeat 3
 expect 2 "back end 'double 1': write how many floats" "$rtexec" infer lenet5.onnx --backend ./libdouble.so
-expect 2 'constant: only where the built-in back end' "$rtexec" infer double.txt --backend ./libdouble.so --constant x=1
-expect 2 "a constant is given for 'nowhere', which is no input" "$rtexec" infer lenet5.onnx --backend rtexec --constant nowhere=1
+expect 2 'constant: only for the built-in back end' "$rtexec" infer double.txt --backend ./libdouble.so --constant x=1
+expect 2 "a constant is given for 'nowhere', which is not an input" "$rtexec" infer lenet5.onnx --backend rtexec --constant nowhere=1
 expect 2 'arguments requires --backend' "$rtexec" infer lenet5.onnx --arguments threads=1
 expect 2 'libnowhere.so' "$rtexec" infer lenet5.onnx --backend ./libnowhere.so
 sed 's/64 2.0/none/' double.txt > wrong.txt; sed 's/double.txt/wrong.txt/' double.toml > wrong.toml
@@ -80,7 +80,7 @@ expect 2 "double.txt: (invalid ELF header|file too short)" "$rtexec" check text.
 printf '#include <rtexec/backend.h>\nconst rtexec_backend* rtexec_backend_get(void) {\n  static const rtexec_backend b = {sizeof b, 2, "new", 1, 0};\n  return &b;\n}\n' > new.c
 gcc -shared -fPIC -I"$root/rtexec/include" new.c -o libnew.so
 sed 's/libdouble/libnew/' double.toml > new.toml
-expect 2 'is of version 2 of <rtexec/backend.h>, and this is version 1: it needs a newer rtexec' "$rtexec" check new.toml
+expect 2 'is of version 2 of <rtexec/backend.h>, but this rtexec has version 1: it needs a newer rtexec' "$rtexec" check new.toml
 sed 's/^period.*/&\nmemory_policy = "M"/' double.toml > managed.toml
-expect 2 "memory_policy: only the built-in back end has others than D" "$rtexec" check managed.toml
+expect 2 "memory_policy: only the built-in back end supports policies other than D" "$rtexec" check managed.toml
 exit $bad

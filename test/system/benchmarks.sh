@@ -79,7 +79,7 @@ for _ in 1 2 3 4 5; do # a busy machine only adds to what a job takes
 done
 expect 0 '^True True$' in_order
 expect '0 3' ' beside +waits$' "$rtexec" check pairs.toml
-expect '0 4' '^Jobs on the device beside one of another task: [0-9]+ of scan, [0-9]+ of add$' "$rtexec" run pairs.toml --force
+expect '0 4' '^Jobs concurrent with a job of another task on the device: [0-9]+ of scan, [0-9]+ of add$' "$rtexec" run pairs.toml --force
 
 benchmark t pathfinder 1000000 M >>refused.toml
 expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml

@@ -18,7 +18,7 @@ expect 0 "^\[note\] board: this machine is not board 'xavier': its device tree s
   "$rtexec" probe --root tx2-r32 --board xavier
 expect 0 '"subject": "clock GPU"' bash -c "'$rtexec' probe --root xavier-r35 --json probe.json >/dev/null; cat probe.json"
 printf 'acme,board\0' > tx2-r32/proc/device-tree/compatible
-expect 0 'no board is known that the device tree calls acme,board: taken as board .host.' "$rtexec" probe --root tx2-r32
+expect 0 'no known board is named in the device tree as acme,board: taken as board .host.' "$rtexec" probe --root tx2-r32
 
 # A run that was killed left its state file. The machine's own is left alone.
 if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
@@ -37,7 +37,7 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
   expect 5 "/run/rtexec/clocks is no state file of locked clocks: it begins with 'mine'" "$rtexec" restore
   expect 0 '^mine$' cat /run/rtexec/clocks
   mv /run/rtexec/clocks mine; ln -s "$PWD/mine" /run/rtexec/clocks
-  expect 5 'it is no plain file' "$rtexec" restore
+  expect 5 'it is not a regular file' "$rtexec" restore
   expect 0 '^mine$' cat mine
   rm /run/rtexec/clocks
 fi
@@ -100,7 +100,7 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
   await 'has_released $run'
   printf 1200000 > "$clocks/now"
   sleep 3; kill -INT "$run"; wait "$run"
-  expect 0 'no WCETs: there was a locked clock that moved' cat moved.txt
+  expect 0 'not valid as WCETs: there was a locked clock that moved' cat moved.txt
   if [ -d moved.trace ]; then
     expect '0 4' 'INVALID.*a locked clock that moved' "$rtexec" analyze moved.trace
   fi

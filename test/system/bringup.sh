@@ -41,7 +41,7 @@ EOP
 grep -q ' s left' all.err || { echo "no time left:"; cat all.err; bad=1; }
 
 # Against an earlier report: itself, one that passed more, one with better figures, one of another board.
-expect '0 5' '# Against the report of board .host., [-0-9TZ:]*: nothing changed' "$rtexec" bringup identity real-time --against all.json
+expect '0 5' '# Compared with the report of board .host., [-0-9TZ:]*: nothing changed' "$rtexec" bringup identity real-time --against all.json
 sed 's/"outcome": "failed"/"outcome": "passed"/' all.json > better.json
 if [ "$(grep -c '^not ok .* - real-time/' all.tap)" != 0 ]; then
   expect 4 '# real-time/[a-z-]*: passed before, fails now' "$rtexec" bringup real-time --against better.json --json changed.json
@@ -56,21 +56,21 @@ json.dump(report, open("faster.json", "w"))'
 expect '0 5' '# kernel/timers: least oversleep was .*, is .* worse\)' "$rtexec" bringup kernel/timers --against faster.json --html changed.html
 expect 0 'Since the earlier report' cat changed.html
 sed 's/"board": "host"/"board": "tx2"/' all.json > other.json
-expect '0 5' 'Against the report of board .tx2., .*another board' "$rtexec" bringup identity --against other.json
+expect '0 5' 'Compared with the report of board .tx2., .*another board' "$rtexec" bringup identity --against other.json
 
 # A board that is named, and the software device in place of its own.
 "$assemble" tx2-r32 tx2-r32
 if [ ! -e /proc/device-tree/compatible ]; then
   expect 0 "^ok 1 - identity/board # SKIP no device tree .* taken as board 'tx2'" "$rtexec" bringup identity/board --board tx2
   expect 5 '^not ok 1 - kernel/command-line: lacks isolcpus=1-5' "$rtexec" bringup kernel/command-line --board tx2
-  expect 0 "^ok 1 - device/rules # SKIP the software device stands in for that of board 'tx2'" \
+  expect 0 "^ok 1 - device/rules # SKIP the software device replaces the device of board 'tx2'" \
     "$rtexec" bringup device --board tx2 --device host
 fi
 expect 0 '^{' bash -c "'$rtexec' bringup identity --json - 2>/dev/null"
 expect 0 '^TAP version 13' bash -c "'$rtexec' bringup identity --json - 2>&1 >/dev/null | cat"
 
 # The tree of this machine stands in for it.
-expect 0 '^# recorded [0-9]* files in tree; [0-9]* could not be: not-recorded.txt' "$rtexec" bringup identity --record tree
+expect 0 '^# recorded [0-9]* files in tree; [0-9]* could not be copied: not-recorded.txt' "$rtexec" bringup identity --record tree
 "$rtexec" probe > here.txt; "$rtexec" probe --root tree > there.txt
 steady() { grep -vE 'hypervisor|^ *Pin|counted|clock|sensor' "$1"; }
 diff <(steady here.txt) <(steady there.txt) || { echo "the recorded tree says something else"; bad=1; }
@@ -107,22 +107,22 @@ expect_cancelled INT $pid stopped.err
 "$rtexec" run beside.toml --force > beside.log 2>&1 & pid=$!
 await 'grep -qs " of 60.0 s" beside.log'
 expect 5 'another run of rtexec, process [0-9]*' "$rtexec" bringup latency identity
-expect 5 'can be asked beside it: rtexec bringup identity kernel real-time clocks thermal power' "$rtexec" bringup
+expect 5 'can run at the same time: rtexec bringup identity kernel real-time clocks thermal power' "$rtexec" bringup
 expect 0 '^ok 1 - identity/board' "$rtexec" bringup identity
 kill -INT $pid; wait $pid
 
 # What cannot be is told before anything is asked.
-expect 2 "'kernel/preemtion': there is no such item; did you mean 'kernel/preemption'" "$rtexec" bringup kernel/preemtion
+expect 2 "'kernel/preemtion': no item has this name; did you mean 'kernel/preemption'" "$rtexec" bringup kernel/preemtion
 expect 2 'known: identity, identity/board' "$rtexec" bringup xyzzy
-expect 2 'no such board' "$rtexec" bringup --board nosuch
+expect 2 'no board has this name' "$rtexec" bringup --board nosuch
 expect 2 'not-there' "$rtexec" bringup --against not-there
 printf '{"items": 3}' > none.json
-expect 2 'none.json: error: no report of rtexec bringup' "$rtexec" bringup --against none.json
+expect 2 'none.json: error: not a report of rtexec bringup' "$rtexec" bringup --against none.json
 expect 2 'device' "$rtexec" bringup --device cuda
 expect 2 'folder' "$rtexec" bringup --folder /not/there
 expect 5 'cannot write' "$rtexec" bringup identity --json /not/there.json
 expect 5 'cannot write' "$rtexec" bringup identity --html /not/there.html
-expect 5 'cannot make a folder in it.*' "$rtexec" bringup identity --folder /proc
-expect 5 'standard output could not be written' bash -c "'$rtexec' bringup identity >/dev/full"
+expect 5 'cannot create a folder in it.*' "$rtexec" bringup identity --folder /proc
+expect 5 'cannot write to standard output' bash -c "'$rtexec' bringup identity >/dev/full"
 ls -d rtexec-bringup-* 2>/dev/null && { echo "a folder is left"; bad=1; }
 exit $bad

@@ -19,7 +19,7 @@ expect 5 'another run of rtexec' "$rtexec" calibrate host --chunk 2MiB --jobs 3 
 expect 5 'another run of rtexec' "$rtexec" calibrate memory host --sizes 2 --jobs 3 -o host.toml
 [ ! -e host.toml ] || { echo "a refused calibration left a board"; bad=1; }
 kill -KILL "$first"; wait "$first" 2>/dev/null
-expect '0 4' 'Cut off by the end|Report after' "$rtexec" run set.toml --duration 1s
+expect '0 4' 'Unfinished at the end|Report after' "$rtexec" run set.toml --duration 1s
 # A check claims cores for a moment, and keeps no run from beginning.
 (while :; do "$rtexec" check set.toml > /dev/null; done) & checks=$!
 for each in 1 2 3 4 5; do expect '0 4' 'Report after' "$rtexec" run set.toml --duration 100ms; done
@@ -27,10 +27,10 @@ kill $checks; wait $checks 2>/dev/null
 # What is withdrawn because the run ends is said: b waits for the device while a has it.
 sed 's/50ms/4s/; s/1ms/1900ms/' set.toml > long.toml
 sed '1,2d; s/"a"/"b"\noffset="200ms"/' long.toml > other.toml; cat other.toml >> long.toml
-expect '0 4' "Cut off by the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 1s
+expect '0 4' "Unfinished at the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 1s
 "$rtexec" run set.toml --duration 1s --jobs - > jobs.csv 2> text.log
 expect 0 "^task,job," head -n 1 jobs.csv
 expect 1 '' grep -v '^task,job,\|^a,' jobs.csv
 expect 0 'Report after' cat text.log
-expect 2 'both take standard output' "$rtexec" run set.toml --duration 1s --jobs - --json -
+expect 2 'cannot both use standard output' "$rtexec" run set.toml --duration 1s --jobs - --json -
 exit $bad

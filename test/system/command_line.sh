@@ -20,13 +20,13 @@ expect 2 "'net'.*rtexec profile unmeasured.toml" "$rtexec" check unmeasured.toml
 expect 2 'none.toml' "$rtexec" check none.toml
 expect 2 '' "$rtexec" check good.toml --no-such-option
 expect 2 '^  simulate +Run the task set in virtual time' "$rtexec"
-expect 2 '^rtexec: there is no subcommand .runn.; did you mean .run.\?$' "$rtexec" runn good.toml
+expect 2 '^rtexec: no subcommand is named .runn.; did you mean .run.\?$' "$rtexec" runn good.toml
 expect 2 '^rtexec: rtexec has no option .--versio.; did you mean .--version.\?$' "$rtexec" --versio
 expect 2 '^rtexec: rtexec check has no option .--jsn.; did you mean .--json.\?$' "$rtexec" check --jsn
 expect 2 'rtexec check has no option .--jsn.; did you mean .--json.\?$' "$rtexec" check good.toml --jsn=x
 expect 2 'rtexec run has no option .--trac.; did you mean .--trace.\?$' "$rtexec" run --trac x good.toml
 expect 2 'rtexec calibrate bandwidth has no option .--secnds.; did you mean .--seconds.\?$' "$rtexec" calibrate bandwidth --secnds 3
-expect 2 '^rtexec: there is no subcommand .isolaton.; did you mean .isolation.\?$' "$rtexec" experiment isolaton
+expect 2 '^rtexec: no subcommand is named .isolaton.; did you mean .isolation.\?$' "$rtexec" experiment isolaton
 expect 2 '^rtexec: task-set is required$' "$rtexec" run
 expect 0 '^  simulate +Run the task set in virtual time' "$rtexec" help
 expect 0 '^Usage: rtexec calibrate bandwidth ' "$rtexec" help calibrate bandwidth
@@ -84,10 +84,10 @@ expect 2 '\{D,M,H\}' "$rtexec" infer tiny.onnx --memory auto
 expect 0 '^  class +score$' "$rtexec" infer classifier.onnx
 expect 0 ' 0\.[0-9]+%$' "$rtexec" infer classifier.onnx
 expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
-expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
+expect 2 'no board has this name' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
-expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
-expect 2 'no network is named' "$rtexec" infer
+expect 2 'needs a picture as input' "$rtexec" infer tiny.onnx -o out.png
+expect 2 'the network is missing' "$rtexec" infer
 # A network without inputs: y = 1.5.
 printf '\x08\x08\x42\x02\x10\x0d\x3a\x36\x0a\x24\x12\x01y\x22\x08Constant\x2a\x15\x0a\x0bvalue_float\x15\x00\x00\xc0\x3f\xa0\x01\x01\x12\x01g\x62\x0b' > constant.onnx
 printf '\x0a\x01y\x12\x06\x0a\x04\x08\x01\x12\x00' >> constant.onnx
@@ -106,13 +106,13 @@ expect 2 'has several tasks: name one of them with --task: front, rear' "$rtexec
 expect 2 "has no task 'side': name one of them with --task" "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task side
 expect 2 'excludes --tune' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear --tune
 printf 'tuning = ["conv = own"]\n' >> chosen.profile.toml
-expect 2 'choices for a network on a GPU' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
+expect 2 'the profile's tuning is for a GPU' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
 expect 2 'std = 0: out of range: at least 1e-09' "$rtexec" infer tiny.onnx x.png --std 0
-expect 2 'mean = \[1, 2\]: 2 numbers: write one, or one for each' "$rtexec" infer tiny.onnx x.png --mean 1,2
+expect 2 'mean = \[1, 2\]: 2 numbers: must be one, or one for each' "$rtexec" infer tiny.onnx x.png --mean 1,2
 expect 2 'RGB,BGR|BGR,RGB' "$rtexec" infer tiny.onnx x.png --channels GBR
-expect 2 'are for pictures, and no input is one' "$rtexec" infer tiny.onnx --layout NCHW
+expect 2 'need a picture as input' "$rtexec" infer tiny.onnx --layout NCHW
 expect 0 '^silent$' bash -c "{ sleep 0.2; '$rtexec' config 2>said; } | true; code=\${PIPESTATUS[0]}; [ -s said ] || echo silent; exit \$code"
-expect 5 'standard output could not be written' bash -c "'$rtexec' config >/dev/full"
+expect 5 'cannot write to standard output' bash -c "'$rtexec' config >/dev/full"
 expect 0 '^1$' bash -c "'$rtexec' config board | grep -c 'top level'"
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\nprecision="fp16"\n' > half.toml
 expect 2 "task 'net': precision = .fp16. is for GPUs" "$rtexec" check half.toml
@@ -152,7 +152,7 @@ while commands:
         if not example or example[1] not in page: sys.exit(f"{name} has no example")
         if example[1].startswith(" ".join(["rtexec", *command])) and (unknown := set(re.findall(r" (--[\w-]+)", example[1])) - set(options)) \
                 and command != ["experiment"]: sys.exit(f"the example of {name} has {unknown}")
-    nested = text.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    nested = text.partition("Subcommands:\n")[2].partition("\nExit codes:")[0]
     commands += [[*command, each] for each in re.findall(r"^  ([a-z]+)\b", nested, re.M)]
     for section in ["EXIT STATUS", "ENVIRONMENT", *["EXAMPLES"][:len(command)]]:
         if not re.search(rf'^\.SH "?{section}', page, re.M): sys.exit(f"the man page of {name} has no {section}")
@@ -190,11 +190,11 @@ tensor("one.npy", 5, 7.5); tensor("other.npy", 1, 2)
 PY
 expect 2 "input 'a': dimension 0 \('N'\); input 'b': dimension 0 \('N'\): not fixed in the file; .* by shape = \{ a = \[\?, 2\], b = .* by --shape a=\?x2 --shape b=\?x2" "$rtexec" infer two.onnx
 for shape in x 1x2 =1x2 a= a=1x a=x1 a=1,2 a=-1x2 a=99999999999999999999x2; do
-  expect 2 "not the name of an input and its dimensions: write NAME=1x3x224x224" "$rtexec" infer two.onnx --shape "$shape"
+  expect 2 "expected the name of an input and its dimensions: write NAME=1x3x224x224" "$rtexec" infer two.onnx --shape "$shape"
 done
 expect 2 "a=2x2: that input has a shape already" "$rtexec" infer two.onnx --shape a=1x2 --shape a=2x2
 expect 2 "dimension 0 \('N'\) is given as 2, and dimension 0 \('N'\) of input 'a' as 1" "$rtexec" infer two.onnx --shape a=1x2,b=2x2
-expect 2 "dimension 1 is given as 3, and the file fixes it as 2" "$rtexec" infer --shape a=1x3 two.onnx
+expect 2 "dimension 1 is given as 3, but the file fixes it as 2" "$rtexec" infer --shape a=1x3 two.onnx
 expect 0 'y +4x2' "$rtexec" infer --shape a=4x2 two.onnx
 printf '[[task]]\nname="net"\nmodel="two.onnx"\nperiod="100ms"\nwcet="1ms"\n' > open.toml
 expect 2 "task 'net': .*two.onnx: input 'a': dimension 0 \('N'\)" "$rtexec" check open.toml
@@ -206,20 +206,20 @@ expect 0 '"mean": 4.75' "$rtexec" infer "${two[@]}" a=one.npy b=other.npy --json
 expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer "${two[@]}" one.npy
 expect 2 "input 'b' has no file" "$rtexec" infer "${two[@]}" a=one.npy
 for constant in x a= =1 a=1x a=nan a=1e999 a=b; do
-  expect 2 "not the name of an input and its numbers: write NAME=16000" "$rtexec" infer "${two[@]}" --constant "$constant"
+  expect 2 "expected the name of an input and its numbers: write NAME=16000" "$rtexec" infer "${two[@]}" --constant "$constant"
 done
 expect 2 "b=2: that input has a constant already" "$rtexec" infer "${two[@]}" --constant b=1,b=2
-expect 2 "a constant is given for 'c', which is no input; its inputs are: 'a', 'b'" "$rtexec" infer "${two[@]}" --constant c=1
-expect 2 "input 'b': the constant that is given has 3 numbers, and it needs one for all elements, or 2" "$rtexec" infer "${two[@]}" --constant b=1x2x3
+expect 2 "a constant is given for 'c', which is not an input; its inputs are: 'a', 'b'" "$rtexec" infer "${two[@]}" --constant c=1
+expect 2 "input 'b': the constant that is given has 3 numbers, but needs one for all elements, or 2" "$rtexec" infer "${two[@]}" --constant b=1x2x3
 expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer "${two[@]}" --constant b=1x2 one.npy
 expect 0 'y +1x2 +4.5 +5.75 +7 +4.5 7' "$rtexec" infer "${two[@]}" --constant b=0.5 one.npy
 echo 'constant={b=[0.5]}' >> open.toml
 expect '0 3' 'Verdict' "$rtexec" check open.toml
-expect 2 "z=one.npy: no such file, and no input of that name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
+expect 2 "z=one.npy: no such file, and no input has this name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\ninputs=[{from="one.npy", mean=1}]\n' > values.toml
-expect 2 'are for pictures, and the values of a .npy file are taken as they are' "$rtexec" check values.toml
-expect 2 'has a file already' "$rtexec" infer "${two[@]}" a=one.npy a=other.npy
-expect 2 'into a folder' "$rtexec" infer "${two[@]}" -o y.npy
+expect 2 'are for pictures, and the values of a .npy file are not converted' "$rtexec" check values.toml
+expect 2 'already has a file' "$rtexec" infer "${two[@]}" a=one.npy a=other.npy
+expect 2 'expected a folder' "$rtexec" infer "${two[@]}" -o y.npy
 expect 1 '' test -e y.npy
 expect 0 'wrote out.v2/y.npy' "$rtexec" infer "${two[@]}" -o out.v2/
 
@@ -236,7 +236,7 @@ expect 2 'this is an ONNX model, not a list of execution times' "$rtexec" analyz
 mkfifo pipe.toml
 waiting=()
 for command in 'check pipe.toml' 'infer pipe.toml' 'check good.toml --wcet pipe.toml' 'simulate good.toml --execution pipe.toml' 'analyze pipe.toml'; do
-  (expect 2 'a pipe from which nothing comes' timeout 120 "$rtexec" $command; exit $bad) & waiting+=($!)
+  (expect 2 'a pipe that delivers no data' timeout 120 "$rtexec" $command; exit $bad) & waiting+=($!)
 done
 for each in "${waiting[@]}"; do wait "$each" || bad=1; done
 expect 0 'without a task' bash -c "'$rtexec' infer <(cat tiny.onnx) --json tiny.json && echo without a task"

@@ -74,10 +74,10 @@ serve
 await 'grep -q "first is promised" log'
 (sample_client second 4 30 2000 1200); [ $? = 3 ] || complain "the second was not refused: $(cat second.*)"
 cat second.out
-grep -q "^not declared: .*ms in each second of the device; from task 'second (1)' on no time is left" second.out ||
+grep -q "^not declared: task 'second (1)' does not fit: the tasks need .*ms in each second of the device" second.out ||
   complain "it does not say by which numbers: $(cat second.out)"
 (sample_client third 4 30) && complain "one that a rule declares and that is refused has the device all the same: $(cat third.*)"
-grep -q "on no time is left" third.err && grep -q 'neither memory nor time' third.err || complain "it is not told: $(cat third.err)"
+grep -q "does not fit" third.err && grep -q 'neither memory nor time' third.err || complain "it is not told: $(cat third.err)"
 grep -qx 'failed: allocate: 800' third.out || complain "it has results: $(cat third.out)"
 wait $first || complain "the first one: $(cat first.*)"
 stop TERM
@@ -102,7 +102,7 @@ serve
 expect 2 'no.toml: error: cannot read it' "$folder/bin/rtexecd" no.toml
 printf '[daemon]\nplaces = 0\n' > e.toml
 expect 2 'places = 0' "$folder/bin/rtexecd" e.toml
-expect 5 'another daemon listens there' timeout 60 "$folder/bin/rtexecd" d.toml
+expect 5 'another daemon is using it' timeout 60 "$folder/bin/rtexecd" d.toml
 sed 's/"run"/"other"/' d.toml > e.toml
 printf '[[client]]\nname = "little"\nmemory = "1MiB"\n' >> e.toml
 expect 2 "client 'little': memory = \"1MiB\": less than one chunk, 2MiB" timeout 60 "$folder/bin/rtexecd" e.toml
@@ -126,7 +126,7 @@ expect 0 'listening at many/socket, 200 chunks' bash -c "cat many.log; exit $sta
 echo "-- a name that no client can have"
 for name in "$(printf 'n%.0s' $(seq 64))" $'a\nb' hörer; do
   RTEXEC_CLIENT=$name RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so LD_LIBRARY_PATH=$tests "$tests/sample_client" 1 1 2>&1 |
-    grep -q 'RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII' || complain "name $name"
+    grep -q 'RTEXEC_CLIENT must have at most 63 characters of printable ASCII' || complain "name $name"
 done
 RTEXEC_CLIENT=hörer RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so PYTHONPATH=$python python3 -c 'import rtexec_client
 try: rtexec_client.begin()

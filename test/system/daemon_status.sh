@@ -169,7 +169,7 @@ kill $front; wait $front
 [ ! -s front.err ] || { echo "front: $(cat front.err)"; bad=1; }
 for wrong in nowhere 127.0.0.1 127.0.0.1:x 1.2.3:4 localhost:9464; do
   sed "s/metrics = .*/metrics = \"$wrong\"/; s/\"run\"/\"run2\"/" d.toml > wrong.toml
-  expect 2 "metrics = .$wrong.: write an address" timeout 60 "$folder/bin/rtexecd" wrong.toml
+  expect 2 "metrics = .$wrong.: expected an IPv4 address" timeout 60 "$folder/bin/rtexecd" wrong.toml
 done
 touch stop; wait $manager
 wait $top; status=$?

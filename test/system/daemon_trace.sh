@@ -23,7 +23,7 @@ await '[ "$(grep -c "has ended" log)" = 4 ]'
 kill $daemon; wait $daemon
 expect 0 '^rtexecd: recorded [0-9]+ events, 0 lost: ' cat log
 
-expect '0 4' 'Replay: not done: clients of a daemon come and go' "$rtexec" analyze recording --json a.json --html a.html --svg a.svg --perfetto a.perfetto --csv csv
+expect '0 4' 'Replay: not done: decisions of a daemon are not recorded' "$rtexec" analyze recording --json a.json --html a.html --svg a.svg --perfetto a.perfetto --csv csv
 expect 0 '^0 True$' ask a.json "d['lost']['events'], d['replay']['difference'] is None"
 # Each client's jobs, as it is told of in the log, and late ones.
 python3 - <<'END' || bad=1

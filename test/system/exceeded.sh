@@ -17,11 +17,11 @@ expect 0 '^12 0 4 duration$' ask tell.json "d['tasks'][0]['released'], d['tasks'
 expect 4 '' "$rtexec" simulate skip-next.toml --execution jobs.csv --json skip-next.json --trace skip-next.trace
 expect 0 '^9 3 3$' ask skip-next.json "d['tasks'][0]['released'], d['tasks'][0]['skipped'], d['tasks'][0]['above_wcet']['device']"
 expect 0 '^3$' drops skip-next.trace
-expect 4 '^  skipped releases of a: 3 because a part of the job before exceeded its WCET$' "$rtexec" analyze skip-next.trace --json analyzed.json
+expect 4 '^  skipped releases of a: 3 because a part of the previous job exceeded its WCET$' "$rtexec" analyze skip-next.trace --json analyzed.json
 expect 0 "^9 {'overrun': 0, 'stale': 0, 'wcet-exceeded': 3} None None None$" ask analyzed.json "d['tasks'][0]['released'], d['tasks'][0]['skipped_by'], d['tasks'][0]['invalid'], d['replay']['difference'], d['replay']['not_replayed']"
 sed 's/^a,2,0,0,0,1000000/a,2,0,0,0,61000000/' jobs.csv > late.csv # and the third one lasts beyond the next release
 expect 4 '' "$rtexec" simulate skip-next.toml --execution late.csv --trace late.trace
-expect 4 '^  skipped releases of a: 2 because the job before was unfinished, 2 because a part of the job before exceeded its WCET$' "$rtexec" analyze late.trace
+expect 4 '^  skipped releases of a: 2 because the previous job was unfinished, 2 because a part of the previous job exceeded its WCET$' "$rtexec" analyze late.trace
 expect 4 'ended by WCET exceeded by a' "$rtexec" simulate stop.toml --execution jobs.csv --json stop.json --trace stop.trace
 expect 0 '^2 59000000 True$' ask stop.json "d['tasks'][0]['released'], d['elapsed_ns'], d['deadlines_kept']"
 expect 0 'run_end: .*WCET exceeded by a' babeltrace2 stop.trace

@@ -58,7 +58,7 @@ trace="traces"'
 if grep -q 'ok. LTTng' probe.log; then
   same 'a trace goes to a folder' 0 traced.toml
   same 'traces of earlier runs are there' 0 traced.toml
-  expect '0 4' 'nothing that was observed breaks|none, the plan|BREACH' ./program analyze traces/latest
+  expect '0 4' 'all observed values are within|none, since the plan|BREACH' ./program analyze traces/latest
   expect 0 '^3$' bash -c 'ls traces | wc -l'
 else skip 'traces' 'LTTng is missing'; fi
 expect 0 '^3$' bash -c 'ls results | wc -l' # two runs, and the link
@@ -93,17 +93,17 @@ if ./program probe --board rtx 2>/dev/null | grep -q 'no NVIDIA driver'; then
   expect 5 'no NVIDIA driver' timeout 60 "$folder/bin/rtexecd" daemon.toml
 else skip 'a missing driver' 'there is one'; fi
 same 'the board is another machine' 5 orin.toml
-said 'This machine was not asked|No device tree says that this machine is board .orin.'
+said 'This machine was not checked|No device tree says that this machine is board .orin.'
 ./program probe --json here.json > /dev/null
 ./program check good.toml --machine here.json > check.log || { echo "check --machine fails"; bad=1; }
-said 'This machine was not asked .*--machine'
+said 'This machine was not checked .*--machine'
 
 # Cores, memory and limits.
 set_of nowhere 'core=1000'
 same 'a core that is not there' 5 nowhere.toml
 if [ "$(nproc)" -gt 1 ]; then
   same 'one core' 3 good.toml taskset -c 0
-  said "board 'host' needs two cores: .* got core 0 only"
+  said "board 'host' needs two cores: .* got only core 0"
 else skip 'one core' 'there is no other'; fi
 limited() { # LIMIT...: of ulimit
   bash -c 'ulimit '"$1"'; exec "${@:2}"' - "$@"
@@ -147,7 +147,7 @@ if mkdir "$quota" 2>/dev/null; then
   throttled() { bash -c 'echo $$ > '"$quota"'/cgroup.procs && exec "$@"' - "$@"; }
   echo 50000 > "$quota/cpu.cfs_quota_us"
   same 'half a core for a set that uses 0.6' 5 busy.toml throttled
-  said "cpu quota: 0.5 cores by $quota/cpu.cfs_quota_us; the tasks use 0.6 cores"
+  said "cpu quota: 0.5 cores by $quota/cpu.cfs_quota_us; the tasks need 0.6 cores"
   echo -1 > "$quota/cpu.cfs_quota_us"
   same 'a group without a quota' 0 busy.toml throttled
 else skip 'a small quota' 'no group of the controller cpu can be made here'; fi

@@ -44,7 +44,7 @@ diff -r tx2 again || bad=1
 
 # The host device: every way is the host's own, and there is nothing to cross over.
 small="--workloads matrix-add,random-access --sizes 16KiB,64KiB --tiles 2 --repeat 2"
-expect 0 'host device, on which every way is the host.s own' "$rtexec" experiment init $small -o here --json here.json
+expect 0 'host device, on which the host initialises in every case' "$rtexec" experiment init $small -o here --json here.json
 python3 - <<'EOP' || bad=1
 import json, pathlib
 result = json.load(open("here.json"))

@@ -81,14 +81,14 @@ expect 2 'use thesis or rtexec' "$rtexec" experiment isolation --simulate --mode
 expect 2 'does not ascend' "$rtexec" experiment isolation --simulate --limits 100MB/s,10MB/s
 expect 2 'limits 100: ' "$rtexec" experiment isolation --simulate --limits 100
 expect 2 'at least 1MB/s' "$rtexec" experiment isolation --simulate --runs-limit 0MB/s
-expect 2 'only cores for 5' "$rtexec" experiment isolation --simulate --corunners 6
+expect 2 'there are only 5' "$rtexec" experiment isolation --simulate --corunners 6
 expect 2 '' "$rtexec" experiment
 expect 2 '' "$rtexec" experiment isolation --simulate --runs -1
 expect 5 'cannot make this folder' "$rtexec" experiment isolation --simulate $few -o /dev/null/x
 expect 5 'No space left' "$rtexec" experiment isolation --simulate $few --json /dev/full
 expect 0 'simulate' "$rtexec" experiment isolation --help
 expect 0 '--limits.*at least 1MB/s' bash -c "'$rtexec' experiment isolation --help | tr '\n' ' '"
-expect 2 'only cores for 5' "$rtexec" experiment isolation --simulate --corunners 6 -o none/of/these
+expect 2 'there are only 5' "$rtexec" experiment isolation --simulate --corunners 6 -o none/of/these
 echo 'of an earlier experiment' >earlier.json
 "$rtexec" experiment isolation --simulate --runs 10000000 -o none/of/these --json earlier.json >cancelled.log 2>&1 & pid=$!
 await 'grep -qs measuring cancelled.log'
@@ -103,9 +103,9 @@ small="$briefly --workloads winograd-256p --limits 20MB/s,100MB/s --runs 3"
 expect 0 '\[(ok|note)\] bandwidth counter: core [0-9]+, cache-misses: ' "$rtexec" probe
 expect 0 'bandwidth counter: core [0-9]+, page-faults: ' "$rtexec" probe
 if "$rtexec" probe | grep -q '^.ok. bandwidth counter: core [0-9]*, cache-misses'; then
-  expect '0 5' '^Measured on|nothing counts' "$rtexec" experiment isolation $small # on the first core does not mean on all
+  expect '0 5' '^Measured on|no event counts' "$rtexec" experiment isolation $small # on the first core does not mean on all
 else
-  expect 5 'nothing counts .*tried:' "$rtexec" experiment isolation $small
+  expect 5 'no event counts .*tried:' "$rtexec" experiment isolation $small
   expect 5 'cannot be counted by cache-misses: ' "$rtexec" experiment isolation $small
   expect 5 'event page-faults .*--simulate' "$rtexec" experiment isolation $small
 fi
@@ -116,10 +116,10 @@ expect 2 'did you mean .host' "$rtexec" experiment isolation $small --board hots
 "$rtexec" probe > probed
 if grep -q '^.ok. bandwidth counter: core [0-9]*, page-faults' probed && grep -qE '^.ok. SCHED_(FIFO|DEADLINE)' probed && [ "$(nproc)" -gt 1 ]; then
   by_pages="$small --event page-faults"
-  expect 2 'mode thesis would limit; use rtexec' "$rtexec" experiment isolation $by_pages --modes thesis
+  expect 2 'mode thesis limits; use rtexec' "$rtexec" experiment isolation $by_pages --modes thesis
   expect 2 'less than one line of 4KiB' "$rtexec" experiment isolation $briefly --event page-faults --workloads winograd-256p --limits 1MB/s --runs 0
   expect 2 "did you mean 'winograd-512p'" "$rtexec" experiment isolation $briefly --event page-faults --workloads winograd-51p
-  expect 0 'A stand-in, not memory traffic' "$rtexec" experiment isolation $by_pages -o machine --json machine.json
+  expect 0 'A substitute, not memory traffic' "$rtexec" experiment isolation $by_pages -o machine --json machine.json
   cat > machine.py <<'EOP'
 import csv, json
 import xml.etree.ElementTree as xml
@@ -185,7 +185,7 @@ expect 0 'core_bandwidth' cat host.toml
 expect 0 '' "$rtexec" probe --board ./host.toml
 expect 2 'excludes' "$rtexec" calibrate --jobs 3 bandwidth
 expect 2 'demand 5: ' "$rtexec" calibrate bandwidth --demand 5
-expect 2 'no such board' "$rtexec" calibrate bandwidth none
+expect 2 'no board has this name' "$rtexec" calibrate bandwidth none
 expect 5 'No such file' "$rtexec" calibrate bandwidth --seconds 0.05 -o no/such/folder/x.toml
 expect 0 'demand' "$rtexec" calibrate bandwidth --help
 exit $bad

@@ -12,7 +12,7 @@ await 'has_released $run' || { echo "it does not run"; cat log; exit 1; }
 kill -KILL $(pgrep -P "$sessiond" -x lttng-consumerd)
 sleep 2; kill -INT $run
 wait $run; status=$?
-[[ $status = [45] ]] || { echo "a trace that is not whole: exit $status"; bad=1; }
+[[ $status = [45] ]] || { echo "a trace that is incomplete: exit $status"; bad=1; }
 grep -q 'the number of lost events is unknown' log || { echo "it does not say that events are lost"; cat log; bad=1; }
 expect 0 '^None True True$' python3 -c "import json; t = json.load(open('broken.json'))['trace']; print(t['lost'], 'not whole' in t['problem'], not t['recorded'])"
 expect '0 3 4' 'the end of the run is not in the recording' "$rtexec" analyze broken

@@ -36,6 +36,6 @@ expect 4 'snapshot-1' old "$rtexec" run late.toml --force --flight-recorder late
 expect '0 4' 'net' old "$rtexec" analyze late/snapshot-1-*
 expect 0 'Nothing to restore' old "$rtexec" restore
 # Budgets of memory bandwidth, by a stand-in for its counter.
-expect '0 5' 'A stand-in, not memory traffic|nothing counts|cores' old "$rtexec" experiment isolation --event page-faults --corunners 1 --seconds 0.05 \
+expect '0 5' 'A substitute, not memory traffic|no event counts|cores' old "$rtexec" experiment isolation --event page-faults --corunners 1 --seconds 0.05 \
   --workloads winograd-256p --limits 20MB/s --runs 3
 exit $bad

@@ -31,7 +31,7 @@ for command in "${files[@]}"; do
   grep -q 'pipe: error: cannot write it: it is a named pipe' log && grep -qx 'exit 2' log || { echo "a named pipe: $command"; tail -n 3 log; bad=1; }
 done
 printf 'profile = "pipe"\n' > with; sed '/^\[executive\]/r with' set.toml > piped.toml
-expect '2' 'named pipe|neither a file nor a pipe|nothing comes' timeout 60 "$rtexec" profile piped.toml --jobs 1
+expect '2' 'named pipe|must be a file or a pipe|delivers no data' timeout 60 "$rtexec" profile piped.toml --jobs 1
 [ -p pipe ] || { echo "the pipe was replaced"; bad=1; }
 
 if [ "$(id -u)" = 0 ]; then

@@ -36,7 +36,7 @@ for chunks in shared separate; do
   practice 3 graphs 2 6
   practice 3 graph-copies 2 8
   practice 3 graph-memory 20
-  [ "$(grep -c 'graph allocates is not taken over' c0.err)" = 1 ] || complain "memory of a graph: $(cat c0.err)"
+  [ "$(grep -c 'graph allocates is not managed' c0.err)" = 1 ] || complain "memory of a graph: $(cat c0.err)"
   export STAND_IN_END_MS=300
   for _ in 1 2 3; do practice 3 ends 4 3; done
   unset STAND_IN_END_MS
@@ -59,7 +59,7 @@ for chunks in shared separate; do
   serve 20MiB
   practice 3 segments 8 200
   practice 3 segments-hostile
-  grep -h 'not taken over' ./*.err && complain "chunks that the program maps itself are the driver's"
+  grep -h 'not managed' ./*.err && complain "chunks that the program maps itself are the driver's"
 done
 echo "-- who instantiates a large graph does not hold the device"
 chunks=shared

@@ -8,7 +8,7 @@ enter "$1"
 # A sixth of the memory is missing.
 mixed_set 48MiB > mixed.toml
 sed 's/^layers/segments = "none"\nlayers/' mixed.toml > whole.toml
-expect 3 'Proved with: segments, which are forbidden' "$rtexec" check whole.toml --json whole.json
+expect 3 'Proved with: segments, which the set forbids' "$rtexec" check whole.toml --json whole.json
 expect 0 '^True True 1048576$' ask whole.json "d['in_segments']['proved'], 0 < d['in_segments']['device_time'] < 0.1, d['in_segments']['device_bytes']"
 sed 's/^period = "600ms"/period = "160ms"/' whole.toml > hopeless.toml
 expect 3 'Not proved with segments either' "$rtexec" check hopeless.toml

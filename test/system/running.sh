@@ -56,10 +56,10 @@ expect 2 'No such file' "$rtexec" profile measured.toml -o none.toml --jobs 1 --
 mv once.profile.toml whole.profile.toml
 cp measured.profile.toml whole.profile.toml
 sed -i 's/^workload = "dnn-/&tuned-/' measured.profile.toml
-expect 2 "its measurement is stale" "$rtexec" check measured.toml
+expect 2 "its measurement is out of date" "$rtexec" check measured.toml
 cp whole.profile.toml measured.profile.toml
 sed -i 's/^device = "host"/device = "NVIDIA H200"/' measured.profile.toml
-expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec" run measured.toml
+expect 5 "was measured on device 'NVIDIA H200', but this device is 'host'" "$rtexec" run measured.toml
 
 # What swapping costs goes into a board's file, which then reads.
 expect 0 '^wrote swap costs and chunk = .* to calibrated.toml: name it in task sets' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml --json calibration.json
@@ -86,12 +86,12 @@ expect 0 '^wrote swap costs and chunk = .* to host.toml: name it in task sets' "
 expect 0 '^# mine$' tail -n 1 host.toml
 rm host.toml
 cp broken.toml not-a-board.toml
-expect 2 'not-a-board.toml: error: .* is no board; mend it' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3 -o not-a-board.toml
+expect 2 'not-a-board.toml: error: .* is not a board; correct it' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3 -o not-a-board.toml
 cmp broken.toml not-a-board.toml || bad=1
 expect 2 'calibrated.toml: error: .* with device = "host"' "$rtexec" calibrate h200 -o calibrated.toml
-expect 2 'board "nobody": there is no such board' "$rtexec" calibrate --chunk 64KiB nobody
+expect 2 'board "nobody": no board has this name' "$rtexec" calibrate --chunk 64KiB nobody
 expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --chunk 1000B -o calibrated.toml
-expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
+expect 2 '1MiB is larger than the swapped volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
 expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
 expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.toml
 
@@ -120,7 +120,7 @@ expect 5 'no/such/folder' "$rtexec" run good.toml --jobs no/such/folder/jobs.csv
 cp measured.profile.toml whole.profile.toml
 for signal in INT TERM; do
   rm -f cancelled.log
-  output=measured.profile.toml left='measured.profile.toml stays as it was'
+  output=measured.profile.toml left='measured.profile.toml is unchanged'
   [ $signal = INT ] || output=new.profile.toml left='nothing was written'
   "$rtexec" profile measured.toml -o $output --jobs 1000000 >cancelled.log 2>&1 & pid=$!
   await 'grep -qs measuring cancelled.log'

@@ -18,9 +18,9 @@ set_of classifier.onnx 1s 100ms > classifier.toml
 printf '[executive]\nduration="1s"\n[[task]]\nname="a"\nworkload="synthetic"\nperiod="50ms"\nwcet="2ms"\nfootprint="1MiB"\n' > other.toml
 
 # Refused before anything runs.
-expect 2 "there is no task 'rear' to be shown; there are: front" "$rtexec" run short.toml --show rear
+expect 2 "there is no task 'rear' to be shown; expected one of front" "$rtexec" run short.toml --show rear
 expect 2 "task 'a' cannot be shown: it has no input that can be shown as a picture: its workload has no inputs" "$rtexec" run other.toml --show a
-expect 2 'for a picture in the last part of .front., which is to be shown' "$rtexec" run tight.toml --show front
+expect 2 'for a picture in the last part of .front. for --show' "$rtexec" run tight.toml --show front
 expect 2 '--show-port requires --show' "$rtexec" run short.toml --show-port 8080
 expect 2 '--show-in requires --show' "$rtexec" run short.toml --show-in here
 expect 2 'must not be empty' "$rtexec" run short.toml --show ''
@@ -31,7 +31,7 @@ import socket, sys, time
 taken = socket.socket(); taken.bind(("127.0.0.1", 0)); taken.listen()
 print(taken.getsockname()[1], flush=True); time.sleep(60)' > port & other=$!
 await '[ -s port ]'
-expect 5 "port $(cat port) of 127.0.0.1 cannot be served: Address already in use" "$rtexec" run short.toml --show front --show-port "$(cat port)"
+expect 5 "port $(cat port) of 127.0.0.1 cannot be opened: Address already in use" "$rtexec" run short.toml --show front --show-port "$(cat port)"
 kill $other; wait $other 2>/dev/null
 
 expect '0 4' 'What front sees: http://127.0.0.1:[0-9]+/' "$rtexec" run classifier.toml --show front --force

@@ -37,7 +37,7 @@ for policy in serial pipelined; do
   expect 0 'Every real-time deadline was kept' "$rtexec" simulate "$second" --policy $policy
   # `run` takes no listed releases, and so `check` ends as it would.
   expect 2 '^Verdict: proved' "$rtexec" check "$second" --policy $policy
-  expect 2 'theorem1 +no proof: yes +0.99' "$rtexec" check "$second" --policy $policy --explain
+  expect 2 'theorem1 +unsound: yes +0.99' "$rtexec" check "$second" --policy $policy --explain
 done
 
 # Where dropping a chunk takes longer than copying it, that is what is charged.
@@ -47,7 +47,7 @@ done
   for i in 1 2 3 4; do swapped "t$i" $((2350 + 50 * i))us 250us 8MiB constant $((i + 2)); done
   swapped state 10s 100us 2MiB state 7
 } > dear-drop.toml
-expect 3 '200 us out, 200 us to be dropped' "$rtexec" check dear-drop.toml --explain
+expect 3 '200 us out, 200 us to drop' "$rtexec" check dear-drop.toml --explain
 sed 's/drop_per_chunk="200us"/drop_per_chunk="50us"/' dear-drop.toml > cheap-drop.toml
 expect '0 5' '^Verdict: proved' "$rtexec" check cheap-drop.toml
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate cheap-drop.toml --duration 2s
@@ -104,7 +104,7 @@ expect 4 'm8 .*1 missed' "$rtexec" simulate "$hole" --json hole.json --gantt hol
 expect 0 "^\['m8'\] 143999000$" ask hole.json "[t['name'] for t in d['tasks'] if t['missed']], max(t['response_ns']['max'] for t in d['tasks'])"
 expect 0 '^True True$' ask hole.json "d['swap']['in_bytes'] > 0 and d['swap']['out_bytes'] > 0, d['swap']['operations'] == (d['swap']['in_bytes'] + d['swap']['out_bytes'] + d['swap']['dropped_bytes']) // (2 << 20)"
 expect 0 'deadline was kept' "$rtexec" simulate "$hole" --policy pipelined
-expect 2 "lists its releases, which is for .rtexec simulate." "$rtexec" run "$hole" --force
+expect 2 "releases is only for .rtexec simulate." "$rtexec" run "$hole" --force
 expect 0 'svg True True True' python3 -c "
 import xml.etree.ElementTree as tree
 root = tree.parse('hole.svg').getroot()
@@ -134,6 +134,6 @@ import json
 worst = json.load(open('worst.json'))['worst_case']
 task = next(t for t in json.load(open('repeated.json'))['tasks'] if t['name'] == worst['task'])
 print(task['response_ns']['max'] == worst['response_ns'] > worst['bound_ns'] and worst['repeated_by_releases'])"
-expect 2 'chooses executions itself' "$rtexec" simulate blocked.toml --releases adversarial --execution jobs.csv
-expect 4 'releases alone do not repeat it' "$rtexec" simulate blocked.toml --releases adversarial --execution uniform --attempts 20
+expect 2 'chooses execution times itself' "$rtexec" simulate blocked.toml --releases adversarial --execution jobs.csv
+expect 4 'the releases alone do not reproduce it' "$rtexec" simulate blocked.toml --releases adversarial --execution uniform --attempts 20
 exit $bad

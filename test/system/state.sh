@@ -78,5 +78,5 @@ expect 2 'state: "onnx::LSTM_1" = "78": the input is float32 1x1x64, and the out
 sed 's/"71"/"70"/' alone.toml > no_output.toml
 expect 2 "the network has no output '70'; there are: '78', '71', '72'" "$rtexec" check no_output.toml
 sed 's/^input = .*/inputs = [{ tensor = "onnx::LSTM_1", from = "x.npy" }]/' alone.toml > fed.toml
-expect 2 'inputs has another source for the same input' "$rtexec" check fed.toml
+expect 2 'inputs has another source for this input' "$rtexec" check fed.toml
 exit $bad

@@ -130,7 +130,7 @@ holds "a named pipe in place of the counts is replaced" is failed_boots 0
 end 0
 mkfifo fifo
 "$supervisor" --data data --watchdog fifo --rtexec standin ends "" > log 2>&1 & pid=$!
-holds "a named pipe in place of the watchdog is waited for by nobody" grep -q 'nobody resets this machine: fifo' log
+holds "a named pipe in place of the watchdog is waited for by nobody" grep -q 'no hardware watchdog resets this machine: fifo' log
 wait $pid
 
 begin --rtexec standin ends ""
@@ -140,9 +140,9 @@ wait "$pid"; [ $? = 1 ] || complain "it does not give up"
 ends_in_v && complain "the watchdog was ended where all is lost"
 begin --rtexec /no/such/program good safe
 wait "$pid"; [ $? = 1 ] || complain "a program that is not there"
-expect 2 'no such option' "$supervisor" --nonsense 1 a b
+expect 2 'unknown option or invalid value' "$supervisor" --nonsense 1 a b
 expect 2 'Run a task set' "$supervisor" a
-expect 2 'value is wrong' "$supervisor" --timeout 0 a b
+expect 2 'invalid value' "$supervisor" --timeout 0 a b
 expect 0 'Exit codes' "$supervisor" --help
 PATH=$usual_path; rm -r bin
 

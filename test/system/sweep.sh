@@ -52,7 +52,7 @@ for signal in INT TERM; do
   "$rtexec" sweep --preset rt-swap-fig7a --sets 100000 -o "stopped-$signal" >cancelled.log 2>&1 & pid=$!
   await '[ "$(cat "stopped-$signal/outcomes.csv" 2>/dev/null | wc -l)" -gt 20 ]'
   kill -$signal $pid; wait $pid; status=$?
-  [ $status = 5 ] && grep -q 'was cancelled after .* the same command goes on from there' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
+  [ $status = 5 ] && grep -q 'was cancelled after .* repeat the command to continue' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
   [ "$(grep -cvE '^[0-9]+,[0-9]+(,[01]){8}$' "stopped-$signal/outcomes.csv")" = 2 ] || { echo "SIG$signal: broken lines"; bad=1; }
 done
 
@@ -67,9 +67,9 @@ assert "capacity = all" in open("mixed/outcomes.csv").readline()
 EOF
 expect 2 'another study: cut_overhead = 20us, not 100us' "$rtexec" sweep --preset mixed-rates --n 2..3 --sets 10 --cut-overhead 100us -o mixed
 expect 0 '^segmented: jobs are cut between layers, 50us a cut' "$rtexec" sweep $own --layers 5..20 --cut-overhead 50us --sets 5
-expect 2 '[-][-]layers: for tasks of one' "$rtexec" sweep --preset mixed-rates --layers 5
+expect 2 '[-][-]layers: only without' "$rtexec" sweep --preset mixed-rates --layers 5
 expect 2 '[-][-]layers 0: use a whole number from 1 to 1000' "$rtexec" sweep $own --layers 0..5
-expect 2 'only networks have resolutions' "$rtexec" sweep --preset mixed-rates --high 1
+expect 2 'needs a preset of RT-Swap' "$rtexec" sweep --preset mixed-rates --high 1
 
 # Three parts, as three machines would make them, are the sweep of one machine.
 part() { "$rtexec" sweep --preset rt-swap-fig7c --sets 20 "$@"; }
@@ -81,7 +81,7 @@ for file in .json /outcomes.csv /results.csv /results.svg; do cmp whole$file mer
 table() { sed -n '/^RT-Swap/,/^one-process/p' <<<"$1"; }
 diff <(table "$(part -o whole)") <(table "$("$rtexec" sweep --merge part1 part2 part3)") || bad=1
 cp -r part2 stopped && head -n 20 part2/outcomes.csv > stopped/outcomes.csv
-expect 2 'stopped: error: part 2/3 is not finished: 18 of 77 sets; the command that began it' "$rtexec" sweep --merge part1 stopped part3
+expect 2 'stopped: error: part 2/3 is not finished: 18 of 77 sets; repeat its command' "$rtexec" sweep --merge part1 stopped part3
 expect 0 'stopped has 18 of 77 sets already' part --shard 2/3 -o stopped
 cmp part2/outcomes.csv stopped/outcomes.csv || bad=1
 expect 2 'part 2/3 is missing; 2 of 3 are given' "$rtexec" sweep --merge part1 part3
@@ -92,16 +92,16 @@ expect 2 'other: error: a part of another sweep: --seed is 2 there and 1 in part
 expect 0 'part 1/2 is in half' part --shard 1/2 -o half
 expect 2 'part3: error: part 3/3, but half is part 1/2' "$rtexec" sweep --merge half part3
 sed 's/"rtexec": ".*"/"rtexec": "0.0"/' part3/part.json > other/part.json
-expect 2 'rtexec 0.0 made it, and this is' "$rtexec" sweep --merge part1 part2 other
+expect 2 'rtexec 0.0 made it, but this is' "$rtexec" sweep --merge part1 part2 other
 printf '{"rtexec": 1' > other/part.json
-expect 2 'other/part.json: error: not what rtexec wrote' "$rtexec" sweep --merge part1 part2 other
+expect 2 'other/part.json: error: it was changed after' "$rtexec" sweep --merge part1 part2 other
 cp -r part2 piped && rm piped/outcomes.csv && mkfifo piped/outcomes.csv
 expect 5 'piped/outcomes.csv: error: is no regular file' timeout 120 "$rtexec" sweep --merge part1 piped part3
-expect 2 'no part of a sweep is there; `rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one' "$rtexec" sweep --merge part1 whole
-expect 2 'it has part 1/3, and this is part 2/3; name another folder' part --shard 2/3 -o part1
+expect 2 'it has no part of a sweep; `rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one' "$rtexec" sweep --merge part1 whole
+expect 2 'it has part 1/3, but this is part 2/3; name another folder' part --shard 2/3 -o part1
 for wrong in 4/3 0/3 1/0 1 x/3 1/3/3 -1/3; do expect 2 'use K/N' part --shard=$wrong -o wrong; done
-expect 2 'give -o FOLDER' part --shard 1/3
-expect 2 '[-][-]merge with --seed: leave that out' "$rtexec" sweep --merge part1 part2 part3 --seed 2
+expect 2 'needs -o FOLDER' part --shard 1/3
+expect 2 '[-][-]merge with --seed: leave it out' "$rtexec" sweep --merge part1 part2 part3 --seed 2
 expect 2 'outcomes of another study' "$rtexec" sweep --merge part1 part2 part3 -o alone
 
 # Tasks of one's own, and what may vary.
@@ -120,9 +120,9 @@ expect 2 'use a number, FROM..TO' "$rtexec" sweep --preset rt-swap-fig7a --n man
 expect 2 'more than 1000 rows' "$rtexec" sweep ${own/0.3/0.1..0.9:0.00001}
 expect 2 "did you mean 'pipelined'" "$rtexec" sweep --preset rt-swap-fig7a --tests pipelind
 expect 2 'no test for order static-priority' "$rtexec" sweep --preset rt-swap-fig7a --order static-priority --tests demand
-expect 2 '[-][-]footprint: for tasks of one' "$rtexec" sweep --preset rt-swap-fig7a --footprint 1GiB
+expect 2 '[-][-]footprint: only without' "$rtexec" sweep --preset rt-swap-fig7a --footprint 1GiB
 expect 2 'give --in-per-chunk and --out-per-chunk as well' "$rtexec" sweep --preset rt-swap-fig7a --chunk 32MiB
-expect 2 'only networks have resolutions' "$rtexec" sweep $own --high 1
+expect 2 'needs a preset of RT-Swap' "$rtexec" sweep $own --high 1
 expect 2 'there are only 7 tasks' "$rtexec" sweep --preset rt-swap-fig7c --n 7
 expect 2 'descends' "$rtexec" sweep --preset rt-swap-fig7a --period 5s..3s
 expect 2 'set a larger --chunk' "$rtexec" sweep ${own/64MiB/1B}

@@ -26,7 +26,7 @@ expect 0 '"process": ' "$rtexec" top $run --once --json -
 expect 2 'needs|requires' "$rtexec" top $run --json top.json
 expect 2 '[-][-]interval 5' "$rtexec" top $run --interval 5
 expect 2 'from 10ms' "$rtexec" top $run --interval 1ms
-expect 2 'process 1 runs no executive' "$rtexec" top 1 --once
+expect 2 'process 1 has no rtexec run' "$rtexec" top 1 --once
 page=$(ls /dev/shm/rtexec.$run.*)
 cp $page /dev/shm/rtexec.$run.99
 expect 2 "rtexec top $run.99 .*set.toml, 2 tasks" "$rtexec" top $run --once
@@ -41,7 +41,7 @@ wait $list; status=$?
 expect 0 'The run has ended .request.' bash -c "cat listed; exit $status"
 expect 0 "^True None$" ask report.json "d['status_page']['file'] == '$page', d['status_page']['failure']"
 [ ! -e $page ] || { echo "$page is still there"; bad=1; }
-expect 2 "process $run runs no executive" "$rtexec" top $run
+expect 2 "process $run has no rtexec run" "$rtexec" top $run
 
 # On a terminal: keys, a new size, signals; the terminal is given back as it was.
 cat > terminal.py <<'END'
@@ -93,8 +93,8 @@ page=$(ls /dev/shm/rtexec.$run.*)
 "$rtexec" top $run --interval 100ms >followed 2>&1 & list=$!
 await '[ -s followed ]'; kill -KILL $run; wait $run 2>/dev/null
 wait $list; status=$?
-expect 0 'process is gone' bash -c "cat followed; exit $status"
+expect 0 'process ended without a report' bash -c "cat followed; exit $status"
 [ -e $page ] || { echo "$page was not left behind"; bad=1; }
-expect 2 "removed $page, which a run that was killed left behind" "$rtexec" top $run --once
+expect 2 "removed $page, left behind by a killed run" "$rtexec" top $run --once
 [ ! -e $page ] || { echo "$page is still there"; bad=1; }
 exit $bad

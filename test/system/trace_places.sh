@@ -13,7 +13,7 @@ begin removed
 rm -rf removed
 kill -INT $run
 wait $run; status=$?
-[[ $status = [45] ]] && grep -q 'removed was removed while it was recorded into' log || { echo "a removed folder: exit $status"; cat log; bad=1; }
+[[ $status = [45] ]] && grep -q 'removed was removed during the recording' log || { echo "a removed folder: exit $status"; cat log; bad=1; }
 
 if [ "$(id -u)" = 0 ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
   begin kept

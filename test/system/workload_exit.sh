@@ -39,7 +39,7 @@ for status in 0 3 9; do
   for when in create before execute destroy; do
     set_of $status $when
     longest=30s; [ $when != destroy ] || longest=1s # which is after the run
-    expect 5 "thread '.*' called exit\(\) before the command was over" timeout 120 "$rtexec" run set.toml --force --duration $longest
+    expect 5 "thread '.*' called exit\(\) before the end of the command" timeout 120 "$rtexec" run set.toml --force --duration $longest
   done
 done
 set_of 0 create
