@@ -30,6 +30,10 @@ $(B)/man/rtexec-%.1: $(RUNNABLE) $(B)/man/see-also
 man: $(MAN)
 all: man
 
+.PHONY: reference
+reference: $(addprefix $(dir $(RUNNABLE)),rtexec rtexec-supervisor rtexecd) ## write the pages of rtexec/docs/reference/ from the program's help and the source
+	@rtexec/docs/make-reference $(RUNNABLE) rtexec/docs/reference
+
 COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
 $(COMPLETIONS): $(RUNNABLE)
 	@mkdir -p $(@D)
