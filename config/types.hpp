@@ -182,7 +182,7 @@ template <class T> [[nodiscard]] Type<std::map<std::string, T>> table_of(const T
           .unit = type.unit,
           .read = [=](const Value& value) -> Read<std::map<std::string, T>> {
             const auto* table = std::get_if<Table>(&value.content);
-            if (table == nullptr) return Unexpected("not a table: write { NAME = ... }");
+            if (table == nullptr) return Unexpected("must be a table: write { NAME = ... }");
             if (table->empty()) return Unexpected("it is empty: write { NAME = ... }, or leave it out");
             std::map<std::string, T> result;
             for (const Entry& entry : *table) {

@@ -227,7 +227,7 @@ TEST(BoardFile, ReadsOldNameOfKeyWithWarning) {
   const auto board = parse_board(minimal_board("hold_up = \"2ms\"\n"), "mine.toml");
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->platform_stall, std::chrono::milliseconds(2));
-  EXPECT_THAT(board->warnings, testing::ElementsAre("mine.toml:9:11: warning: hold_up: its name is now platform_stall; "
+  EXPECT_THAT(board->warnings, testing::ElementsAre("mine.toml:9:1: warning: hold_up: its name is now platform_stall; "
                                                     "the next release refuses the old name"));
 }
 

@@ -73,7 +73,7 @@ TEST(DaemonSettings, RejectsClientRulesThatMatchNobody) {
                     other = "[[client]]\nname = 'b'\n";
   for (const std::string& twice : {named + named, named + both, executed + both, all + named, all + all, both + both})
     EXPECT_THAT(problem(twice), HasSubstr("applies to no process: client 1")) << twice;
-  EXPECT_THAT(problem(named + other + both), HasSubstr("client 1 holds"));
+  EXPECT_THAT(problem(named + other + both), HasSubstr("client 1 comes first"));
   for (const std::string& right : {both + named, both + executed, named + other, named + executed, named + other + all})
     EXPECT_TRUE(parsed(right)) << right;
 }

@@ -254,7 +254,7 @@ std::vector<Document> variants(FileKind kind) {
                {"priorities", "'rate-monotonic'"},
                {"chunks", "'shared'"},
                {"best_effort_wcet", "'5ms'"},
-               {"timeout", "'100ms'"},
+               {"command_timeout", "'100ms'"},
                {"stuck_after", "'200ms'"},
                {"keep_awake", "true"}}},
              {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}}},

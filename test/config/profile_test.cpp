@@ -196,7 +196,7 @@ TEST(ProfileFile, HoldsOneEntryPerTaskAndMemoryPolicy) {
   EXPECT_TRUE(apply_profile(set, profile, {"net M"}));
   set.tasks[0].wcet.reset();
   set.tasks[0].memory_policy = MemoryPolicy::host;
-  EXPECT_THAT(problem(apply_profile(set, profile, {"net H"})), HasSubstr("not measured under memory policy H"));
+  EXPECT_THAT(problem(apply_profile(set, profile, {"net H"})), HasSubstr("no measurement under memory policy H"));
 }
 
 TEST(ApplyProfile, FillsOnlyMissingWcets) {

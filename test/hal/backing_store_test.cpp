@@ -586,7 +586,7 @@ TEST(FileStore, NeverOverwritesExistingFile) {
   Bench bench(page);
   write_text(bench.file, "mine");
   EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.file), Errc::refused, bench.file.string()));
-  EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.file), Errc::refused, "name another one"));
+  EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.file), Errc::refused, "name another file"));
   EXPECT_EQ(read_text(bench.file), "mine");
 }
 

@@ -106,7 +106,7 @@ expect 2 'has several tasks: name one of them with --task: front, rear' "$rtexec
 expect 2 "has no task 'side': name one of them with --task" "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task side
 expect 2 'excludes --tune' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear --tune
 printf 'tuning = ["conv = own"]\n' >> chosen.profile.toml
-expect 2 'the profile's tuning is for a GPU' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
+expect 2 'the profile.s tuning is for a GPU' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
 expect 2 'std = 0: out of range: at least 1e-09' "$rtexec" infer tiny.onnx x.png --std 0
 expect 2 'mean = \[1, 2\]: 2 numbers: must be one, or one for each' "$rtexec" infer tiny.onnx x.png --mean 1,2
 expect 2 'RGB,BGR|BGR,RGB' "$rtexec" infer tiny.onnx x.png --channels GBR

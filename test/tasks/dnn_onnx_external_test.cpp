@@ -206,9 +206,9 @@ TEST_F(ExternalData, SymlinkWithinModelFolderIsFollowed) {
 TEST_F(ExternalData, IsRejectedWhenNotRegularFile) {
   expect_refused(key("location", "missing"), {"'missing'", "cannot be found", "in the model's folder"});
   fs::create_directory(folder_ / "net/folder");
-  expect_refused(key("location", "folder"), {"not a regular file"});
+  expect_refused(key("location", "folder"), {"must be a regular file"});
   ASSERT_EQ(::mkfifo((folder_ / "net/pipe").c_str(), 0600), 0);
-  expect_refused(key("location", "pipe"), {"not a regular file"}); // and the reader does not wait for a writer
+  expect_refused(key("location", "pipe"), {"must be a regular file"}); // and the reader does not wait for a writer
 }
 
 TEST_F(ExternalData, IsRejectedWhenRangeIsOutsideFile) {

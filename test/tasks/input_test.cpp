@@ -253,7 +253,7 @@ TEST_F(Inputs, NpyTensorIsConvertedOnlyWithoutLoss) {
             std::string::npos);
   const auto refused = make_input(folder_ / "l.npy", like({3}, ElementType::int32), {}, InputRange{-100, 99, 0, 99});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("but the network takes -100 to 99 in its input 'x'"), std::string::npos)
+  EXPECT_NE(refused.error().what.find("but the network needs -100 to 99 in its input 'x'"), std::string::npos)
       << refused.error().what;
   EXPECT_TRUE(make_input(folder_ / "l.npy", like({3}, ElementType::int32), {}, InputRange{-1, 1 << 20, 0, 1 << 20}));
   ASSERT_TRUE(write_floats(folder_ / "f.npy", Shape{3}, {0, 1, 2}));

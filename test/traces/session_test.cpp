@@ -365,7 +365,7 @@ TEST_F(SessionTest, TraceIsReadableWhileFilesAreOverwritten) {
 }
 
 TEST_F(SessionTest, LimitBelowBufferSizeIsRefused) {
-  EXPECT_TRUE(fails(Session::start(folder_ / "trace", {.limit = Bytes{1U << 20}}), Errc::bad_input, "raise it"));
+  EXPECT_TRUE(fails(Session::start(folder_ / "trace", {.limit = Bytes{1U << 20}}), Errc::bad_input, "raise the limit"));
   EXPECT_FALSE(fs::exists(folder_ / "trace"));
 }
 
@@ -577,7 +577,7 @@ class SmallDisk {
 TEST_F(SessionWithRights, StartIsRefusedWhenDiskSpaceIsTooSmall) {
   const SmallDisk disk(folder_.path(), "size=1m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
-  EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "make room"));
+  EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "free disk space"));
 }
 
 TEST_F(SessionWithRights, FullDiskDuringRecordingIsReported) {

@@ -1,5 +1,5 @@
 // Connects an output of one task to inputs of other tasks of the same set: a sink and some sources share one mailbox
-// (latest.hpp).
+// (latest_mailbox.hpp).
 #pragma once
 
 #include <rtexec/task_set.hpp>
